@@ -1,0 +1,65 @@
+"""Empirical Bernstein bound on the true cutoff calibration error: the default certificate.
+
+The true error is attained, or approached, by one fixed interval and sign. The empirical error is at least the
+average residual over that interval, an average of independent terms `X` in [-1, 1] whose mean is the true error.
+So a bound for the lower tail of one average suffices, with no union over intervals; and the sum of the squared
+terms is at most the sum of squared residuals, whichever the interval is.
+"""
+
+from __future__ import annotations
+
+import math
+
+from calibrant.core.validate import check_between
+
+__all__ = ["bernstein_width"]
+
+
+def bernstein_width(n: float, brier: float, delta: float = 0.05, *, brier_guess: float = 0.12) -> float:
+    r"""Width of the empirical Bernstein bound: true error <= empirical error + width.
+
+    Parameters
+    ----------
+    n : float
+        Number of independent rows.
+    brier : float
+        Brier score of these rows, the mean squared residual.
+    delta : float
+        Probability with which the bound may fail, in (0, 1).
+    brier_guess : float
+        Brier score expected before seeing the sample, in (0, 1]. It decides how tight the bound is, never whether
+        it holds, but it must not be computed from this sample.
+
+    Returns
+    -------
+    float
+        In units of the error; smaller is tighter.
+
+    Notes
+    -----
+    For a fixed :math:`0 < \lambda < 1` and :math:`\psi(\lambda) = -\log(1-\lambda) - \lambda`,
+    :math:`E \exp(-\lambda X - \psi(\lambda) X^2) \le \exp(-\lambda E X)` for :math:`X \le 1` (Fan, Grama & Liu
+    2015), hence
+
+    .. math:: w = \frac{\psi(\lambda)\, n B + \log(1/\delta)}{\lambda n}.
+
+    Examples
+    --------
+    >>> from calibrant.certificates import bernstein_width
+    >>> round(bernstein_width(10_000, 0.15), 4)
+    0.0097
+    """
+    check_between("delta", delta, 0.0, 1.0)
+    check_between(
+        "brier_guess",
+        brier_guess,
+        0.0,
+        1.0,
+        closed="right",
+        remedy="give the Brier score you expected beforehand, such as that of the training data",
+    )
+    log_inverse = math.log(1.0 / delta)
+    a = math.sqrt(2.0 * log_inverse / (n * brier_guess))
+    rate = min(0.9, a / (1.0 + 0.66 * a))
+    psi = -math.log1p(-rate) - rate
+    return (psi * n * brier + log_inverse) / (rate * n)

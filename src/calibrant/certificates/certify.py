@@ -1,0 +1,233 @@
+"""Certify, refute or leave open that the true calibration error is within a tolerance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy.typing as npt
+
+from calibrant.certificates.bernstein import bernstein_width
+from calibrant.certificates.hoeffding import hoeffding_width
+from calibrant.certificates.rademacher import rademacher_of_intervals
+from calibrant.certificates.sample_size import rows_to_decide
+from calibrant.certificates.theorem2 import theorem2_width
+from calibrant.certificates.uniform import uniform_width
+from calibrant.core.brownian import MEAN_RANGE
+from calibrant.core.results import Result
+from calibrant.core.table import ScoreTable, as_table
+from calibrant.core.validate import check_between, check_choice
+from calibrant.core.walk import extremes, residual_walk
+from calibrant.errors import DataError
+
+__all__ = ["ASSUMPTIONS", "METHODS", "Certificate", "certify"]
+
+METHODS = ("bernstein", "hoeffding", "theorem2")
+
+ASSUMPTIONS = (
+    (
+        "The rows are independent draws from the population the statement is about: no repeated measurements of the "
+        "same case, no over-sampling, no case-control selection."
+    ),
+    "The classifier was fixed before these rows were seen: not trained, tuned or selected on them.",
+    "The number of rows, delta, the tolerance and the method were chosen before looking at the outcomes.",
+)
+
+_REFERENCES = {
+    "bernstein": ("gao2017", "fan2015"),
+    "hoeffding": ("gao2017", "hoeffding1963"),
+    "theorem2": ("gao2017",),
+}
+
+_CLAIM = {
+    "bernstein": "finite-sample empirical Bernstein bound",
+    "hoeffding": "finite-sample Hoeffding bound",
+    "theorem2": "uniform convergence bound of Theorem 2",
+}
+
+
+@dataclass(frozen=True)
+class Certificate(Result):
+    """An upper confidence bound on the true cutoff calibration error, and the verdict on a tolerance.
+
+    Attributes
+    ----------
+    claim : str
+        What is asserted, in one sentence.
+    verdict : {"certified", "refuted", "undecided", "uninformative"} or None
+        "certified": the bound is within the tolerance. "refuted": the lower bound is above it. "uninformative":
+        the bound says no more than the scores' range does. None if no tolerance was asked. In each world only one
+        of the two wrong verdicts is possible, so the verdict is wrong with probability at most `delta`.
+    tolerance : float or None
+        The tolerance asked for.
+    estimate : float
+        Empirical cutoff calibration error.
+    bound : float
+        Upper confidence bound: below the true error with probability at most `delta`.
+    lower_bound : float
+        Lower confidence bound: above the true error with probability at most `delta`. The two bounds are
+        one-sided: together they hold with probability ``1 - 2 delta``.
+    width : float
+        ``bound - estimate`` before capping at 1.
+    trivial_bound : float
+        What holds without any data about calibration: the larger of mean score and one minus mean score.
+    delta : float
+        Probability of failure.
+    n : int
+        Rows.
+    method : str
+        Which bound.
+    rows_needed : int or None
+        If undecided or uninformative: about how many rows a decision would take, were the true error what it seems.
+    assumptions : tuple of str
+        What must hold for the claim.
+    references : tuple of str
+        Keys of `calibrant.references`.
+    """
+
+    claim: str
+    verdict: str | None
+    tolerance: float | None
+    estimate: float
+    bound: float
+    lower_bound: float
+    width: float
+    trivial_bound: float
+    delta: float
+    n: int
+    method: str
+    rows_needed: int | None
+    assumptions: tuple[str, ...]
+    references: tuple[str, ...]
+
+
+def certify(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    delta: float = 0.05,
+    tolerance: float | None = None,
+    method: Literal["bernstein", "hoeffding", "theorem2"] = "bernstein",
+    brier_guess: float = 0.12,
+    form: Literal["sharp", "proof", "printed"] = "sharp",
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> Certificate:
+    """Bound the true cutoff calibration error of a classifier fixed before these rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or ScoreTable
+        Labels, or a table that holds labels and scores.
+    y_proba : array-like of shape (n,)
+        Predicted probabilities of the positive class, in [0, 1].
+    delta : float
+        Probability with which the statement may fail, in (0, 1).
+    tolerance : float, optional
+        Calibration error that would be acceptable, in (0, 1); asks for a verdict.
+    method : {"bernstein", "hoeffding", "theorem2"}
+        Choose before seeing the rows; the smallest of several bounds is not a bound at `delta`.
+    brier_guess : float
+        For "bernstein": the Brier score expected beforehand. A wrong guess costs width, never validity.
+    form : {"sharp", "proof", "printed"}
+        For "theorem2", see `theorem2_width`.
+    sample_weight : array-like of shape (n,), optional
+        Whole numbers that count repeated independent rows. Other weights are refused.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+
+    Returns
+    -------
+    Certificate
+        The bound with everything needed to quote it.
+
+    Raises
+    ------
+    ArgumentError
+        If a parameter is out of range.
+    DataError
+        If the input cannot be used, or weights are not whole numbers.
+
+    Notes
+    -----
+    The upper bounds "bernstein" and "hoeffding" and both forms of "theorem2" hold for every n and every
+    distribution. The lower bound uses `uniform_width`, or the width of Theorem 2 with that method.
+
+    References
+    ----------
+    Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates in the Agnostic
+    Setting. AISTATS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.certificates import certify
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(size=20_000)
+    >>> y = rng.uniform(size=20_000) < p
+    >>> certificate = certify(y, p, tolerance=0.02)
+    >>> certificate.verdict
+    'certified'
+    """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
+    check_choice("method", method, METHODS)
+    if tolerance is not None:
+        check_between(
+            "tolerance",
+            tolerance,
+            0.0,
+            1.0,
+            remedy="a tolerance is an average gap in probability, such as 0.02",
+        )
+    if not table.counts:
+        raise DataError(
+            "weights that are whole numbers of independent rows",
+            "other weights",
+            "finite-sample bounds need rows; certify without weights, or use weights for point estimates only",
+        )
+    n = int(table.total)
+    estimate = extremes(residual_walk(table)).value
+    brier = float(table.squared.sum()) / n
+    if method == "theorem2":
+        width = lower_width = theorem2_width(n, delta, rademacher_of_intervals(n), form=form)
+    else:
+        lower_width = uniform_width(n, delta)
+        width = (
+            hoeffding_width(n, delta)
+            if method == "hoeffding"
+            else bernstein_width(n, brier, delta, brier_guess=brier_guess)
+        )
+    bound, lower_bound = min(1.0, estimate + width), max(0.0, estimate - lower_width)
+    trivial_bound = max(table.mean_score, 1.0 - table.mean_score)
+    verdict = None if tolerance is None else _verdict(bound, lower_bound, trivial_bound, tolerance)
+    rows_needed = None
+    if tolerance is not None and verdict in ("undecided", "uninformative"):
+        variance = table.mean_variance
+        noise = MEAN_RANGE * (variance / n) ** 0.5
+        rows_needed = rows_to_decide(max(0.0, estimate - noise), variance, brier, tolerance, delta, brier_guess)
+    return Certificate(
+        claim=f"With probability at least {1 - delta:.6g} over the draw of the rows, the cutoff calibration error of "
+        f"this classifier in the population is at most {bound:.4g} ({_CLAIM[method]}).",
+        verdict=verdict,
+        tolerance=tolerance,
+        estimate=estimate,
+        bound=bound,
+        lower_bound=lower_bound,
+        width=width,
+        trivial_bound=trivial_bound,
+        delta=delta,
+        n=n,
+        method=method,
+        rows_needed=rows_needed,
+        assumptions=ASSUMPTIONS,
+        references=_REFERENCES[method],
+    )
+
+
+def _verdict(bound: float, lower_bound: float, trivial_bound: float, tolerance: float) -> str:
+    if lower_bound > tolerance:
+        return "refuted"
+    if bound >= trivial_bound:
+        return "uninformative"
+    return "certified" if bound <= tolerance else "undecided"

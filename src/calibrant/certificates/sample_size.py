@@ -1,0 +1,137 @@
+"""How many rows a certificate needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from calibrant.certificates.bernstein import bernstein_width
+from calibrant.certificates.hoeffding import hoeffding_width
+from calibrant.certificates.rademacher import rademacher_of_intervals
+from calibrant.certificates.theorem2 import theorem2_width
+from calibrant.certificates.uniform import uniform_width
+from calibrant.core.brownian import MEAN_RANGE, range_quantile
+from calibrant.core.validate import check_between, check_choice
+
+__all__ = ["PLANNED_METHODS", "required_sample_size", "rows_to_decide"]
+
+PLANNED_METHODS = ("bernstein", "hoeffding", "theorem2-sharp", "theorem2-printed", "theorem2-proof")
+
+# No table of scores is longer than this; a plan that asks for more is out of reach.
+_MOST_ROWS = 10**15
+
+
+def required_sample_size(
+    tolerance: float,
+    *,
+    delta: float = 0.05,
+    method: str = "bernstein",
+    power: float | None = None,
+    brier: float = 0.25,
+    brier_guess: float = 0.12,
+) -> int:
+    """Smallest number of rows with which a tolerance can be certified.
+
+    Parameters
+    ----------
+    tolerance : float
+        Calibration error to certify, in (0, 1).
+    delta : float
+        Probability with which the certificate may fail, in (0, 1).
+    method : {"bernstein", "hoeffding", "theorem2-sharp", "theorem2-printed", "theorem2-proof"}
+        Which bound will be used.
+    power : float, optional
+        Wanted probability of getting the certificate if the classifier is exactly calibrated, in (0, 1): makes
+        room for the noise of the empirical error (its limit law for large n). Without it, the rows at which the
+        width of the bound alone reaches the tolerance.
+    brier : float
+        Expected Brier score of the rows; the default 0.25 is that of scores that say nothing about a balanced
+        outcome.
+    brier_guess : float
+        As in `certify`.
+
+    Returns
+    -------
+    int
+        Number of rows.
+
+    Examples
+    --------
+    >>> from calibrant.certificates import required_sample_size
+    >>> required_sample_size(0.02, brier=0.15)
+    2474
+    >>> required_sample_size(0.02, brier=0.15, power=0.8)
+    7532
+    """
+    check_between("tolerance", tolerance, 0.0, 1.0, remedy="a tolerance is an average gap in probability, such as 0.02")
+    check_between("brier", brier, 0.0, 1.0, closed="right")
+    check_choice("method", method, PLANNED_METHODS)
+    noise = 0.0 if power is None else range_quantile(check_between("power", power, 0.0, 1.0)) * math.sqrt(brier)
+
+    def width(n: int) -> float:
+        return _width(n, method, delta, brier, brier_guess) + noise / math.sqrt(n)
+
+    return _smallest(width, tolerance)
+
+
+def rows_to_decide(
+    estimate: float, mean_variance: float, brier: float, tolerance: float, delta: float, brier_guess: float
+) -> int | None:
+    """Rows after which a verdict on the tolerance can be expected, if the true error is what it seems.
+
+    Parameters
+    ----------
+    estimate : float
+        Cutoff calibration error of the present rows, less the noise a calibrated classifier would show.
+    mean_variance : float
+        Mean of ``s (1 - s)``.
+    brier : float
+        Brier score of the present rows.
+    tolerance, delta, brier_guess : float
+        As in `certify`.
+
+    Returns
+    -------
+    int or None
+        None if the estimate equals the tolerance: then no number of rows will do.
+    """
+    if estimate < tolerance:
+        noise = MEAN_RANGE * math.sqrt(mean_variance)
+        return _smallest(
+            lambda n: bernstein_width(n, brier, delta, brier_guess=brier_guess) + noise / math.sqrt(n),
+            tolerance - estimate,
+        )
+    if estimate > tolerance:
+        return _smallest(lambda n: uniform_width(n, delta), estimate - tolerance)
+    return None
+
+
+def _width(n: int, method: str, delta: float, brier: float, brier_guess: float) -> float:
+    if method == "bernstein":
+        return bernstein_width(n, brier, delta, brier_guess=brier_guess)
+    if method == "hoeffding":
+        return hoeffding_width(n, delta)
+    form = method.removeprefix("theorem2-")
+    return theorem2_width(n, delta, rademacher_of_intervals(n), form=form)  # type: ignore[arg-type]
+
+
+def _smallest(width: Callable[[int], float], target: float) -> int:
+    """Smallest n with ``width(n) <= target`` for a width that shrinks like 1 / sqrt(n).
+
+    The bracket is guessed from that rate, since some widths are costly to evaluate.
+    """
+    low, high = 0, 1  # width(low) > target >= width(high), once the bracket holds
+    while width(high) > target:
+        low, high = high, min(_MOST_ROWS, max(2 * high, math.ceil(high * (width(high) / target) ** 2)))
+        if low == _MOST_ROWS:
+            return _MOST_ROWS
+    while high - low > 1:
+        guess = math.floor(high * (width(high) / target) ** 2)
+        middle = guess if low < guess < high else (low + high) // 2
+        if width(middle) > target:
+            low = middle
+            if high - low > 1 and width(low + 1) <= target:
+                high = low + 1
+        else:
+            high = middle
+    return high

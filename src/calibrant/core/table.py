@@ -1,0 +1,402 @@
+"""The score table: at each score, how many rows and how many positives stand there.
+
+Everything calibrant computes is a function of this table. Row order cannot matter, ties cannot be broken
+the wrong way, weights live in one place and two tables merge into one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.core.validate import clean_rows
+from calibrant.errors import ArgumentError, DataError
+
+__all__ = ["CellSums", "FloatArray", "NumberArray", "ScoreTable", "as_table", "mean_scores"]
+
+FloatArray = npt.NDArray[np.float64]
+NumberArray = npt.NDArray[Any]  # int64 where weights are whole numbers, float64 otherwise
+
+
+@dataclass(frozen=True, eq=False)
+class CellSums:
+    """What is kept of the rows of each cell besides their count, positives and mean score.
+
+    A cell is a run of neighbouring scores that share one row of a table. All arrays have one entry per row of
+    the table; sums are over the rows of the data in the cell, each times its weight.
+
+    Attributes
+    ----------
+    low, high : ndarray of float64
+        Smallest and largest score in the cell. A row with `low == high` is exact.
+    rise : ndarray of float64
+        Sum of `1 - s` over the positives: the most that the residual walk can climb inside the cell.
+    fall : ndarray of float64
+        Sum of `s` over the negatives: the most that the residual walk can drop inside the cell.
+    squared : ndarray of float64
+        Sum of `(y - s)**2`.
+    surprise : ndarray of float64
+        Sum of `-log` of the probability given to what happened.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    rise: FloatArray
+    fall: FloatArray
+    squared: FloatArray
+    surprise: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable:
+    """Scores in increasing order, with the rows and the positives at each.
+
+    Build one with `ScoreTable.from_scores`. Ties are pooled by exact equality (`-0.0` is `0.0`; float32 scores
+    are judged in float64).
+
+    Attributes
+    ----------
+    score : ndarray of float64, shape (m,)
+        Distinct scores in [0, 1], increasing; for a cell, the mean score of its rows.
+    n : ndarray of int64 or float64, shape (m,)
+        Rows at each score, or their total weight. Integer when the weights are whole numbers.
+    k : ndarray like `n`, shape (m,)
+        Positives at each score, or their total weight.
+    cells : CellSums or None
+        None if every row of the table is one distinct score.
+
+    Examples
+    --------
+    >>> from calibrant import ScoreTable
+    >>> table = ScoreTable.from_scores([0, 1, 1, 0], [0.2, 0.7, 0.7, 0.7])
+    >>> table.score.tolist(), table.n.tolist(), table.k.tolist()
+    ([0.2, 0.7], [1, 3], [0, 2])
+    """
+
+    score: FloatArray
+    n: NumberArray
+    k: NumberArray
+    cells: CellSums | None = None
+
+    def __post_init__(self) -> None:
+        arrays = [self.score, self.n, self.k]
+        if self.cells is not None:
+            arrays += [getattr(self.cells, field.name) for field in fields(self.cells)]
+        for array in arrays:
+            array.setflags(write=False)
+
+    @classmethod
+    def from_scores(
+        cls,
+        y_true: npt.ArrayLike,
+        y_proba: npt.ArrayLike,
+        *,
+        sample_weight: npt.ArrayLike | None = None,
+        pos_label: Any = None,
+    ) -> ScoreTable:
+        """Pool rows into a table.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            Labels: {0, 1}, booleans, {-1, 1}, or anything with `pos_label`.
+        y_proba : array-like of shape (n,)
+            Predicted probabilities of the positive class, in [0, 1].
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weights; whole numbers mean repeated rows.
+        pos_label : scalar, optional
+            The label value that counts as 1.
+
+        Returns
+        -------
+        ScoreTable
+            Exact, identical for every order of the rows.
+
+        Raises
+        ------
+        DataError
+            If the input cannot be used; the message says what to do.
+        """
+        rows = clean_rows(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+        if rows.weight is None:
+            return _from_plain_rows(rows.label, rows.score)
+        return _from_weighted_rows(rows.label, rows.score, rows.weight)
+
+    @classmethod
+    def from_counts(cls, score: npt.ArrayLike, n: npt.ArrayLike, k: npt.ArrayLike) -> ScoreTable:
+        """Make an exact table from per-score totals, in any order and with repeats.
+
+        Parameters
+        ----------
+        score : array-like of float, shape (m,)
+            Scores in [0, 1].
+        n, k : array-like, shape (m,)
+            Rows and positives at each, `0 <= k <= n`. Scores with `n == 0` are dropped.
+
+        Returns
+        -------
+        ScoreTable
+            One row per distinct score.
+        """
+        s = np.asarray(score, dtype=np.float64) + 0.0  # -0.0 + 0.0 is 0.0
+        total, positive = _same_kind(n, k)
+        if (positive < 0).any() or (positive > total).any():
+            raise DataError("0 <= k <= n at every score", "a row that breaks it", "check the aggregation")
+        kept = total > 0
+        return cls(*_pool(s[kept], total[kept], positive[kept]))
+
+    @property
+    def exact(self) -> bool:
+        """Whether every row is one distinct score."""
+        return self.cells is None or bool((self.cells.low == self.cells.high).all())
+
+    @property
+    def counts(self) -> bool:
+        """Whether weights are whole numbers, that is, whether a weight is a number of rows."""
+        return self.n.dtype.kind == "i"
+
+    @property
+    def total(self) -> float:
+        """Number of rows, or total weight."""
+        return float(self.n.sum())
+
+    @property
+    def positives(self) -> float:
+        """Number of positives, or their weight."""
+        return float(self.k.sum())
+
+    @property
+    def base_rate(self) -> float:
+        """Share of positives."""
+        return self.positives / self.total
+
+    @property
+    def mean_score(self) -> float:
+        """Average score, the promised share of positives."""
+        return float(np.dot(self.n, self.score)) / self.total
+
+    @property
+    def mean_variance(self) -> float:
+        """Mean of `s (1 - s)`: the expected Brier score if the scores were exactly right."""
+        if self.cells is None:
+            return float(np.dot(self.n, self.score * (1.0 - self.score))) / self.total
+        # sum s = k - rise + fall, and sum s^2 = squared - k + 2 (k - rise)
+        sums = (self.k - self.cells.rise + self.cells.fall) - (self.cells.squared + self.k - 2.0 * self.cells.rise)
+        return max(0.0, float(sums.sum())) / self.total
+
+    @property
+    def low(self) -> FloatArray:
+        """Smallest score of each row of the table."""
+        return self.score if self.cells is None else self.cells.low
+
+    @property
+    def high(self) -> FloatArray:
+        """Largest score of each row of the table; the ends at which the residual walk is known exactly."""
+        return self.score if self.cells is None else self.cells.high
+
+    @property
+    def rise(self) -> FloatArray:
+        """Sum of `1 - s` over the positives of each row."""
+        return self.k * (1.0 - self.score) if self.cells is None else self.cells.rise
+
+    @property
+    def fall(self) -> FloatArray:
+        """Sum of `s` over the negatives of each row."""
+        return (self.n - self.k) * self.score if self.cells is None else self.cells.fall
+
+    @property
+    def squared(self) -> FloatArray:
+        """Sum of squared residuals `(y - s)**2` of each row."""
+        if self.cells is not None:
+            return self.cells.squared
+        return self.k * (1.0 - self.score) ** 2 + (self.n - self.k) * self.score**2
+
+    @property
+    def surprise(self) -> FloatArray:
+        """Sum of `-log(probability given to what happened)` of each row; infinite where that was 0."""
+        if self.cells is not None:
+            return self.cells.surprise
+        negatives = self.n - self.k
+        with np.errstate(divide="ignore", invalid="ignore"):
+            of_positives = np.where(self.k > 0, -self.k * np.log(self.score), 0.0)
+            of_negatives = np.where(negatives > 0, -negatives * np.log1p(-self.score), 0.0)
+        return np.asarray(of_positives + of_negatives, dtype=np.float64)
+
+    def __len__(self) -> int:
+        return int(self.score.shape[0])
+
+    def __repr__(self) -> str:
+        kind = "distinct scores" if self.exact else "cells and scores"
+        return f"ScoreTable({len(self)} {kind}, n={self.total:g}, positives={self.positives:g})"
+
+    def merge(self, other: ScoreTable) -> ScoreTable:
+        """Return the table of both data sets together.
+
+        Parameters
+        ----------
+        other : ScoreTable
+            Another table. Cells that overlap become one cell.
+
+        Returns
+        -------
+        ScoreTable
+            The same whichever of the two is asked.
+        """
+        n = np.concatenate([self.n, other.n])
+        k = np.concatenate([self.k, other.k])
+        if self.cells is None and other.cells is None:
+            return ScoreTable(*_pool(np.concatenate([self.score, other.score]), n, k))
+        stacked = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)])
+            for name in (field.name for field in fields(CellSums))
+        }
+        return _join_cells(n, k, stacked)
+
+    def split(self, n_parts: int, rng: np.random.Generator) -> list[ScoreTable]:
+        """Deal the rows at random into parts, every row to each part with equal chance.
+
+        The dealing is done on counts, so it does not depend on the order of the rows and costs as much as the
+        table is long. A cell deals its rows as if all stood at its mean score.
+
+        Parameters
+        ----------
+        n_parts : int
+            Number of parts, at least 2.
+        rng : numpy.random.Generator
+            Source of chance.
+
+        Returns
+        -------
+        list of ScoreTable
+            Exact tables; a part may be empty when there are few rows.
+
+        Raises
+        ------
+        DataError
+            If the weights are not whole numbers, because then rows cannot be told apart.
+        """
+        if n_parts < 2:
+            raise ArgumentError("at least 2 parts", repr(n_parts), "ask for 2 or more")
+        if not self.counts:
+            raise DataError(
+                "weights that are whole numbers of rows",
+                "other weights",
+                "pass rows, or weights that count rows",
+            )
+        positives = _deal(self.k, n_parts, rng)
+        negatives = _deal(self.n - self.k, n_parts, rng)
+        parts = []
+        for hit, miss in zip(positives, negatives, strict=True):
+            kept = np.flatnonzero(hit + miss)
+            parts.append(ScoreTable(self.score[kept], (hit + miss)[kept], hit[kept]))
+        return parts
+
+
+def as_table(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> ScoreTable:
+    """Return the table given as first argument, or pool the rows given as two."""
+    if isinstance(y_true, ScoreTable):
+        if y_proba is not None or sample_weight is not None or pos_label is not None:
+            raise ArgumentError(
+                "a ScoreTable alone, or labels and scores",
+                "a ScoreTable with further data",
+                "the table already holds scores and weights",
+            )
+        if len(y_true) == 0:
+            raise DataError("at least one row", "an empty table", "check how it was built")
+        return y_true
+    if y_proba is None:
+        raise ArgumentError("labels and scores", "no scores", "pass y_proba as second argument")
+    return ScoreTable.from_scores(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+
+
+def _from_plain_rows(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -> ScoreTable:
+    """Sort once by a key that carries the label in the lowest bit.
+
+    Scores are not negative, so their bit pattern orders them and its sign bit is free: shifted left by one it
+    makes room for the label, and sorting values is several times faster than sorting an index.
+    """
+    unsigned = np.dtype(f"u{score.dtype.itemsize}").type
+    clean = score + score.dtype.type(0.0)  # a new array, in which -0.0 has become 0.0
+    key = clean.view(unsigned)
+    key <<= unsigned(1)
+    key |= label.view(np.uint8)
+    key.sort()
+    label_of = key & unsigned(1)
+    key >>= unsigned(1)
+    ends = np.flatnonzero(np.append(key[1:] != key[:-1], True))
+    distinct = key[ends].view(score.dtype).astype(np.float64)
+    positives_up_to = np.cumsum(label_of, dtype=np.int64)[ends]
+    return ScoreTable(distinct, np.diff(ends, prepend=-1).astype(np.int64), np.diff(positives_up_to, prepend=0))
+
+
+def _from_weighted_rows(
+    label: npt.NDArray[np.int8], score: npt.NDArray[np.floating], weight: npt.NDArray[Any]
+) -> ScoreTable:
+    kept = weight > 0
+    s, w, y = score[kept].astype(np.float64) + 0.0, weight[kept], label[kept]
+    if w.dtype.kind == "f":
+        # Sums of floats depend on their order: fix it, so that the order of the rows cannot show.
+        order = np.lexsort((w, y, s))
+        s, w, y = s[order], w[order], y[order]
+    return ScoreTable(*_pool(s, w, w * y))
+
+
+def _same_kind(n: npt.ArrayLike, k: npt.ArrayLike) -> tuple[NumberArray, NumberArray]:
+    total, positive = np.asarray(n), np.asarray(k)
+    kind = np.int64 if total.dtype.kind in "iu" and positive.dtype.kind in "iu" else np.float64
+    return total.astype(kind), positive.astype(kind)
+
+
+def _pool(s: FloatArray, n: NumberArray, k: NumberArray) -> tuple[FloatArray, NumberArray, NumberArray]:
+    """Add up the rows that stand at the same score."""
+    if not len(s):
+        return s, n, k
+    order = np.argsort(s, kind="stable")
+    s, n, k = s[order], n[order], k[order]
+    starts = np.flatnonzero(np.append(True, s[1:] != s[:-1]))
+    return s[starts], np.add.reduceat(n, starts), np.add.reduceat(k, starts)
+
+
+def _join_cells(n: NumberArray, k: NumberArray, sums: dict[str, FloatArray]) -> ScoreTable:
+    """Sort rows by their lower end and make one of every run of rows that overlap."""
+    order = np.lexsort((sums["high"], sums["low"]))
+    n, k = n[order], k[order]
+    sums = {name: values[order] for name, values in sums.items()}
+    reach = np.maximum.accumulate(sums["high"])
+    starts = np.flatnonzero(np.append(True, sums["low"][1:] > reach[:-1]))
+    n, k = np.add.reduceat(n, starts), np.add.reduceat(k, starts)
+    added = {name: np.add.reduceat(sums[name], starts) for name in ("rise", "fall", "squared", "surprise")}
+    low, high = sums["low"][starts], np.maximum.reduceat(sums["high"], starts)
+    return ScoreTable(
+        mean_scores(n, k, low, high, added["rise"], added["fall"]),
+        n,
+        k,
+        CellSums(low=low, high=high, **added),
+    )
+
+
+def mean_scores(
+    n: NumberArray, k: NumberArray, low: FloatArray, high: FloatArray, rise: FloatArray, fall: FloatArray
+) -> FloatArray:
+    """Mean score of each cell, kept inside the cell against rounding: sum s = (k - rise) + fall."""
+    return np.asarray(np.clip(((k - rise) + fall) / n, low, high), dtype=np.float64)
+
+
+def _deal(counts: NumberArray, n_parts: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Deal each count into `n_parts`; shape (n_parts, m)."""
+    dealt = np.zeros((n_parts, len(counts)), dtype=np.int64)
+    single = np.flatnonzero(counts == 1)
+    dealt[rng.integers(n_parts, size=len(single)), single] = 1
+    many = np.flatnonzero(counts > 1)
+    if len(many):
+        dealt[:, many] = rng.multinomial(counts[many].astype(np.int64), np.full(n_parts, 1.0 / n_parts)).T
+    return dealt

@@ -1,0 +1,332 @@
+"""Labels, scores, weights and parameters: clean arrays, or an error that says what to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import ArgumentError, DataError
+
+__all__ = [
+    "CleanRows",
+    "check_between",
+    "check_choice",
+    "clean_labels",
+    "clean_rows",
+    "clean_scores",
+    "clean_weights",
+    "describe_bad_scores",
+]
+
+# Rows checked at a time: small enough for the cache, so that checking costs one read of the data.
+_CHUNK = 1 << 16
+
+_LOGIT_REMEDY = (
+    "these look like logits or margins, not probabilities: pass 1 / (1 + exp(-score)) if they are log-odds, "
+    "or calibrate them first"
+)
+_PERCENT_REMEDY = "these look like percentages: divide them by 100"
+_RANGE_REMEDY = "pass the predicted probability of the positive class"
+
+
+class CleanRows(NamedTuple):
+    """Validated rows: labels as 0/1 bytes, finite scores in [0, 1], weights or None."""
+
+    label: npt.NDArray[np.int8]
+    score: npt.NDArray[np.floating]
+    weight: npt.NDArray[Any] | None
+
+
+def clean_rows(
+    y_true: npt.ArrayLike,
+    y_proba: npt.ArrayLike,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> CleanRows:
+    """Validate the three columns together.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Two label values: {0, 1}, {False, True}, {-1, 1}, or anything with `pos_label`.
+    y_proba : array-like of shape (n,) or (n, 2)
+        Probabilities of the positive class in [0, 1]; of two columns the second is taken.
+    sample_weight : array-like of shape (n,), optional
+        Finite weights, none negative, not all zero. Whole numbers count as repeated rows.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+
+    Returns
+    -------
+    CleanRows
+        Arrays of equal length. Scores keep float32 or float64; no copy is made of clean float scores.
+
+    Raises
+    ------
+    DataError
+        If there are no rows, lengths differ, or any value is unusable.
+    """
+    score = clean_scores(y_proba)
+    raw = np.asarray(y_true)
+    if raw.ndim == 2 and raw.shape[1] == 1:
+        raw = raw[:, 0]
+    if raw.ndim != 1:
+        raise DataError("labels in one column", f"an array of shape {raw.shape}", "pass a one-dimensional array")
+    if raw.shape[0] != score.shape[0]:
+        raise DataError(
+            "as many labels as scores",
+            f"{raw.shape[0]} labels and {score.shape[0]} scores",
+            "pass two columns of the same table",
+        )
+    label = _labels_or_swapped(raw, score, pos_label)
+    weight = None if sample_weight is None else clean_weights(sample_weight, score.shape[0])
+    return CleanRows(label, score, weight)
+
+
+def clean_scores(y_proba: npt.ArrayLike) -> npt.NDArray[np.floating]:
+    """Return the scores as a one-dimensional float32 or float64 array in [0, 1], without copying if possible."""
+    raw = np.asarray(y_proba)
+    if raw.ndim == 2 and raw.shape[1] == 2:
+        raw = raw[:, 1]
+    elif raw.ndim == 2 and raw.shape[1] == 1:
+        raw = raw[:, 0]
+    if raw.ndim != 1:
+        raise DataError(
+            "scores in one column, or in two as predict_proba gives them",
+            f"an array of shape {raw.shape}",
+            "pass the probabilities of the positive class",
+        )
+    if raw.shape[0] == 0:
+        raise DataError("at least one row", "no rows", "check the filter or the file that should have produced them")
+    if raw.dtype.kind != "f" or raw.dtype.itemsize not in (4, 8):
+        try:
+            raw = raw.astype(np.float64)
+        except (TypeError, ValueError):
+            where, value = _first(raw, lambda v: not _is_number(v))
+            raise DataError(
+                "numbers as scores",
+                f"{value!r} in row {where}",
+                "convert or drop the rows that are not numeric",
+            ) from None
+    for start in range(0, raw.shape[0], _CHUNK):
+        chunk = raw[start : start + _CHUNK]
+        # A NaN makes both comparisons false, so one test finds every kind of bad score.
+        if not (chunk.min() >= 0.0 and chunk.max() <= 1.0):
+            raise _bad_scores(raw)
+    return raw
+
+
+def _bad_scores(score: npt.NDArray[np.floating]) -> DataError:
+    bad = ~((score >= 0.0) & (score <= 1.0))
+    where = int(np.argmax(bad))
+    finite = score[np.isfinite(score)]
+    low = float(finite.min()) if finite.size else math.nan
+    high = float(finite.max()) if finite.size else math.nan
+    return describe_bad_scores(float(score[where]), f"row {where}", int(bad.sum()), low, high)
+
+
+def describe_bad_scores(value: float, place: str, count: int, low: float, high: float) -> DataError:
+    """Phrase the error for scores that are not probabilities, whatever they were read from.
+
+    Parameters
+    ----------
+    value, place : float, str
+        The first bad score and where it stands.
+    count : int
+        How many bad scores there are.
+    low, high : float
+        Range of the finite scores, from which the likely cause is guessed for the advice only.
+    """
+    found = f"{value!r} in {place}" + (f" and {count - 1} more like it" if count > 1 else "")
+    if not math.isfinite(value):
+        return DataError(
+            "finite scores", found, "drop or repair these rows before the audit, and count how many they were"
+        )
+    if low < 0.0:
+        remedy = _LOGIT_REMEDY
+    elif 1.0 < high <= 100.0 and high > 2.0:
+        remedy = _PERCENT_REMEDY
+    else:
+        remedy = _RANGE_REMEDY
+    return DataError("scores between 0 and 1", found, remedy)
+
+
+def _labels_or_swapped(raw: npt.NDArray[Any], score: npt.NDArray[np.floating], pos_label: Any) -> npt.NDArray[np.int8]:
+    try:
+        return clean_labels(raw, pos_label)
+    except DataError as error:
+        looks_binary = bool(((score == 0.0) | (score == 1.0)).all())
+        looks_like_scores = raw.dtype.kind == "f" and bool(((raw >= 0.0) & (raw <= 1.0)).all())
+        if looks_binary and looks_like_scores:
+            raise DataError(error.expected, error.found, "the label and score columns look swapped") from None
+        raise
+
+
+def clean_labels(y_true: npt.ArrayLike, pos_label: Any = None) -> npt.NDArray[np.int8]:
+    """Return the labels as an array of 0 and 1 bytes.
+
+    Follows scikit-learn: without `pos_label`, {0, 1}, booleans and {-1, 1} are understood and the larger
+    value is the positive class.
+    """
+    raw = np.asarray(y_true)
+    if raw.dtype.kind == "O":
+        raw = _from_objects(raw)
+    if raw.dtype.kind == "f" and not np.isfinite(raw).all():
+        where, value = _first(raw, lambda v: not math.isfinite(v))
+        raise DataError("a label in every row", f"{value!r} in row {where}", "drop the rows without an outcome")
+    if pos_label is not None:
+        return _labels_by_name(raw, pos_label)
+    if raw.dtype.kind == "b":
+        return raw.view(np.int8)
+    if raw.dtype.kind not in "iuf":
+        raise DataError(
+            "labels 0 and 1",
+            f"{_some_values(raw)}",
+            "say which value is the positive class with pos_label (--pos-label)",
+        )
+    zero_one = raw.astype(np.int8)
+    if np.array_equal(zero_one, raw) and zero_one.min() >= -1 and zero_one.max() <= 1:
+        if zero_one.min() >= 0:
+            return zero_one
+        if (zero_one != 0).all():
+            return (zero_one > 0).view(np.int8)
+    raise DataError(
+        "two label values, 0 and 1",
+        _some_values(raw),
+        "name the positive class with pos_label (--pos-label), or drop the other classes",
+    )
+
+
+def _labels_by_name(raw: npt.NDArray[Any], pos_label: Any) -> npt.NDArray[np.int8]:
+    if raw.dtype.kind in "US" and not isinstance(pos_label, (str, bytes)):
+        pos_label = str(pos_label)
+    positive = np.asarray(raw == pos_label)
+    if positive.shape != raw.shape:
+        positive = np.zeros(raw.shape, dtype=bool)
+    rest = raw[~positive]
+    if not positive.any() and rest.size and not (rest == rest[0]).all():
+        raise DataError(
+            f"some rows with the positive label {pos_label!r}",
+            _some_values(raw),
+            "check the spelling of pos_label",
+        )
+    if rest.size and not (rest == rest[0]).all():
+        raise DataError(
+            "two label values",
+            _some_values(raw),
+            "drop the rows of other classes, or recode them as 'not the positive class'",
+        )
+    return positive.view(np.int8)
+
+
+def _from_objects(raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    values = raw.tolist()
+    if any(v is None or (isinstance(v, float) and math.isnan(v)) for v in values):
+        where, value = _first(raw, lambda v: v is None or (isinstance(v, float) and math.isnan(v)))
+        raise DataError("a label in every row", f"{value!r} in row {where}", "drop the rows without an outcome")
+    try:
+        plain = np.array(values)
+    except ValueError:
+        raise DataError("one label per row", "nested values", "pass a flat column of labels") from None
+    if plain.dtype.kind in "biufUS" and plain.shape == raw.shape:
+        return plain
+    return np.array([str(v) for v in values])
+
+
+def clean_weights(sample_weight: npt.ArrayLike, n_rows: int) -> npt.NDArray[Any]:
+    """Return the weights as int64 if all are whole numbers (repeated rows), as float64 otherwise."""
+    raw = np.asarray(sample_weight)
+    if raw.shape != (n_rows,):
+        raise DataError(
+            f"one weight per row ({n_rows} rows)",
+            f"weights of shape {raw.shape}",
+            "pass a column of the same table",
+        )
+    try:
+        weight = raw.astype(np.float64)
+    except (TypeError, ValueError):
+        where, value = _first(raw, lambda v: not _is_number(v))
+        raise DataError("numbers as weights", f"{value!r} in row {where}", "convert or drop those rows") from None
+    bad = ~(np.isfinite(weight) & (weight >= 0.0))
+    if bad.any():
+        where = int(np.argmax(bad))
+        raise DataError(
+            "finite weights that are not negative",
+            f"{float(weight[where])!r} in row {where}",
+            "a weight says how many rows this row stands for; drop or correct such rows",
+        )
+    if not weight.any():
+        raise DataError("some positive weight", "only zeros", "check that this is the column of weights")
+    whole = weight.astype(np.int64)
+    return whole if np.array_equal(whole, weight) else weight
+
+
+def check_between(
+    name: str, value: float, low: float, high: float, *, closed: str = "neither", remedy: str | None = None
+) -> float:
+    """Return `value` as a float if it lies between `low` and `high`.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter, for the message.
+    value : float
+        The value given.
+    low, high : float
+        The range.
+    closed : {"neither", "left", "right", "both"}
+        Which ends belong to the range.
+    remedy : str, optional
+        Advice that replaces the general one.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not a number or out of range.
+    """
+    left, right = ("[" if closed in ("left", "both") else "("), ("]" if closed in ("right", "both") else ")")
+    advice = remedy or f"choose a {name} in that range"
+    if isinstance(value, bool) or not _is_number(value):
+        raise ArgumentError(f"{name} to be a number in {left}{low:g}, {high:g}{right}", repr(value), advice)
+    number = float(value)
+    above = number >= low if closed in ("left", "both") else number > low
+    below = number <= high if closed in ("right", "both") else number < high
+    if not (above and below):
+        raise ArgumentError(f"{name} in {left}{low:g}, {high:g}{right}", f"{number:g}", advice)
+    return number
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """Return `value` if it is one of `choices`, else raise an `ArgumentError` that lists them."""
+    if value not in choices:
+        listed = ", ".join(repr(c) for c in choices)
+        raise ArgumentError(f"{name} to be one of {listed}", repr(value), "check the spelling")
+    return str(value)
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _first(values: npt.NDArray[Any], bad: Callable[[Any], bool]) -> tuple[int, Any]:
+    return next((i, v) for i, v in enumerate(values.tolist()) if bad(v))
+
+
+def _some_values(raw: npt.NDArray[Any], most: int = 5) -> str:
+    """Name a few of the distinct values met, in order of appearance."""
+    seen: dict[Any, None] = {}
+    for value in raw[:100_000].tolist():
+        seen.setdefault(value)
+        if len(seen) > most:
+            break
+    names = ", ".join(repr(v) for v in list(seen)[:most])
+    return f"the values {names}" + (" and others" if len(seen) > most else "")

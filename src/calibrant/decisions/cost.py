@@ -1,0 +1,147 @@
+"""Cost of acting on the cases whose score reaches a threshold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.core.table import ScoreTable, as_table
+from calibrant.core.validate import check_between, clean_scores
+from calibrant.errors import ArgumentError
+
+__all__ = ["check_costs", "costs_by_cut", "decide", "expected_cost", "threshold"]
+
+
+def check_costs(false_positive_cost: float, false_negative_cost: float) -> tuple[float, float]:
+    """Return both costs as floats if they are finite, not negative and not both zero."""
+    costs = []
+    for name, value in (
+        ("false_positive_cost", false_positive_cost),
+        ("false_negative_cost", false_negative_cost),
+    ):
+        costs.append(
+            check_between(
+                name,
+                value,
+                0.0,
+                1e300,
+                closed="left",
+                remedy="give what one such mistake costs, in any currency",
+            )
+        )
+    if costs[0] + costs[1] == 0.0:
+        raise ArgumentError("at least one positive cost", "two zeros", "give what each kind of mistake costs")
+    return costs[0], costs[1]
+
+
+def threshold(false_positive_cost: float, false_negative_cost: float) -> float:
+    """Score from which acting is the cheaper choice, if scores are probabilities.
+
+    Parameters
+    ----------
+    false_positive_cost : float
+        Cost of acting on a negative case, non-negative.
+    false_negative_cost : float
+        Cost of not acting on a positive case, non-negative; not both zero.
+
+    Returns
+    -------
+    float
+        ``a / (a + b)``, in [0, 1].
+
+    Raises
+    ------
+    ArgumentError
+        If a cost is negative or not finite, or both are zero.
+
+    References
+    ----------
+    Gao, Parameswaran & Peng (2017), Claim 1; Elkan (2001). The foundations of cost-sensitive learning.
+
+    Examples
+    --------
+    >>> from calibrant.decisions import threshold
+    >>> threshold(1, 4)
+    0.2
+    """
+    a, b = check_costs(false_positive_cost, false_negative_cost)
+    return a / (a + b)
+
+
+def decide(y_proba: npt.ArrayLike, *, false_positive_cost: float, false_negative_cost: float) -> npt.NDArray[np.bool_]:
+    """Decide for each case whether to act: True where the score reaches the threshold.
+
+    Parameters
+    ----------
+    y_proba : array-like of shape (n,)
+        Probabilities of the positive class.
+    false_positive_cost, false_negative_cost : float
+        As in `threshold`.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        A score equal to the threshold means acting.
+
+    Examples
+    --------
+    >>> from calibrant.decisions import decide
+    >>> decide([0.1, 0.2, 0.9], false_positive_cost=1, false_negative_cost=4).tolist()
+    [False, True, True]
+    """
+    tau = threshold(false_positive_cost, false_negative_cost)
+    return np.asarray(clean_scores(y_proba) >= tau)
+
+
+def expected_cost(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    false_positive_cost: float,
+    false_negative_cost: float,
+    threshold: float | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
+    """Average cost per case of acting where the score reaches a threshold.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or ScoreTable
+        Labels, or a table that holds labels and scores.
+    y_proba : array-like of shape (n,)
+        Predicted probabilities of the positive class, in [0, 1].
+    false_positive_cost, false_negative_cost : float
+        As in `threshold`.
+    threshold : float, optional
+        Score from which to act, in [0, 1]; by default ``a / (a + b)``.
+    sample_weight : array-like of shape (n,), optional
+        Non-negative weights.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+
+    Returns
+    -------
+    float
+        In the currency of the costs; smaller is better.
+
+    Examples
+    --------
+    >>> from calibrant.decisions import expected_cost
+    >>> expected_cost([0, 1, 1], [0.3, 0.1, 0.9], false_positive_cost=1, false_negative_cost=4)
+    1.6666666666666667
+    """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    a, b = check_costs(false_positive_cost, false_negative_cost)
+    tau = a / (a + b) if threshold is None else check_between("threshold", threshold, 0.0, 1.0, closed="both")
+    return float(costs_by_cut(table, a, b)[np.searchsorted(table.score, tau, side="left")])
+
+
+def costs_by_cut(table: ScoreTable, false_positive_cost: float, false_negative_cost: float) -> npt.NDArray[np.float64]:
+    """Average cost of acting on the rows of the table from the i-th on, for i = 0, ..., m."""
+    missed = np.concatenate([[0.0], np.cumsum(table.k, dtype=np.float64)])
+    spared = np.concatenate([[0.0], np.cumsum(table.n - table.k, dtype=np.float64)])
+    bothered = spared[-1] - spared
+    return np.asarray((false_positive_cost * bothered + false_negative_cost * missed) / table.total)

@@ -1,0 +1,49 @@
+"""The errors a user can meet, each saying what was expected, what was found and what to do.
+
+All of them are `ValueError`, so that code written for scikit-learn keeps working.
+"""
+
+from __future__ import annotations
+
+__all__ = ["ArgumentError", "CalibrantError", "DataError", "SourceError"]
+
+
+class CalibrantError(ValueError):
+    """Base of all errors raised on purpose.
+
+    Parameters
+    ----------
+    expected : str
+        What a right input looks like.
+    found : str
+        What was met instead, with an example value and its place where there is one.
+    remedy : str
+        What the user can do about it.
+
+    Examples
+    --------
+    >>> from calibrant.errors import DataError
+    >>> print(DataError("scores between 0 and 1", "1.7 in row 3", "divide percentages by 100"))
+    expected scores between 0 and 1, found 1.7 in row 3; divide percentages by 100
+    """
+
+    def __init__(self, expected: str, found: str, remedy: str) -> None:
+        super().__init__(expected, found, remedy)
+        self.expected = expected
+        self.found = found
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"expected {self.expected}, found {self.found}; {self.remedy}"
+
+
+class DataError(CalibrantError):
+    """Labels, scores or weights cannot be used."""
+
+
+class ArgumentError(CalibrantError):
+    """A parameter is out of its range or contradicts another."""
+
+
+class SourceError(CalibrantError):
+    """A file cannot be read or written."""

@@ -1,0 +1,203 @@
+"""The cutoff calibration error: the largest average residual over all score intervals, exact and without bins."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.core.brownian import MEAN_RANGE, range_quantile
+from calibrant.core.pruning import pruned_range
+from calibrant.core.results import Result
+from calibrant.core.table import ScoreTable, as_table
+from calibrant.core.validate import clean_rows
+from calibrant.core.walk import Extremes, extremes, residual_walk
+
+__all__ = ["CutoffCalibration", "cutoff_calibration", "cutoff_calibration_error"]
+
+# Below this many rows pooling into a table is faster than two passes over buckets.
+_FEW_ROWS = 1 << 15
+
+
+@dataclass(frozen=True)
+class CutoffCalibration(Result):
+    """The cutoff calibration error with the interval that attains it.
+
+    Attributes
+    ----------
+    value : float
+        The error, in [0, 1]; smaller is better, 0 is perfect.
+    under, over : float
+        Its one-sided parts: the largest shortfall of the promise (more happened than promised) and the largest
+        excess (less happened). `value` is the larger of the two.
+    interval : tuple of float or None
+        Scores `(low, high]` that attain `value`; `low` is `-inf` where it starts below the smallest score.
+        None if the error is 0.
+    direction : {"too low", "too high", "none"}
+        Whether the scores in the interval promise too little or too much.
+    share : float
+        Share of all rows in the interval.
+    promised, happened : float
+        Mean score and share of positives in the interval; NaN if there is none.
+        ``share * |happened - promised| == value``.
+    noise_floor, noise_95 : float
+        Mean and 95% quantile of the error that a perfectly calibrated classifier with these scores would show
+        for lack of rows (limit for large n). NaN if weights are not whole numbers.
+    bias : float
+        Share of positives minus mean score, over all rows.
+    ks : float
+        Largest average residual over the intervals that start at the smallest score.
+    n : float
+        Rows, or total weight.
+    """
+
+    value: float
+    under: float
+    over: float
+    interval: tuple[float, float] | None
+    direction: str
+    share: float
+    promised: float
+    happened: float
+    noise_floor: float
+    noise_95: float
+    bias: float
+    ks: float
+    n: float
+
+
+def cutoff_calibration_error(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
+    r"""Largest average residual over all intervals of scores.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or ScoreTable
+        Labels, or a table that holds labels and scores.
+    y_proba : array-like of shape (n,)
+        Predicted probabilities of the positive class, in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+        Non-negative weights.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+
+    Returns
+    -------
+    float
+        In [0, 1]; smaller is better. The number does not depend on the order of the rows, to the last bit.
+
+    Raises
+    ------
+    DataError
+        If the input cannot be used.
+
+    See Also
+    --------
+    cutoff_calibration : The same with the interval, its direction and the noise floor.
+
+    Notes
+    -----
+    .. math:: c = \sup_{a<b} \Big| \frac1n \sum_i (y_i - s_i)\, 1\{a < s_i \le b\} \Big|
+
+    Definition 2 of [1]_; the name is that of [2]_. For any band of scores that holds a share m of the rows,
+    observed rate and mean score differ by at most c / m. Equal scores are never separated. The constant
+    classifier that predicts the base rate has c = 0, so read c together with a measure of resolution such as
+    `roc_auc` or `brier_score`.
+
+    Large unweighted arrays are not sorted: two passes over buckets find the few rows that matter.
+
+    References
+    ----------
+    .. [1] Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates in the
+       Agnostic Setting. AISTATS.
+    .. [2] Rossellini, Soloff, Barber, Ren & Willett (2025). Can a calibration metric be both testable and
+       actionable? COLT.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import cutoff_calibration_error
+    >>> cutoff_calibration_error([1, 1, 1, 1, 1, 1, 1, 1, 1, 1], [0.5] * 10)
+    0.5
+    >>> cutoff_calibration_error([0, 1] * 500, [0.5] * 1000)
+    0.0
+    """
+    if isinstance(y_true, ScoreTable) or y_proba is None or sample_weight is not None:
+        table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+        return extremes(residual_walk(table)).value
+    rows = clean_rows(y_true, y_proba, pos_label=pos_label)
+    value = pruned_range(rows.label, rows.score) if len(rows.score) >= _FEW_ROWS else None
+    if value is None:
+        value = extremes(residual_walk(ScoreTable.from_scores(rows.label, rows.score))).value
+    return value
+
+
+def cutoff_calibration(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> CutoffCalibration:
+    """Cutoff calibration error with the score interval that attains it.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, pos_label
+        As in `cutoff_calibration_error`.
+
+    Returns
+    -------
+    CutoffCalibration
+        From a table with cells, `under` and `over` are read at the ends of cells; the larger one is exact where
+        the table was refined for it.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import cutoff_calibration
+    >>> result = cutoff_calibration([0, 0, 1, 0, 1, 1], [0.1, 0.6, 0.6, 0.7, 0.7, 0.9])
+    >>> result.interval, result.direction
+    ((0.1, 0.7), 'too high')
+    >>> round(result.promised, 2), round(result.happened, 2)
+    (0.65, 0.5)
+    """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    found = extremes(residual_walk(table))
+    share, promised, happened = _inside(table, found)
+    scale = math.sqrt(table.mean_variance / table.total) if table.counts else math.nan
+    return CutoffCalibration(
+        value=found.value,
+        under=found.under,
+        over=found.over,
+        interval=(found.low, found.high) if found.sign else None,
+        direction={1: "too low", -1: "too high", 0: "none"}[found.sign],
+        share=share,
+        promised=promised,
+        happened=happened,
+        noise_floor=MEAN_RANGE * scale,
+        noise_95=range_quantile(0.95) * scale,
+        bias=found.bias,
+        ks=found.ks,
+        n=table.total,
+    )
+
+
+def _inside(table: ScoreTable, found: Extremes) -> tuple[float, float, float]:
+    """Share of rows, mean score and share of positives in the interval."""
+    if not found.sign:
+        return 0.0, math.nan, math.nan
+    ends = table.high
+    rows = slice(
+        int(np.searchsorted(ends, found.low, side="right")),
+        int(np.searchsorted(ends, found.high, side="right")),
+    )
+    n, k = float(table.n[rows].sum()), float(table.k[rows].sum())
+    promised = float(np.dot(table.n[rows], table.score[rows]))
+    return n / table.total, promised / n, k / n

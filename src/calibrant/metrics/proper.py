@@ -1,0 +1,85 @@
+"""Proper scoring rules: averages that are best, in expectation, at the true probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+
+from calibrant.core.table import ScoreTable, as_table
+
+__all__ = ["brier_score", "log_loss"]
+
+
+def brier_score(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
+    """Mean squared difference between label and score.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or ScoreTable
+        Labels, or a table that holds labels and scores.
+    y_proba : array-like of shape (n,)
+        Predicted probabilities of the positive class, in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+        Non-negative weights.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+
+    Returns
+    -------
+    float
+        In [0, 1]; smaller is better.
+
+    References
+    ----------
+    Brier (1950). Verification of forecasts expressed in terms of probability. Monthly Weather Review.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import brier_score
+    >>> round(brier_score([0, 1], [0.1, 0.8]), 6) == (0.1**2 + 0.2**2) / 2
+    True
+    """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    return float(table.squared.sum()) / table.total
+
+
+def log_loss(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
+    """Mean of minus the natural logarithm of the probability given to what happened.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, pos_label
+        As in `brier_score`.
+
+    Returns
+    -------
+    float
+        Non-negative; smaller is better. Infinite if a score of 0 or 1 was wrong even once: nothing is clipped.
+
+    References
+    ----------
+    Good (1952). Rational decisions. Journal of the Royal Statistical Society B.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import log_loss
+    >>> round(log_loss([0, 1], [0.5, 0.25]), 4)
+    1.0397
+    >>> log_loss([1], [0.0])
+    inf
+    """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    return float(table.surprise.sum()) / table.total

@@ -1,0 +1,119 @@
+"""The literature behind each result, and how to cite it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from calibrant.core.validate import check_choice
+
+__all__ = ["REFERENCES", "bibtex", "cite"]
+
+# key -> (BibTeX type, fields)
+REFERENCES: dict[str, tuple[str, dict[str, str]]] = {
+    "gao2017": (
+        "inproceedings",
+        {
+            "author": "Gao, Yihan and Parameswaran, Aditya and Peng, Jian",
+            "title": "On the Interpretability of Conditional Probability Estimates in the Agnostic Setting",
+            "booktitle": "Proceedings of the 20th International Conference on Artificial Intelligence and Statistics",
+            "year": "2017",
+        },
+    ),
+    "rossellini2025": (
+        "inproceedings",
+        {
+            "author": "Rossellini, Raphael and Soloff, Jake A. and Barber, Rina Foygel and Ren, Zhimei and Willett, "
+            "Rebecca",
+            "title": "Can a calibration metric be both testable and actionable?",
+            "booktitle": "Conference on Learning Theory",
+            "year": "2025",
+        },
+    ),
+    "fan2015": (
+        "article",
+        {
+            "author": "Fan, Xiequan and Grama, Ion and Liu, Quansheng",
+            "title": "Exponential inequalities for martingales with applications",
+            "journal": "Electronic Journal of Probability",
+            "year": "2015",
+        },
+    ),
+    "hoeffding1963": (
+        "article",
+        {
+            "author": "Hoeffding, Wassily",
+            "title": "Probability inequalities for sums of bounded random variables",
+            "journal": "Journal of the American Statistical Association",
+            "year": "1963",
+        },
+    ),
+    "feller1951": (
+        "article",
+        {
+            "author": "Feller, William",
+            "title": "The asymptotic distribution of the range of sums of independent random variables",
+            "journal": "The Annals of Mathematical Statistics",
+            "year": "1951",
+        },
+    ),
+    "ayer1955": (
+        "article",
+        {
+            "author": "Ayer, Miriam and Brunk, H. D. and Ewing, G. M. and Reid, W. T. and Silverman, Edward",
+            "title": "An empirical distribution function for sampling with incomplete information",
+            "journal": "The Annals of Mathematical Statistics",
+            "year": "1955",
+        },
+    ),
+    "brier1950": (
+        "article",
+        {
+            "author": "Brier, Glenn W.",
+            "title": "Verification of forecasts expressed in terms of probability",
+            "journal": "Monthly Weather Review",
+            "year": "1950",
+        },
+    ),
+}
+
+
+def cite(keys: Iterable[str]) -> list[str]:
+    """Return the references as readable lines.
+
+    Parameters
+    ----------
+    keys : iterable of str
+        Keys of `REFERENCES`, such as the `references` field of a result.
+
+    Returns
+    -------
+    list of str
+        One line each, repeated keys once.
+
+    Examples
+    --------
+    >>> from calibrant.references import cite
+    >>> print(cite(["brier1950"])[0])
+    Brier (1950). Verification of forecasts expressed in terms of probability. Monthly Weather Review.
+    """
+    lines = []
+    for key in dict.fromkeys(keys):
+        check_choice("reference", key, tuple(REFERENCES))
+        fields = REFERENCES[key][1]
+        names = [author.split(",")[0] for author in fields["author"].split(" and ")]
+        who = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} & {names[-1]}"
+        end = "" if fields["title"].endswith("?") else "."
+        where = fields.get("journal") or fields["booktitle"]
+        lines.append(f"{who} ({fields['year']}). {fields['title']}{end} {where}.")
+    return lines
+
+
+def bibtex(keys: Iterable[str]) -> str:
+    """Return the references as BibTeX entries."""
+    entries = []
+    for key in dict.fromkeys(keys):
+        check_choice("reference", key, tuple(REFERENCES))
+        kind, fields = REFERENCES[key]
+        body = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
+        entries.append(f"@{kind}{{{key},\n{body}}}\n")
+    return "\n".join(entries)

@@ -1,0 +1,110 @@
+"""What recalibration achieves on rows it was not fitted on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant.core.pava import isotonic_fit
+from calibrant.core.results import Result
+from calibrant.core.table import FloatArray, ScoreTable
+from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
+
+__all__ = ["Recalibration", "cross_fitted_isotonic"]
+
+
+@dataclass(frozen=True)
+class Recalibration(Result):
+    """Scores before and after recalibration, judged on rows the recalibrator has not seen.
+
+    Attributes
+    ----------
+    method : str
+        How scores were recalibrated.
+    n_folds : int
+        Parts the rows were dealt into; each part was mapped by a fit on the others.
+    error_before, error_after : float
+        Cutoff calibration error.
+    brier_before, brier_after : float
+        Brier score.
+    log_loss_before, log_loss_after : float
+        Log loss; infinite if a score of 0 or 1 was wrong.
+    brier_gain : float
+        Mean fall of the squared residual per row; positive if recalibration helps.
+    brier_gain_error : float
+        Standard error of `brier_gain`, taking the fitted maps as given.
+    """
+
+    method: str
+    n_folds: int
+    error_before: float
+    error_after: float
+    brier_before: float
+    brier_after: float
+    log_loss_before: float
+    log_loss_after: float
+    brier_gain: float
+    brier_gain_error: float
+
+    @property
+    def helps(self) -> bool:
+        """Whether the gain is more than chance would show once in twenty."""
+        return self.brier_gain > 1.645 * self.brier_gain_error
+
+
+def cross_fitted_isotonic(table: ScoreTable, *, n_folds: int, rng: np.random.Generator) -> Recalibration | None:
+    """Deal the rows into folds, map each fold by the isotonic fit of the others, and judge the result.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Rows with whole-number weights.
+    n_folds : int
+        Number of folds, at least 2.
+    rng : numpy.random.Generator
+        Deals the rows.
+
+    Returns
+    -------
+    Recalibration or None
+        None if there are fewer than two rows per fold.
+    """
+    if table.total < 2 * n_folds:
+        return None
+    folds = table.split(n_folds, rng)
+    mapped, gain, gain_squared = [], 0.0, 0.0
+    for i, fold in enumerate(folds):
+        rest = _merged([other for j, other in enumerate(folds) if j != i])
+        if not len(fold) or not len(rest):
+            continue
+        value = isotonic_fit(rest, log_safe=True).linear(fold.score)
+        mapped.append(ScoreTable.from_counts(value, fold.n, fold.k))
+        of_positives, of_negatives = _brier_falls(fold.score, value)
+        negatives = fold.n - fold.k
+        gain += float(np.dot(fold.k, of_positives) + np.dot(negatives, of_negatives))
+        gain_squared += float(np.dot(fold.k, of_positives**2) + np.dot(negatives, of_negatives**2))
+    after = _merged(mapped)
+    mean = gain / table.total
+    return Recalibration(
+        method="isotonic",
+        n_folds=n_folds,
+        error_before=cutoff_calibration_error(table),
+        error_after=cutoff_calibration_error(after),
+        brier_before=brier_score(table),
+        brier_after=brier_score(after),
+        log_loss_before=log_loss(table),
+        log_loss_after=log_loss(after),
+        brier_gain=mean,
+        brier_gain_error=math.sqrt(max(0.0, gain_squared / table.total - mean**2) / table.total),
+    )
+
+
+def _brier_falls(before: FloatArray, after: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Fall of the squared residual of a positive and of a negative at each score."""
+    return (1.0 - before) ** 2 - (1.0 - after) ** 2, before**2 - after**2
+
+
+def _merged(tables: list[ScoreTable]) -> ScoreTable:
+    return ScoreTable.from_counts(*(np.concatenate([getattr(t, name) for t in tables]) for name in ("score", "n", "k")))

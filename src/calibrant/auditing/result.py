@@ -1,0 +1,164 @@
+"""The audit: everything calibrant has to say about one set of scores."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from calibrant.auditing.advice import Advice
+from calibrant.auditing.recalibration import Recalibration
+from calibrant.certificates import Certificate
+from calibrant.core.results import Result
+from calibrant.curves import Curve, Histogram, ResidualWalk
+from calibrant.decisions import Decision
+from calibrant.metrics import CutoffCalibration
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Audit", "Sample"]
+
+
+@dataclass(frozen=True)
+class Sample(Result):
+    """The rows that were audited.
+
+    Attributes
+    ----------
+    n : float
+        Rows, or total weight.
+    positives : float
+        Positives among them.
+    base_rate : float
+        Share of positives.
+    mean_score : float
+        Average score, the share that was promised.
+    distinct_scores : int or None
+        Number of distinct scores; None if they were too many to keep apart.
+    tied_rows : float or None
+        Rows that share their score with another row; None if unknown.
+    weights : {"rows", "other"}
+        Whether a weight is a number of rows.
+    """
+
+    n: float
+    positives: float
+    base_rate: float
+    mean_score: float
+    distinct_scores: int | None
+    tied_rows: float | None
+    weights: str
+
+
+@dataclass(frozen=True)
+class Audit(Result):
+    """Result of `calibrant.audit`; print it, or turn it into JSON, a picture or a report.
+
+    Attributes
+    ----------
+    name : str
+        What was audited, for headings.
+    sample : Sample
+        The rows.
+    cutoff : CutoffCalibration
+        Cutoff calibration error with its interval and noise floor.
+    certificate : Certificate or None
+        Bound and verdict; None if the weights are not whole numbers.
+    brier, log_loss, roc_auc : float
+        Brier score and log loss (smaller is better), area under the ROC curve (larger is better).
+    roc_auc_error : float
+        `roc_auc` is known to within this; 0 unless the rows were too many to keep apart.
+    brier_of_base_rate : float
+        Brier score of always predicting the base rate, for comparison.
+    decision : Decision or None
+        Money; None if no costs were given.
+    recalibration : Recalibration or None
+        What isotonic calibration achieves on rows it has not seen; None if it could not be judged.
+    advice : Advice
+        What to do.
+    reliability, isotonic : Curve
+        Binned and isotonic reliability curve.
+    histogram : Histogram
+        Distribution of the scores by class.
+    walk : ResidualWalk
+        The residual walk, thinned for drawing.
+    references : tuple of str
+        Keys of `calibrant.references`.
+    version : str
+        Version of calibrant.
+    """
+
+    name: str
+    sample: Sample
+    cutoff: CutoffCalibration
+    certificate: Certificate | None
+    brier: float
+    log_loss: float
+    roc_auc: float
+    roc_auc_error: float
+    brier_of_base_rate: float
+    decision: Decision | None
+    recalibration: Recalibration | None
+    advice: Advice
+    reliability: Curve
+    isotonic: Curve
+    histogram: Histogram
+    walk: ResidualWalk
+    references: tuple[str, ...]
+    version: str
+
+    def __str__(self) -> str:
+        from calibrant.auditing.wording import summary
+
+        return summary(self)
+
+    def __repr__(self) -> str:
+        verdict = self.certificate.verdict if self.certificate else None
+        return f"<Audit {self.name!r}: n={self.sample.n:g}, error={self.cutoff.value:.4g}, verdict={verdict!r}>"
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """Return the audit as a JSON document; numbers that are not finite become null."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the report as one self-contained HTML page, and write it if a path is given.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            Where to write it. An existing file is replaced, only once the page is complete.
+
+        Returns
+        -------
+        str
+            The page.
+
+        Raises
+        ------
+        SourceError
+            If the path cannot be written.
+        """
+        from calibrant.report import render, write
+
+        page = render([self], title=f"Calibration audit: {self.name}")
+        if path is not None:
+            write(page, path)
+        return page
+
+    def plot(self) -> Figure:
+        """Draw the reliability diagram with the distribution of scores, and the residual walk.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Not registered with pyplot; show it in a notebook or save it with ``savefig``.
+        """
+        from calibrant.plots import audit_figure
+
+        return audit_figure(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the audit as plain data, the verdict first."""
+        return {"calibrant": self.version, "kind": "audit"} | super().to_dict()

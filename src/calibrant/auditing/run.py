@@ -1,0 +1,176 @@
+"""Run an audit on labels and scores, or on a score table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+import calibrant
+from calibrant.auditing.advice import advise, noise_limit
+from calibrant.auditing.recalibration import cross_fitted_isotonic
+from calibrant.auditing.result import Audit, Sample
+from calibrant.certificates import certify
+from calibrant.core.table import ScoreTable, as_table
+from calibrant.curves import binned_curve, isotonic_curve, residual_walk, score_histogram
+from calibrant.decisions import saving_bound
+from calibrant.errors import ArgumentError, DataError
+from calibrant.metrics import brier_score, cutoff_calibration, log_loss, roc_auc_limits
+
+__all__ = ["audit"]
+
+# Points drawn of the residual walk: more than a picture has pixels, few enough for a small file.
+_WALK_POINTS = 900
+
+
+def audit(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+    tolerance: float | None = None,
+    delta: float = 0.05,
+    costs: Mapping[str, float] | tuple[float, float] | None = None,
+    method: Literal["bernstein", "hoeffding", "theorem2"] = "bernstein",
+    brier_guess: float = 0.12,
+    n_folds: int = 5,
+    random_state: int | np.random.Generator = 0,
+    name: str = "scores",
+) -> Audit:
+    """Judge whether scores can be read as probabilities, what it costs if not, and what to do.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or ScoreTable
+        Labels of both classes, or a table that holds labels and scores.
+    y_proba : array-like of shape (n,)
+        Predicted probabilities of the positive class, in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+        Whole numbers count repeated rows. With other weights there are point estimates, but no certificate.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+    tolerance : float, optional
+        Calibration error you could live with, in (0, 1); asks for a verdict.
+    delta : float
+        Probability with which each statement may fail, in (0, 1).
+    costs : (float, float) or mapping, optional
+        Cost of a false positive and of a false negative, as a pair or as
+        ``{"false_positive": a, "false_negative": b}``; asks for money.
+    method, brier_guess
+        See `calibrant.certificates.certify`.
+    n_folds : int
+        Folds for judging recalibration, at least 2.
+    random_state : int or numpy.random.Generator
+        Deals the rows into folds; nothing else is random.
+    name : str
+        What is audited, for headings.
+
+    Returns
+    -------
+    Audit
+        Print it; or see its methods ``to_dict``, ``to_json``, ``to_html`` and ``plot``.
+
+    Raises
+    ------
+    DataError
+        If the rows cannot be used, or only one class is present.
+    ArgumentError
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> import calibrant
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(size=20_000)
+    >>> y = rng.uniform(size=20_000) < p
+    >>> result = calibrant.audit(y, p, tolerance=0.02, costs=(1, 4))
+    >>> result.certificate.verdict, result.advice.action
+    ('certified', 'leave alone')
+    """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    if table.positives in (0.0, table.total):
+        raise DataError(
+            "rows of both classes",
+            f"only {'positives' if table.positives else 'negatives'} in {table.total:g} rows",
+            "an audit compares what happened with what did not: check which value is the positive class "
+            "(pos_label, --pos-label) and how the rows were selected",
+        )
+    certificate = (
+        certify(table, tolerance=tolerance, delta=delta, method=method, brier_guess=brier_guess)
+        if table.counts
+        else None
+    )
+    if certificate is None and tolerance is not None:
+        raise DataError(
+            "weights that are whole numbers of independent rows, since a verdict was asked for",
+            "other weights",
+            "leave out the tolerance to get point estimates only",
+        )
+    false_positive_cost, false_negative_cost = _costs(costs)
+    decision = None
+    if costs is not None:
+        decision = saving_bound(
+            table, false_positive_cost=false_positive_cost, false_negative_cost=false_negative_cost, delta=delta
+        )
+    rng = np.random.default_rng(random_state)
+    recalibration = cross_fitted_isotonic(table, n_folds=n_folds, rng=rng) if table.counts else None
+    cutoff = cutoff_calibration(table)
+    brier = brier_score(table)
+    auc_low, auc_high = roc_auc_limits(table)
+    limit = noise_limit(table.total, brier, table.mean_variance) if table.counts else math.nan
+    references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
+    for part in (certificate, decision):
+        references += part.references if part is not None else ()
+    return Audit(
+        name=name,
+        sample=_sample(table),
+        cutoff=cutoff,
+        certificate=certificate,
+        brier=brier,
+        log_loss=log_loss(table),
+        roc_auc=0.5 * (auc_low + auc_high),
+        roc_auc_error=0.5 * (auc_high - auc_low),
+        brier_of_base_rate=table.base_rate * (1.0 - table.base_rate),
+        decision=decision,
+        recalibration=recalibration,
+        advice=advise(cutoff, certificate, recalibration, limit),
+        reliability=binned_curve(table),
+        isotonic=isotonic_curve(table),
+        histogram=score_histogram(table),
+        walk=residual_walk(table, n_points=_WALK_POINTS),
+        references=tuple(dict.fromkeys(references)),
+        version=calibrant.__version__,
+    )
+
+
+def _costs(costs: Mapping[str, float] | tuple[float, float] | None) -> tuple[float, float]:
+    if costs is None:
+        return 0.0, 0.0
+    if isinstance(costs, Mapping):
+        if set(costs) == {"false_positive", "false_negative"}:
+            return costs["false_positive"], costs["false_negative"]
+    elif len(costs) == 2:
+        return costs[0], costs[1]
+    raise ArgumentError(
+        "costs as a pair (false positive, false negative)",
+        repr(costs),
+        "pass (a, b) or {'false_positive': a, 'false_negative': b}",
+    )
+
+
+def _sample(table: ScoreTable) -> Sample:
+    known = table.exact and table.counts
+    return Sample(
+        n=table.total,
+        positives=table.positives,
+        base_rate=table.base_rate,
+        mean_score=table.mean_score,
+        distinct_scores=len(table) if table.exact else None,
+        tied_rows=float(table.n[table.n > 1].sum()) if known else None,
+        weights="rows" if table.counts else "other",
+    )

@@ -1,0 +1,15 @@
+"""Curves over the scores: what happened at each, how the scores are spread, how residuals add up."""
+
+from calibrant.curves.distribution import Histogram, score_histogram
+from calibrant.curves.reliability import Curve, binned_curve, isotonic_curve
+from calibrant.curves.residuals import ResidualWalk, residual_walk
+
+__all__ = [
+    "Curve",
+    "Histogram",
+    "ResidualWalk",
+    "binned_curve",
+    "isotonic_curve",
+    "residual_walk",
+    "score_histogram",
+]

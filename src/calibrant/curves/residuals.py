@@ -1,0 +1,103 @@
+"""The cumulative residual walk as a curve to look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.core.results import Result
+from calibrant.core.table import FloatArray, ScoreTable, as_table
+from calibrant.core.walk import extremes
+from calibrant.core.walk import residual_walk as walk_of
+from calibrant.errors import ArgumentError
+
+__all__ = ["ResidualWalk", "residual_walk"]
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualWalk(Result):
+    """Points of the cumulative residual walk.
+
+    Attributes
+    ----------
+    score : ndarray of float64
+        Increasing scores.
+    share : ndarray of float64
+        Share of the rows with scores up to there, in [0, 1].
+    value : ndarray of float64
+        Sum of residuals ``y - s`` over these rows, divided by the number of all rows. Where it climbs, scores
+        promise too little; where it drops, too much.
+    interval : tuple of float or None
+        Scores `(low, high]` between its highest and lowest point.
+    """
+
+    score: FloatArray
+    share: FloatArray
+    value: FloatArray
+    interval: tuple[float, float] | None
+
+
+def residual_walk(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    n_points: int | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> ResidualWalk:
+    """Add up residuals in the order of the scores.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or ScoreTable
+        Labels, or a table that holds labels and scores.
+    y_proba : array-like of shape (n,)
+        Predicted probabilities of the positive class, in [0, 1].
+    n_points : int, optional
+        Thin the walk to about so many points, keeping the highest and lowest of each stretch, so that its range
+        is unchanged. By default every distinct score is kept.
+    sample_weight : array-like of shape (n,), optional
+        Non-negative weights.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+
+    Returns
+    -------
+    ResidualWalk
+        Its range, 0 included, is the cutoff calibration error.
+
+    Examples
+    --------
+    >>> from calibrant.curves import residual_walk
+    >>> residual_walk([0, 1], [0.25, 0.75]).value.tolist()
+    [-0.125, 0.0]
+    """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    if n_points is not None and n_points < 4:
+        raise ArgumentError("n_points of at least 4", repr(n_points), "leave it out to keep every point")
+    walk = walk_of(table)
+    found = extremes(walk)
+    share = np.cumsum(table.n) / table.total
+    kept = slice(None) if n_points is None or len(share) <= n_points else _thin(share, walk.value, n_points)
+    return ResidualWalk(
+        walk.score[kept], share[kept], walk.value[kept], (found.low, found.high) if found.sign else None
+    )
+
+
+def _thin(share: FloatArray, value: FloatArray, n_points: int) -> npt.NDArray[np.intp]:
+    """Keep the highest, the lowest and the last point of each of n_points / 3 stretches of equal mass."""
+    stretches = max(1, n_points // 3)
+    stretch = np.minimum((share * stretches).astype(np.intp), stretches - 1)
+    starts = np.flatnonzero(np.append(True, stretch[1:] != stretch[:-1]))
+    ends = np.append(starts[1:], len(value))
+    kept = [ends - 1]
+    for values in (value, -value):
+        top = np.maximum.reduceat(values, starts)
+        hit = np.flatnonzero(values == np.repeat(top, ends - starts))
+        kept.append(hit[np.searchsorted(hit, starts)])
+    flags = np.zeros(len(value), dtype=bool)
+    flags[np.concatenate(kept)] = True
+    return np.flatnonzero(flags)

@@ -14,7 +14,7 @@ from calibrant.metrics import CutoffCalibration
 
 __all__ = ["Advice", "advise", "noise_limit"]
 
-Action = Literal["leave alone", "recalibrate", "collect more data", "rework the model", "none"]
+Action = Literal["leave alone", "recalibrate", "collect more data", "none"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Advice(Result):
 
     Attributes
     ----------
-    action : {"leave alone", "recalibrate", "collect more data", "rework the model", "none"}
+    action : {"leave alone", "recalibrate", "collect more data", "none"}
         What to do. "none" if the weights leave no basis for advice.
     reason : str
         Why, in one sentence.
@@ -77,13 +77,7 @@ def advise(
             "the error is beyond chance, and isotonic calibration lowers the Brier score on rows it has not seen.",
             limit,
         )
-    if verdict == "refuted":
-        return Advice(
-            "rework the model",
-            "the error is above your tolerance, and no order-preserving map fitted on this many rows repairs it.",
-            limit,
-        )
-    if suspicious:
+    if suspicious or verdict == "refuted":
         return Advice(
             "collect more data",
             "the error is beyond chance, but on this many rows recalibration does not lower the Brier score.",

@@ -54,7 +54,9 @@ class Recalibration(Result):
         return self.brier_gain > 1.645 * self.brier_gain_error
 
 
-def cross_fitted_isotonic(table: ScoreTable, *, n_folds: int, rng: np.random.Generator) -> Recalibration | None:
+def cross_fitted_isotonic(
+    table: ScoreTable, *, n_folds: int = 5, random_state: int | np.random.Generator = 0
+) -> Recalibration | None:
     """Deal the rows into folds, map each fold by the isotonic fit of the others, and judge the result.
 
     Parameters
@@ -63,17 +65,17 @@ def cross_fitted_isotonic(table: ScoreTable, *, n_folds: int, rng: np.random.Gen
         Rows with whole-number weights.
     n_folds : int
         Number of folds, at least 2.
-    rng : numpy.random.Generator
+    random_state : int or numpy.random.Generator
         Deals the rows.
 
     Returns
     -------
     Recalibration or None
-        None if there are fewer than two rows per fold.
+        None if there are fewer than two rows per fold, or the weights are not whole numbers.
     """
-    if table.total < 2 * n_folds:
+    if not table.counts or table.total < 2 * n_folds:
         return None
-    folds = table.split(n_folds, rng)
+    folds = table.split(n_folds, np.random.default_rng(random_state))
     mapped, gain, gain_squared = [], 0.0, 0.0
     for i, fold in enumerate(folds):
         rest = _merged([other for j, other in enumerate(folds) if j != i])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -118,10 +117,6 @@ class Audit(Result):
         verdict = self.certificate.verdict if self.certificate else None
         return f"<Audit {self.name!r}: n={self.sample.n:g}, error={self.cutoff.value:.4g}, verdict={verdict!r}>"
 
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """Return the audit as a JSON document; numbers that are not finite become null."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
-
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """Return the report as one self-contained HTML page, and write it if a path is given.
 
@@ -140,11 +135,12 @@ class Audit(Result):
         SourceError
             If the path cannot be written.
         """
-        from calibrant.report import render, write
+        from calibrant.report import render
+        from calibrant.write import write_text
 
         page = render([self], title=f"Calibration audit: {self.name}")
         if path is not None:
-            write(page, path)
+            write_text(page, path)
         return page
 
     def plot(self) -> Figure:

@@ -13,14 +13,14 @@ import calibrant
 from calibrant.auditing.advice import advise, noise_limit
 from calibrant.auditing.recalibration import cross_fitted_isotonic
 from calibrant.auditing.result import Audit, Sample
-from calibrant.certificates import certify
+from calibrant.certificates import certify, check_request
 from calibrant.core.table import ScoreTable, as_table
 from calibrant.curves import binned_curve, isotonic_curve, residual_walk, score_histogram
-from calibrant.decisions import saving_bound
+from calibrant.decisions import check_costs, saving_bound
 from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics import brier_score, cutoff_calibration, log_loss, roc_auc_limits
 
-__all__ = ["audit"]
+__all__ = ["audit", "check_audit"]
 
 # Points drawn of the residual walk: more than a picture has pixels, few enough for a small file.
 _WALK_POINTS = 900
@@ -92,6 +92,7 @@ def audit(
     >>> result.certificate.verdict, result.advice.action
     ('certified', 'leave alone')
     """
+    prices = check_audit(tolerance=tolerance, delta=delta, method=method, costs=costs)
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     if table.positives in (0.0, table.total):
         raise DataError(
@@ -111,14 +112,10 @@ def audit(
             "other weights",
             "leave out the tolerance to get point estimates only",
         )
-    false_positive_cost, false_negative_cost = _costs(costs)
     decision = None
-    if costs is not None:
-        decision = saving_bound(
-            table, false_positive_cost=false_positive_cost, false_negative_cost=false_negative_cost, delta=delta
-        )
-    rng = np.random.default_rng(random_state)
-    recalibration = cross_fitted_isotonic(table, n_folds=n_folds, rng=rng) if table.counts else None
+    if prices is not None:
+        decision = saving_bound(table, false_positive_cost=prices[0], false_negative_cost=prices[1], delta=delta)
+    recalibration = cross_fitted_isotonic(table, n_folds=n_folds, random_state=random_state)
     cutoff = cutoff_calibration(table)
     brier = brier_score(table)
     auc_low, auc_high = roc_auc_limits(table)
@@ -148,14 +145,18 @@ def audit(
     )
 
 
-def _costs(costs: Mapping[str, float] | tuple[float, float] | None) -> tuple[float, float]:
+def check_audit(
+    *, tolerance: float | None, delta: float, method: str, costs: Mapping[str, float] | tuple[float, float] | None
+) -> tuple[float, float] | None:
+    """Check what is asked of an audit before any data is read; return the costs as a pair."""
+    check_request(delta=delta, tolerance=tolerance, method=method)
     if costs is None:
-        return 0.0, 0.0
+        return None
     if isinstance(costs, Mapping):
         if set(costs) == {"false_positive", "false_negative"}:
-            return costs["false_positive"], costs["false_negative"]
+            return check_costs(costs["false_positive"], costs["false_negative"])
     elif len(costs) == 2:
-        return costs[0], costs[1]
+        return check_costs(costs[0], costs[1])
     raise ArgumentError(
         "costs as a pair (false positive, false negative)",
         repr(costs),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.result import Audit
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "noise_sentence",
     "number",
     "one_line",
+    "recalibration_line",
     "recalibration_sentence",
     "resolution_sentence",
     "rows",
@@ -162,7 +164,11 @@ def money_sentence(audit: Audit) -> str:
 
 def recalibration_sentence(audit: Audit) -> str:
     """What isotonic calibration achieves."""
-    result = audit.recalibration
+    return recalibration_line(audit.recalibration)
+
+
+def recalibration_line(result: Recalibration | None) -> str:
+    """The same for a recalibration on its own."""
     if result is None:
         return "not judged: too few rows, or weights that do not count rows"
     return (

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from calibrant.core.validate import check_between
+from calibrant.core.validate import check_between, check_rows
 
 __all__ = ["bernstein_width"]
 
@@ -49,6 +49,7 @@ def bernstein_width(n: float, brier: float, delta: float = 0.05, *, brier_guess:
     >>> round(bernstein_width(10_000, 0.15), 4)
     0.0097
     """
+    check_rows(n)
     check_between("delta", delta, 0.0, 1.0)
     check_between(
         "brier_guess",

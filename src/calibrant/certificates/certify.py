@@ -20,7 +20,7 @@ from calibrant.core.validate import check_between, check_choice
 from calibrant.core.walk import extremes, residual_walk
 from calibrant.errors import DataError
 
-__all__ = ["ASSUMPTIONS", "METHODS", "Certificate", "certify"]
+__all__ = ["ASSUMPTIONS", "METHODS", "Certificate", "certify", "check_request"]
 
 METHODS = ("bernstein", "hoeffding", "theorem2")
 
@@ -189,23 +189,31 @@ def certify(
     n = int(table.total)
     estimate = extremes(residual_walk(table)).value
     brier = float(table.squared.sum()) / n
-    if method == "theorem2":
-        width = lower_width = theorem2_width(n, delta, rademacher_of_intervals(n), form=form)
-    else:
-        lower_width = uniform_width(n, delta)
-        width = (
-            hoeffding_width(n, delta)
-            if method == "hoeffding"
-            else bernstein_width(n, brier, delta, brier_guess=brier_guess)
-        )
-    bound, lower_bound = min(1.0, estimate + width), max(0.0, estimate - lower_width)
+
+    def upper_width(rows: int) -> float:
+        if method == "bernstein":
+            return bernstein_width(rows, brier, delta, brier_guess=brier_guess)
+        if method == "hoeffding":
+            return hoeffding_width(rows, delta)
+        return theorem2_width(rows, delta, rademacher_of_intervals(rows), form=form)
+
+    def lower_width(rows: int) -> float:
+        return upper_width(rows) if method == "theorem2" else uniform_width(rows, delta)
+
+    width = upper_width(n)
+    bound, lower_bound = min(1.0, estimate + width), max(0.0, estimate - lower_width(n))
     trivial_bound = max(table.mean_score, 1.0 - table.mean_score)
     verdict = None if tolerance is None else _verdict(bound, lower_bound, trivial_bound, tolerance)
     rows_needed = None
     if tolerance is not None and verdict in ("undecided", "uninformative"):
-        variance = table.mean_variance
-        noise = MEAN_RANGE * (variance / n) ** 0.5
-        rows_needed = rows_to_decide(max(0.0, estimate - noise), variance, brier, tolerance, delta, brier_guess)
+        noise = MEAN_RANGE * (table.mean_variance / n) ** 0.5
+        rows_needed = rows_to_decide(
+            max(0.0, estimate - noise),
+            tolerance,
+            mean_variance=table.mean_variance,
+            upper_width=upper_width,
+            lower_width=lower_width,
+        )
     return Certificate(
         claim=f"With probability at least {1 - delta:.6g} over the draw of the rows, the cutoff calibration error of "
         f"this classifier in the population is at most {bound:.4g} ({_CLAIM[method]}).",
@@ -223,6 +231,16 @@ def certify(
         assumptions=ASSUMPTIONS,
         references=_REFERENCES[method],
     )
+
+
+def check_request(*, delta: float, tolerance: float | None, method: str) -> None:
+    """Raise an `ArgumentError` if what is asked of a certificate makes no sense, before any data is touched."""
+    check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
+    check_choice("method", method, METHODS)
+    if tolerance is not None:
+        check_between(
+            "tolerance", tolerance, 0.0, 1.0, remedy="a tolerance is an average gap in probability, such as 0.02"
+        )
 
 
 def _verdict(bound: float, lower_bound: float, trivial_bound: float, tolerance: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from calibrant.core.validate import check_between
+from calibrant.core.validate import check_between, check_rows
 
 __all__ = ["hoeffding_width"]
 
@@ -30,5 +30,6 @@ def hoeffding_width(n: float, delta: float = 0.05) -> float:
     >>> round(hoeffding_width(10_000), 4)
     0.0245
     """
+    check_rows(n)
     check_between("delta", delta, 0.0, 1.0)
     return math.sqrt(2.0 * math.log(1.0 / delta) / n)

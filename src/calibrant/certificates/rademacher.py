@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
 
 __all__ = ["rademacher_of_intervals"]
+
+_BLOCK = 1 << 12  # values of the maximum handled at a time
 
 
 def rademacher_of_intervals(n: int) -> float:
@@ -46,14 +49,19 @@ def rademacher_of_intervals(n: int) -> float:
     n = int(n)
     # Beyond 9 standard deviations the maximum has no mass that float64 can see.
     highest = min(n, math.ceil(9.0 * math.sqrt(n)) + 2)
-    exceed = 0.0
-    for m in range(1, highest + 1):
-        # cos(theta)**n vanishes unless theta is near 0 or near pi: keep the terms above 1e-20.
-        reach = math.sqrt(2.0 * 46.0 / n) * (2 * m + 1) / (2.0 * math.pi) + 2.0
-        near = np.arange(1, min(m, math.ceil(reach)) + 1)
-        j = np.concatenate([near, m + 1 - near]) if 2 * len(near) < m else np.arange(1, m + 1)
-        theta = (2 * j - 1) * (math.pi / (2 * m + 1))
-        half = 0.5 * theta
-        terms = np.cos(theta) ** n * np.cos(half) * np.sin(m * theta) / (2.0 * np.sin(half))
-        exceed += 1.0 - min(1.0, 4.0 / (2 * m + 1) * float(terms.sum()))
+    # cos(theta)**n vanishes unless theta is near 0 or near pi: with so many terms at each end, the rest is below 1e-20.
+    near = np.arange(1, math.ceil(math.sqrt(92.0 / n) * (2 * highest + 1) / (2.0 * math.pi)) + 3)
+    few = min(highest, 2 * len(near))
+    exceed = sum(float(_exceeds(n, np.array([m]), np.arange(1, m + 1)[None, :])[0]) for m in range(1, few + 1))
+    for start in range(few + 1, highest + 1, _BLOCK):
+        m = np.arange(start, min(start + _BLOCK, highest + 1))
+        exceed += float(_exceeds(n, m, np.hstack([np.tile(near, (len(m), 1)), m[:, None] + 1 - near])).sum())
     return exceed / n
+
+
+def _exceeds(n: int, m: npt.NDArray[np.int64], j: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Probability that the maximum reaches each m, from the terms j of its row."""
+    theta = (2 * j - 1) * (math.pi / (2 * m + 1))[:, None]
+    half = 0.5 * theta
+    terms = np.cos(theta) ** n * np.cos(half) * np.sin(m[:, None] * theta) / (2.0 * np.sin(half))
+    return np.asarray(1.0 - np.minimum(1.0, 4.0 / (2 * m + 1) * terms.sum(axis=1)))

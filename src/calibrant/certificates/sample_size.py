@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 
 from calibrant.certificates.bernstein import bernstein_width
 from calibrant.certificates.hoeffding import hoeffding_width
 from calibrant.certificates.rademacher import rademacher_of_intervals
 from calibrant.certificates.theorem2 import theorem2_width
-from calibrant.certificates.uniform import uniform_width
 from calibrant.core.brownian import MEAN_RANGE, range_quantile
+from calibrant.core.results import Result
 from calibrant.core.validate import check_between, check_choice
 
-__all__ = ["PLANNED_METHODS", "required_sample_size", "rows_to_decide"]
+__all__ = ["PLANNED_METHODS", "Plan", "plan_table", "required_sample_size", "rows_to_decide"]
 
 PLANNED_METHODS = ("bernstein", "hoeffding", "theorem2-sharp", "theorem2-printed", "theorem2-proof")
 
@@ -74,8 +76,75 @@ def required_sample_size(
     return _smallest(width, tolerance)
 
 
+@dataclass(frozen=True)
+class Plan(Result):
+    """Rows that each method needs to certify a tolerance.
+
+    Attributes
+    ----------
+    tolerance, delta : float
+        What is to be certified, and the probability with which that may fail.
+    power : float or None
+        Chance of getting the certificate if the classifier is exactly calibrated; None if only the width of the
+        bound has to fit.
+    brier : float
+        Brier score assumed.
+    rows : dict of str to int
+        Rows by method.
+    """
+
+    tolerance: float
+    delta: float
+    power: float | None
+    brier: float
+    rows: dict[str, int]
+
+    def __str__(self) -> str:
+        best = min(self.rows.values())
+        chance = "" if self.power is None else f", chance of success {self.power:g} if exactly calibrated"
+        lines = [
+            f"Rows needed to certify a calibration error of at most {self.tolerance:g}",
+            f"(delta {self.delta:g}, Brier score {self.brier:g}{chance})",
+            "",
+            f"{'method':<18}{'rows':>16}{'times the fewest':>20}",
+        ]
+        lines += [f"{name:<18}{n:>16,}{n / best:>20.1f}" for name, n in self.rows.items()]
+        return "\n".join(lines)
+
+
+def plan_table(tolerance: float, *, delta: float = 0.05, power: float | None = None, brier: float = 0.25) -> Plan:
+    """Rows needed by every method, side by side.
+
+    Parameters
+    ----------
+    tolerance, delta, power, brier
+        As in `required_sample_size`.
+
+    Returns
+    -------
+    Plan
+        Print it, or take its ``rows``.
+
+    Examples
+    --------
+    >>> from calibrant.certificates import plan_table
+    >>> plan_table(0.1, brier=0.15).rows["bernstein"]
+    131
+    """
+    rows = {
+        method: required_sample_size(tolerance, delta=delta, method=method, power=power, brier=brier)
+        for method in PLANNED_METHODS
+    }
+    return Plan(tolerance, delta, power, brier, rows)
+
+
 def rows_to_decide(
-    estimate: float, mean_variance: float, brier: float, tolerance: float, delta: float, brier_guess: float
+    estimate: float,
+    tolerance: float,
+    *,
+    mean_variance: float,
+    upper_width: Callable[[int], float],
+    lower_width: Callable[[int], float],
 ) -> int | None:
     """Rows after which a verdict on the tolerance can be expected, if the true error is what it seems.
 
@@ -83,12 +152,12 @@ def rows_to_decide(
     ----------
     estimate : float
         Cutoff calibration error of the present rows, less the noise a calibrated classifier would show.
+    tolerance : float
+        The error asked for.
     mean_variance : float
-        Mean of ``s (1 - s)``.
-    brier : float
-        Brier score of the present rows.
-    tolerance, delta, brier_guess : float
-        As in `certify`.
+        Mean of ``s (1 - s)``, which sets the noise of further rows.
+    upper_width, lower_width : callable
+        Widths of the upper and lower confidence bound for a number of rows.
 
     Returns
     -------
@@ -97,12 +166,9 @@ def rows_to_decide(
     """
     if estimate < tolerance:
         noise = MEAN_RANGE * math.sqrt(mean_variance)
-        return _smallest(
-            lambda n: bernstein_width(n, brier, delta, brier_guess=brier_guess) + noise / math.sqrt(n),
-            tolerance - estimate,
-        )
+        return _smallest(lambda n: upper_width(n) + noise / math.sqrt(n), tolerance - estimate)
     if estimate > tolerance:
-        return _smallest(lambda n: uniform_width(n, delta), estimate - tolerance)
+        return _smallest(lower_width, estimate - tolerance)
     return None
 
 
@@ -120,6 +186,7 @@ def _smallest(width: Callable[[int], float], target: float) -> int:
 
     The bracket is guessed from that rate, since some widths are costly to evaluate.
     """
+    width = cache(width)
     low, high = 0, 1  # width(low) > target >= width(high), once the bracket holds
     while width(high) > target:
         low, high = high, min(_MOST_ROWS, max(2 * high, math.ceil(high * (width(high) / target) ** 2)))
@@ -128,10 +195,7 @@ def _smallest(width: Callable[[int], float], target: float) -> int:
     while high - low > 1:
         guess = math.floor(high * (width(high) / target) ** 2)
         middle = guess if low < guess < high else (low + high) // 2
-        if width(middle) > target:
-            low = middle
-            if high - low > 1 and width(low + 1) <= target:
-                high = low + 1
-        else:
-            high = middle
+        for n in (middle, middle + 1, middle - 1):
+            if low < n < high:
+                low, high = (n, high) if width(n) > target else (low, n)
     return high

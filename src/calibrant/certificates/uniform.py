@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from calibrant.core.validate import check_between
+from calibrant.core.validate import check_between, check_rows
 
 __all__ = ["uniform_width"]
 
@@ -43,6 +43,7 @@ def uniform_width(n: float, delta: float = 0.05) -> float:
     >>> round(uniform_width(10_000), 4)
     0.0288
     """
+    check_rows(n)
     check_between("delta", delta, 0.0, 1.0)
     for tabulated, kappa in _KAPPA:
         if tabulated <= delta:

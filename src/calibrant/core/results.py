@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import fields
 from typing import Any
@@ -24,6 +25,10 @@ class Result:
             has no word for them.
         """
         return {field.name: plain(getattr(self, field.name)) for field in fields(self) if field.repr}  # type: ignore[arg-type]
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """Return the fields as a JSON document; numbers that are not finite become null."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
 
 def plain(value: Any) -> Any:

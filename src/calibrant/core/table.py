@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.validate import clean_rows
+from calibrant.core.validate import clean_rows, clean_scores
 from calibrant.errors import ArgumentError, DataError
 
 __all__ = ["CellSums", "FloatArray", "NumberArray", "ScoreTable", "as_table", "mean_scores"]
@@ -141,10 +141,16 @@ class ScoreTable:
         ScoreTable
             One row per distinct score.
         """
-        s = np.asarray(score, dtype=np.float64) + 0.0  # -0.0 + 0.0 is 0.0
+        s = clean_scores(score).astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
         total, positive = _same_kind(n, k)
-        if (positive < 0).any() or (positive > total).any():
-            raise DataError("0 <= k <= n at every score", "a row that breaks it", "check the aggregation")
+        if not total.shape == positive.shape == s.shape:
+            raise DataError(
+                "as many n and k as scores",
+                f"{len(s)} scores, n of shape {total.shape} and k of shape {positive.shape}",
+                "pass three columns of the same table",
+            )
+        if not ((positive >= 0) & (positive <= total) & (total < np.inf)).all():
+            raise DataError("finite 0 <= k <= n at every score", "a row that breaks it", "check the aggregation")
         kept = total > 0
         return cls(*_pool(s[kept], total[kept], positive[kept]))
 
@@ -352,7 +358,8 @@ def _from_weighted_rows(
 
 def _same_kind(n: npt.ArrayLike, k: npt.ArrayLike) -> tuple[NumberArray, NumberArray]:
     total, positive = np.asarray(n), np.asarray(k)
-    kind = np.int64 if total.dtype.kind in "iu" and positive.dtype.kind in "iu" else np.float64
+    whole = total.dtype.kind in "iu" and positive.dtype.kind in "iu" and total.sum(dtype=np.float64) < 2.0**53
+    kind = np.int64 if whole else np.float64
     return total.astype(kind), positive.astype(kind)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,15 +15,24 @@ __all__ = [
     "CleanRows",
     "check_between",
     "check_choice",
+    "check_rows",
     "clean_labels",
     "clean_rows",
     "clean_scores",
     "clean_weights",
+    "describe_bad_labels",
     "describe_bad_scores",
+    "describe_bad_weight",
+    "describe_missing_label",
+    "describe_no_rows",
+    "describe_not_numbers",
+    "describe_zero_weights",
+    "swapped_columns",
 ]
 
 # Rows checked at a time: small enough for the cache, so that checking costs one read of the data.
 _CHUNK = 1 << 16
+_LOOK = 100_000  # rows looked at to name some of the label values in a message
 
 _LOGIT_REMEDY = (
     "these look like logits or margins, not probabilities: pass 1 / (1 + exp(-score)) if they are log-odds, "
@@ -72,7 +81,7 @@ def clean_rows(
         If there are no rows, lengths differ, or any value is unusable.
     """
     score = clean_scores(y_proba)
-    raw = np.asarray(y_true)
+    raw = _as_array(y_true, "labels")
     if raw.ndim == 2 and raw.shape[1] == 1:
         raw = raw[:, 0]
     if raw.ndim != 1:
@@ -90,7 +99,7 @@ def clean_rows(
 
 def clean_scores(y_proba: npt.ArrayLike) -> npt.NDArray[np.floating]:
     """Return the scores as a one-dimensional float32 or float64 array in [0, 1], without copying if possible."""
-    raw = np.asarray(y_proba)
+    raw = _as_array(y_proba, "scores")
     if raw.ndim == 2 and raw.shape[1] == 2:
         raw = raw[:, 1]
     elif raw.ndim == 2 and raw.shape[1] == 1:
@@ -102,23 +111,37 @@ def clean_scores(y_proba: npt.ArrayLike) -> npt.NDArray[np.floating]:
             "pass the probabilities of the positive class",
         )
     if raw.shape[0] == 0:
-        raise DataError("at least one row", "no rows", "check the filter or the file that should have produced them")
-    if raw.dtype.kind != "f" or raw.dtype.itemsize not in (4, 8):
+        raise describe_no_rows()
+    if raw.dtype.kind == "c":
+        raise DataError("real numbers as scores", "complex numbers", "pass predicted probabilities")
+    if raw.dtype.kind != "f" or raw.dtype.itemsize not in (4, 8) or not raw.dtype.isnative:
         try:
             raw = raw.astype(np.float64)
         except (TypeError, ValueError):
             where, value = _first(raw, lambda v: not _is_number(v))
-            raise DataError(
-                "numbers as scores",
-                f"{value!r} in row {where}",
-                "convert or drop the rows that are not numeric",
-            ) from None
+            raise describe_not_numbers("scores", repr(value), f"row {where}") from None
     for start in range(0, raw.shape[0], _CHUNK):
         chunk = raw[start : start + _CHUNK]
         # A NaN makes both comparisons false, so one test finds every kind of bad score.
         if not (chunk.min() >= 0.0 and chunk.max() <= 1.0):
             raise _bad_scores(raw)
     return raw
+
+
+def describe_no_rows(place: str = "") -> DataError:
+    """Phrase the error for data without rows; `place` names the source."""
+    found = f"no rows in {place}" if place else "no rows"
+    return DataError("at least one row", found, "check the filter or the file that should have produced them")
+
+
+def describe_not_numbers(what: str, value: str, place: str, count: int = 1, remedy: str | None = None) -> DataError:
+    """Phrase the error for `what` ("scores", "weights") that are no numbers; `value` is shown as it is."""
+    advice = {"scores": "convert or drop the rows that are not numeric", "weights": "convert or drop those rows"}
+    return DataError(f"numbers as {what}", _and_more(value, place, count), remedy or advice[what])
+
+
+def _and_more(value: str, place: str, count: int) -> str:
+    return f"{value} in {place}" + (f" and {count - 1} more like it" if count > 1 else "")
 
 
 def _bad_scores(score: npt.NDArray[np.floating]) -> DataError:
@@ -142,7 +165,7 @@ def describe_bad_scores(value: float, place: str, count: int, low: float, high: 
     low, high : float
         Range of the finite scores, from which the likely cause is guessed for the advice only.
     """
-    found = f"{value!r} in {place}" + (f" and {count - 1} more like it" if count > 1 else "")
+    found = _and_more(repr(value), place, count)
     if not math.isfinite(value):
         return DataError(
             "finite scores", found, "drop or repair these rows before the audit, and count how many they were"
@@ -163,8 +186,13 @@ def _labels_or_swapped(raw: npt.NDArray[Any], score: npt.NDArray[np.floating], p
         looks_binary = bool(((score == 0.0) | (score == 1.0)).all())
         looks_like_scores = raw.dtype.kind == "f" and bool(((raw >= 0.0) & (raw <= 1.0)).all())
         if looks_binary and looks_like_scores:
-            raise DataError(error.expected, error.found, "the label and score columns look swapped") from None
+            raise swapped_columns(error) from None
         raise
+
+
+def swapped_columns(error: DataError) -> DataError:
+    """Return the error about labels with the advice for columns given in the wrong order."""
+    return DataError(error.expected, error.found, "the label and score columns look swapped")
 
 
 def clean_labels(y_true: npt.ArrayLike, pos_label: Any = None) -> npt.NDArray[np.int8]:
@@ -173,33 +201,58 @@ def clean_labels(y_true: npt.ArrayLike, pos_label: Any = None) -> npt.NDArray[np
     Follows scikit-learn: without `pos_label`, {0, 1}, booleans and {-1, 1} are understood and the larger
     value is the positive class.
     """
-    raw = np.asarray(y_true)
+    raw = _as_array(y_true, "labels")
     if raw.dtype.kind == "O":
         raw = _from_objects(raw)
     if raw.dtype.kind == "f" and not np.isfinite(raw).all():
         where, value = _first(raw, lambda v: not math.isfinite(v))
-        raise DataError("a label in every row", f"{value!r} in row {where}", "drop the rows without an outcome")
+        raise describe_missing_label(repr(value), f"row {where}")
     if pos_label is not None:
         return _labels_by_name(raw, pos_label)
     if raw.dtype.kind == "b":
         return raw.view(np.int8)
     if raw.dtype.kind not in "iuf":
-        raise DataError(
-            "labels 0 and 1",
-            f"{_some_values(raw)}",
-            "say which value is the positive class with pos_label (--pos-label)",
+        raise describe_bad_labels(raw[:_LOOK].tolist())
+    if raw.min() >= -1 and raw.max() <= 1:
+        small = raw.astype(np.int8)
+        if np.array_equal(small, raw) and small.min() >= 0:
+            return small
+        if np.array_equal(small, raw) and (small != 0).all():
+            return (small > 0).view(np.int8)
+    raise describe_bad_labels(raw[:_LOOK].tolist())
+
+
+def describe_missing_label(value: str, place: str, count: int = 1) -> DataError:
+    """Phrase the error for rows without a label; `value` says what stands in its place."""
+    return DataError("a label in every row", _and_more(value, place, count), "drop the rows without an outcome")
+
+
+def describe_bad_labels(values: Sequence[Any], pos_label: Any = None, *, met: bool = False) -> DataError:
+    """Phrase the error for labels that are not two classes.
+
+    Parameters
+    ----------
+    values : sequence
+        Label values in order of appearance, as many as were looked at; a few are named.
+    pos_label : scalar, optional
+        The value that was to count as 1.
+    met : bool
+        Whether any row has it.
+    """
+    found = _some_values(values)
+    if pos_label is not None and met:
+        return DataError(
+            "two label values", found, "drop the rows of other classes, or recode them as 'not the positive class'"
         )
-    zero_one = raw.astype(np.int8)
-    if np.array_equal(zero_one, raw) and zero_one.min() >= -1 and zero_one.max() <= 1:
-        if zero_one.min() >= 0:
-            return zero_one
-        if (zero_one != 0).all():
-            return (zero_one > 0).view(np.int8)
-    raise DataError(
-        "two label values, 0 and 1",
-        _some_values(raw),
-        "name the positive class with pos_label (--pos-label), or drop the other classes",
-    )
+    if pos_label is not None:
+        return DataError(f"some rows with the positive label {pos_label!r}", found, "check the spelling of pos_label")
+    if all(isinstance(value, (int, float)) for value in values):
+        return DataError(
+            "two label values, 0 and 1",
+            found,
+            "name the positive class with pos_label (--pos-label), or drop the other classes",
+        )
+    return DataError("labels 0 and 1", found, "say which value is the positive class with pos_label (--pos-label)")
 
 
 def _labels_by_name(raw: npt.NDArray[Any], pos_label: Any) -> npt.NDArray[np.int8]:
@@ -209,18 +262,8 @@ def _labels_by_name(raw: npt.NDArray[Any], pos_label: Any) -> npt.NDArray[np.int
     if positive.shape != raw.shape:
         positive = np.zeros(raw.shape, dtype=bool)
     rest = raw[~positive]
-    if not positive.any() and rest.size and not (rest == rest[0]).all():
-        raise DataError(
-            f"some rows with the positive label {pos_label!r}",
-            _some_values(raw),
-            "check the spelling of pos_label",
-        )
     if rest.size and not (rest == rest[0]).all():
-        raise DataError(
-            "two label values",
-            _some_values(raw),
-            "drop the rows of other classes, or recode them as 'not the positive class'",
-        )
+        raise describe_bad_labels(raw[:_LOOK].tolist(), pos_label, met=bool(positive.any()))
     return positive.view(np.int8)
 
 
@@ -228,7 +271,7 @@ def _from_objects(raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
     values = raw.tolist()
     if any(v is None or (isinstance(v, float) and math.isnan(v)) for v in values):
         where, value = _first(raw, lambda v: v is None or (isinstance(v, float) and math.isnan(v)))
-        raise DataError("a label in every row", f"{value!r} in row {where}", "drop the rows without an outcome")
+        raise describe_missing_label(repr(value), f"row {where}")
     try:
         plain = np.array(values)
     except ValueError:
@@ -240,7 +283,7 @@ def _from_objects(raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def clean_weights(sample_weight: npt.ArrayLike, n_rows: int) -> npt.NDArray[Any]:
     """Return the weights as int64 if all are whole numbers (repeated rows), as float64 otherwise."""
-    raw = np.asarray(sample_weight)
+    raw = _as_array(sample_weight, "weights")
     if raw.shape != (n_rows,):
         raise DataError(
             f"one weight per row ({n_rows} rows)",
@@ -251,19 +294,31 @@ def clean_weights(sample_weight: npt.ArrayLike, n_rows: int) -> npt.NDArray[Any]
         weight = raw.astype(np.float64)
     except (TypeError, ValueError):
         where, value = _first(raw, lambda v: not _is_number(v))
-        raise DataError("numbers as weights", f"{value!r} in row {where}", "convert or drop those rows") from None
+        raise describe_not_numbers("weights", repr(value), f"row {where}") from None
     bad = ~(np.isfinite(weight) & (weight >= 0.0))
     if bad.any():
         where = int(np.argmax(bad))
-        raise DataError(
-            "finite weights that are not negative",
-            f"{float(weight[where])!r} in row {where}",
-            "a weight says how many rows this row stands for; drop or correct such rows",
-        )
+        raise describe_bad_weight(float(weight[where]), f"row {where}")
     if not weight.any():
-        raise DataError("some positive weight", "only zeros", "check that this is the column of weights")
-    whole = weight.astype(np.int64)
-    return whole if np.array_equal(whole, weight) else weight
+        raise describe_zero_weights()
+    # Counts beyond 2**53 are not exact in float64, so they are weights, not rows.
+    if float(weight.sum()) < 2.0**53 and np.array_equal(np.floor(weight), weight):
+        return weight.astype(np.int64)
+    return weight
+
+
+def describe_bad_weight(value: float, place: str, count: int = 1) -> DataError:
+    """Phrase the error for weights that are negative or not finite."""
+    return DataError(
+        "finite weights that are not negative",
+        _and_more(repr(value), place, count),
+        "a weight says how many rows this row stands for; drop or correct such rows",
+    )
+
+
+def describe_zero_weights() -> DataError:
+    """Phrase the error for weights of which none is positive."""
+    return DataError("some positive weight", "only zeros", "check that this is the column of weights")
 
 
 def check_between(
@@ -291,7 +346,7 @@ def check_between(
     """
     left, right = ("[" if closed in ("left", "both") else "("), ("]" if closed in ("right", "both") else ")")
     advice = remedy or f"choose a {name} in that range"
-    if isinstance(value, bool) or not _is_number(value):
+    if isinstance(value, (bool, str, bytes)) or not _is_number(value):
         raise ArgumentError(f"{name} to be a number in {left}{low:g}, {high:g}{right}", repr(value), advice)
     number = float(value)
     above = number >= low if closed in ("left", "both") else number > low
@@ -309,6 +364,18 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     return str(value)
 
 
+def check_rows(n: float) -> float:
+    """Return a number of rows as a float if it is finite and at least 1."""
+    return check_between("n", n, 1.0, math.inf, closed="left", remedy="pass the number of independent rows")
+
+
+def _as_array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise DataError(f"{what} in one column", "rows of different lengths", "pass a flat column") from None
+
+
 def _is_number(value: Any) -> bool:
     try:
         float(value)
@@ -321,10 +388,10 @@ def _first(values: npt.NDArray[Any], bad: Callable[[Any], bool]) -> tuple[int, A
     return next((i, v) for i, v in enumerate(values.tolist()) if bad(v))
 
 
-def _some_values(raw: npt.NDArray[Any], most: int = 5) -> str:
+def _some_values(values: Sequence[Any], most: int = 5) -> str:
     """Name a few of the distinct values met, in order of appearance."""
     seen: dict[Any, None] = {}
-    for value in raw[:100_000].tolist():
+    for value in values:
         seen.setdefault(value)
         if len(seen) > most:
             break

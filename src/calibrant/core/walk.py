@@ -21,6 +21,8 @@ __all__ = ["UNIT", "Extremes", "Walk", "extremes", "residual_walk", "score_units
 _BITS = 42
 _HALF = 21
 UNIT = 2.0**-_BITS
+# Beyond this many rows whole-number sums would leave 64 bits, and floats are used.
+_MOST_ROWS = 2.0**41
 
 
 def score_units(score: npt.NDArray[np.floating]) -> npt.NDArray[np.int64]:
@@ -88,7 +90,7 @@ def residual_walk(table: ScoreTable) -> Walk:
     Walk
         One value per row of the table.
     """
-    if table.cells is None and table.counts:
+    if table.cells is None and table.counts and table.total < _MOST_ROWS:
         sums = _exact_sums(table.score, table.n, table.k)
     elif table.cells is None:
         sums = np.cumsum(table.k - table.n * table.score)
@@ -100,7 +102,7 @@ def residual_walk(table: ScoreTable) -> Walk:
 def _exact_sums(score: FloatArray, n: NumberArray, k: NumberArray) -> FloatArray:
     """Cumulative sums of `k - n s` in whole units, rounded to float64 once at the end.
 
-    Units are split in two halves so that no product or sum leaves 64 bits below 4e12 rows.
+    Units are split in two halves so that no product or sum leaves 64 bits below `_MOST_ROWS`.
     """
     units = score_units(score)
     upper = (np.cumsum(k) << _HALF) - np.cumsum(n * (units >> _HALF))

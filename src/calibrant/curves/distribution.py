@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from calibrant.core.bins import equal_width_bins
 from calibrant.core.results import Result
-from calibrant.core.table import FloatArray, ScoreTable, as_table
+from calibrant.core.table import FloatArray, NumberArray, ScoreTable, as_table
 from calibrant.errors import ArgumentError
 
 __all__ = ["Histogram", "score_histogram"]
@@ -73,6 +73,10 @@ def score_histogram(
     bins = equal_width_bins(table, int(n_bins))
     return Histogram(
         edges=np.linspace(0.0, 1.0, int(n_bins) + 1),
-        positives=np.bincount(bins, weights=table.k, minlength=int(n_bins)),
-        negatives=np.bincount(bins, weights=table.n - table.k, minlength=int(n_bins)),
+        positives=_totals(bins, table.k, int(n_bins)),
+        negatives=_totals(bins, table.n - table.k, int(n_bins)),
     )
+
+
+def _totals(bins: npt.NDArray[np.intp], weight: NumberArray, n_bins: int) -> FloatArray:
+    return np.asarray(np.bincount(bins, weights=weight, minlength=n_bins), dtype=np.float64)

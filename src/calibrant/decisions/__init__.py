@@ -1,6 +1,6 @@
 """What scores cost when decisions are made with them."""
 
-from calibrant.decisions.cost import decide, expected_cost, threshold
+from calibrant.decisions.cost import check_costs, decide, expected_cost, threshold
 from calibrant.decisions.saving import Decision, regret_bound, saving_bound
 
-__all__ = ["Decision", "decide", "expected_cost", "regret_bound", "saving_bound", "threshold"]
+__all__ = ["Decision", "check_costs", "decide", "expected_cost", "regret_bound", "saving_bound", "threshold"]

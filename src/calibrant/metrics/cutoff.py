@@ -164,9 +164,9 @@ def cutoff_calibration(
     >>> from calibrant.metrics import cutoff_calibration
     >>> result = cutoff_calibration([0, 0, 1, 0, 1, 1], [0.1, 0.6, 0.6, 0.7, 0.7, 0.9])
     >>> result.interval, result.direction
-    ((0.1, 0.7), 'too high')
+    ((-inf, 0.7), 'too high')
     >>> round(result.promised, 2), round(result.happened, 2)
-    (0.65, 0.5)
+    (0.5, 0.25)
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     found = extremes(residual_walk(table))

@@ -68,14 +68,15 @@ def roc_auc_limits(table: ScoreTable) -> tuple[float, float]:
         Equal if the table is exact.
     """
     positives, negatives = table.k.astype(np.float64), (table.n - table.k).astype(np.float64)
-    pairs = float(positives.sum()) * float(negatives.sum())
-    if pairs == 0.0:
+    if not (positives.any() and negatives.any()):
         raise DataError(
             "rows of both classes",
             f"only {'positives' if positives.any() else 'negatives'}",
             "check which value is the positive class (pos_label) and how the rows were selected",
         )
+    # Shares instead of weights: products of very large or very small weights would leave the range of floats.
+    positives, negatives = positives / positives.sum(), negatives / negatives.sum()
     below = np.cumsum(negatives) - negatives
     wins = float(np.dot(positives, below + 0.5 * negatives))
     unknown = float(np.dot(positives, 0.5 * negatives * (table.low < table.high)))
-    return (wins - unknown) / pairs, (wins + unknown) / pairs
+    return wins - unknown, wins + unknown

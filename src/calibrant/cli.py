@@ -1,0 +1,245 @@
+"""The command line: parses, calls, prints. It computes nothing.
+
+Exit codes: 0 done; 1 a claim that was asked for does not hold; 2 bad input or usage; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from calibrant.errors import ArgumentError, CalibrantError, SourceError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="calibrant",
+    help="Can the scores of a binary classifier be read as probabilities? Measure, prove, price and repair.",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+File = Annotated[str, typer.Argument(help="CSV, Parquet or JSON lines file, or - for standard input.", metavar="FILE")]
+Label = Annotated[str, typer.Option("--label", help="Column of outcomes.", metavar="COL")]
+Score = Annotated[str, typer.Option("--score", help="Column of predicted probabilities.", metavar="COL")]
+Weight = Annotated[str | None, typer.Option("--weight", help="Column of row counts or weights.", metavar="COL")]
+PosLabel = Annotated[str | None, typer.Option("--pos-label", help="Outcome that counts as 1.", metavar="VALUE")]
+Delta = Annotated[float, typer.Option("--delta", help="Probability with which a statement may fail.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Report = Annotated[Path | None, typer.Option("--report", help="Write a self-contained HTML report.", metavar="OUT")]
+
+
+def _command(function: Callable[..., None]) -> Callable[..., None]:
+    """Register a command whose expected errors end in one message and exit code 2."""
+
+    @functools.wraps(function)
+    def guarded(*args: Any, **kwargs: Any) -> None:
+        try:
+            function(*args, **kwargs)
+        except CalibrantError as error:
+            typer.echo(f"calibrant: error: {error}", err=True)
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt:
+            typer.echo("calibrant: interrupted, nothing was written", err=True)
+            raise typer.Exit(130) from None
+
+    return app.command(function.__name__.rstrip("_"))(guarded)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        import calibrant
+
+        typer.echo(f"calibrant {calibrant.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    del version  # handled by its callback
+
+
+@_command
+def audit(
+    file: File,
+    label: Label,
+    score: Score,
+    weight: Weight = None,
+    pos_label: PosLabel = None,
+    tolerance: Annotated[
+        float | None, typer.Option("--tolerance", help="Calibration error you could live with; asks for a verdict.")
+    ] = None,
+    delta: Delta = 0.05,
+    cost_fp: Annotated[float | None, typer.Option("--cost-fp", help="Cost of a false positive.")] = None,
+    cost_fn: Annotated[float | None, typer.Option("--cost-fn", help="Cost of a false negative.")] = None,
+    method: Annotated[str, typer.Option("--method", help="Bound: bernstein, hoeffding or theorem2.")] = "bernstein",
+    brier_guess: Annotated[
+        float, typer.Option("--brier-guess", help="Brier score expected beforehand; tightens the bernstein bound.")
+    ] = 0.12,
+    as_json: AsJson = False,
+    report: Report = None,
+) -> None:
+    """Judge scores: calibrated or not, at what cost, what to do.
+
+    With --tolerance, exit code 0 means certified and 1 means any other verdict.
+    """
+    from calibrant.auditing import audit as run_audit
+    from calibrant.auditing import check_audit
+
+    if (cost_fp is None) != (cost_fn is None):
+        raise ArgumentError("both --cost-fp and --cost-fn", "one of them", "give both, or neither")
+    costs = None if cost_fp is None or cost_fn is None else (cost_fp, cost_fn)
+    check_audit(tolerance=tolerance, delta=delta, method=method, costs=costs)
+    if report is not None:
+        from calibrant.write import check_writable
+
+        check_writable(report)
+    table = _read(file, label=label, score=score, weight=weight, pos_label=pos_label)
+    result = run_audit(
+        table,
+        tolerance=tolerance,
+        delta=delta,
+        costs=costs,
+        method=method,  # type: ignore[arg-type]  # checked above
+        brier_guess=brier_guess,
+        name=f"column {score} of {'standard input' if file == '-' else Path(file).name}",
+    )
+    if report is not None:
+        result.to_html(report)
+        typer.echo(f"report written to {report}", err=True)
+    typer.echo(result.to_json() if as_json else str(result))
+    if result.certificate is not None and result.certificate.verdict not in (None, "certified"):
+        raise typer.Exit(1)
+
+
+@_command
+def recalibrate(
+    file: File,
+    label: Label,
+    score: Score,
+    model: Annotated[Path, typer.Option("--model", help="Where to write the model.", metavar="OUT.json")],
+    weight: Weight = None,
+    pos_label: PosLabel = None,
+    method: Annotated[str, typer.Option("--method", help="isotonic.")] = "isotonic",
+    interpolation: Annotated[str, typer.Option("--interpolation", help="linear or step.")] = "linear",
+) -> None:
+    """Fit a recalibrator and write it to a JSON file."""
+    from calibrant.auditing import cross_fitted_isotonic
+    from calibrant.auditing.wording import recalibration_line
+    from calibrant.calibrators import IsotonicCalibrator
+    from calibrant.core.validate import check_choice
+    from calibrant.export import to_json
+    from calibrant.write import check_writable, write_text
+
+    check_choice("method", method, ("isotonic",))
+    check_choice("interpolation", interpolation, ("linear", "step"))
+    check_writable(model)
+    table = _read(file, label=label, score=score, weight=weight, pos_label=pos_label)
+    calibrator = IsotonicCalibrator(interpolation=interpolation)  # type: ignore[arg-type]  # checked above
+    write_text(to_json(calibrator.fit(table)), model)
+    typer.echo(recalibration_line(cross_fitted_isotonic(table)))
+    typer.echo(f"model written to {model}", err=True)
+
+
+@_command
+def apply(
+    file: File,
+    score: Score,
+    model: Annotated[Path, typer.Option("--model", help="Model written by recalibrate.", metavar="M.json")],
+    output: Annotated[Path, typer.Option("--output", help="CSV, Parquet or JSON lines file.", metavar="OUT")],
+    column: Annotated[str, typer.Option("--column", help="Name of the new column.", metavar="COL")] = "calibrated",
+) -> None:
+    """Add a column of recalibrated probabilities to a file.
+
+    Rows and other columns stay as they are, in the same order.
+    """
+    from calibrant.applying import apply_to_file
+    from calibrant.export import read_model
+
+    count = apply_to_file(read_model(model), file, output, score=score, column=column, console=_console())
+    typer.echo(f"{count:,} rows written to {output}", err=True)
+
+
+@_command
+def plan(
+    tolerance: Annotated[float, typer.Option("--tolerance", help="Calibration error to certify.")],
+    delta: Delta = 0.05,
+    power: Annotated[
+        float | None,
+        typer.Option("--power", help="Wanted chance of the certificate if the model is exactly calibrated."),
+    ] = None,
+    brier: Annotated[float, typer.Option("--brier", help="Brier score expected of the rows.")] = 0.25,
+    as_json: AsJson = False,
+) -> None:
+    """Say how many rows it takes to certify a tolerance."""
+    from calibrant.certificates import plan_table
+
+    table = plan_table(tolerance, delta=delta, power=power, brier=brier)
+    typer.echo(table.to_json() if as_json else str(table))
+
+
+@_command
+def demo(report: Report = None) -> None:
+    """Train and audit real classifiers on scikit-learn's data."""
+    from calibrant.auditing.wording import one_line
+    from calibrant.report import render
+    from calibrant.write import check_writable, write_text
+
+    if report is not None:
+        check_writable(report)
+    # Imported only now: scikit-learn takes a second to load, and a wrong path should not have to wait for it.
+    from calibrant.demo import NOTE, TOLERANCE, demo_audits
+
+    typer.echo(f"Can these scores be read as probabilities, within a calibration error of {TOLERANCE:g}?\n")
+    audits = []
+    for result in demo_audits():
+        audits.append(result)
+        typer.echo(f"{result.name}\n    {one_line(result)}")
+    typer.echo(f"\n{NOTE}")
+    if report is not None:
+        write_text(render(audits, title="Calibration of five classifiers on two data sets"), report)
+        typer.echo(f"report written to {report}", err=True)
+
+
+@_command
+def cite() -> None:
+    """Print the references as BibTeX."""
+    from calibrant.references import REFERENCES, bibtex
+
+    typer.echo(bibtex(REFERENCES), nl=False)
+
+
+def _read(file: str, *, label: str, score: str, weight: str | None, pos_label: str | None) -> Any:
+    from calibrant.read import read_table
+
+    if label == score:
+        raise SourceError(
+            "different columns for label and score", f"{label!r} for both", "name the column of outcomes with --label"
+        )
+    return read_table(file, label=label, score=score, weight=weight, pos_label=pos_label, console=_console())
+
+
+def _console() -> Any:
+    """Return a console for progress bars, only where a person watches standard error."""
+    if not sys.stderr.isatty():
+        return None
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

@@ -1,0 +1,68 @@
+"""Write files whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+
+from calibrant.errors import SourceError
+
+__all__ = ["check_writable", "replacing", "write_text"]
+
+
+def check_writable(path: str | PathLike[str]) -> None:
+    """Raise a `SourceError` if a file cannot be written there, before work is done for it."""
+    target = Path(path)
+    if target.is_dir():
+        raise SourceError("a file to write", f"the folder {target}", "give a file name inside it")
+    folder = target.parent
+    if not folder.is_dir():
+        raise SourceError(f"an existing folder for {target.name}", f"no folder {folder}", "create it first")
+    if not os.access(folder, os.W_OK):
+        raise SourceError(
+            f"a folder that can be written for {target.name}", f"{folder} without permission", "choose another place"
+        )
+
+
+@contextmanager
+def replacing(path: str | PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path beside the target that takes its place on success and disappears on failure.
+
+    Parameters
+    ----------
+    path : path-like
+        The file to write. An existing one stays as it is until the new one is complete.
+
+    Yields
+    ------
+    Path
+        Write here; it has the same ending.
+
+    Raises
+    ------
+    SourceError
+        If the place cannot be written, or the disk is full.
+    """
+    target = Path(path)
+    check_writable(target)
+    try:
+        with tempfile.TemporaryDirectory(prefix=".calibrant-", dir=target.parent) as folder:
+            draft = Path(folder) / target.name
+            yield draft
+            draft.replace(target)
+    except OSError as error:
+        raise SourceError(
+            f"to write {target}",
+            error.strerror or str(error),
+            "check permissions and free space, or choose another place",
+        ) from error
+
+
+def write_text(text: str, path: str | PathLike[str]) -> None:
+    """Write a text file in UTF-8, whole or not at all."""
+    with replacing(path) as draft:
+        draft.write_text(text, encoding="utf-8")

@@ -1,0 +1,196 @@
+"""The audit: verdicts, advice, words and plain data."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.auditing import cross_fitted_isotonic
+from calibrant.auditing.wording import interval_text, number, one_line, rows, share
+from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss, roc_auc
+
+
+def world(n, distortion=1.0, seed=0):
+    rng = np.random.default_rng(seed)
+    score = rng.uniform(size=n)
+    return rng.uniform(size=n) < score**distortion, score
+
+
+def test_numbers_are_those_of_the_metrics():
+    y, p = world(3000)
+    result = cal.audit(y, p)
+    assert result.cutoff.value == cutoff_calibration_error(y, p)
+    assert result.brier == brier_score(y, p)
+    assert result.log_loss == log_loss(y, p)
+    assert result.roc_auc == pytest.approx(roc_auc(y, p), abs=1e-12)
+    assert result.roc_auc_error == 0.0
+    assert result.sample.n == 3000
+    assert result.sample.distinct_scores == 3000
+    assert result.sample.tied_rows == 0
+    assert result.certificate.verdict is None
+    assert result.decision is None
+
+
+@pytest.mark.parametrize(
+    ("n", "distortion", "tolerance", "verdict", "action"),
+    [
+        (20_000, 1.0, 0.02, "certified", "leave alone"),
+        (100_000, 1.5, 0.02, "refuted", "recalibrate"),
+        (1_000, 1.0, 0.03, "undecided", "collect more data"),
+        (10, 1.0, 0.02, "uninformative", "collect more data"),
+        (5_000, 1.3, 0.06, "undecided", "recalibrate"),
+        (20_000, 1.0, None, None, "leave alone"),
+    ],
+)
+def test_verdict_and_advice(n, distortion, tolerance, verdict, action):
+    y, p = world(n, distortion)
+    result = cal.audit(y, p, tolerance=tolerance)
+    assert result.certificate.verdict == verdict
+    assert result.advice.action == action
+
+
+def test_scores_that_point_the_wrong_way_are_refuted_and_flattened():
+    # The higher the score, the lower the rate: the best nondecreasing map is the constant base rate.
+    y, p = world(10_000)
+    result = cal.audit(~y, p, tolerance=0.05)
+    assert result.certificate.verdict == "refuted"
+    assert result.advice.action == "recalibrate"
+    assert result.recalibration.brier_after == pytest.approx(result.brier_of_base_rate, abs=0.002)
+
+
+def test_rows_needed_decide():
+    y, p = world(1_000)
+    needed = cal.audit(y, p, tolerance=0.03).certificate.rows_needed
+    assert 1_000 < needed < 20_000
+    y, p = world(4 * needed, seed=1)
+    assert cal.audit(y, p, tolerance=0.03).certificate.verdict == "certified"
+
+
+def test_money():
+    y, p = world(5_000)
+    decision = cal.audit(y, p, costs=(1, 4)).decision
+    assert decision.threshold == 0.2
+    assert decision.best_cost <= decision.cost <= min(decision.cost_act_always, decision.cost_act_never)
+    assert decision.saving == decision.cost - decision.best_cost
+    # theory G4: (a + b) sqrt(log(1 / delta) / (2 n))
+    assert decision.saving_bound - decision.saving == pytest.approx(5 * math.sqrt(math.log(20) / 10_000))
+    same = cal.audit(y, p, costs={"false_positive": 1, "false_negative": 4}).decision
+    assert same == decision
+
+
+def test_the_same_whatever_the_order_of_rows():
+    y, p = world(500)
+    order = np.random.default_rng(5).permutation(500)
+    assert cal.audit(y, p, costs=(1, 1)).to_json() == cal.audit(y[order], p[order], costs=(1, 1)).to_json()
+
+
+def test_cross_fitting_never_judges_on_fitted_rows():
+    # Pure noise: an isotonic fit looks better on its own rows, and must not when judged honestly.
+    rng = np.random.default_rng(0)
+    gains = []
+    for seed in range(40):
+        table = cal.ScoreTable.from_scores(rng.integers(0, 2, 200), np.full(200, 0.5) + rng.uniform(-0.01, 0.01, 200))
+        gains.append(cross_fitted_isotonic(table, random_state=seed).brier_gain)
+    assert np.mean(gains) < 0
+
+
+def test_too_few_rows_are_not_cross_fitted():
+    assert cal.audit([0, 1, 1, 0], [0.2, 0.7, 0.6, 0.4]).recalibration is None
+
+
+def test_weights():
+    y, p = world(300)
+    counts = np.random.default_rng(0).integers(0, 3, 300)
+    by_weight = cal.audit(y, p, sample_weight=counts, tolerance=0.1)
+    by_rows = cal.audit(np.repeat(y, counts), np.repeat(p, counts), tolerance=0.1)
+    assert by_weight.to_json() == by_rows.to_json()
+    other = cal.audit(y, p, sample_weight=counts + 0.5)
+    assert other.certificate is None
+    assert other.advice.action == "none"
+    assert "NO CERTIFICATE" in str(other)
+    with pytest.raises(cal.DataError, match="whole numbers"):
+        cal.audit(y, p, sample_weight=counts + 0.5, tolerance=0.1)
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_one_class_is_refused(value):
+    with pytest.raises(cal.DataError, match="both classes"):
+        cal.audit([value] * 5, [0.5] * 5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"tolerance": 0}, "tolerance in"),
+        ({"tolerance": 1.5}, "tolerance in"),
+        ({"delta": 0}, "delta in"),
+        ({"delta": 5}, "delta in"),
+        ({"method": "guess"}, "method to be one of"),
+        ({"costs": (1,)}, "pair"),
+        ({"costs": (-1, 2)}, "false_positive_cost"),
+        ({"costs": (0, 0)}, "two zeros"),
+        ({"costs": {"fp": 1, "fn": 2}}, "pair"),
+        ({"brier_guess": 0}, "brier_guess"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises(cal.ArgumentError, match=message):
+        cal.audit([0, 1], [0.2, 0.7], **arguments)
+
+
+def test_text_has_the_verdict_first_and_error_never_alone():
+    y, p = world(1_000)
+    text = str(cal.audit(y, p, tolerance=0.05, costs=(1, 4)))
+    lines = text.splitlines()
+    assert lines[0].startswith("CERTIFIED: ")
+    assert len(lines) == 10
+    assert "AUC" in text
+    assert "Brier" in text
+
+
+def test_plain_data_is_valid_json():
+    # A certain score that was wrong: the log loss is infinite, which JSON cannot say.
+    result = cal.audit([0, 1, 1, 0, 1] * 4, [0.0, 0.0, 0.9, 0.3, 0.6] * 4, tolerance=0.1)
+    assert result.log_loss == math.inf
+    assert "infinite" in str(result)
+    data = json.loads(result.to_json(), parse_constant=pytest.fail)
+    assert data["kind"] == "audit"
+    assert data["log_loss"] is None
+    assert data["cutoff"]["value"] == result.cutoff.value
+    assert data == result.to_dict()
+
+
+def test_perfect_agreement_has_no_interval():
+    result = cal.audit([0, 1, 0, 1], [0.5] * 4)
+    assert result.cutoff.interval is None
+    assert result.cutoff.value == 0.0
+    assert "agree at every score" in str(result)
+
+
+@pytest.mark.parametrize(
+    ("write", "value", "text"),
+    [
+        (number, 0.0, "0.0000"),
+        (number, 0.01234, "0.0123"),
+        (number, 0.000123, "0.00012"),
+        (number, math.inf, "infinite"),
+        (number, math.nan, "unknown"),
+        (share, 0.31, "31.0%"),
+        (share, 0.00012, "0.012%"),
+        (rows, 1234567.0, "1,234,567"),
+        (rows, 12.5, "12.50"),
+        (interval_text, (-math.inf, 0.5), "up to 0.5"),
+        (interval_text, (0.42, 0.61), "in (0.42, 0.61]"),
+    ],
+)
+def test_numbers_in_words(write, value, text):
+    assert write(value) == text
+
+
+def test_one_line_and_repr():
+    y, p = world(1_000)
+    result = cal.audit(y, p, tolerance=0.05, name="model A")
+    assert one_line(result).startswith("certified")
+    assert repr(result).startswith("<Audit 'model A': n=1000")

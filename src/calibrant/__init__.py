@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from calibrant.auditing import Audit, audit
+    from calibrant.auditor import Audit, audit
     from calibrant.core.table import ScoreTable
     from calibrant.errors import ArgumentError, CalibrantError, DataError, SourceError
 
 _HOME = {
-    "audit": "calibrant.auditing",
-    "Audit": "calibrant.auditing",
+    "audit": "calibrant.auditor",
+    "Audit": "calibrant.auditor",
     "ScoreTable": "calibrant.core.table",
     "CalibrantError": "calibrant.errors",
     "DataError": "calibrant.errors",

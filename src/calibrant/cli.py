@@ -95,8 +95,8 @@ def audit(
 
     With --tolerance, exit code 0 means certified and 1 means any other verdict.
     """
-    from calibrant.auditing import audit as run_audit
     from calibrant.auditing import check_audit
+    from calibrant.auditor import audit as run_audit
 
     if (cost_fp is None) != (cost_fn is None):
         raise ArgumentError("both --cost-fp and --cost-fn", "one of them", "give both, or neither")
@@ -209,7 +209,7 @@ def demo(report: Report = None) -> None:
         typer.echo(f"{result.name}\n    {one_line(result)}")
     typer.echo(f"\n{NOTE}")
     if report is not None:
-        write_text(render(audits, title="Calibration of five classifiers on two data sets"), report)
+        write_text(render(audits, title="Calibration of five classifiers on two data sets", note=NOTE), report)
         typer.echo(f"report written to {report}", err=True)
 
 

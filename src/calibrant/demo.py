@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from calibrant.auditing import Audit, audit
+from calibrant.auditor import Audit, audit
 
 __all__ = ["DELTA", "NOTE", "TOLERANCE", "demo_audits", "demo_models"]
 

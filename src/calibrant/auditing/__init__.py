@@ -1,8 +1,8 @@
-"""The main job: measure, certify, price and advise."""
+"""The findings of an audit: measured, certified, priced, with advice and in words."""
 
 from calibrant.auditing.advice import Advice
+from calibrant.auditing.examine import check_audit, examine
+from calibrant.auditing.findings import Findings
 from calibrant.auditing.recalibration import Recalibration, cross_fitted_isotonic
-from calibrant.auditing.result import Audit
-from calibrant.auditing.run import audit, check_audit
 
-__all__ = ["Advice", "Audit", "Recalibration", "audit", "check_audit", "cross_fitted_isotonic"]
+__all__ = ["Advice", "Findings", "Recalibration", "check_audit", "cross_fitted_isotonic", "examine"]

@@ -70,7 +70,8 @@ def advise(
     suspicious = cutoff.value > limit
     helps = recalibration is not None and recalibration.helps
     if verdict == "certified":
-        return Advice("leave alone", "the calibration error is certified to be within your tolerance.", limit)
+        more = ", though isotonic calibration would still lower the Brier score" if suspicious and helps else ""
+        return Advice("leave alone", f"the calibration error is certified to be within your tolerance{more}.", limit)
     if (suspicious or verdict == "refuted") and helps:
         return Advice(
             "recalibrate",

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 
+from calibrant.auditing.findings import Findings
 from calibrant.auditing.recalibration import Recalibration
-from calibrant.auditing.result import Audit
 
 __all__ = [
     "advice_sentence",
+    "cells_sentence",
     "certificate_sentence",
     "confidence",
     "data_sentence",
+    "error_place",
     "error_sentence",
+    "gain_sentence",
     "interval_text",
     "money_sentence",
     "noise_sentence",
@@ -20,11 +23,15 @@ __all__ = [
     "one_line",
     "recalibration_line",
     "recalibration_sentence",
+    "reliability_description",
     "resolution_sentence",
     "rows",
     "share",
     "summary",
+    "verdict_meaning",
     "verdict_sentence",
+    "verdict_word",
+    "walk_description",
 ]
 
 
@@ -57,15 +64,23 @@ def interval_text(interval: tuple[float, float]) -> str:
     return f"up to {high:.4g}" if low == -math.inf else f"in ({low:.4g}, {high:.4g}]"
 
 
-def verdict_sentence(audit: Audit) -> str:
-    """Verdict and what it means."""
+def verdict_word(audit: Findings) -> str:
+    """Verdict in one or two words."""
     certificate = audit.certificate
     if certificate is None:
-        return "NO CERTIFICATE: the weights are not whole numbers of rows, so these are point estimates only."
+        return "no certificate"
+    return certificate.verdict or "no verdict"
+
+
+def verdict_meaning(audit: Findings) -> str:
+    """What the verdict means, to be read after its word."""
+    certificate = audit.certificate
+    if certificate is None:
+        return "the weights are not whole numbers of rows, so these are point estimates only."
     sure = confidence(certificate.delta)
     if certificate.verdict is None:
         return (
-            f"The calibration error is at most {number(certificate.bound)} with {sure} confidence "
+            f"the calibration error is at most {number(certificate.bound)} with {sure} confidence "
             f"(no tolerance was given, so there is no verdict)."
         )
     tolerance = f"{certificate.tolerance:g}"
@@ -75,30 +90,40 @@ def verdict_sentence(audit: Audit) -> str:
         "undecided": f"{rows(certificate.n)} rows cannot tell whether the calibration error is within {tolerance}.",
         "uninformative": f"{rows(certificate.n)} rows are too few to say anything about a tolerance of {tolerance}.",
     }[certificate.verdict]
-    needed = ""
-    if certificate.verdict in ("undecided", "uninformative"):
-        needed = (
-            f" About {rows(certificate.rows_needed)} rows would decide, if the error is what it seems."
-            if certificate.rows_needed is not None
-            else " The error seems to equal the tolerance: no number of rows would decide."
-        )
-    return f"{certificate.verdict.upper()}: {meaning}{needed}"
+    if certificate.verdict not in ("undecided", "uninformative"):
+        return meaning
+    if certificate.rows_needed is None:
+        return f"{meaning} The error seems to equal the tolerance: no number of rows would decide."
+    return f"{meaning} About {rows(certificate.rows_needed)} rows would decide, if the error is what it seems."
 
 
-def error_sentence(audit: Audit) -> str:
+def verdict_sentence(audit: Findings) -> str:
+    """Verdict and what it means."""
+    meaning = verdict_meaning(audit)
+    if audit.certificate is not None and audit.certificate.verdict is None:
+        return meaning[0].upper() + meaning[1:]
+    return f"{verdict_word(audit).upper()}: {meaning}"
+
+
+def error_sentence(audit: Findings) -> str:
     """Cutoff calibration error and where it is attained."""
+    return f"{number(audit.cutoff.value)}; {error_place(audit)}"
+
+
+def error_place(audit: Findings) -> str:
+    """Where the cutoff calibration error is attained, and what was promised and happened there."""
     cutoff = audit.cutoff
     if cutoff.interval is None:
-        return f"{number(cutoff.value)}; promised and happened agree at every score"
+        return "promised and happened agree at every score"
     promise = "too much" if cutoff.direction == "too high" else "too little"
     return (
-        f"{number(cutoff.value)}; scores {interval_text(cutoff.interval)} promise {promise}: "
+        f"scores {interval_text(cutoff.interval)} promise {promise}: "
         f"{share(cutoff.promised)} promised, {share(cutoff.happened)} happened "
         f"({'all' if cutoff.share == 1.0 else share(cutoff.share) + ' of'} rows)"
     )
 
 
-def noise_sentence(audit: Audit) -> str:
+def noise_sentence(audit: Findings) -> str:
     """Noise floor."""
     if not math.isfinite(audit.cutoff.noise_floor):
         return "unknown for weights that do not count rows"
@@ -108,7 +133,7 @@ def noise_sentence(audit: Audit) -> str:
     )
 
 
-def certificate_sentence(audit: Audit) -> str:
+def certificate_sentence(audit: Findings) -> str:
     """Confidence bounds."""
     certificate = audit.certificate
     if certificate is None:
@@ -120,7 +145,7 @@ def certificate_sentence(audit: Audit) -> str:
     return f"true error at most {number(certificate.bound)} with {sure} confidence ({certificate.method}){above}"
 
 
-def resolution_sentence(audit: Audit) -> str:
+def resolution_sentence(audit: Findings) -> str:
     """Measures of resolution."""
     unsure = f" +- {audit.roc_auc_error:.1g}" if audit.roc_auc_error > 0.0 else ""
     loss = (
@@ -134,7 +159,7 @@ def resolution_sentence(audit: Audit) -> str:
     )
 
 
-def data_sentence(audit: Audit) -> str:
+def data_sentence(audit: Findings) -> str:
     """The rows."""
     sample = audit.sample
     unit = "rows" if sample.weights == "rows" else "total weight"
@@ -149,7 +174,7 @@ def data_sentence(audit: Audit) -> str:
     )
 
 
-def money_sentence(audit: Audit) -> str:
+def money_sentence(audit: Findings) -> str:
     """Costs and the most that can be saved."""
     decision = audit.decision
     if decision is None:
@@ -162,7 +187,7 @@ def money_sentence(audit: Audit) -> str:
     )
 
 
-def recalibration_sentence(audit: Audit) -> str:
+def recalibration_sentence(audit: Findings) -> str:
     """What isotonic calibration achieves."""
     return recalibration_line(audit.recalibration)
 
@@ -178,13 +203,66 @@ def recalibration_line(result: Recalibration | None) -> str:
     )
 
 
-def advice_sentence(audit: Audit) -> str:
+def gain_sentence(audit: Findings) -> str:
+    """Whether isotonic calibration helps, and how sure that is."""
+    result = audit.recalibration
+    if result is None:
+        return "Recalibration was not judged: too few rows, or weights that do not count rows."
+    fall = f"{number(abs(result.brier_gain))} (standard error {number(result.brier_gain_error)})"
+    if result.helps:
+        change = f"The Brier score falls by {fall}: more than chance would show"
+    elif result.brier_gain > 0.0:
+        change = f"The Brier score falls by {fall}: no more than chance would show"
+    else:
+        change = f"The Brier score rises by {fall}: recalibration does not help"
+    return f"{change}. Judged in {result.n_folds} folds, each on rows that the map had not seen."
+
+
+def cells_sentence(audit: Findings) -> str:
+    """What pooling of neighbouring scores does to the numbers; empty if every score was kept."""
+    if audit.roc_auc_error == 0.0:
+        return ""
+    return (
+        f"There were too many distinct scores to keep each, so neighbouring ones were pooled into cells. The AUC is "
+        f"known to within {audit.roc_auc_error:.1g}, and the reliability curves are those of the cells' mean scores."
+    )
+
+
+def reliability_description(audit: Findings) -> str:
+    """What the reliability diagram shows, for readers who do not see it."""
+    curve = audit.reliability
+    points = "one point" if len(curve.score) == 1 else f"{len(curve.score)} points"
+    return (
+        f"The share that happened, in {points} for {rows(audit.sample.n)} rows, goes from {share(curve.rate[0])} at a "
+        f"mean score of {number(curve.score[0])} to {share(curve.rate[-1])} at {number(curve.score[-1])}. "
+        f"Worst interval: {error_place(audit)}."
+    )
+
+
+def walk_description(audit: Findings) -> str:
+    """What the picture of the residual walk shows, for readers who do not see it."""
+    cutoff = audit.cutoff
+    if cutoff.interval is None:
+        return "The line stays at zero: promised and happened agree at every score."
+    course = "falls" if cutoff.direction == "too high" else "climbs"
+    chance = (
+        f" Chance alone would exceed {number(cutoff.noise_95)} once in twenty."
+        if math.isfinite(cutoff.noise_95)
+        else ""
+    )
+    return (
+        f"The line {course} by {number(cutoff.value)}, the calibration error, over scores "
+        f"{interval_text(cutoff.interval)}, and ends at {number(cutoff.bias)}.{chance}"
+    )
+
+
+def advice_sentence(audit: Findings) -> str:
     """What to do and why."""
     action = audit.advice.action
     return f"{action[0].upper()}{action[1:]}: {audit.advice.reason}"
 
 
-def summary(audit: Audit) -> str:
+def summary(audit: Findings) -> str:
     """Ten lines a person can act on, the verdict first."""
     lines = [
         verdict_sentence(audit),
@@ -201,12 +279,11 @@ def summary(audit: Audit) -> str:
     return "\n".join(lines)
 
 
-def one_line(audit: Audit) -> str:
+def one_line(audit: Findings) -> str:
     """Verdict and the main numbers in one line, for lists."""
-    certificate = audit.certificate
-    verdict = (certificate.verdict if certificate else None) or "no verdict"
-    bound = f" (at most {number(certificate.bound)})" if certificate else ""
+    bound = f" (at most {number(audit.certificate.bound)})" if audit.certificate else ""
+    error, noise = number(audit.cutoff.value), number(audit.cutoff.noise_floor)
     return (
-        f"{verdict:<13} error {number(audit.cutoff.value)}{bound}, noise {number(audit.cutoff.noise_floor)}, "
+        f"{verdict_word(audit):<13} error {error}{bound}, noise {noise}, "
         f"AUC {audit.roc_auc:.3f}, Brier {number(audit.brier)}: {audit.advice.action}"
     )

@@ -129,9 +129,7 @@ def _refuse_binary(head: bytes, name: str, wanted: str) -> None:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise SourceError("text in UTF-8", f"UTF-16 in {name}", _AS_UTF8)
     if b"\0" in head:
-        raise SourceError(
-            "CSV, Parquet or JSON lines", f"binary data in {name}", "check that this is the right file"
-        )
+        raise SourceError("CSV, Parquet or JSON lines", f"binary data in {name}", "check that this is the right file")
 
 
 def _csv_layout(head: bytes, name: str, gzipped: bool, prefer: str) -> Layout:
@@ -213,7 +211,10 @@ def table_function(path: Path, layout: Layout, names: tuple[str, ...] = ()) -> s
     if layout.format == "JSON lines":
         form = quote_text("array" if layout.array else "newline_delimited")
         shape = f"columns = {{{columns}}}" if names else "maximum_depth = 1, map_inference_threshold = -1"
-        return f"read_json({place}, format = {form}, compression = {packed}, hive_partitioning = false, {shape})"
+        return (
+            f"read_json({place}, format = {form}, records = 'true', compression = {packed}, "
+            f"hive_partitioning = false, {shape})"
+        )
     return (
         f"read_csv({place}, auto_detect = false, header = true, skip = {layout.skip}, columns = {{{columns}}}, "
         f"delim = {quote_text(layout.delimiter)}, quote = '\"', escape = '\"', strict_mode = true, "

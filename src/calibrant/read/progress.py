@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -65,41 +64,38 @@ class Watcher:
         """
         outcome: list[T] = []
         failure: list[BaseException] = []
+        done = threading.Event()  # waited for in place of the thread: an interrupted join() calls it dead
 
         def target() -> None:
             try:
                 outcome.append(work())
             except BaseException as error:  # handed over to the calling thread
                 failure.append(error)
+            finally:
+                done.set()
 
         thread = threading.Thread(target=target, name="calibrant-query", daemon=True)
         thread.start()
         try:
-            self._wait(thread)
+            self._wait(done)
         except BaseException:
             # Asked again until it is heard: a query that has not yet begun does not hear it.
-            while thread.is_alive():
+            while not done.wait(_POLL):
                 self._connection.interrupt()
-                thread.join(_POLL)
             raise
+        finally:
+            thread.join()
         if failure:
             raise failure[0]
         return outcome[0]
 
-    def _wait(self, thread: threading.Thread) -> None:
-        while thread.is_alive() and (self._console is None or time.monotonic() < self._started + _PATIENCE):
-            thread.join(_POLL)
-        if not thread.is_alive():
-            return
-        with self._bar() as show:
-            while thread.is_alive():
-                thread.join(_POLL)
+    def _wait(self, done: threading.Event) -> None:
+        while self._console is None or time.monotonic() < self._started + _PATIENCE:
+            if done.wait(_POLL):
+                return
+        with _Bar(self._name, self._console) as show:
+            while not done.wait(_POLL):
                 show(self._connection.query_progress())
-
-    def _bar(self) -> AbstractContextManager[Callable[[float], Any]]:
-        if self._console is None:
-            return nullcontext(lambda _: None)
-        return _Bar(self._name, self._console)
 
 
 class _Bar:

@@ -63,7 +63,7 @@ class Source:
     typed: bool
     format: str
     name: str
-    _doubled: frozenset[str]
+    _in_file: dict[str, list[str]]  # names in the file -> names in `columns`
     _watcher: Watcher
 
     def column(self, name: str) -> str:
@@ -74,21 +74,23 @@ class Source:
         SourceError
             If there is none, or more than one.
         """
-        if name in self._doubled:
+        meant = self._in_file.get(name, [])
+        if len(meant) > 1:
             raise SourceError(
-                f"one column named {name!r}", f"several in {self.name}", "give the columns different names"
+                f"one column named {name!r}", f"{len(meant)} in {self.name}", "give the columns different names"
             )
-        if name in self.columns:
-            return quote_name(name)
-        lower = {column.lower(): column for column in self.columns}
+        if meant:
+            return quote_name(meant[0])
+        lower = {column.lower(): column for column in self._in_file}
         near = difflib.get_close_matches(name.strip().lower(), lower, n=1)
-        listed = ", ".join(self.columns[:20]) + (", ..." if len(self.columns) > 20 else "")
+        shown = list(self._in_file)
+        listed = ", ".join(shown[:20]) + (", ..." if len(shown) > 20 else "")
         remedy = f"did you mean {lower[near[0]]!r}?" if near else "check the name of the column"
         raise SourceError(f"a column {name!r} in {self.name}", f"the columns {listed}", remedy)
 
     def kind(self, name: str) -> str:
         """Tell whether a column holds a "number", a "boolean" or "text" (also every other type)."""
-        type_ = self.types[self.columns.index(name)]
+        type_ = self.types[self.columns.index(self._in_file[name][0])]
         if _NUMERIC.fullmatch(type_):
             return "number"
         return "boolean" if type_ == "BOOLEAN" else "text"
@@ -115,9 +117,10 @@ class Source:
 
         try:
             return self._watcher.run(work)
-        except (duckdb.BinderException, duckdb.ParserException, duckdb.CatalogException):
-            raise  # a mistake in our SQL, not in the file
         except duckdb.Error as error:
+            ours = (duckdb.BinderException, duckdb.ParserException, duckdb.CatalogException)
+            if isinstance(error, ours) and "expected records" not in str(error):
+                raise  # a mistake in our SQL, not in the file
             raise _explain(str(error), self.name, self.format, len(self.columns)) from None
 
     def in_order(self) -> None:
@@ -128,7 +131,7 @@ class Source:
 
 @contextmanager
 def open_source(path: str | os.PathLike[str], *, console: Console | None = None) -> Iterator[Source]:
-    """Open a CSV, Parquet or JSON lines file for queries.
+    r"""Open a CSV, Parquet or JSON lines file for queries.
 
     Parameters
     ----------
@@ -155,7 +158,7 @@ def open_source(path: str | os.PathLike[str], *, console: Console | None = None)
     >>> from calibrant.read import open_source
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder) / "scores.csv"
-    ...     _ = file.write_text("y,p\\n0,0.2\\n1,0.7\\n")
+    ...     _ = file.write_text("y,p\n0,0.2\n1,0.7\n")
     ...     with open_source(file) as source:
     ...         source.columns, source.rows(f"SELECT count(*) FROM ({source.sql})")
     (('y', 'p'), [(2,)])
@@ -163,7 +166,7 @@ def open_source(path: str | os.PathLike[str], *, console: Console | None = None)
     name = "standard input" if os.fspath(path) == "-" else os.fspath(path)
     with tempfile.TemporaryDirectory(prefix="calibrant-", ignore_cleanup_errors=True) as folder:
         file = _local_file(path, name, Path(folder))
-        layout = recognise(file, name, "" if os.fspath(path) == "-" else file.name if file.parent == Path(folder) else name)
+        layout = recognise(file, name, ending="" if os.fspath(path) == "-" else name)
         with closing(_connect(Path(folder))) as connection:
             yield _describe(connection, file, layout, name, Watcher(connection, name, console))
 
@@ -171,7 +174,7 @@ def open_source(path: str | os.PathLike[str], *, console: Console | None = None)
 def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
     import duckdb
 
-    return duckdb.connect(
+    connection = duckdb.connect(
         ":memory:",
         config={
             "memory_limit": _MEMORY,
@@ -182,6 +185,10 @@ def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
             "autoload_known_extensions": "false",
         },
     )
+    # The least and largest value that a Parquet file declares leave NaN out, so conditions must not be decided by
+    # them: DuckDB 2.0.0 would find no NaN in a column that declares 0 to 1.
+    connection.execute("SET disabled_optimizers = 'statistics_propagation'")
+    return connection
 
 
 def _local_file(path: str | os.PathLike[str], name: str, folder: Path) -> Path:
@@ -219,25 +226,27 @@ def _spool(stream: Any, folder: Path) -> Path:
     return copy
 
 
-def _describe(
-    connection: duckdb.DuckDBPyConnection, file: Path, layout: Layout, name: str, watcher: Watcher
-) -> Source:
+def _describe(connection: duckdb.DuckDBPyConnection, file: Path, layout: Layout, name: str, watcher: Watcher) -> Source:
     """Find the columns."""
+
+    def source(sql: str, names: tuple[str, ...], types: tuple[str, ...], original: tuple[str, ...]) -> Source:
+        in_file: dict[str, list[str]] = {}
+        for old, new in zip(original, names, strict=True):
+            in_file.setdefault(old.strip(), []).append(new)
+        typed = layout.format == "Parquet"
+        return Source(connection, sql, names, types, typed, layout.format, name, in_file, watcher)
+
+    names: tuple[str, ...]
     if layout.format == "CSV":
-        stripped = [column.strip() for column in layout.names]
-        doubled = frozenset(column for column in stripped if stripped.count(column) > 1)
         names = unique_names(layout.names)
         sql = f"SELECT * FROM {table_function(file, layout, names)}"
-        return Source(connection, sql, names, ("VARCHAR",) * len(names), False, "CSV", name, doubled, watcher)
+        return source(sql, names, ("VARCHAR",) * len(names), layout.names)
     sql = f"SELECT * FROM {table_function(file, layout)}"
-    bare = Source(connection, sql, (), (), layout.format == "Parquet", layout.format, name, frozenset(), watcher)
-    described = bare.rows(f"DESCRIBE {sql}")
-    names = tuple(row[0] for row in described)
-    types = tuple(str(row[1]) for row in described)
+    described = source(sql, (), (), ()).rows(f"DESCRIBE {sql}")
+    names, types = tuple(row[0] for row in described), tuple(str(row[1]) for row in described)
     if layout.format == "JSON lines":
-        sql = f"SELECT * FROM {table_function(file, layout, names)}"
-        types = ("VARCHAR",) * len(names)
-    return Source(connection, sql, names, types, bare.typed, layout.format, name, frozenset(), watcher)
+        sql, types = f"SELECT * FROM {table_function(file, layout, names)}", ("VARCHAR",) * len(names)
+    return source(sql, names, types, names)
 
 
 def _explain(text: str, name: str, format_: str, n_columns: int) -> SourceError:
@@ -252,11 +261,12 @@ def _explain(text: str, name: str, format_: str, n_columns: int) -> SourceError:
         return SourceError("a whole gzip file", f"{name} damaged or cut short", "copy or download it again")
     if format_ == "Parquet":
         return SourceError("a whole Parquet file", f"{name} damaged or cut short", _AGAIN)
-    line = re.search(r"on Line: (\d+)|in line (\d+)|record/value (\d+)", text)
-    number = next(filter(None, line.groups()), "") if line else ""
-    place = f"line {number} of {name}" if number else name
     if format_ == "JSON lines":
-        return SourceError("one JSON object per line", f"something else in {place}", "repair or drop such lines")
+        line = re.search(r"in line (\d+)|record/value (\d+)", text)
+        place = f"near line {line[1] or line[2]} of {name}" if line else f"in {name}"  # off by one for some mistakes
+        return SourceError("one JSON object per line", f"something else {place}", "repair or drop such lines")
+    line = re.search(r"on Line: (\d+)", text)
+    place = f"line {line[1]} of {name}" if line else name
     counts = re.search(r"Number of Columns: (\d+) Found: (\d+)", text)
     if counts:
         return SourceError(
@@ -264,9 +274,9 @@ def _explain(text: str, name: str, format_: str, n_columns: int) -> SourceError:
             f"{counts[2]} in {place}",
             "repair the line, and put quotes around values that contain the delimiter",
         )
-    if "unicode" in text.lower() or "utf-8" in text.lower():
+    if "Invalid unicode" in text:
         return SourceError("text in UTF-8", f"another encoding in {place}", "save it again in UTF-8")
-    if "quote" in text:
+    if "unterminated quote" in text:
         return SourceError(
             "a closing quote for every opening one",
             f"a stray quote in {place}",

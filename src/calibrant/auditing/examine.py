@@ -1,4 +1,4 @@
-"""Run an audit on labels and scores, or on a score table."""
+"""Measure, certify, price and advise: from labels and scores to findings."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 import calibrant
 from calibrant.auditing.advice import advise, noise_limit
+from calibrant.auditing.findings import Findings, Sample
 from calibrant.auditing.recalibration import cross_fitted_isotonic
-from calibrant.auditing.result import Audit, Sample
 from calibrant.certificates import certify, check_request
 from calibrant.core.table import ScoreTable, as_table
 from calibrant.curves import binned_curve, isotonic_curve, residual_walk, score_histogram
@@ -20,13 +20,13 @@ from calibrant.decisions import check_costs, saving_bound
 from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics import brier_score, cutoff_calibration, log_loss, roc_auc_limits
 
-__all__ = ["audit", "check_audit"]
+__all__ = ["check_audit", "examine"]
 
 # Points drawn of the residual walk: more than a picture has pixels, few enough for a small file.
 _WALK_POINTS = 900
 
 
-def audit(
+def examine(
     y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
@@ -40,58 +40,8 @@ def audit(
     n_folds: int = 5,
     random_state: int | np.random.Generator = 0,
     name: str = "scores",
-) -> Audit:
-    """Judge whether scores can be read as probabilities, what it costs if not, and what to do.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels of both classes, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
-    sample_weight : array-like of shape (n,), optional
-        Whole numbers count repeated rows. With other weights there are point estimates, but no certificate.
-    pos_label : scalar, optional
-        The label value that counts as 1.
-    tolerance : float, optional
-        Calibration error you could live with, in (0, 1); asks for a verdict.
-    delta : float
-        Probability with which each statement may fail, in (0, 1).
-    costs : (float, float) or mapping, optional
-        Cost of a false positive and of a false negative, as a pair or as
-        ``{"false_positive": a, "false_negative": b}``; asks for money.
-    method, brier_guess
-        See `calibrant.certificates.certify`.
-    n_folds : int
-        Folds for judging recalibration, at least 2.
-    random_state : int or numpy.random.Generator
-        Deals the rows into folds; nothing else is random.
-    name : str
-        What is audited, for headings.
-
-    Returns
-    -------
-    Audit
-        Print it; or see its methods ``to_dict``, ``to_json``, ``to_html`` and ``plot``.
-
-    Raises
-    ------
-    DataError
-        If the rows cannot be used, or only one class is present.
-    ArgumentError
-        If a parameter is out of range.
-
-    Examples
-    --------
-    >>> import calibrant
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> p = rng.uniform(size=20_000)
-    >>> y = rng.uniform(size=20_000) < p
-    >>> result = calibrant.audit(y, p, tolerance=0.02, costs=(1, 4))
-    >>> result.certificate.verdict, result.advice.action
-    ('certified', 'leave alone')
-    """
+) -> Findings:
+    """Collect the findings on one set of scores; parameters as in `calibrant.audit`."""
     prices = check_audit(tolerance=tolerance, delta=delta, method=method, costs=costs)
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     if table.positives in (0.0, table.total):
@@ -123,7 +73,7 @@ def audit(
     references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
     for part in (certificate, decision):
         references += part.references if part is not None else ()
-    return Audit(
+    return Findings(
         name=name,
         sample=_sample(table),
         cutoff=cutoff,

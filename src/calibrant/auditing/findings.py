@@ -1,10 +1,9 @@
-"""The audit: everything calibrant has to say about one set of scores."""
+"""The findings: every number calibrant has about one set of scores."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from calibrant.auditing.advice import Advice
 from calibrant.auditing.recalibration import Recalibration
@@ -14,10 +13,7 @@ from calibrant.curves import Curve, Histogram, ResidualWalk
 from calibrant.decisions import Decision
 from calibrant.metrics import CutoffCalibration
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["Audit", "Sample"]
+__all__ = ["Findings", "Sample"]
 
 
 @dataclass(frozen=True)
@@ -52,8 +48,8 @@ class Sample(Result):
 
 
 @dataclass(frozen=True)
-class Audit(Result):
-    """Result of `calibrant.audit`; print it, or turn it into JSON, a picture or a report.
+class Findings(Result):
+    """All numbers of an audit.
 
     Attributes
     ----------
@@ -108,53 +104,6 @@ class Audit(Result):
     references: tuple[str, ...]
     version: str
 
-    def __str__(self) -> str:
-        from calibrant.auditing.wording import summary
-
-        return summary(self)
-
-    def __repr__(self) -> str:
-        verdict = self.certificate.verdict if self.certificate else None
-        return f"<Audit {self.name!r}: n={self.sample.n:g}, error={self.cutoff.value:.4g}, verdict={verdict!r}>"
-
-    def to_html(self, path: str | PathLike[str] | None = None) -> str:
-        """Return the report as one self-contained HTML page, and write it if a path is given.
-
-        Parameters
-        ----------
-        path : path-like, optional
-            Where to write it. An existing file is replaced, only once the page is complete.
-
-        Returns
-        -------
-        str
-            The page.
-
-        Raises
-        ------
-        SourceError
-            If the path cannot be written.
-        """
-        from calibrant.report import render
-        from calibrant.write import write_text
-
-        page = render([self], title=f"Calibration audit: {self.name}")
-        if path is not None:
-            write_text(page, path)
-        return page
-
-    def plot(self) -> Figure:
-        """Draw the reliability diagram with the distribution of scores, and the residual walk.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            Not registered with pyplot; show it in a notebook or save it with ``savefig``.
-        """
-        from calibrant.plots import audit_figure
-
-        return audit_figure(self)
-
     def to_dict(self) -> dict[str, Any]:
-        """Return the audit as plain data, the verdict first."""
+        """Return the findings as plain data, marked with the version that made them."""
         return {"calibrant": self.version, "kind": "audit"} | super().to_dict()

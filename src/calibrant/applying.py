@@ -1,0 +1,88 @@
+"""Add a column of recalibrated probabilities to a file."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calibrant.calibrators import IsotonicCalibrator
+from calibrant.errors import SourceError
+from calibrant.export import to_sql
+from calibrant.read import check_scores, open_source, quote_name, quote_text
+from calibrant.write import check_writable, replacing
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["apply_to_file"]
+
+# File ending -> how DuckDB writes it.
+_FORMATS = {
+    ".csv": "FORMAT csv, HEADER",
+    ".tsv": "FORMAT csv, HEADER, DELIMITER '\t'",
+    ".parquet": "FORMAT parquet",
+    ".pq": "FORMAT parquet",
+    ".jsonl": "FORMAT json",
+    ".ndjson": "FORMAT json",
+}
+
+
+def apply_to_file(
+    calibrator: IsotonicCalibrator,
+    path: str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    score: str,
+    column: str = "calibrated",
+    console: Console | None = None,
+) -> int:
+    """Copy a file with one more column, in bounded memory.
+
+    Parameters
+    ----------
+    calibrator : IsotonicCalibrator
+        Fitted.
+    path : path-like
+        CSV, Parquet or JSON lines file, or "-" for standard input.
+    output : path-like
+        File to write; its ending chooses CSV, Parquet or JSON lines. It appears once it is complete.
+    score : str
+        Column of scores in [0, 1]. Missing scores stay missing.
+    column : str
+        Name of the new column.
+    console : rich.console.Console, optional
+        Where to show progress if it takes long.
+
+    Returns
+    -------
+    int
+        Number of rows. Their order and the other columns are kept.
+
+    Raises
+    ------
+    SourceError
+        If a file or column cannot be read or written.
+    DataError
+        If a score is not a probability.
+    """
+    target = Path(output)
+    if target.suffix.lower() not in _FORMATS:
+        raise SourceError(
+            f"an output ending in {', '.join(_FORMATS)}", f"{target.suffix or 'none'} in {target.name}", "rename it"
+        )
+    check_writable(target)
+    if target.exists() and str(path) != "-" and Path(path).exists() and target.samefile(path):
+        raise SourceError("another file as output", f"the input {target}", "write to a new file, then rename it")
+    with open_source(path, console=console) as source:
+        source.column(score)
+        if column.lower() in (name.lower() for name in source.columns):
+            raise SourceError("a new column name", f"{column!r} in {source.name}", "choose another with --column")
+        check_scores(source, score)
+        source.connection.execute("SET preserve_insertion_order = true")
+        with replacing(target) as draft:
+            copy = (
+                f"COPY (SELECT *, {to_sql(calibrator, score)} AS {quote_name(column)} FROM ({source.sql})) "
+                f"TO {quote_text(str(draft))} ({_FORMATS[target.suffix.lower()]})"
+            )
+            return int(source.rows(copy)[0][0])

@@ -1,0 +1,70 @@
+"""A figure as SVG that can stand inside an HTML page."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from calibrant.plots.style import drawing_style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["figure_svg"]
+
+_NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+_GEOMETRY = re.compile(r'(?<=\s)(?:d|x|y|width|height|transform)="[^"]*"')
+_LONG_NUMBER = re.compile(r"(\.\d\d)\d+")
+_FONT = re.compile(r"font-family: [^;\"]*; ?")
+
+
+def figure_svg(figure: Figure, *, title: str = "", description: str = "", prefix: str = "picture") -> str:
+    """Write a figure as an SVG element, the same text for the same figure every time.
+
+    Text stays text: it can be searched, read aloud and set in the type of the page, and takes less room than outlines.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        What to write.
+    title, description : str
+        What a reader who does not see the picture is told.
+    prefix : str
+        Starts every id, so that several pictures can stand on one page.
+
+    Returns
+    -------
+    str
+        An ``<svg>`` element without background and size of its own: it fills the width it is given.
+    """
+    from matplotlib import rc_context
+
+    buffer = StringIO()
+    with drawing_style(), rc_context({"svg.hashsalt": "calibrant"}):
+        figure.savefig(buffer, format="svg", metadata=_NO_METADATA, facecolor="none")
+    drawing = buffer.getvalue()
+    _, _, body = drawing.partition("<svg ")
+    size, _, body = body.partition(">")
+    view = size[size.index("viewBox") :].split('"')[1]
+    body = re.sub(r"<!--.*?-->\s*|<style.*?</style>\s*", "", body, flags=re.DOTALL)
+    body = _FONT.sub("", body)
+    body = _GEOMETRY.sub(lambda found: _LONG_NUMBER.sub(r"\1", found.group()).replace("\n", " "), body)
+    body = _with_own_ids(body, prefix)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="{view}" '
+        f'role="img" aria-labelledby="{prefix}-title {prefix}-description" '
+        f'stroke-linejoin="round" stroke-linecap="butt">\n'
+        f'<title id="{prefix}-title">{escape(title)}</title>\n'
+        f'<desc id="{prefix}-description">{escape(description)}</desc>{body}'
+    ).strip()
+
+
+def _with_own_ids(body: str, prefix: str) -> str:
+    """Keep the ids that are referred to, with the prefix, and drop the others."""
+    used = set(re.findall(r'(?:href="|url\()#([^")]+)', body))
+    body = re.sub(
+        r' id="([^"]*)"', lambda found: f' id="{prefix}-{found.group(1)}"' if found.group(1) in used else "", body
+    )
+    return re.sub(r'(href="|url\()#', rf"\1#{prefix}-", body)

@@ -1,0 +1,276 @@
+"""Look at every row once before anything is computed, and say what is wrong with which.
+
+The conditions and the words are those of `calibrant.core.validate`; here they are aggregates of one scan. Only when
+a condition fails is the file asked again, in its own order, for the first row that breaks it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from calibrant.core.validate import (
+    describe_bad_labels,
+    describe_bad_scores,
+    describe_bad_weight,
+    describe_missing_label,
+    describe_no_rows,
+    describe_not_numbers,
+    describe_zero_weights,
+    swapped_columns,
+)
+from calibrant.errors import DataError
+from calibrant.read.formats import quote_text
+from calibrant.read.source import Source
+
+__all__ = ["Columns", "Summary", "check"]
+
+_LOOK = 100_000  # rows looked at to name label values in a message
+_MOST_COUNTS = 2.0**53  # as in clean_weights: more are not exact in float64
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns to read and what counts as positive."""
+
+    label: str
+    score: str
+    weight: str | None
+    pos_label: Any
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What one scan tells.
+
+    Attributes
+    ----------
+    sql : str
+        A SELECT of the columns s (score, DOUBLE), positive (BOOLEAN) and, with weights, w (DOUBLE).
+    distinct : int
+        About how many different scores there are.
+    pairs : int
+        About how many different pairs of score and weight; 0 without weights.
+    low, high : float
+        Smallest and largest score.
+    weights : {"none", "whole", "other"}
+        Whether rows have weights, and whether these are numbers of rows.
+    """
+
+    sql: str
+    distinct: int
+    pairs: int
+    low: float
+    high: float
+    weights: str
+
+
+def check(source: Source, columns: Columns) -> Summary:
+    """Check labels, scores and weights in one scan.
+
+    Raises
+    ------
+    DataError
+        If any value cannot be used; the message names the column, the first such row and their number.
+    SourceError
+        If a column does not exist or the file is damaged.
+    """
+    sql = _rows_sql(source, columns)
+    names, expressions = zip(*_aggregates(columns).items(), strict=True)
+    values = source.rows(f"SELECT {', '.join(expressions)} FROM ({sql})")[0]
+    seen = dict(zip(names, values, strict=True))
+    if not seen["rows"]:
+        raise describe_no_rows(source.name)
+    _check_scores(source, columns, sql, seen)
+    _check_labels(source, columns, sql, seen)
+    weights = "none" if columns.weight is None else _check_weights(source, columns, sql, seen)
+    return Summary(
+        sql, int(seen["distinct"]), int(seen.get("pairs", 0)), float(seen["low"]), float(seen["high"]), weights
+    )
+
+
+def _rows_sql(source: Source, columns: Columns) -> str:
+    score, label = source.column(columns.score), source.column(columns.label)
+    kind = source.kind(columns.label)
+    number = _as_number(label, kind, words=columns.pos_label is None)
+    parts = [
+        f"{score} AS score_raw",
+        f"{_as_number(score, source.kind(columns.score))} AS s",
+        f"{label} AS label_raw",
+        f"{number} AS label_number",
+        f"{_missing_label(label, number, kind, columns.pos_label)} AS label_missing",
+        f"coalesce({_is_positive(label, number, kind, columns.pos_label)}, false) AS positive",
+    ]
+    if columns.weight is not None:
+        weight = source.column(columns.weight)
+        parts += [f"{weight} AS weight_raw", f"{_as_number(weight, source.kind(columns.weight))} AS w"]
+    return f"SELECT {', '.join(parts)} FROM ({source.sql})"
+
+
+def _as_number(column: str, kind: str, *, words: bool = False) -> str:
+    """Cast without failing: text that is no number becomes NULL. float32 becomes float64 before anything else."""
+    if kind == "number":
+        return f"CAST({column} AS DOUBLE)"
+    if kind == "boolean":
+        return f"CAST(CAST({column} AS TINYINT) AS DOUBLE)"
+    # A bare TRY_CAST is moved by DuckDB 2.0.0 into its CSV reader, where it is no longer allowed to fail.
+    number = f"TRY_CAST(nullif(CAST({column} AS VARCHAR), '') AS DOUBLE)"
+    if not words:
+        return number
+    word = f"lower(trim(CAST({column} AS VARCHAR)))"
+    return f"coalesce({number}, CASE {word} WHEN 'true' THEN 1.0::DOUBLE WHEN 'false' THEN 0.0::DOUBLE END)"
+
+
+def _missing_label(label: str, number: str, kind: str, pos_label: Any) -> str:
+    # With pos_label a text may be the name of a class, even "nan".
+    nan_counts = kind == "number" or pos_label is None
+    return f"({label} IS NULL OR coalesce(isnan({number}), false))" if nan_counts else f"({label} IS NULL)"
+
+
+def _is_positive(label: str, number: str, kind: str, pos_label: Any) -> str:
+    if pos_label is None:
+        return f"{number} = 1"
+    name = str(pos_label).strip()
+    if isinstance(pos_label, bool) or kind == "boolean":
+        same = f"lower(trim(CAST({label} AS VARCHAR))) = {quote_text(name.lower())}"
+    else:
+        same = f"trim(CAST({label} AS VARCHAR)) = {quote_text(name)}"
+    try:
+        value = float(pos_label)
+    except (TypeError, ValueError):
+        return same
+    return same if math.isnan(value) else f"({same} OR {number} = {quote_text(repr(value))}::DOUBLE)"
+
+
+def _aggregates(columns: Columns) -> dict[str, str]:
+    wanted = {
+        "rows": "count(*)",
+        "score_missing": _count("score_raw IS NULL"),
+        "score_text": _count("score_raw IS NOT NULL AND s IS NULL"),
+        "score_bad": _count("NOT (s >= 0 AND s <= 1)"),
+        "low": "min(s)",
+        "high": "max(s)",
+        "distinct": "approx_count_distinct(s)",
+        "label_missing": _count("label_missing"),
+    }
+    if columns.pos_label is None:
+        wanted |= {
+            "label_other": _count("label_number IS NULL OR label_number NOT IN (-1, 0, 1)"),
+            "zeros": _count("label_number = 0"),
+            "minus_ones": _count("label_number = -1"),
+        }
+    else:
+        # The rest is one class if it is one text, or one number written in several ways.
+        rest, text = "FILTER (WHERE NOT positive)", "trim(CAST(label_raw AS VARCHAR))"
+        wanted |= {
+            "positives": _count("positive"),
+            "one_text": f"coalesce(min({text}) {rest} = max({text}) {rest}, true)",
+            "one_number": f"coalesce(min(label_number) {rest} = max(label_number) {rest}, false)",
+            "no_number": _count("NOT positive AND label_number IS NULL"),
+        }
+    if columns.weight is not None:
+        wanted |= {
+            "weight_missing": _count("weight_raw IS NULL"),
+            "weight_text": _count("weight_raw IS NOT NULL AND w IS NULL"),
+            "weight_bad": _count("NOT (w >= 0 AND isfinite(w))"),
+            "weight_sum": "sum(w) FILTER (WHERE isfinite(w))",
+            "weight_broken": _count("w <> floor(w)"),
+            "pairs": "approx_count_distinct(hash(s, w))",
+        }
+    return wanted
+
+
+def _count(condition: str) -> str:
+    return f"count(*) FILTER (WHERE {condition})"
+
+
+def _check_scores(source: Source, columns: Columns, sql: str, seen: dict[str, Any]) -> None:
+    if seen["score_missing"]:
+        place, _ = _first(source, sql, columns.score, "score_raw IS NULL", "score_raw")
+        remedy = "drop or repair these rows, and count how many they were"
+        raise describe_not_numbers("scores", "an empty value", place, seen["score_missing"], remedy)
+    if seen["score_text"]:
+        place, value = _first(source, sql, columns.score, "s IS NULL", "score_raw")
+        raise describe_not_numbers("scores", repr(value), place, seen["score_text"], _comma_remedy(value))
+    if seen["score_bad"]:
+        place, value = _first(source, sql, columns.score, "NOT (s >= 0 AND s <= 1)", "s")
+        low, high = source.rows(f"SELECT min(s), max(s) FROM ({sql}) WHERE isfinite(s)")[0]
+        low, high = (math.nan, math.nan) if low is None else (low, high)
+        raise describe_bad_scores(value, place, seen["score_bad"], low, high)
+
+
+def _check_labels(source: Source, columns: Columns, sql: str, seen: dict[str, Any]) -> None:
+    if seen["label_missing"]:
+        place, value = _first(source, sql, columns.label, "label_missing", "label_raw")
+        shown = "an empty value" if value is None else repr(value)
+        raise describe_missing_label(shown, place, seen["label_missing"])
+    if columns.pos_label is None:
+        fine = not seen["label_other"] and not (seen["zeros"] and seen["minus_ones"])
+        met = False
+    else:
+        fine = seen["one_text"] or (seen["one_number"] and not seen["no_number"])
+        met = bool(seen["positives"])
+    if fine:
+        return
+    error = describe_bad_labels(_label_values(source, sql), columns.pos_label, met=met)
+    error = DataError(error.expected, f"{error.found} in column {columns.label} of {source.name}", error.remedy)
+    binary = "bool_and(s = 0 OR s = 1) AND bool_and(coalesce(label_number >= 0 AND label_number <= 1, false))"
+    if source.rows(f"SELECT {binary} FROM ({sql})")[0][0]:
+        error = swapped_columns(error)
+    raise error
+
+
+def _check_weights(source: Source, columns: Columns, sql: str, seen: dict[str, Any]) -> str:
+    column = str(columns.weight)
+    if seen["weight_missing"]:
+        place, _ = _first(source, sql, column, "weight_raw IS NULL", "weight_raw")
+        raise describe_not_numbers("weights", "an empty value", place, seen["weight_missing"])
+    if seen["weight_text"]:
+        place, value = _first(source, sql, column, "w IS NULL", "weight_raw")
+        raise describe_not_numbers("weights", repr(value), place, seen["weight_text"], _comma_remedy(value))
+    if seen["weight_bad"]:
+        place, value = _first(source, sql, column, "NOT (w >= 0 AND isfinite(w))", "w")
+        raise describe_bad_weight(value, place, seen["weight_bad"])
+    if not seen["weight_sum"] > 0:
+        raise describe_zero_weights()
+    return "whole" if not seen["weight_broken"] and seen["weight_sum"] < _MOST_COUNTS else "other"
+
+
+def _comma_remedy(value: Any) -> str | None:
+    try:
+        float(str(value).replace(",", "."))
+    except ValueError:
+        return None
+    return "write a point, not a comma, before the decimals"
+
+
+def _first(source: Source, sql: str, column: str, condition: str, value: str) -> tuple[str, Any]:
+    """Find the first row that meets a condition: its place in words, and the value there."""
+    source.in_order()
+    row, found = source.rows(
+        f"SELECT row, value FROM (SELECT row_number() OVER () AS row, {value} AS value, {condition} AS bad "
+        f"FROM ({sql})) WHERE bad LIMIT 1"
+    )[0]
+    return f"row {row} of column {column} in {source.name}", found
+
+
+def _label_values(source: Source, sql: str) -> list[Any]:
+    """Different label values in order of appearance: of the first rows, or of all if those show too few."""
+    source.in_order()
+    numbered = f"SELECT row_number() OVER () AS row, label_raw FROM ({sql})"
+    query = "SELECT label_raw FROM ({}) GROUP BY label_raw ORDER BY min(row) LIMIT 6"
+    values = [value for (value,) in source.rows(query.format(f"{numbered} LIMIT {_LOOK}"))]
+    if len(values) < 6:
+        values = [value for (value,) in source.rows(query.format(numbered))]
+    return values if source.typed else [_plain(value) for value in values]
+
+
+def _plain(text: str) -> Any:
+    """Show numbers in a text file as numbers."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,74 @@
+"""Read labels and scores from a file into a score table."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from calibrant.core.table import ScoreTable
+from calibrant.read.aggregate import aggregate
+from calibrant.read.checks import Columns, check
+from calibrant.read.source import open_source
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["read_table"]
+
+
+def read_table(
+    path: str | PathLike[str],
+    *,
+    label: str,
+    score: str,
+    weight: str | None = None,
+    pos_label: Any = None,
+    console: Console | None = None,
+) -> ScoreTable:
+    r"""Read a file into a score table, in bounded memory whatever its length.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A CSV (also with tabs, semicolons or bars), Parquet or JSON lines file, text formats also inside gzip; or "-"
+        for standard input.
+    label : str
+        Column of outcomes: 0 and 1, true and false, -1 and 1, or anything with `pos_label`.
+    score : str
+        Column of predicted probabilities.
+    weight : str, optional
+        Column of weights; whole numbers count as repeated rows.
+    pos_label : scalar, optional
+        The outcome that counts as 1, compared as text and, if it is a number, as number.
+    console : rich.console.Console, optional
+        Where to show progress if reading takes long.
+
+    Returns
+    -------
+    ScoreTable
+        Equal to that of `ScoreTable.from_scores`. With more than about two million different scores neighbours
+        share cells, except where the cutoff calibration error lies: it and its interval stay exact.
+
+    Raises
+    ------
+    SourceError
+        If the file or a column cannot be read.
+    DataError
+        If labels, scores or weights cannot be used; the message names the first such row, counted from 1 after
+        the header.
+    KeyboardInterrupt
+        If the user stopped it; nothing is left behind.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from calibrant.read import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "scores.csv"
+    ...     _ = file.write_text("outcome,p\n0,0.2\n1,0.7\n0,0.7\n")
+    ...     read_table(file, label="outcome", score="p")
+    ScoreTable(2 distinct scores, n=3, positives=1)
+    """
+    with open_source(path, console=console) as source:
+        summary = check(source, Columns(label, score, weight, pos_label))
+        return aggregate(source, summary)

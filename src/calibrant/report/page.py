@@ -1,0 +1,83 @@
+"""Put the page together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import calibrant
+from calibrant.auditing import wording
+from calibrant.auditing.findings import Findings
+from calibrant.errors import ArgumentError
+from calibrant.references import cite
+from calibrant.report import view
+from calibrant.report.pictures import pictures
+
+__all__ = ["render"]
+
+
+def render(audits: Sequence[Findings], *, title: str, note: str = "") -> str:
+    """Write audits as one self-contained HTML page, the same page for the same audits every time.
+
+    Parameters
+    ----------
+    audits : sequence of Findings
+        More than one starts with a table that compares them.
+    title : str
+        Heading of the page.
+    note : str
+        A sentence under the heading, such as where the scores come from.
+
+    Returns
+    -------
+    str
+        The page. It has no date: put that into the title if it matters.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no audit.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    if not audits:
+        raise ArgumentError("at least one audit", "none", "pass the results of calibrant.audit")
+    environment = Environment(
+        loader=PackageLoader("calibrant.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        number=wording.number, share=wording.share, rows=wording.rows, confidence=wording.confidence
+    )
+    return environment.get_template("page.html.j2").render(
+        title=title,
+        note=note,
+        version=calibrant.__version__,
+        references=cite(key for audit in audits for key in audit.references),
+        sections=[_section(audit, place) for place, audit in enumerate(audits, start=1)],
+    )
+
+
+def _section(audit: Findings, place: int) -> dict[str, Any]:
+    """Everything the template says about one audit."""
+    anchor = f"audit-{place}"
+    return {
+        "anchor": anchor,
+        "audit": audit,
+        "verdict": wording.verdict_word(audit),
+        "meaning": wording.verdict_meaning(audit),
+        "advice": wording.advice_sentence(audit),
+        "key_numbers": view.key_numbers(audit),
+        "money": view.money(audit),
+        "recalibration": view.recalibration(audit),
+        "gain": wording.gain_sentence(audit),
+        "pictures": pictures(audit, anchor),
+        "bins": view.bins(audit.reliability),
+        "histogram": view.histogram(audit.histogram),
+        "walk": view.walk_points(audit.walk),
+        "assumptions": view.assumptions(audit),
+        "cells": wording.cells_sentence(audit),
+    }

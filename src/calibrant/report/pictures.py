@@ -1,0 +1,59 @@
+"""The pictures of the report, each with words for those who do not see it and for those who see it first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from calibrant.auditing.findings import Findings
+from calibrant.auditing.wording import reliability_description, walk_description
+from calibrant.plots import HOW_TO_READ_RELIABILITY, HOW_TO_READ_WALK, figure_svg, reliability_figure, walk_figure
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+__all__ = ["Picture", "Pictures", "pictures"]
+
+
+class Picture(NamedTuple):
+    """A drawing and how to read it."""
+
+    svg: Markup
+    how_to_read: str
+
+
+class Pictures(NamedTuple):
+    """The pictures of one audit."""
+
+    reliability: Picture
+    walk: Picture
+
+
+def pictures(audit: Findings, anchor: str) -> Pictures:
+    """Draw an audit.
+
+    Parameters
+    ----------
+    audit : Findings
+        What to draw.
+    anchor : str
+        Unique on the page; starts the ids inside the drawings.
+    """
+    from markupsafe import Markup
+
+    reliability = figure_svg(
+        reliability_figure(audit),
+        title=f"Reliability diagram: {audit.name}",
+        description=reliability_description(audit),
+        prefix=f"{anchor}-reliability",
+    )
+    walk = figure_svg(
+        walk_figure(audit),
+        title=f"Residual walk: {audit.name}",
+        description=walk_description(audit),
+        prefix=f"{anchor}-walk",
+    )
+    # figure_svg escapes what it is given, and the drawings hold no other text of the user.
+    return Pictures(
+        Picture(Markup(reliability), HOW_TO_READ_RELIABILITY),
+        Picture(Markup(walk), HOW_TO_READ_WALK),
+    )

@@ -1,0 +1,178 @@
+"""Results as rows of tables: which numbers are shown, under which name, with which remark."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from calibrant.auditing.findings import Findings
+from calibrant.auditing.wording import confidence, error_place, number, rows, share
+from calibrant.curves import Curve, Histogram, ResidualWalk
+
+__all__ = [
+    "Change",
+    "Fact",
+    "WalkPoint",
+    "assumptions",
+    "bins",
+    "histogram",
+    "key_numbers",
+    "money",
+    "recalibration",
+    "walk_points",
+]
+
+# Points of the walk in its table, besides the ends of the worst interval.
+_WALK_ROWS = 36
+
+
+class Fact(NamedTuple):
+    """A number, its name and what to make of it."""
+
+    name: str
+    value: str
+    note: str
+
+
+class Change(NamedTuple):
+    """A number before and after recalibration."""
+
+    name: str
+    before: str
+    after: str
+
+
+class WalkPoint(NamedTuple):
+    """A point of the residual walk."""
+
+    score: str
+    share: float
+    value: float
+    mark: str
+
+
+def key_numbers(audit: Findings) -> list[Fact]:
+    """Return the numbers that matter most, the calibration error first."""
+    cutoff, sample, certificate = audit.cutoff, audit.sample, audit.certificate
+    facts = [Fact("Calibration error", number(cutoff.value), error_place(audit))]
+    if math.isfinite(cutoff.noise_floor):
+        remark = f"what calibrated scores would show on so many rows; above {number(cutoff.noise_95)} once in twenty"
+        facts.append(Fact("Noise", number(cutoff.noise_floor), remark))
+    if certificate is not None:
+        sure = confidence(certificate.delta)
+        above = f"; at least {number(certificate.lower_bound)} with {sure} confidence"
+        remark = f"true error at most this with {sure} confidence ({certificate.method} bound)"
+        facts.append(Fact("Bound", number(certificate.bound), remark + (above if certificate.lower_bound > 0 else "")))
+    unsure = f" \N{PLUS-MINUS SIGN} {audit.roc_auc_error:.1g}" if audit.roc_auc_error > 0.0 else ""
+    loss = "smaller is better" if math.isfinite(audit.log_loss) else "a score of exactly 0 or 1 was wrong"
+    unit = "Rows" if sample.weights == "rows" else "Total weight"
+    facts += [
+        Fact("AUC", f"{audit.roc_auc:.4f}{unsure}", "how well scores tell positives from negatives; 0.5 is chance"),
+        Fact(
+            "Brier score",
+            number(audit.brier),
+            f"smaller is better; base rate alone: {number(audit.brier_of_base_rate)}",
+        ),
+        Fact("Log loss", number(audit.log_loss), loss),
+        Fact(unit, rows(sample.n), f"{rows(sample.positives)} positive"),
+        Fact("Base rate", share(sample.base_rate), f"happened; promised on average: {share(sample.mean_score)}"),
+        Fact("Bias", f"{100.0 * cutoff.bias:+.2g} points", "base rate minus average promise"),
+    ]
+    if sample.distinct_scores is not None:
+        tied = "" if sample.tied_rows is None else f"{rows(sample.tied_rows)} rows share their score with another row"
+        facts.append(Fact("Distinct scores", rows(sample.distinct_scores), tied))
+    return facts
+
+
+def money(audit: Findings) -> list[Fact]:
+    """Return costs per case and the most that recalibration could save; nothing if no costs were given."""
+    decision = audit.decision
+    if decision is None:
+        return []
+    sure = confidence(decision.delta)
+    return [
+        Fact(
+            f"Acting from score {decision.threshold:.4g}",
+            number(decision.cost),
+            f"the scores themselves forecast {number(decision.cost_forecast)}",
+        ),
+        Fact("Always acting", number(decision.cost_act_always), "whatever the score"),
+        Fact("Never acting", number(decision.cost_act_never), "whatever the score"),
+        Fact("Best threshold", number(decision.best_cost), "chosen on these very rows, so it flatters itself"),
+        Fact(
+            "Possible saving",
+            number(decision.saving_bound),
+            f"no order-preserving recalibration could save more, with {sure} confidence ({decision.method})",
+        ),
+    ]
+
+
+def recalibration(audit: Findings) -> list[Change]:
+    """Return what recalibration changes; nothing if it was not judged."""
+    result = audit.recalibration
+    if result is None:
+        return []
+    return [
+        Change("Calibration error", number(result.error_before), number(result.error_after)),
+        Change("Brier score", number(result.brier_before), number(result.brier_after)),
+        Change("Log loss", number(result.log_loss_before), number(result.log_loss_after)),
+    ]
+
+
+def bins(curve: Curve) -> list[Fact]:
+    """Return mean score, rows and what happened for each bin."""
+    return [
+        Fact(
+            _score(score),
+            rows(float(n)),
+            share(rate) if math.isnan(low) else f"{share(rate)} ({share(low)} to {share(high)})",
+        )
+        for score, n, rate, low, high in zip(curve.score, curve.n, curve.rate, curve.lower, curve.upper, strict=True)
+    ]
+
+
+def histogram(counts: Histogram) -> list[Fact]:
+    """Return rows of each class for each bin that is not empty."""
+    return [
+        Fact(f"{low:.4g} to {high:.4g}", rows(float(positives)), rows(float(negatives)))
+        for low, high, positives, negatives in zip(
+            counts.edges[:-1], counts.edges[1:], counts.positives, counts.negatives, strict=True
+        )
+        if positives or negatives
+    ]
+
+
+def walk_points(walk: ResidualWalk) -> list[WalkPoint]:
+    """Return a few points of the walk, spread evenly over the rows, with the ends of the worst interval."""
+    last = len(walk.score) - 1
+    kept = set(np.minimum(np.searchsorted(walk.share, np.linspace(0.0, 1.0, _WALK_ROWS)), last).tolist())
+    start, marks = "", {}
+    if walk.interval is not None:
+        low, high = (int(np.searchsorted(walk.score, end, side="right")) - 1 for end in walk.interval)
+        marks = {high: "end of the worst interval"}
+        if low >= 0:
+            marks[low] = "start of the worst interval"
+        else:
+            start = "start of the worst interval"
+    points = [
+        WalkPoint(_score(walk.score[i]), float(walk.share[i]), float(walk.value[i]), marks.get(i, ""))
+        for i in sorted(kept | set(marks))
+    ]
+    return [WalkPoint("start", 0.0, 0.0, start), *points]
+
+
+def assumptions(audit: Findings) -> list[str]:
+    """Return what must hold for the certificate and the saving bound, each sentence once."""
+    parts = (audit.certificate, audit.decision)
+    return list(dict.fromkeys(sentence for part in parts if part is not None for sentence in part.assumptions))
+
+
+def _score(value: float) -> str:
+    """Write a score so that neighbours differ, and one close to 0 or 1 is not taken for it."""
+    if 0.0 < value < 5e-5:
+        return f"{value:.1e}"
+    if 5e-5 > 1.0 - value > 0.0:
+        return f"1 \N{MINUS SIGN} {1.0 - value:.1e}"
+    return f"{value:.6f}"

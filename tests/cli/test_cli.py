@@ -1,0 +1,289 @@
+"""The command line, run in process: what it prints, its exit codes, and that nothing is left half-written."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import calibrant as cal
+from calibrant.cli import app
+from calibrant.export import read_model
+
+
+def run(*arguments, **kwargs):
+    return CliRunner().invoke(app, [str(a) for a in arguments], **kwargs)
+
+
+def write_csv(path, y, p, **columns):
+    columns = {"y": y, "p": p} | columns
+    rows = zip(*columns.values(), strict=True)
+    lines = [",".join(columns), *(",".join(map(str, row)) for row in rows)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture
+def scores(tmp_path):
+    """20,000 calibrated scores in a CSV file."""
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=20_000)
+    y = (rng.uniform(size=20_000) < p).astype(int)
+    return write_csv(tmp_path / "scores.csv", y, p.tolist(), case=range(20_000))
+
+
+@pytest.fixture
+def bad_scores(tmp_path):
+    """20,000 scores that promise too much."""
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=20_000)
+    y = (rng.uniform(size=20_000) < p**2).astype(int)
+    return write_csv(tmp_path / "bad.csv", y, p.tolist())
+
+
+class TestAudit:
+    def test_certified(self, scores, tmp_path):
+        report = tmp_path / "audit.html"
+        done = run(
+            "audit", scores, "--label", "y", "--score", "p", "--tolerance", 0.02, "--cost-fp", 1, "--cost-fn", 4,
+            "--report", report,
+        )  # fmt: skip
+        assert done.exit_code == 0, done.output
+        assert done.stdout.startswith("CERTIFIED: the calibration error is within 0.02, with 95% confidence.")
+        assert "acting from score 0.2" in done.stdout
+        assert report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+    def test_refuted_is_exit_code_1_and_still_reports(self, bad_scores, tmp_path):
+        report = tmp_path / "audit.html"
+        done = run("audit", bad_scores, "--label", "y", "--score", "p", "--tolerance", 0.02, "--report", report)
+        assert done.exit_code == 1
+        assert done.stdout.startswith("REFUTED")
+        assert report.exists()
+
+    def test_without_tolerance_there_is_nothing_to_fail(self, bad_scores):
+        done = run("audit", bad_scores, "--label", "y", "--score", "p")
+        assert done.exit_code == 0
+
+    def test_json_equals_python(self, scores):
+        done = run("audit", scores, "--label", "y", "--score", "p", "--tolerance", 0.02, "--json")
+        data = json.loads(done.stdout)
+        y, p = np.loadtxt(scores, delimiter=",", skiprows=1, usecols=(0, 1)).T
+        python = cal.audit(y, p, tolerance=0.02, name="column p of scores.csv")
+        assert data == python.to_dict()
+
+    def test_standard_input_is_the_same(self, scores):
+        from_file = run("audit", scores, "--label", "y", "--score", "p", "--json")
+        from_pipe = run("audit", "-", "--label", "y", "--score", "p", "--json", input=scores.read_bytes())
+        assert from_pipe.exit_code == 0, from_pipe.output
+        assert json.loads(from_pipe.stdout)["name"] == "column p of standard input"
+        assert json.loads(from_pipe.stdout)["cutoff"] == json.loads(from_file.stdout)["cutoff"]
+
+    def test_named_labels_and_weights(self, tmp_path):
+        path = write_csv(
+            tmp_path / "s.csv", ["yes", "no", "no", "yes"] * 5, [0.9, 0.2, 0.4, 0.7] * 5, w=[1, 2, 3, 4] * 5
+        )
+        done = run("audit", path, "--label", "y", "--score", "p", "--weight", "w", "--pos-label", "yes", "--json")
+        assert done.exit_code == 0, done.output
+        assert json.loads(done.stdout)["sample"]["n"] == 50
+        assert json.loads(done.stdout)["sample"]["positives"] == 25
+
+
+Y, P = [0, 1] * 10, [0.2, 0.7] * 10
+
+BAD_COLUMNS = {
+    "nan": ({"p": [*P[:-1], "nan"]}, "finite scores, found nan in row 20"),
+    "infinite": ({"p": [*P[:-1], "inf"]}, "finite scores, found inf in row 20"),
+    "above one": ({"p": [*P[:-1], 1.5]}, "scores between 0 and 1, found 1.5 in row 20"),
+    "logits": ({"p": [-2.0, 3.0] * 10}, "look like logits"),
+    "percentages": ({"p": [20, 70] * 10}, "look like percentages"),
+    "text": ({"p": [*P[:-1], "high"]}, "found 'high' in row 20"),
+    "missing score": ({"p": [*P[:-1], ""]}, "row 20"),
+    "missing label": ({"y": [*Y[:-1], ""]}, "row 20"),
+    "swapped": ({"y": P, "p": Y}, "swapped"),
+    "three labels": ({"y": [0, 1, 2, *Y[3:]]}, "two label values"),
+    "names as labels": ({"y": ["yes", "no"] * 10}, "--pos-label"),
+    "one class": ({"y": [1] * 20}, "both classes"),
+    "no rows": ({"y": [], "p": []}, "no rows"),
+}
+
+
+@pytest.mark.parametrize(("columns", "message"), BAD_COLUMNS.values(), ids=BAD_COLUMNS)
+def test_bad_columns(columns, message, tmp_path):
+    columns = {"y": Y, "p": P} | columns
+    path = write_csv(tmp_path / "s.csv", columns["y"], columns["p"])
+    expect_error(message, tmp_path, "audit", path, "--label", "y", "--score", "p")
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [([-1, *[1] * 19], "row 1"), ([0] * 20, "only zeros"), (["x", *[1] * 19], "'x' in row 1")],
+)
+def test_bad_weights(weight, message, tmp_path):
+    path = write_csv(tmp_path / "s.csv", Y, P, w=weight)
+    expect_error(message, tmp_path, "audit", path, "--label", "y", "--score", "p", "--weight", "w")
+
+
+BAD_FILES = {
+    "empty": (b"", "no rows"),
+    "header only": (b"y,p\n", "no rows"),
+    "binary": (bytes(range(256)) * 40, "s.csv"),
+    "ragged": (b"y,p\n1,0.5\n0,0.3,7\n1,0.2\n", "s.csv"),
+    "unfinished quote": (b'y,p\n1,"0.5\n0,0.3\n1,0.2\n', "s.csv"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), BAD_FILES.values(), ids=BAD_FILES)
+def test_bad_files(content, message, tmp_path):
+    (tmp_path / "s.csv").write_bytes(content)
+    expect_error(message, tmp_path, "audit", tmp_path / "s.csv", "--label", "y", "--score", "p")
+
+
+def test_truncated_parquet(tmp_path, scores):
+    import duckdb
+
+    path = tmp_path / "s.parquet"
+    duckdb.sql(f"COPY (SELECT * FROM read_csv('{scores}')) TO '{path}'")
+    path.write_bytes(path.read_bytes()[:5000])
+    expect_error("s.parquet", tmp_path, "audit", path, "--label", "y", "--score", "p")
+
+
+BAD_USAGE = {
+    "near miss": (["--label", "y", "--score", "pp"], "'p'"),
+    "no such column": (["--label", "outcome", "--score", "p"], "outcome"),
+    "same column": (["--label", "p", "--score", "p"], "different columns"),
+    "tolerance": (["--label", "y", "--score", "p", "--tolerance", "2"], "tolerance in (0, 1)"),
+    "tolerance as text": (["--label", "y", "--score", "p", "--tolerance", "low"], "low"),
+    "delta": (["--label", "y", "--score", "p", "--delta", "0"], "delta in (0, 1)"),
+    "half the costs": (["--label", "y", "--score", "p", "--cost-fp", "1"], "both --cost-fp and --cost-fn"),
+    "negative cost": (["--label", "y", "--score", "p", "--cost-fp", "-1", "--cost-fn", "1"], "false_positive_cost"),
+    "method": (["--label", "y", "--score", "p", "--method", "magic"], "'bernstein', 'hoeffding'"),
+    "report folder": (["--label", "y", "--score", "p", "--report", "/missing/a.html"], "no folder /missing"),
+    "report is a folder": (["--label", "y", "--score", "p", "--report", "/"], "folder"),
+    "no label": (["--score", "p"], "--label"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_USAGE.values(), ids=BAD_USAGE)
+def test_bad_usage(arguments, message, tmp_path):
+    path = write_csv(tmp_path / "s.csv", Y, P)
+    expect_error(message, tmp_path, "audit", path, *arguments)
+
+
+def test_missing_file(tmp_path):
+    expect_error("missing.csv", tmp_path, "audit", tmp_path / "missing.csv", "--label", "y", "--score", "p")
+
+
+def expect_error(message, folder, *arguments):
+    before = sorted(folder.iterdir())
+    done = run(*arguments)
+    assert done.exit_code == 2, done.output
+    assert message in done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert sorted(folder.iterdir()) == before
+
+
+class TestRecalibrateAndApply:
+    @pytest.fixture
+    def model(self, bad_scores, tmp_path):
+        done = run("recalibrate", bad_scores, "--label", "y", "--score", "p", "--model", tmp_path / "m.json")
+        assert done.exit_code == 0, done.output
+        assert re.search(r"error 0\.\d+ -> 0\.0\d+", done.stdout)
+        return tmp_path / "m.json"
+
+    @pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+    def test_applied_file_holds_what_the_model_predicts(self, model, bad_scores, tmp_path, ending):
+        import duckdb
+
+        out = tmp_path / f"out.{ending}"
+        done = run("apply", bad_scores, "--score", "p", "--model", model, "--output", out)
+        assert done.exit_code == 0, done.output
+        assert "20,000 rows" in done.stderr
+        back = duckdb.sql(f"SELECT p::DOUBLE AS p, calibrated::DOUBLE AS z, y FROM '{out}'").fetchnumpy()
+        _, p = np.loadtxt(bad_scores, delimiter=",", skiprows=1).T
+        np.testing.assert_array_equal(back["p"], p)  # rows keep their order
+        np.testing.assert_array_equal(back["z"], read_model(model).predict(p))
+
+    def test_input_cannot_be_overwritten_by_accident(self, model, bad_scores, tmp_path):
+        before = bad_scores.read_bytes()
+        expect_error("another file", tmp_path, "apply", bad_scores, "--score", "p", "--model", model, "--output", bad_scores)  # fmt: skip # noqa: E501
+        assert bad_scores.read_bytes() == before
+
+    def test_existing_column_is_not_replaced(self, model, bad_scores, tmp_path):
+        expect_error(
+            "'y'", tmp_path,
+            "apply", bad_scores, "--score", "p", "--model", model, "--output", tmp_path / "o.csv", "--column", "y",
+        )  # fmt: skip
+
+    def test_scores_that_are_no_probabilities(self, model, tmp_path):
+        path = write_csv(tmp_path / "s.csv", Y, [*P[:-1], 7.0])
+        expect_error("row 20", tmp_path, "apply", path, "--score", "p", "--model", model, "--output", tmp_path / "o.csv")  # fmt: skip # noqa: E501
+
+    def test_unknown_ending(self, model, bad_scores, tmp_path):
+        expect_error(".xlsx", tmp_path, "apply", bad_scores, "--score", "p", "--model", model, "--output", tmp_path / "o.xlsx")  # fmt: skip # noqa: E501
+
+    def test_model_that_is_none(self, bad_scores, tmp_path):
+        expect_error("not JSON", tmp_path, "apply", bad_scores, "--score", "p", "--model", bad_scores, "--output", tmp_path / "o.csv")  # fmt: skip # noqa: E501
+
+    def test_missing_scores_stay_missing(self, model, tmp_path):
+        import duckdb
+
+        path = write_csv(tmp_path / "s.csv", Y, [*P[:-1], ""])
+        done = run("apply", path, "--score", "p", "--model", model, "--output", tmp_path / "o.parquet")
+        assert done.exit_code == 0, done.output
+        assert duckdb.sql(f"SELECT calibrated FROM '{tmp_path}/o.parquet'").fetchall()[-1] == (None,)
+
+    def test_unknown_method(self, bad_scores, tmp_path):
+        expect_error("'isotonic'", tmp_path, "recalibrate", bad_scores, "--label", "y", "--score", "p", "--model", tmp_path / "n.json", "--method", "magic")  # fmt: skip # noqa: E501
+
+
+class TestPlan:
+    def test_table(self):
+        done = run("plan", "--tolerance", 0.02, "--brier", 0.15)
+        assert done.exit_code == 0
+        assert re.search(r"bernstein +2,474 +1\.0", done.stdout)  # theory B4
+
+    def test_json(self):
+        done = run("plan", "--tolerance", 0.05, "--brier", 0.15, "--power", 0.8, "--json")
+        assert json.loads(done.stdout)["rows"]["bernstein"] == 1254  # theory B4
+
+    @pytest.mark.parametrize("arguments", [["--tolerance", "0"], ["--tolerance", "0.1", "--power", "1"], []])
+    def test_bad_usage(self, arguments):
+        assert run("plan", *arguments).exit_code == 2
+
+
+def test_demo_audits_every_model(tmp_path):
+    done = run("demo", "--report", tmp_path / "demo.html")
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    for model in ("naive Bayes", "logistic regression", "random forest", "boosted trees", "support vector machine"):
+        assert sum(line.endswith(model) for line in lines) == 2
+    page = (tmp_path / "demo.html").read_text(encoding="utf-8")
+    assert page.count("<h2") >= 10
+    assert "cross-validation" in done.stdout
+
+
+def test_cite_prints_bibtex():
+    done = run("cite")
+    assert done.exit_code == 0
+    assert "@inproceedings{gao2017," in done.stdout
+
+
+def test_version_and_help():
+    assert run("--version").stdout.strip() == f"calibrant {cal.__version__}"
+    done = run("--help")
+    assert done.exit_code == 0
+    assert all(name in done.stdout for name in ("audit", "recalibrate", "apply", "plan", "demo", "cite"))
+
+
+def test_interruption_is_said_and_leaves_nothing(scores, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("calibrant.read.read_table", interrupted)
+    before = sorted(tmp_path.iterdir())
+    done = run("audit", scores, "--label", "y", "--score", "p", "--report", tmp_path / "a.html")
+    assert done.exit_code == 130
+    assert "interrupted" in done.stderr
+    assert sorted(tmp_path.iterdir()) == before

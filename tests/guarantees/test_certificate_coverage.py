@@ -1,0 +1,213 @@
+"""The upper bound is below the true error with probability at most delta."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from calibrant import ScoreTable
+from calibrant.certificates import bernstein_width, certify, required_sample_size
+from guarantees.counting import (
+    assert_failures_within,
+    assert_probability_within,
+    failure_probability,
+    per_count,
+    worst_failure_probability,
+)
+from guarantees.worlds import WORLDS
+
+METHODS = ("bernstein", "hoeffding", "theorem2")
+
+
+@cache
+def certificates(score: float, n: int, delta: float, method: str):
+    """What the library says for each number of positives among n rows at one score."""
+    tables = (ScoreTable.from_counts([score], [n], [k]) for k in range(n + 1))
+    return [certify(table, delta=delta, method=method) for table in tables]
+
+
+def upper_bounds(score: float, n: int, delta: float = 0.05, method: str = "bernstein"):
+    found = certificates(score, n, delta, method)
+    return per_count(n, lambda k: found[k].bound)
+
+
+# --- one score: exact statements about every true rate ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("delta", [0.01, 0.05, 0.2])
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 10, 20, 50, 200])
+@pytest.mark.parametrize("score", [0.0, 1e-9, 0.01, 0.3, 0.5, 0.9, 1.0])
+def test_no_rate_at_one_score_is_missed_too_often(score, n, delta):
+    for method in ("bernstein", "hoeffding"):
+        assert_probability_within(worst_failure_probability(upper_bounds(score, n, delta, method), score), delta)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delta", [0.01, 0.05, 0.2])
+@pytest.mark.parametrize("n", [500, 1000, 3000])
+@pytest.mark.parametrize("score", [0.0, 0.01, 0.5, 0.9])
+def test_no_rate_at_one_score_is_missed_too_often_in_large_samples(score, n, delta):
+    assert_probability_within(worst_failure_probability(upper_bounds(score, n, delta), score), delta)
+
+
+@pytest.mark.parametrize("form", ["sharp", "printed", "proof"])
+@pytest.mark.parametrize("score", [0.0, 0.5])
+def test_theorem_2_at_one_score(score, form):
+    for n in (1, 10, 100):
+        tables = [ScoreTable.from_counts([score], [n], [k]) for k in range(n + 1)]
+        bounds = per_count(n, lambda k, tables=tables: certify(tables[k], method="theorem2", form=form).bound)
+        assert_probability_within(worst_failure_probability(bounds, score), 0.05)
+
+
+# Theory, table of worst cases: score, true rate, n, delta, coverage. The page prints the third rate as .86791, which
+# by rounding is not quite beyond the bound.
+WORST_BERNSTEIN = [
+    (0.0, 0.333, 10, 0.05, 0.9826),
+    (0.0, 0.305, 6, 0.20, 0.887),
+    (0.9, 0.86790, 3000, 0.05, 0.9928),
+]
+
+
+@pytest.mark.parametrize(("score", "eta", "n", "delta", "coverage"), WORST_BERNSTEIN)
+def test_worst_cases_of_the_theory_page(score, eta, n, delta, coverage):
+    failed = upper_bounds(score, n, delta) < abs(eta - score)
+    digits = 4 if coverage > 0.9 else 3
+    assert 1.0 - failure_probability(n, eta, failed) == pytest.approx(coverage, abs=0.51 * 10**-digits)
+
+
+def test_hoeffding_coverage_in_the_same_cases():
+    """Theory, table of worst cases: at least .9995."""
+    for score, eta, n, _, _ in WORST_BERNSTEIN[:2]:
+        failed = upper_bounds(score, n, 0.05, "hoeffding") < abs(eta - score)
+        assert failure_probability(n, eta, failed) <= 0.0005
+
+
+# --- many scores: counted failures ----------------------------------------------------------------------------
+
+
+def count_failures(name: str, n: int, repetitions: int, delta: float, methods=METHODS[:2], shrink: float = 1.0):
+    """How often the bound, with its width times `shrink`, is below the true error; for each method."""
+    world, failures = WORLDS[name], dict.fromkeys(methods, 0)
+    for table in world.samples(n, repetitions, np.random.default_rng([n, *name.encode()])):
+        for method in methods:
+            found = certify(table, delta=delta, method=method)
+            failures[method] += found.estimate + shrink * found.width < world.error
+    return failures
+
+
+@pytest.mark.parametrize("n", [10, 100, 1000, 10_000])
+@pytest.mark.parametrize("name", WORLDS)
+def test_true_error_is_seldom_above_the_bound(name, n):
+    for failures in count_failures(name, n, 300, 0.05).values():
+        assert_failures_within(failures, 300, 0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delta", [0.05, 0.2])
+@pytest.mark.parametrize("n", [10, 30, 100, 1000, 10_000])
+@pytest.mark.parametrize("name", WORLDS)
+def test_true_error_is_seldom_above_the_bound_in_many_samples(name, n, delta):
+    for failures in count_failures(name, n, 4000, delta, methods=("bernstein",)).values():
+        assert_failures_within(failures, 4000, delta)
+
+
+def test_true_errors_of_the_worlds():
+    """Closed forms: integrals of eta - s over half, all or one wave of the scores; sums over atoms."""
+    expected = {
+        "calibrated": 0.0,
+        "overconfident": 0.4 / 8,
+        "wave": 0.1 * 2 / (8 * np.pi),
+        "opposite": 1 / 4,
+        "rare, twice as many": 0.01,
+        "one atom": 0.1,
+        "several atoms": 0.05,
+        "zeros and ones": 0.06,
+        "no one at all": 0.3,
+    }
+    for name, error in expected.items():
+        assert WORLDS[name].error == pytest.approx(error, abs=1e-5), name
+
+
+def test_scores_without_ties():
+    """Uniform scores, overconfident: the error is .05 in closed form."""
+    rng, failures = np.random.default_rng(3), 0
+    for _ in range(400):
+        s = rng.random(500)
+        failures += certify(rng.random(500) < 0.5 + 0.6 * (s - 0.5), s).bound < 0.05
+    assert_failures_within(failures, 400, 0.05)
+
+
+# --- verdicts -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [50, 2000])
+@pytest.mark.parametrize("name", ["overconfident", "one atom", "several atoms", "rare, never promised", "ten grades"])
+def test_wrong_verdicts_are_rare(name, n):
+    world, certified, refuted = WORLDS[name], 0, 0
+    for table in world.samples(n, 300, np.random.default_rng([n, 1])):
+        certified += certify(table, tolerance=world.error * (1.0 - 1e-9)).verdict == "certified"
+        refuted += certify(table, tolerance=world.error).verdict == "refuted"
+    assert_failures_within(certified, 300, 0.05)
+    assert_failures_within(refuted, 300, 0.05)
+
+
+def test_wrong_verdicts_at_one_score_are_rare_exactly():
+    n, score = 60, 0.2
+    tables = [ScoreTable.from_counts([score], [n], [k]) for k in range(n + 1)]
+    for eta in np.linspace(0.0, 1.0, 41):
+        error = abs(eta - score)
+        for tolerance, wrong in ((error * 0.999999, "certified"), (error, "refuted")):
+            if tolerance > 0:
+                verdicts = [certify(table, tolerance=tolerance).verdict for table in tables]
+                assert_probability_within(failure_probability(n, eta, np.array(verdicts) == wrong), 0.05)
+
+
+# --- the bound says something ---------------------------------------------------------------------------------
+
+
+def test_width_is_small():
+    """Theory B4: .0097 at n = 10,000 and a Brier score of .15."""
+    assert bernstein_width(10_000, 0.15) < 0.0098
+    found = certify(next(WORLDS["calibrated"].samples(10_000, 1, np.random.default_rng(0))))
+    assert found.width < 0.0105
+    assert found.bound < 0.025
+
+
+def test_planned_rows_are_enough_as_often_as_promised():
+    """Uniform calibrated scores have Brier score 1/6; the power is that of a limit law, here rounded down a little."""
+    n = required_sample_size(0.05, brier=1 / 6, power=0.8)
+    tables = WORLDS["calibrated"].samples(n, 600, np.random.default_rng(1))
+    certified = sum(certify(table, tolerance=0.05).verdict == "certified" for table in tables)
+    assert certified >= binom.ppf(1e-4, 600, 0.8)
+
+
+# --- a bound that is too small is caught ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shrink", [0.3, 0.0])
+def test_a_shrunk_bound_is_caught_exactly(shrink):
+    for score, n in ((0.0, 10), (0.5, 200), (0.9, 50)):
+        found = certificates(score, n, 0.05, "bernstein")
+        shrunk = per_count(n, lambda k, found=found: found[k].estimate + shrink * found[k].width)
+        with pytest.raises(AssertionError, match="failure probability"):
+            assert_probability_within(worst_failure_probability(shrunk, score), 0.05)
+
+
+@pytest.mark.parametrize(("name", "n"), [("one atom", 1000), ("one atom", 50), ("shifted", 10_000)])
+def test_a_shrunk_bound_is_caught_by_counting(name, n):
+    with pytest.raises(AssertionError, match="failures in 300"):
+        assert_failures_within(count_failures(name, n, 300, 0.05, shrink=0.3)["bernstein"], 300, 0.05)
+    with pytest.raises(AssertionError, match="failures in 300"):
+        assert_failures_within(count_failures(name, n, 300, 0.05, shrink=0.0)["bernstein"], 300, 0.05)
+
+
+def test_the_normal_bound_without_its_rare_event_term_is_caught():
+    """Theory, table of worst cases, BAD: f = 0 and a rate of 1/n; the library's bound is not this one."""
+    n = 200
+    found = certificates(0.0, n, 0.05, "bernstein")
+    naive = per_count(n, lambda k: found[k].estimate + 1.645 * np.sqrt(k / n / n))
+    with pytest.raises(AssertionError, match="failure probability"):
+        assert_probability_within(failure_probability(n, 1 / n, naive < 1 / n), 0.05)

@@ -1,0 +1,136 @@
+"""What recalibration could truly save is above the saving bound with probability at most delta."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from calibrant import ScoreTable
+from calibrant.decisions import saving_bound
+from guarantees.counting import (
+    assert_failures_within,
+    assert_probability_within,
+    failure_probability,
+    per_count,
+    worst_failure_probability,
+)
+from guarantees.worlds import WORLDS
+
+METHODS = ("hoeffding", "normal")
+
+
+def decided(table: ScoreTable, tau: float, delta: float, method: str):
+    """The library's answer at costs tau and 1 - tau, which add up to 1."""
+    return saving_bound(table, false_positive_cost=tau, false_negative_cost=1.0 - tau, delta=delta, method=method)
+
+
+@cache
+def decisions(score: float, n: int, tau: float, delta: float, method: str):
+    """What the library says for each number of positives among n rows at one score."""
+    return [decided(ScoreTable.from_counts([score], [n], [k]), tau, delta, method) for k in range(n + 1)]
+
+
+def bounds(score: float, n: int, tau: float, delta: float, method: str):
+    found = decisions(score, n, tau, delta, method)
+    return per_count(n, lambda k: found[k].saving_bound)
+
+
+def side_of_loss(score: float, tau: float) -> int:
+    """At one score, acting loses if the rate is below tau, and not acting if it is above: by their distance."""
+    return -1 if score >= tau else 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("delta", [0.01, 0.05, 0.2])
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 50, 200])
+def test_no_rate_at_one_score_is_missed_too_often(n, delta, method):
+    """Costs tau and 1 - tau: with one score the truth is the distance of the rate from tau, on the losing side."""
+    for score, tau in ((1.0, 1.0), (0.0, 0.5), (0.5, 0.5), (0.9, 0.25), (0.0, 0.02), (0.98, 0.98), (0.0, 1e-4)):
+        found = bounds(score, n, tau, delta, method)
+        worst = worst_failure_probability(found, tau, sides=(side_of_loss(score, tau),))
+        assert_probability_within(worst, delta)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("n", [500, 1000, 3000])
+def test_no_rate_at_one_score_is_missed_too_often_in_large_samples(n, method):
+    for score, tau in ((1.0, 1.0), (0.607, 0.607), (0.0, 0.02), (0.98, 0.98)):
+        found = bounds(score, n, tau, 0.05, method)
+        assert_probability_within(worst_failure_probability(found, tau, sides=(side_of_loss(score, tau),)), 0.05)
+
+
+# Theory, table of worst cases: score and tau, true rate, n, coverage (simulated there, exact here).
+WORST_NORMAL = [(1.0, 0.935, 50, 0.967), (0.607, 0.560, 1000, 0.963)]
+
+
+@pytest.mark.parametrize(("tau", "eta", "n", "coverage"), WORST_NORMAL)
+def test_worst_cases_of_the_theory_page(tau, eta, n, coverage):
+    failed = bounds(tau, n, tau, 0.05, "normal") < tau - eta
+    assert 1.0 - failure_probability(n, eta, failed) == pytest.approx(coverage, abs=0.005)
+
+
+def test_the_normal_bound_without_its_rare_event_term_is_caught():
+    """Theory, table of worst cases, BAD: f = tau = 1 and a rate of 1 - 1/n; coverage .63 without L / n."""
+    for n in (20, 200, 2000):
+        eta = 1.0 - 1.0 / n
+        safe = bounds(1.0, n, 1.0, 0.05, "normal")
+        naive = safe - np.log(20.0) / n
+        assert_probability_within(failure_probability(n, eta, safe < 1.0 - eta), 0.05)
+        assert 1.0 - failure_probability(n, eta, naive < 1.0 - eta) == pytest.approx(0.63, abs=0.02)
+        with pytest.raises(AssertionError, match="failure probability"):
+            assert_probability_within(failure_probability(n, eta, naive < 1.0 - eta), 0.05)
+
+
+def count_failures(name: str, n: int, tau: float, repetitions: int, method: str, shrink: float = 1.0) -> int:
+    world, failures = WORLDS[name], 0
+    truth = world.saving(tau)
+    for table in world.samples(n, repetitions, np.random.default_rng([n, *name.encode()])):
+        found = decided(table, tau, 0.05, method)
+        failures += found.saving + shrink * (found.saving_bound - found.saving) < truth
+    return failures
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("n", [10, 100, 1000])
+@pytest.mark.parametrize("name", WORLDS)
+def test_true_saving_is_seldom_above_the_bound(name, n, method):
+    for tau in (0.05, 0.5, 0.8):
+        assert_failures_within(count_failures(name, n, tau, 150, method), 150, 0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("n", [10, 100, 1000, 10_000])
+@pytest.mark.parametrize("name", WORLDS)
+def test_true_saving_is_seldom_above_the_bound_in_many_samples(name, n, method):
+    for tau in (0.01, 0.05, 0.5, 0.8):
+        assert_failures_within(count_failures(name, n, tau, 2000, method), 2000, 0.05)
+
+
+def test_true_savings_of_the_worlds():
+    """Closed forms: overconfident scores at .75 lose the integral of .15 - .6 t over the scores from .75 to 1."""
+    assert WORLDS["opposite"].saving(0.5) == pytest.approx(1 / 8, abs=1e-5)
+    assert WORLDS["one atom"].saving(0.55) == pytest.approx(0.05)
+    assert WORLDS["one atom"].saving(0.5) == 0.0
+    assert WORLDS["calibrated"].saving(0.3) == 0.0
+
+
+def test_bounds_say_something():
+    """Theory G4: .0122 (a + b) at n = 10,000 for Hoeffding; the normal one is tighter where positives are rare."""
+    table = next(WORLDS["rare, calibrated"].samples(10_000, 1, np.random.default_rng(0)))
+    assert decided(table, 0.5, 0.05, "hoeffding").saving_bound < 0.0123
+    assert decided(table, 0.05, 0.05, "normal").saving_bound < 0.003
+
+
+@pytest.mark.parametrize("shrink", [0.3, 0.0])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_shrunk_bound_is_caught(method, shrink):
+    with pytest.raises(AssertionError, match="failures in 300"):
+        assert_failures_within(count_failures("one atom", 1000, 0.55, 300, method, shrink), 300, 0.05)
+    found = decisions(0.5, 200, 0.5, 0.05, method)
+    shrunk = per_count(200, lambda k: found[k].saving + shrink * (found[k].saving_bound - found[k].saving))
+    with pytest.raises(AssertionError, match="failure probability"):
+        assert_probability_within(worst_failure_probability(shrunk, 0.5, sides=(-1,)), 0.05)

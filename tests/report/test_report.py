@@ -1,0 +1,285 @@
+"""The report: complete, safe, the same every time, and readable by machines, people and a real browser."""
+
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import calibrant
+import oracles
+from calibrant.auditing.wording import verdict_meaning
+from calibrant.errors import ArgumentError, SourceError
+from calibrant.report import render
+
+NASTY = "<script>alert(1)</script> & \"double\" 'single' {{ 7 * 7 }}"
+
+# Elements without an end tag in HTML.
+VOID = {"meta", "link", "br", "img", "hr", "input"}
+
+
+class Page(HTMLParser):
+    """What a page consists of; fails where tags do not match."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tags, self.ids, self.links, self.headings, self.texts = [], [], [], [], [], []
+        self.described = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        self.tags.append((tag, values))
+        if "id" in values:
+            self.ids.append(values["id"])
+        self.links += [values[name] for name in ("href", "src", "xlink:href") if name in values]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+        if self.open and re.fullmatch("h[1-6]", self.open[-1]):
+            self.headings.append((self.open[-1], data.strip()))
+        if self.open and self.open[-1] in ("title", "desc") and "svg" in self.open:
+            self.described.append(data)
+
+    def count(self, tag):
+        return sum(name == tag for name, _ in self.tags)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.texts).split())
+
+
+def contrast(one, two):
+    """Contrast ratio of two colours as the Web Content Accessibility Guidelines 2.2 define it."""
+
+    def luminance(colour):
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    low, high = sorted([luminance(one), luminance(two)])
+    return (high + 0.05) / (low + 0.05)
+
+
+def make(name="scores", n=2000, power=1.4, **keywords):
+    rng = np.random.default_rng(3)
+    s = rng.uniform(size=n)
+    return calibrant.audit(rng.uniform(size=n) < s**power, s, **{"name": name, "tolerance": 0.005} | keywords)
+
+
+@pytest.fixture(scope="module")
+def audit():
+    return make(costs=(1, 4))
+
+
+@pytest.fixture(scope="module")
+def html(audit):
+    return render([audit], title="Audit of the scores")
+
+
+@pytest.fixture(scope="module")
+def page(html):
+    return Page(html)
+
+
+class TestOneAudit:
+    def test_headings_in_order(self, page):
+        assert page.headings == [
+            ("h1", "Audit of the scores"),
+            ("h2", "Refuted"),
+            ("h2", "Key numbers"),
+            ("h2", "Money"),
+            ("h2", "Recalibration"),
+            ("h2", "Promised and happened"),
+            ("h2", "Where the error adds up"),
+            ("h2", "What this assumes"),
+            ("h2", "References"),
+        ]
+
+    def test_needs_nothing_else(self, html, page):
+        assert all(link.startswith("#") for link in page.links)
+        assert page.count("script") == page.count("link") == 0
+        assert "@import" not in html
+        assert not re.search(r"url\((?!#)", html)
+        # The names of the two XML vocabularies are not fetched.
+        assert set(re.findall(r"https?://[^\s\"<]*", html)) == {
+            "http://www.w3.org/2000/svg",
+            "http://www.w3.org/1999/xlink",
+        }
+
+    def test_language_title_and_landmarks(self, page):
+        assert ("html", {"lang": "en"}) in page.tags
+        assert [page.count(tag) for tag in ("title", "header", "main", "footer", "h1")] == [1 + 2, 1, 1, 1, 1]
+
+    def test_pictures_have_words(self, page):
+        pictures = [attrs for tag, attrs in page.tags if tag == "svg" and attrs.get("role") == "img"]
+        assert len(pictures) == page.count("figure") == 2
+        for picture in pictures:
+            assert set(picture["aria-labelledby"].split()) <= set(page.ids)
+        assert len(page.described) == 4
+        assert all(len(words) > 15 for words in page.described)
+        assert all("aria-hidden" in attrs for tag, attrs in page.tags if tag == "svg" and "role" not in attrs)
+
+    def test_tables_have_captions_and_scopes(self, page):
+        assert page.count("caption") == page.count("table") == 6
+        assert all(attrs.get("scope") in ("row", "col") for tag, attrs in page.tags if tag == "th")
+
+    def test_ids_are_unique_and_links_lead_somewhere(self, page):
+        assert len(page.ids) == len(set(page.ids))
+        assert {link[1:] for link in page.links} <= set(page.ids)
+
+    def test_says_what_the_audit_says(self, audit, page):
+        text = page.text
+        assert verdict_meaning(audit)[1:] in text
+        assert audit.advice.reason in text
+        for sentence in (*audit.certificate.assumptions, *audit.decision.assumptions):
+            assert sentence in text
+        for number in (audit.cutoff.value, audit.certificate.bound, audit.brier, audit.decision.saving_bound):
+            assert f"{number:.4f}" in text
+        assert calibrant.__version__ in text
+
+    def test_tables_hold_the_worst_interval(self, page):
+        assert "start of the worst interval" in page.text
+        assert "end of the worst interval" in page.text
+
+    def test_same_audit_same_page(self, html):
+        assert render([make(costs=(1, 4))], title="Audit of the scores") == html
+
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    def test_text_can_be_told_from_its_ground(self, html, scheme):
+        light, dark = (dict(re.findall(r"--([a-z]+): (#[0-9a-f]{6})", block)) for block in html.split(":root")[1:3])
+        colours = light if scheme == "light" else light | dark
+        for text in ("ink", "muted", "link", "good", "bad", "open", "plain"):
+            for ground in ("paper", "tint"):
+                assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
+        assert contrast("#57606a", colours["card"]) >= 4.5
+        assert contrast("#b34700", colours["card"]) >= 4.5
+
+    def test_is_small(self, html):
+        assert len(html.encode()) < 120_000
+
+
+@pytest.fixture(scope="module")
+def ten():
+    audits = [make(f"model {i}", n=400, power=1 + i / 5) for i in range(10)]
+    return Page(render(audits, title="Ten models", note="They differ in their power."))
+
+
+class TestSeveralAudits:
+    def test_comparison_first_then_one_section_each(self, ten):
+        tops = [text for tag, text in ten.headings if tag == "h2"]
+        assert tops == ["Comparison", *(f"model {i}" for i in range(10)), "References"]
+        assert [tag for tag, _ in ten.headings].count("h1") == 1
+        assert "They differ in their power." in ten.text
+
+    def test_ids_are_unique_and_links_lead_somewhere(self, ten):
+        assert len(ten.ids) == len(set(ten.ids))
+        assert {link[1:] for link in ten.links} <= set(ten.ids)
+        assert {f"#audit-{i}" for i in range(1, 11)} <= set(ten.links)
+
+    def test_references_stand_once(self, ten):
+        assert ten.text.count("Verification of forecasts expressed in terms of probability") == 1
+
+
+class TestWhatMayBeMissing:
+    def test_no_costs(self):
+        assert ("h2", "Money") not in Page(render([make()], title="t")).headings
+
+    def test_no_tolerance(self):
+        text = Page(render([make(tolerance=None)], title="t")).text
+        assert "No verdict" in text
+        assert "no tolerance was given" in text
+
+    def test_weights_that_are_no_rows(self):
+        audit = calibrant.audit([0, 1, 1, 0], [0.1, 0.6, 0.8, 0.7], sample_weight=[0.5, 1.5, 1.0, 0.7])
+        page = Page(render([audit], title="t"))
+        assert ("h2", "No certificate") in page.headings
+        assert "Recalibration was not judged" in page.text
+        assert "nothing is claimed about the population" in page.text
+        assert "nan" not in page.text.lower().split()
+
+    def test_no_error(self):
+        page = Page(render([calibrant.audit([0, 1] * 50, [0.5] * 100)], title="t"))
+        assert "agree at every score" in page.text
+        assert "worst interval" not in page.text.replace("Worst interval: promised", "")
+
+    def test_infinite_log_loss(self):
+        page = Page(render([calibrant.audit([0, 1, 1, 0], [0.0, 0.0, 1.0, 0.3])], title="t"))
+        assert "infinite" in page.text
+        assert "exactly 0 or 1 was wrong" in page.text
+
+    def test_scores_pooled_into_cells(self):
+        audit = calibrant.audit(oracles.cell_table(*_rows(500), None, [0.25, 0.5, 0.75]))
+        assert audit.roc_auc_error > 0.0
+        assert "pooled into cells" in Page(render([audit], title="t")).text
+
+    def test_no_audit(self):
+        with pytest.raises(ArgumentError, match="at least one audit"):
+            render([], title="t")
+
+
+def _rows(n):
+    rng = np.random.default_rng(8)
+    s = rng.uniform(size=n)
+    return rng.uniform(size=n) < s, s
+
+
+def test_words_of_the_user_are_only_words():
+    html = render([make(NASTY, n=200), make(n=200)], title=NASTY, note=NASTY)
+    page = Page(html)
+    assert page.count("script") == 0
+    assert ("h1", NASTY) in page.headings
+    assert ("h2", NASTY) in page.headings
+    assert f"Residual walk: {NASTY}" in page.described
+
+
+class TestWriting:
+    def test_file_is_the_page(self, audit, tmp_path):
+        path = tmp_path / "audit.html"
+        path.write_text("old", encoding="utf-8")
+        page = audit.to_html(path)
+        assert path.read_text(encoding="utf-8") == page
+        assert list(tmp_path.iterdir()) == [path]
+
+    def test_missing_folder(self, audit, tmp_path):
+        with pytest.raises(SourceError, match="nowhere"):
+            audit.to_html(tmp_path / "nowhere" / "audit.html")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_folder_in_place_of_a_file(self, audit, tmp_path):
+        folder = tmp_path / "audit.html"
+        folder.mkdir()
+        with pytest.raises(SourceError, match=r"audit\.html"):
+            audit.to_html(folder)
+        assert list(tmp_path.iterdir()) == [folder]
+        assert list(folder.iterdir()) == []
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="no chromium on this machine")
+def test_opens_in_a_browser(audit, tmp_path):
+    audit.to_html(tmp_path / "audit.html")
+    quiet = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+    quiet += f" --disable-component-update --disable-sync --user-data-dir={tmp_path / 'profile'}"
+    done = subprocess.run(
+        ["chromium", *quiet.split(), "--dump-dom", (tmp_path / "audit.html").as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert verdict_meaning(audit)[1:] in done.stdout
+    assert "Refuted</h2>" in done.stdout

@@ -1,0 +1,39 @@
+"""Documents that cannot lie: their examples run, their links lead somewhere, every command and name is described."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_examples_run(page):
+    failed, _ = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert not failed
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+        assert "://" in target or (page.parent / target).exists(), target
+
+
+def test_readme_has_its_two_commands():
+    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert "calibrant demo" in blocks[0]
+    assert blocks[1].strip().endswith("-m pytest")
+
+
+def test_changelog_names_every_command():
+    from typer.main import get_command
+
+    from calibrant.cli import app
+
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    for name, command in get_command(app).commands.items():
+        assert f"calibrant {name}" in text, name
+        assert command.help, name

@@ -1,0 +1,258 @@
+"""Widths, sample sizes and verdicts against theory page B4 and against enumeration."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import oracles
+from calibrant import ArgumentError, DataError, ScoreTable
+from calibrant.certificates import (
+    bernstein_width,
+    certify,
+    hoeffding_width,
+    rademacher_of_intervals,
+    required_sample_size,
+    theorem2_width,
+    uniform_width,
+)
+
+ROWS = (1e3, 1e4, 1e5, 1e6)
+LIMIT = math.sqrt(math.pi / 2)  # of sqrt(n) times the Rademacher complexity (Levy), which table B4 uses for R
+
+
+def limit_theorem2(form):
+    return lambda n: theorem2_width(n, 0.05, LIMIT / math.sqrt(n), form=form)
+
+
+# Table B4, delta = .05, n = 1e3, 1e4, 1e5, 1e6.
+WIDTHS_B4 = {
+    "theorem 2, proof": (limit_theorem2("proof"), (0.3600, 0.1139, 0.0360, 0.0114)),
+    "theorem 2, printed": (limit_theorem2("printed"), (0.2808, 0.0888, 0.0281, 0.0089)),
+    "theorem 2, sharp": (limit_theorem2("sharp"), (0.2444, 0.0773, 0.0244, 0.0077)),
+    "K_mono": (uniform_width, (0.0911, 0.0288, 0.0091, 0.0029)),
+    "Hoeffding": (hoeffding_width, (0.0774, 0.0245, 0.0077, 0.0024)),
+    "U3, B=.15": (lambda n: bernstein_width(n, 0.15), (0.0322, 0.0097, 0.0030, 0.00096)),
+    "U3, B=.25": (lambda n: bernstein_width(n, 0.25), (0.0434, 0.0133, 0.0042, 0.0013)),
+}
+
+
+@pytest.mark.parametrize("row", WIDTHS_B4)
+def test_widths_of_table_b4(row):
+    width, expected = WIDTHS_B4[row]
+    for n, printed in zip(ROWS, expected, strict=True):
+        digits = 5 if printed < 0.001 else 4
+        assert abs(width(n) - printed) <= 0.5001 * 10**-digits
+
+
+# Theory B0: U3 width * sqrt(n / B) at n = 1e4, delta = .05; rows B, columns brier_guess.
+GUESSES = (0.01, 0.05, 0.12, 0.25)
+CONSTANTS_B0 = {
+    0.01: (2.65, 3.48, 4.79, 6.56),
+    0.05: (3.39, 2.54, 2.78, 3.37),
+    0.12: (4.67, 2.75, 2.51, 2.67),
+    0.25: (6.43, 3.33, 2.66, 2.49),
+}
+
+
+@pytest.mark.parametrize("brier", CONSTANTS_B0)
+def test_cost_of_a_wrong_brier_guess(brier):
+    for guess, expected in zip(GUESSES, CONSTANTS_B0[brier], strict=True):
+        constant = bernstein_width(10_000, brier, brier_guess=guess) * math.sqrt(10_000 / brier)
+        assert constant == pytest.approx(expected, abs=0.0051)
+
+
+def test_bernstein_is_the_formula_of_theory_b0():
+    """psi(l) = -ln(1 - l) - l and w = (psi n B + L) / (l n), here with l held at its ceiling .9: n = 1."""
+    log_inverse = math.log(20)
+    psi = math.log(10) - 0.9
+    assert bernstein_width(1, 0.3, 0.05) == pytest.approx((psi * 0.3 + log_inverse) / 0.9)
+
+
+# Table B4: rows so that the width is at most .10, .05, .02, .01 (B = .15).
+TOLERANCES = (0.10, 0.05, 0.02, 0.01)
+SIZES_B4 = {
+    "hoeffding": (600, 2_397, 14_979, 59_915),
+    "bernstein": (131, 443, 2_474, 9_499),
+}
+LIMIT_SIZES_B4 = {
+    "proof": (12_963, 51_849, 324_056, 1_296_223),
+    "printed": (7_883, 31_532, 197_072, 788_287),
+}
+
+
+@pytest.mark.parametrize("method", SIZES_B4)
+def test_sample_sizes_of_table_b4(method):
+    assert tuple(required_sample_size(t, method=method, brier=0.15) for t in TOLERANCES) == SIZES_B4[method]
+
+
+@pytest.mark.parametrize("form", LIMIT_SIZES_B4)
+def test_sample_sizes_of_theorem_2(form):
+    """The table takes the limit of the Rademacher complexity; the library its exact, smaller value."""
+    for tolerance, size in zip(TOLERANCES, LIMIT_SIZES_B4[form], strict=True):
+        assert limit_theorem2(form)(size) <= tolerance < limit_theorem2(form)(size - 1)
+    for tolerance, size in zip(TOLERANCES[:2], LIMIT_SIZES_B4[form][:2], strict=True):
+        assert 0.97 * size < required_sample_size(tolerance, method=f"theorem2-{form}") <= size
+
+
+def test_uniform_sizes_of_table_b4():
+    for tolerance, size in zip(TOLERANCES, (830, 3_318, 20_736, 82_944), strict=True):
+        assert uniform_width(size) <= tolerance + 1e-15
+        assert uniform_width(size - 1) > tolerance
+
+
+@pytest.mark.parametrize(
+    ("variance", "sizes"), [(0.15, (334, 1_254, 7_532, 29_725)), (0.05, (146, 509, 2_893, 11_180))]
+)
+def test_sample_sizes_with_power_of_table_b4(variance, sizes):
+    assert tuple(required_sample_size(t, brier=variance, power=0.8) for t in TOLERANCES) == sizes
+
+
+@pytest.mark.parametrize("method", ["bernstein", "hoeffding", "theorem2-sharp", "theorem2-printed", "theorem2-proof"])
+@pytest.mark.parametrize("tolerance", [0.9, 0.31, 0.1, 0.033])
+def test_sample_size_is_the_smallest_that_is_enough(method, tolerance):
+    def width(n):
+        if method == "bernstein":
+            return bernstein_width(n, 0.2, 0.1)
+        if method == "hoeffding":
+            return hoeffding_width(n, 0.1)
+        return theorem2_width(n, 0.1, rademacher_of_intervals(n), form=method.removeprefix("theorem2-"))
+
+    n = required_sample_size(tolerance, delta=0.1, method=method, brier=0.2)
+    assert width(n) <= tolerance < width(n - 1)
+
+
+def test_constants_of_theorem_2():
+    """Theory B1, times sqrt(n), delta = .05: 11.39 (proof), 8.88 (printed), 7.73 (sharp)."""
+    for form, constant in {"proof": 11.39, "printed": 8.88, "sharp": 7.73}.items():
+        assert limit_theorem2(form)(1) == pytest.approx(constant, abs=0.0051)
+
+
+def test_printed_form_is_above_the_sharp_one_where_the_note_says():
+    """Theory B1: 2 R + 2 sqrt(2 ln(8/d)/n) >= 4 R + sqrt(2 ln(2/d)/n) whenever sqrt(n) R <= 1.45, for any delta."""
+    for delta in (0.999, 0.5, 0.1, 0.01, 1e-6):
+        assert theorem2_width(1, delta, 1.45, form="printed") >= theorem2_width(1, delta, 1.45, form="sharp")
+    assert theorem2_width(1, 0.9999, 1.46, form="printed") < theorem2_width(1, 0.9999, 1.46, form="sharp")
+
+
+@pytest.mark.parametrize("n", range(1, 13))
+def test_rademacher_is_the_mean_over_all_sign_vectors(n):
+    assert rademacher_of_intervals(n) == pytest.approx(oracles.rademacher_of_intervals(n), abs=1e-13)
+
+
+def test_rademacher_agrees_with_simulation():
+    """20,000 sign vectors of 200: the mean of the largest climb is within 5 standard errors."""
+    walks = np.random.default_rng(0).choice([-1, 1], size=(20_000, 200)).cumsum(axis=1)
+    lowest = np.minimum.accumulate(np.minimum(walks, 0), axis=1)
+    climbs = np.maximum((walks - lowest).max(axis=1), 0) / 200
+    assert rademacher_of_intervals(200) == pytest.approx(climbs.mean(), abs=5 * climbs.std() / math.sqrt(20_000))
+
+
+def test_rademacher_by_the_reflected_walk():
+    """Theory B1: E max(|S_k + 1/2| - 1/2) / n; and sqrt(n) R = .5, .973, 1.157, 1.204 at n = 1, 10, 100, 400."""
+    for n, value in {1: 0.5, 10: 0.973, 100: 1.157, 400: 1.204}.items():
+        assert math.sqrt(n) * rademacher_of_intervals(n) == pytest.approx(value, abs=0.00051)
+
+
+def test_rademacher_grows_towards_its_limit():
+    values = [math.sqrt(n) * rademacher_of_intervals(n) for n in (1, 3, 10, 100, 1_000, 10_000, 100_000)]
+    assert values == sorted(values)
+    assert LIMIT - 0.005 < values[-1] < LIMIT
+
+
+@pytest.mark.parametrize("n", [0, -1, 2.5, True])
+def test_rademacher_refuses_what_is_no_number_of_rows(n):
+    with pytest.raises(ArgumentError, match="whole number of rows"):
+        rademacher_of_intervals(n)
+
+
+def test_uniform_width_takes_the_next_smaller_delta():
+    """Theory B2 (W2): kappa 2.38, 2.64, 2.88, 3.10, 3.38, 3.58, 4.00; below, 4 sqrt(ln(2/d)/2)."""
+    kappa = {0.2: 2.38, 0.1: 2.64, 0.05: 2.88, 0.025: 3.10, 0.01: 3.38, 0.005: 3.58, 0.001: 4.00}
+    assert {d: pytest.approx(uniform_width(1, d)) for d in kappa} == kappa
+    assert uniform_width(100, 0.5) == pytest.approx(0.238)
+    assert uniform_width(100, 0.07) == pytest.approx(0.288)
+    assert uniform_width(100, 0.0009) == pytest.approx(4 * math.sqrt(math.log(2 / 0.0009) / 200))
+
+
+def test_widths_shrink_with_rows_and_grow_with_confidence():
+    widths = [hoeffding_width, uniform_width, lambda n, d: bernstein_width(n, 0.1, d)]
+    for width in widths:
+        assert width(100, 0.05) > width(101, 0.05)
+        assert width(100, 0.01) > width(100, 0.2)
+
+
+CALIBRATED = ScoreTable.from_counts([0.25, 0.75], [40_000, 40_000], [10_000, 30_000])
+
+
+@pytest.mark.parametrize("method", ["bernstein", "hoeffding", "theorem2"])
+def test_bounds_are_the_estimate_and_the_widths(method):
+    brier, n = 0.1875, 80_000  # mean of s (1 - s), since the table is exactly calibrated
+    upper, lower = {
+        "bernstein": (bernstein_width(n, brier, 0.1, brier_guess=0.2), uniform_width(n, 0.1)),
+        "hoeffding": (hoeffding_width(n, 0.1), uniform_width(n, 0.1)),
+        "theorem2": (theorem2_width(n, 0.1, rademacher_of_intervals(n)),) * 2,
+    }[method]
+    off = ScoreTable.from_counts([0.25, 0.75], [40_000, 40_000], [26_000, 30_000])
+    found = certify(CALIBRATED, delta=0.1, method=method, brier_guess=0.2)
+    assert (found.estimate, found.lower_bound, found.n, found.verdict) == (0.0, 0.0, 80_000, None)
+    assert found.bound == found.width == pytest.approx(upper, rel=1e-12)
+    found = certify(off, delta=0.1, method=method, brier_guess=0.2)
+    assert found.estimate == pytest.approx(0.2)
+    assert found.lower_bound == pytest.approx(0.2 - lower)
+
+
+def test_bounds_stay_in_the_range_of_the_error():
+    found = certify([1, 1], [0.0, 0.0])
+    assert (found.bound, found.lower_bound) == (1.0, 0.0)
+    assert found.estimate + found.width > 1.0
+
+
+VERDICTS = {
+    "certified": (CALIBRATED, 0.02),
+    "undecided": (CALIBRATED, 0.001),
+    "refuted": (ScoreTable.from_counts([0.25], [40_000], [20_000]), 0.1),
+    "uninformative": (ScoreTable.from_counts([0.25, 0.75], [4, 4], [1, 3]), 0.5),
+}
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_verdicts(verdict):
+    table, tolerance = VERDICTS[verdict]
+    found = certify(table, tolerance=tolerance)
+    assert found.verdict == verdict
+    assert (found.rows_needed is None) == (verdict in ("certified", "refuted"))
+    assert found.tolerance == tolerance
+
+
+def test_a_bound_equal_to_the_tolerance_is_enough():
+    bound = certify(CALIBRATED).bound
+    assert certify(CALIBRATED, tolerance=bound).verdict == "certified"
+    assert certify(CALIBRATED, tolerance=np.nextafter(bound, 0.0)).verdict == "undecided"
+
+
+@pytest.mark.parametrize("method", ["bernstein", "hoeffding"])
+def test_that_many_calibrated_rows_do_decide(method):
+    """Arithmetic: with so many rows the width plus the mean noise of a calibrated walk is within the tolerance."""
+    small = ScoreTable.from_counts([0.25, 0.75], [400, 400], [100, 300])
+    needed = certify(small, tolerance=0.02, method=method).rows_needed
+    width = {"bernstein": lambda n: bernstein_width(n, 0.1875), "hoeffding": hoeffding_width}[method]
+    noise = 2 * math.sqrt(2 / math.pi) * math.sqrt(0.1875)
+    assert width(needed) + noise / math.sqrt(needed) <= 0.02
+    assert width(needed - 1) + noise / math.sqrt(needed - 1) > 0.02
+
+
+def test_certificate_says_what_it_claims_and_on_what_grounds():
+    found = certify(CALIBRATED, tolerance=0.02)
+    assert found.claim.startswith("With probability at least 0.95 over the draw of the rows")
+    assert f"at most {found.bound:.4g} " in found.claim
+    assert len(found.assumptions) == 3
+    assert found.references == ("gao2017", "fan2015")
+    assert found.trivial_bound == 0.5
+
+
+def test_tables_of_weights_are_refused():
+    with pytest.raises(DataError, match="whole numbers of independent rows"):
+        certify(ScoreTable.from_counts([0.5], [1.0], [0.5]))

@@ -153,7 +153,7 @@ BAD_USAGE = {
     "no such column": (["--label", "outcome", "--score", "p"], "outcome"),
     "same column": (["--label", "p", "--score", "p"], "different columns"),
     "tolerance": (["--label", "y", "--score", "p", "--tolerance", "2"], "tolerance in (0, 1)"),
-    "tolerance as text": (["--label", "y", "--score", "p", "--tolerance", "low"], "low"),
+    "tolerance as text": (["--label", "y", "--score", "p", "--tolerance", "low"], "--tolerance"),
     "delta": (["--label", "y", "--score", "p", "--delta", "0"], "delta in (0, 1)"),
     "half the costs": (["--label", "y", "--score", "p", "--cost-fp", "1"], "both --cost-fp and --cost-fn"),
     "negative cost": (["--label", "y", "--score", "p", "--cost-fp", "-1", "--cost-fn", "1"], "false_positive_cost"),

@@ -27,8 +27,8 @@ HOW_TO_READ_WALK = (
     "rows in the order of their scores, with some scores written above."
 )
 
-# The walk is drawn over rows if fewer than a tenth of so many columns of the picture would hold half of them.
-_COLUMNS = 40
+# The walk is drawn over rows if so few of so many columns of the picture would hold half of them.
+_FEW, _COLUMNS = 3, 40
 
 
 def draw_walk(walk: ResidualWalk, ax: Axes, cutoff: CutoffCalibration | None = None) -> None:
@@ -85,8 +85,7 @@ def crowded(walk: ResidualWalk) -> bool:
     left, right = score_view(walk.score)
     column = np.minimum(((walk.score - left) / (right - left) * _COLUMNS).astype(np.intp), _COLUMNS - 1)
     rows = np.bincount(column, weights=np.diff(walk.share, prepend=0.0), minlength=_COLUMNS)
-    fullest = np.cumsum(np.sort(rows)[::-1])
-    return bool(np.searchsorted(fullest, 0.5) + 1 < _COLUMNS // 10)
+    return sum(sorted(rows.tolist())[-_FEW:]) >= 0.5
 
 
 def _write_rows_axis(walk: ResidualWalk, ax: Axes) -> None:

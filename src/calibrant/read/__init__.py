@@ -1,6 +1,8 @@
 """Where scores come from: files and standard input, read in bounded memory."""
 
+from calibrant.read.checks import check_scores
 from calibrant.read.files import read_table
+from calibrant.read.formats import quote_name, quote_text
 from calibrant.read.source import Source, open_source
 
-__all__ = ["Source", "open_source", "read_table"]
+__all__ = ["Source", "check_scores", "open_source", "quote_name", "quote_text", "read_table"]

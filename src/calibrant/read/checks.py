@@ -24,10 +24,21 @@ from calibrant.errors import DataError
 from calibrant.read.formats import quote_text
 from calibrant.read.source import Source
 
-__all__ = ["Columns", "Summary", "check"]
+__all__ = ["Columns", "Summary", "check", "check_scores"]
 
 _LOOK = 100_000  # rows looked at to name label values in a message
 _MOST_COUNTS = 2.0**53  # as in clean_weights: more are not exact in float64
+
+
+def _count(condition: str) -> str:
+    return f"count(*) FILTER (WHERE {condition})"
+
+
+# NaN is above every number for DuckDB, so one condition finds it too; NULL is left out.
+_SCORE_AGGREGATES = {
+    "score_text": _count("score_raw IS NOT NULL AND s IS NULL"),
+    "score_bad": _count("NOT (s >= 0 AND s <= 1)"),
+}
 
 
 @dataclass(frozen=True)
@@ -82,7 +93,11 @@ def check(source: Source, columns: Columns) -> Summary:
     seen = dict(zip(names, values, strict=True))
     if not seen["rows"]:
         raise describe_no_rows(source.name)
-    _check_scores(source, columns, sql, seen)
+    if seen["score_missing"]:
+        place, _ = _first(source, sql, columns.score, "score_raw IS NULL", "score_raw")
+        remedy = "drop or repair these rows, and count how many they were"
+        raise describe_not_numbers("scores", "an empty value", place, seen["score_missing"], remedy)
+    _refuse_bad_scores(source, columns.score, sql, seen)
     _check_labels(source, columns, sql, seen)
     weights = "none" if columns.weight is None else _check_weights(source, columns, sql, seen)
     return Summary(
@@ -90,13 +105,33 @@ def check(source: Source, columns: Columns) -> Summary:
     )
 
 
+def check_scores(source: Source, score: str) -> None:
+    """Check one column of scores, in which values may be missing.
+
+    Raises
+    ------
+    DataError
+        If a score that is there is no number in [0, 1].
+    SourceError
+        If the column does not exist or the file is damaged.
+    """
+    sql = f"SELECT {_score_columns(source, score)} FROM ({source.sql})"
+    names, expressions = zip(*_SCORE_AGGREGATES.items(), strict=True)
+    values = source.rows(f"SELECT {', '.join(expressions)} FROM ({sql})")[0]
+    _refuse_bad_scores(source, score, sql, dict(zip(names, values, strict=True)))
+
+
+def _score_columns(source: Source, score: str) -> str:
+    column = source.column(score)
+    return f"{column} AS score_raw, {_as_number(column, source.kind(score))} AS s"
+
+
 def _rows_sql(source: Source, columns: Columns) -> str:
-    score, label = source.column(columns.score), source.column(columns.label)
+    label = source.column(columns.label)
     kind = source.kind(columns.label)
     number = _as_number(label, kind, words=columns.pos_label is None)
     parts = [
-        f"{score} AS score_raw",
-        f"{_as_number(score, source.kind(columns.score))} AS s",
+        _score_columns(source, columns.score),
         f"{label} AS label_raw",
         f"{number} AS label_number",
         f"{_missing_label(label, number, kind, columns.pos_label)} AS label_missing",
@@ -147,8 +182,7 @@ def _aggregates(columns: Columns) -> dict[str, str]:
     wanted = {
         "rows": "count(*)",
         "score_missing": _count("score_raw IS NULL"),
-        "score_text": _count("score_raw IS NOT NULL AND s IS NULL"),
-        "score_bad": _count("NOT (s >= 0 AND s <= 1)"),
+        **_SCORE_AGGREGATES,
         "low": "min(s)",
         "high": "max(s)",
         "distinct": "approx_count_distinct(s)",
@@ -181,20 +215,12 @@ def _aggregates(columns: Columns) -> dict[str, str]:
     return wanted
 
 
-def _count(condition: str) -> str:
-    return f"count(*) FILTER (WHERE {condition})"
-
-
-def _check_scores(source: Source, columns: Columns, sql: str, seen: dict[str, Any]) -> None:
-    if seen["score_missing"]:
-        place, _ = _first(source, sql, columns.score, "score_raw IS NULL", "score_raw")
-        remedy = "drop or repair these rows, and count how many they were"
-        raise describe_not_numbers("scores", "an empty value", place, seen["score_missing"], remedy)
+def _refuse_bad_scores(source: Source, column: str, sql: str, seen: dict[str, Any]) -> None:
     if seen["score_text"]:
-        place, value = _first(source, sql, columns.score, "s IS NULL", "score_raw")
+        place, value = _first(source, sql, column, "score_raw IS NOT NULL AND s IS NULL", "score_raw")
         raise describe_not_numbers("scores", repr(value), place, seen["score_text"], _comma_remedy(value))
     if seen["score_bad"]:
-        place, value = _first(source, sql, columns.score, "NOT (s >= 0 AND s <= 1)", "s")
+        place, value = _first(source, sql, column, "NOT (s >= 0 AND s <= 1)", "s")
         low, high = source.rows(f"SELECT min(s), max(s) FROM ({sql}) WHERE isfinite(s)")[0]
         low, high = (math.nan, math.nan) if low is None else (low, high)
         raise describe_bad_scores(value, place, seen["score_bad"], low, high)

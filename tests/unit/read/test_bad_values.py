@@ -9,7 +9,7 @@ import pytest
 
 from calibrant import ScoreTable
 from calibrant.errors import DataError
-from calibrant.read import read_table
+from calibrant.read import check_scores, open_source, read_table
 
 NAN, INF = float("nan"), float("inf")
 
@@ -145,3 +145,19 @@ def test_words_about_labels_are_those_of_the_python_functions(write, labels):
     with pytest.raises(DataError) as caught:
         ScoreTable.from_scores(labels, [0.5] * 3)
     assert message(path) == str(caught.value).replace(";", f" in column y of {path};", 1)
+
+
+def test_scores_alone_may_be_missing(write):
+    with open_source(write("scores.csv", "p,x\n0.5,1\n,1\n")) as source:
+        check_scores(source, "p")
+    path = write("scores.csv", "p,x\n,1\n1.5,1\n")
+    with (
+        open_source(path) as source,
+        pytest.raises(DataError, match=r"between 0 and 1, found 1\.5 in row 2 of column p in "),
+    ):
+        check_scores(source, "p")
+    with (
+        open_source(write("scores.csv", "p,x\n,1\nlow,1\n")) as source,
+        pytest.raises(DataError, match="numbers as scores, found 'low' in row 2 of column p in "),
+    ):
+        check_scores(source, "p")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.errors import SourceError
-from calibrant.export import to_sql
+from calibrant.export.sql import expression
 from calibrant.read import check_scores, open_source, quote_name, quote_text
 from calibrant.write import check_writable, replacing
 
@@ -75,14 +75,14 @@ def apply_to_file(
     if target.exists() and str(path) != "-" and Path(path).exists() and target.samefile(path):
         raise SourceError("another file as output", f"the input {target}", "write to a new file, then rename it")
     with open_source(path, console=console) as source:
-        source.column(score)
+        operand = source.column(score)
         if column.lower() in (name.lower() for name in source.columns):
             raise SourceError("a new column name", f"{column!r} in {source.name}", "choose another with --column")
         check_scores(source, score)
         source.connection.execute("SET preserve_insertion_order = true")
         with replacing(target) as draft:
             copy = (
-                f"COPY (SELECT *, {to_sql(calibrator, score)} AS {quote_name(column)} FROM ({source.sql})) "
+                f"COPY (SELECT *, {expression(calibrator, operand)} AS {quote_name(column)} FROM ({source.sql})) "
                 f"TO {quote_text(str(draft))} ({_FORMATS[target.suffix.lower()]})"
             )
             return int(source.rows(copy)[0][0])

@@ -10,6 +10,7 @@ order of the rows.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.core.table import FloatArray
-from calibrant.core.walk import UNIT, score_units
+from calibrant.core.walk import BITS, UNIT, score_units
 
 __all__ = ["can_hold_extreme", "pruned_range"]
 
@@ -25,58 +26,60 @@ IntArray = npt.NDArray[np.int64]
 
 _CHUNK = 1 << 16  # rows at a time, so that temporaries stay in the cache
 _SAMPLE = 1 << 14  # rows looked at to choose the buckets
-_COARSE = 1 << 10  # cells of the map before it is refined by the sample
+_COARSE_BITS = 10  # of the cells of the map before it is refined by the sample
+_COARSE = 1 << _COARSE_BITS
 _ATOM = 4  # a score met this often in the sample is kept apart from its bucket
 _FLUSH = 1 << 20  # rows after which the low words of sums are carried over (2**20 rows * 2**42 units < 2**63)
 _WORD = 32
+_RANGES = 4  # score ranges that are compared with every row; more cost as much as the bucket map
 
 
 class _BucketMap(Protocol):
-    """A map from scores to bucket numbers that never decreases."""
+    """A map from scores, in units, to bucket numbers that never decreases."""
 
     @property
     def n_buckets(self) -> int: ...
 
-    def __call__(self, score: npt.NDArray[np.floating]) -> npt.NDArray[np.intp]: ...
+    def __call__(self, units: IntArray, out: IntArray | None = None) -> IntArray: ...
 
 
 @dataclass(frozen=True)
 class _EqualWidth:
-    """Buckets of equal width; a power of two of them, so that scaling is exact."""
+    """Two to the power of `bits` buckets of equal width, and one for the score 1."""
 
-    scale: int
+    bits: int
 
     @property
     def n_buckets(self) -> int:
-        return self.scale + 1
+        return (1 << self.bits) + 1
 
-    def __call__(self, score: npt.NDArray[np.floating]) -> npt.NDArray[np.intp]:
-        return np.asarray((score * score.dtype.type(self.scale)).astype(np.intp))
+    def __call__(self, units: IntArray, out: IntArray | None = None) -> IntArray:
+        return np.right_shift(units, BITS - self.bits, out=out)
 
 
 @dataclass(frozen=True)
 class _EqualMass:
     """Buckets of about equal mass: equal width inside each of `_COARSE` cells, as many as the cell has rows."""
 
-    base: npt.NDArray[np.intp]
-    width: FloatArray
-    n_buckets: int
+    base: IntArray
+    width: IntArray
+
+    @property
+    def n_buckets(self) -> int:
+        return int(self.base[-1] + self.width[-1])
 
     @classmethod
-    def from_sample(cls, sample: FloatArray, n_buckets: int) -> _EqualMass:
-        share = np.bincount((sample * _COARSE).astype(np.intp), minlength=_COARSE + 1) / len(sample)
-        width = np.maximum(1.0, np.floor(share * n_buckets))
-        base = np.concatenate([[0], np.cumsum(width)]).astype(np.intp)
-        return cls(base[:-1], width, int(base[-1]) + 1)
+    def from_shares(cls, share: FloatArray, n_buckets: int) -> _EqualMass:
+        width = np.maximum(1, (share * n_buckets).astype(np.int64))
+        return cls(np.cumsum(width) - width, width)
 
-    def __call__(self, score: npt.NDArray[np.floating]) -> npt.NDArray[np.intp]:
-        place = score.astype(np.float64, copy=False) * _COARSE
-        cell = place.astype(np.intp)
-        place = place - cell
-        place *= self.width[cell]
-        inside = place.astype(np.intp)
-        inside += self.base[cell]
-        return inside
+    def __call__(self, units: IntArray, out: IntArray | None = None) -> IntArray:
+        place = np.bitwise_and(units, (1 << (BITS - _COARSE_BITS)) - 1, out=out)
+        cell = units >> (BITS - _COARSE_BITS)
+        place *= np.take(self.width, cell)
+        place >>= BITS - _COARSE_BITS
+        place += np.take(self.base, cell)
+        return place
 
 
 def can_hold_extreme(rise: FloatArray, fall: FloatArray, slack: float) -> npt.NDArray[np.bool_]:
@@ -189,45 +192,68 @@ def _choose_buckets(score: npt.NDArray[np.floating]) -> tuple[_BucketMap, FloatA
     """Look at a sample: equal widths if it is spread out and untied, equal masses with atoms apart if not."""
     n = len(score)
     sample = np.sort(score[:: max(1, n // _SAMPLE)].astype(np.float64)) + 0.0
-    n_buckets = 1 << min(18, max(10, round(math.log2(n)) - 7))
+    bits = min(18, max(_COARSE_BITS, round(math.log2(n)) - 7))
     ends = np.flatnonzero(np.append(sample[1:] != sample[:-1], True))
     often = np.diff(ends, prepend=-1) >= _ATOM
-    share = np.bincount((sample * _COARSE).astype(np.intp), minlength=_COARSE + 1) / len(sample)
+    cells = score_units(sample) >> (BITS - _COARSE_BITS)
+    share = np.bincount(cells, minlength=_COARSE + 1) / len(sample)
     crowded = float(share[share > 8.0 / _COARSE].sum())
     if not often.any() and crowded < 0.25:
-        return _EqualWidth(n_buckets), None
-    buckets = _EqualMass.from_sample(sample, n_buckets)
+        return _EqualWidth(bits), None
+    buckets = _EqualMass.from_shares(share, 1 << bits)
+    if not often.any():
+        return buckets, None
     # One atom per bucket; where two share a bucket the later one is kept apart and the other stays a plain score.
     atoms = np.full(buckets.n_buckets, np.nan)
     common = sample[ends][often]
-    atoms[buckets(common)] = common
-    return buckets, atoms if often.any() else None
+    atoms[buckets(score_units(common))] = common
+    return buckets, atoms
+
+
+class _Chunks:
+    """Rows a chunk at a time, as scores in units and labels in 64 bits, in buffers that are used again."""
+
+    def __init__(self, label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -> None:
+        self._label, self._score = label, score
+        size = min(_CHUNK, len(score))
+        self._scaled = np.empty(size)
+        self._units, self._place, self._wide = np.empty((3, size), dtype=np.int64)
+
+    def __iter__(self) -> Iterator[tuple[npt.NDArray[np.floating], IntArray, IntArray, IntArray]]:
+        """Yield scores, their units, room for bucket numbers, and labels."""
+        for start in range(0, len(self._score), _CHUNK):
+            s = self._score[start : start + _CHUNK]
+            scaled, units = self._scaled[: len(s)], self._units[: len(s)]
+            place, wide = self._place[: len(s)], self._wide[: len(s)]
+            np.multiply(s, 1.0 / UNIT, out=scaled, dtype=np.float64)
+            np.add(scaled, 0.5, out=scaled)
+            np.copyto(units, scaled, casting="unsafe")  # as score_units, without new arrays
+            np.copyto(wide, self._label[start : start + _CHUNK])
+            yield s, units, place, wide
 
 
 def _bucket_sums(
-    label: npt.NDArray[np.int8],
-    score: npt.NDArray[np.floating],
-    buckets: _BucketMap,
-    atoms: FloatArray | None,
+    label: npt.NDArray[np.int8], score: npt.NDArray[np.floating], buckets: _BucketMap, atoms: FloatArray | None
 ) -> _Sums:
     columns = 2 if atoms is None else 4
     size = columns * buckets.n_buckets
     sums = _Sums(np.zeros(size, np.int64), np.zeros(size, np.int64), columns)
-    for start in range(0, len(score), _CHUNK):
-        s, y = score[start : start + _CHUNK], label[start : start + _CHUNK]
-        place = buckets(s)
+    for i, chunk in enumerate(_Chunks(label, score), start=1):
+        s, units, place, y = chunk
+        buckets(units, out=place)
         if atoms is None:
-            place *= 2
+            place <<= 1
         else:
-            other = s != atoms[place]
-            place *= 4
-            place += 2 * other
-        place += y
-        residual = score_units(s)
-        residual -= y * np.int64(round(1 / UNIT))
-        np.abs(residual, out=residual)
-        np.add.at(sums.lower, place, residual)
-        if (start + _CHUNK) % _FLUSH == 0:
+            other = s != np.take(atoms, place)
+            place <<= 1
+            place += other
+            place <<= 1
+        place |= y
+        y <<= BITS
+        units -= y
+        np.abs(units, out=units)
+        np.add.at(sums.lower, place, units)
+        if i * _CHUNK % _FLUSH == 0:
             sums.carry()
     sums.carry()
     return sums
@@ -242,24 +268,51 @@ def _fetch(
     most: int,
 ) -> tuple[FloatArray, IntArray] | None:
     """Copy out the rows of the wanted buckets, atoms left out; sorted scores and residuals, or None if too many."""
+    ranges = _score_ranges(buckets, wanted)
     scores, labels, fetched = [], [], 0
     for start in range(0, len(score), _CHUNK):
         s = score[start : start + _CHUNK]
-        place = buckets(s)
+        at = np.flatnonzero(np.logical_or.reduce([(s >= low) & (s <= high) for low, high in ranges]))
+        place = buckets(score_units(s[at]))
         kept = wanted[place]
         if atoms is not None:
-            kept &= s != atoms[place]
-        if kept.any():
-            scores.append(s[kept])
-            labels.append(label[start : start + _CHUNK][kept])
-            fetched += len(labels[-1])
+            kept &= s[at] != atoms[place]
+        at = at[kept]
+        if len(at):
+            scores.append(s[at])
+            labels.append(label[start : start + _CHUNK][at])
+            fetched += len(at)
             if fetched > most:
                 return None
     s = np.concatenate(scores).astype(np.float64) + 0.0
     y = np.concatenate(labels)
     order = np.argsort(s, kind="stable")
     s, y = s[order], y[order]
-    return s, y * np.int64(round(1 / UNIT)) - score_units(s)
+    return s, (y.astype(np.int64) << BITS) - score_units(s)
+
+
+def _score_ranges(buckets: _BucketMap, wanted: npt.NDArray[np.bool_]) -> list[tuple[float, float]]:
+    """Return a few score ranges that cover the wanted buckets: to compare scores is cheaper than to map them."""
+    numbers = np.flatnonzero(wanted)
+    gaps = np.diff(numbers)
+    # Split at the widest gaps.
+    widest = np.argsort(gaps, kind="stable")[::-1][: _RANGES - 1]
+    cuts = np.sort(widest[gaps[widest] > 1])
+    firsts, lasts = numbers[np.append(0, cuts + 1)], numbers[np.append(cuts, len(numbers) - 1)]
+    # A unit more on either side makes up for the rounding of scores to units.
+    low = (_first_unit(buckets, firsts) - 1) * UNIT
+    high = (_first_unit(buckets, lasts + 1) + 1) * UNIT
+    return list(zip(low.tolist(), high.tolist(), strict=True))
+
+
+def _first_unit(buckets: _BucketMap, numbers: IntArray) -> IntArray:
+    """Smallest score, in units, that falls into each bucket or a later one, by bisection."""
+    low, high = np.full(len(numbers), -1), np.full(len(numbers), 1 << BITS)
+    while (high - low > 1).any():
+        middle = (low + high) >> 1
+        reached = buckets(np.maximum(middle, 0)) >= numbers
+        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+    return high
 
 
 def _inside(
@@ -283,7 +336,7 @@ def _inside(
         order = np.argsort(s, kind="stable")
         s, step_upper, step_lower = s[order], step_upper[order], step_lower[order]
     step_upper, step_lower = _carried(step_upper, step_lower)
-    place = buckets(s)
+    place = buckets(score_units(s))
     first = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
     sizes = np.diff(np.append(first, len(s)))
     before = [

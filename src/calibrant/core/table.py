@@ -12,13 +12,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.core.pooling import (
+    FloatArray,
+    NumberArray,
+    pool_counts,
+    pool_rows,
+    pool_weighted,
+    score_order,
+)
 from calibrant.core.validate import clean_rows, clean_scores
 from calibrant.errors import ArgumentError, DataError
 
-__all__ = ["CellSums", "FloatArray", "NumberArray", "ScoreTable", "as_table", "mean_scores"]
-
-FloatArray = npt.NDArray[np.float64]
-NumberArray = npt.NDArray[Any]  # int64 where weights are whole numbers, float64 otherwise
+__all__ = ["CellSums", "FloatArray", "NumberArray", "ScoreTable", "as_table"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +127,8 @@ class ScoreTable:
         """
         rows = clean_rows(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
         if rows.weight is None:
-            return _from_plain_rows(rows.label, rows.score)
-        return _from_weighted_rows(rows.label, rows.score, rows.weight)
+            return cls(*pool_rows(rows.label, rows.score))
+        return cls(*pool_weighted(rows.label, rows.score, rows.weight))
 
     @classmethod
     def from_counts(cls, score: npt.ArrayLike, n: npt.ArrayLike, k: npt.ArrayLike) -> ScoreTable:
@@ -152,7 +157,43 @@ class ScoreTable:
         if not ((positive >= 0) & (positive <= total) & (total < np.inf)).all():
             raise DataError("finite 0 <= k <= n at every score", "a row that breaks it", "check the aggregation")
         kept = total > 0
-        return cls(*_pool(s[kept], total[kept], positive[kept]))
+        return cls(*pool_counts(s[kept], total[kept], positive[kept]))
+
+    @classmethod
+    def from_cells(cls, n: NumberArray, k: NumberArray, cells: CellSums) -> ScoreTable:
+        """Make a table from cells, in any order; cells that overlap become one.
+
+        Parameters
+        ----------
+        n, k : ndarray
+            Rows and positives of each cell, or their weight.
+        cells : CellSums
+            The other sums. A cell with `low == high` is a single score.
+
+        Returns
+        -------
+        ScoreTable
+            Cells in increasing order.
+        """
+        order = score_order(cells.low, cells.high)
+        low, reach = cells.low[order], np.maximum.accumulate(cells.high[order])
+        starts = np.flatnonzero(np.append(True, low[1:] > reach[:-1]))
+
+        def total(values: NumberArray) -> NumberArray:
+            return np.add.reduceat(values[order], starts)
+
+        joined = CellSums(
+            low=low[starts],
+            high=np.maximum.reduceat(cells.high[order], starts),
+            rise=total(cells.rise),
+            fall=total(cells.fall),
+            squared=total(cells.squared),
+            surprise=total(cells.surprise),
+        )
+        n, k = total(n), total(k)
+        # sum s = (k - rise) + fall; the mean is kept inside the cell against rounding
+        mean = np.clip(((k - joined.rise) + joined.fall) / n, joined.low, joined.high)
+        return cls(mean, n, k, joined)
 
     @property
     def exact(self) -> bool:
@@ -254,12 +295,12 @@ class ScoreTable:
         n = np.concatenate([self.n, other.n])
         k = np.concatenate([self.k, other.k])
         if self.cells is None and other.cells is None:
-            return ScoreTable(*_pool(np.concatenate([self.score, other.score]), n, k))
-        stacked = {
-            name: np.concatenate([getattr(self, name), getattr(other, name)])
-            for name in (field.name for field in fields(CellSums))
+            return ScoreTable(*pool_counts(np.concatenate([self.score, other.score]), n, k))
+        both = {
+            field.name: np.concatenate([getattr(self, field.name), getattr(other, field.name)])
+            for field in fields(CellSums)
         }
-        return _join_cells(n, k, stacked)
+        return ScoreTable.from_cells(n, k, CellSums(**both))
 
     def split(self, n_parts: int, rng: np.random.Generator) -> list[ScoreTable]:
         """Deal the rows at random into parts, every row to each part with equal chance.
@@ -324,78 +365,11 @@ def as_table(
     return ScoreTable.from_scores(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
 
 
-def _from_plain_rows(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -> ScoreTable:
-    """Sort once by a key that carries the label in the lowest bit.
-
-    Scores are not negative, so their bit pattern orders them and its sign bit is free: shifted left by one it
-    makes room for the label, and sorting values is several times faster than sorting an index.
-    """
-    unsigned = np.dtype(f"u{score.dtype.itemsize}").type
-    clean = score + score.dtype.type(0.0)  # a new array, in which -0.0 has become 0.0
-    key = clean.view(unsigned)
-    key <<= unsigned(1)
-    key |= label.view(np.uint8)
-    key.sort()
-    label_of = key & unsigned(1)
-    key >>= unsigned(1)
-    ends = np.flatnonzero(np.append(key[1:] != key[:-1], True))
-    distinct = key[ends].view(score.dtype).astype(np.float64)
-    positives_up_to = np.cumsum(label_of, dtype=np.int64)[ends]
-    return ScoreTable(distinct, np.diff(ends, prepend=-1).astype(np.int64), np.diff(positives_up_to, prepend=0))
-
-
-def _from_weighted_rows(
-    label: npt.NDArray[np.int8], score: npt.NDArray[np.floating], weight: npt.NDArray[Any]
-) -> ScoreTable:
-    kept = weight > 0
-    s, w, y = score[kept].astype(np.float64) + 0.0, weight[kept], label[kept]
-    if w.dtype.kind == "f":
-        # Sums of floats depend on their order: fix it, so that the order of the rows cannot show.
-        order = np.lexsort((w, y, s))
-        s, w, y = s[order], w[order], y[order]
-    return ScoreTable(*_pool(s, w, w * y))
-
-
 def _same_kind(n: npt.ArrayLike, k: npt.ArrayLike) -> tuple[NumberArray, NumberArray]:
     total, positive = np.asarray(n), np.asarray(k)
     whole = total.dtype.kind in "iu" and positive.dtype.kind in "iu" and total.sum(dtype=np.float64) < 2.0**53
     kind = np.int64 if whole else np.float64
     return total.astype(kind), positive.astype(kind)
-
-
-def _pool(s: FloatArray, n: NumberArray, k: NumberArray) -> tuple[FloatArray, NumberArray, NumberArray]:
-    """Add up the rows that stand at the same score."""
-    if not len(s):
-        return s, n, k
-    order = np.argsort(s, kind="stable")
-    s, n, k = s[order], n[order], k[order]
-    starts = np.flatnonzero(np.append(True, s[1:] != s[:-1]))
-    return s[starts], np.add.reduceat(n, starts), np.add.reduceat(k, starts)
-
-
-def _join_cells(n: NumberArray, k: NumberArray, sums: dict[str, FloatArray]) -> ScoreTable:
-    """Sort rows by their lower end and make one of every run of rows that overlap."""
-    order = np.lexsort((sums["high"], sums["low"]))
-    n, k = n[order], k[order]
-    sums = {name: values[order] for name, values in sums.items()}
-    reach = np.maximum.accumulate(sums["high"])
-    starts = np.flatnonzero(np.append(True, sums["low"][1:] > reach[:-1]))
-    n, k = np.add.reduceat(n, starts), np.add.reduceat(k, starts)
-    added = {name: np.add.reduceat(sums[name], starts) for name in ("rise", "fall", "squared", "surprise")}
-    low, high = sums["low"][starts], np.maximum.reduceat(sums["high"], starts)
-    return ScoreTable(
-        mean_scores(n, k, low, high, added["rise"], added["fall"]),
-        n,
-        k,
-        CellSums(low=low, high=high, **added),
-    )
-
-
-def mean_scores(
-    n: NumberArray, k: NumberArray, low: FloatArray, high: FloatArray, rise: FloatArray, fall: FloatArray
-) -> FloatArray:
-    """Mean score of each cell, kept inside the cell against rounding: sum s = (k - rise) + fall."""
-    return np.asarray(np.clip(((k - rise) + fall) / n, low, high), dtype=np.float64)
 
 
 def _deal(counts: NumberArray, n_parts: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:

@@ -14,20 +14,20 @@ import numpy.typing as npt
 
 from calibrant.core.table import FloatArray, NumberArray, ScoreTable
 
-__all__ = ["UNIT", "Extremes", "Walk", "extremes", "residual_walk", "score_units"]
+__all__ = ["BITS", "UNIT", "Extremes", "Walk", "extremes", "residual_walk", "score_units"]
 
 # Residuals are added up as whole multiples of 2**-42. Integer sums do not depend on the order of the rows, on
 # chunks or on threads; each row is off by at most 2**-43, hence so is the mean.
-_BITS = 42
+BITS = 42
 _HALF = 21
-UNIT = 2.0**-_BITS
+UNIT = 2.0**-BITS
 # Beyond this many rows whole-number sums would leave 64 bits, and floats are used.
 _MOST_ROWS = 2.0**41
 
 
 def score_units(score: npt.NDArray[np.floating]) -> npt.NDArray[np.int64]:
     """Return scores as the nearest whole multiple of `UNIT`."""
-    return (score.astype(np.float64) * 2.0**_BITS + 0.5).astype(np.int64)
+    return (score.astype(np.float64) * 2.0**BITS + 0.5).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from typing import Literal
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.core.validate import check_choice
 
-__all__ = ["to_sql"]
+__all__ = ["expression", "to_sql"]
 
 
 def to_sql(calibrator: IsotonicCalibrator, column: str, *, dialect: Literal["duckdb"] = "duckdb") -> str:
@@ -37,8 +37,12 @@ def to_sql(calibrator: IsotonicCalibrator, column: str, *, dialect: Literal["duc
     'CASE WHEN "p" IS NULL THEN NULL ELSE CASE WHEN CAST("p" AS DOUBLE) < 0.7e0 THEN 0.0e0 ELSE 1.0e0 END END'
     """
     check_choice("dialect", dialect, ("duckdb",))
-    name = '"' + column.replace('"', '""') + '"'
-    score = f"CAST({name} AS DOUBLE)"
+    return expression(calibrator, '"' + column.replace('"', '""') + '"')
+
+
+def expression(calibrator: IsotonicCalibrator, operand: str) -> str:
+    """Return the expression of `to_sql` for any SQL operand, such as a name that is quoted already."""
+    score = f"CAST({operand} AS DOUBLE)"
     if calibrator.interpolation == "step":
         starts = calibrator.fit_.low[1:].tolist()
         pieces = [_literal(value) for value in calibrator.fit_.value.tolist()]
@@ -53,7 +57,7 @@ def to_sql(calibrator: IsotonicCalibrator, column: str, *, dialect: Literal["duc
                 slope = (z[j + 1] - z[j]) / (x[j + 1] - x[j])
                 pieces.append(f"{_literal(slope)} * ({score} - {_literal(x[j])}) + {_literal(z[j])}")
         pieces.append(_literal(z[-1]))
-    return f"CASE WHEN {name} IS NULL THEN NULL ELSE {_tree(score, starts, pieces)} END"
+    return f"CASE WHEN {operand} IS NULL THEN NULL ELSE {_tree(score, starts, pieces)} END"
 
 
 def _tree(score: str, starts: list[float], pieces: list[str]) -> str:

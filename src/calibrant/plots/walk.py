@@ -85,7 +85,7 @@ def crowded(walk: ResidualWalk) -> bool:
     left, right = score_view(walk.score)
     column = np.minimum(((walk.score - left) / (right - left) * _COLUMNS).astype(np.intp), _COLUMNS - 1)
     rows = np.bincount(column, weights=np.diff(walk.share, prepend=0.0), minlength=_COLUMNS)
-    return sum(sorted(rows.tolist())[-_FEW:]) >= 0.5
+    return bool(sum(sorted(rows.tolist())[-_FEW:]) >= 0.5)
 
 
 def _write_rows_axis(walk: ResidualWalk, ax: Axes) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from calibrant.core.pooling import score_order
 from calibrant.core.table import ScoreTable
 from calibrant.read.cells import cell_table, exact_counts
 from calibrant.read.checks import Summary
@@ -43,6 +42,6 @@ def _by_weight(source: Source, summary: Summary) -> ScoreTable:
     found = source.arrays(
         f"SELECT s, positive, w, count(*) AS rows FROM ({summary.sql}) WHERE w > 0 GROUP BY s, positive, w"
     )
-    order = np.lexsort((found["w"], found["positive"], found["s"]))
+    order = score_order(found["s"], found["positive"], found["w"])
     s, positive, n = found["s"][order], found["positive"][order], (found["w"] * found["rows"])[order]
     return ScoreTable.from_counts(s, n, n * positive)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.core.pooling import score_order
 from calibrant.core.pruning import can_hold_extreme
-from calibrant.core.table import CellSums, FloatArray, NumberArray, ScoreTable, mean_scores
+from calibrant.core.table import CellSums, FloatArray, NumberArray, ScoreTable
 from calibrant.core.walk import UNIT, score_units
 from calibrant.read.checks import Summary
 from calibrant.read.source import Source
@@ -89,7 +90,7 @@ def cell_table(source: Source, summary: Summary, *, most: int) -> ScoreTable:
         kept = f"r.s, r.positive{', r.w' if weighted else ''}"
         rows = f"SELECT {kept}, z.base + {inside} AS bucket FROM ({rows}) r JOIN parts_{depth} z ON r.bucket = z.bucket"
         last = _bucket_sums(source, rows, summary.weights)
-    return _as_table(_in_order(_stack(done)))
+    return _as_table(_stack(done))
 
 
 def _place(score: str, low: str, scale: str, parts: int | str) -> str:
@@ -206,11 +207,10 @@ def _pick(sums: Sums, chosen: npt.NDArray[np.bool_]) -> Sums:
 
 def _in_order(sums: Sums) -> Sums:
     """Sort by score; buckets do not overlap."""
-    order = np.argsort(sums["low"], kind="stable")
+    order = score_order(sums["low"])
     return {name: values[order] for name, values in sums.items()}
 
 
 def _as_table(sums: Sums) -> ScoreTable:
     cells = CellSums(**{name: sums[name] for name in ("low", "high", "rise", "fall", "squared", "surprise")})
-    mean = mean_scores(sums["n"], sums["k"], cells.low, cells.high, cells.rise, cells.fall)
-    return ScoreTable(mean, sums["n"], sums["k"], cells)
+    return ScoreTable.from_cells(sums["n"], sums["k"], cells)

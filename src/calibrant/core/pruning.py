@@ -31,7 +31,7 @@ _COARSE = 1 << _COARSE_BITS
 _ATOM = 4  # a score met this often in the sample is kept apart from its bucket
 _FLUSH = 1 << 20  # rows after which the low words of sums are carried over (2**20 rows * 2**42 units < 2**63)
 _WORD = 32
-_RANGES = 4  # score ranges that are compared with every row; more cost as much as the bucket map
+_RANGES = 4  # score ranges that are compared with every row; more would cost as much as the bucket map
 
 
 class _BucketMap(Protocol):
@@ -272,7 +272,10 @@ def _fetch(
     scores, labels, fetched = [], [], 0
     for start in range(0, len(score), _CHUNK):
         s = score[start : start + _CHUNK]
-        at = np.flatnonzero(np.logical_or.reduce([(s >= low) & (s <= high) for low, high in ranges]))
+        near = np.zeros(len(s), dtype=bool)
+        for low, high in ranges:
+            near |= (s >= low) & (s <= high)
+        at = np.flatnonzero(near)
         place = buckets(score_units(s[at]))
         kept = wanted[place]
         if atoms is not None:
@@ -295,9 +298,9 @@ def _score_ranges(buckets: _BucketMap, wanted: npt.NDArray[np.bool_]) -> list[tu
     """Return a few score ranges that cover the wanted buckets: to compare scores is cheaper than to map them."""
     numbers = np.flatnonzero(wanted)
     gaps = np.diff(numbers)
-    # Split at the widest gaps.
+    # Split at the widest gaps; to skip a narrow one saves less than a further comparison costs.
     widest = np.argsort(gaps, kind="stable")[::-1][: _RANGES - 1]
-    cuts = np.sort(widest[gaps[widest] > 1])
+    cuts = np.sort(widest[gaps[widest] > buckets.n_buckets // 64])
     firsts, lasts = numbers[np.append(0, cuts + 1)], numbers[np.append(cuts, len(numbers) - 1)]
     # A unit more on either side makes up for the rounding of scores to units.
     low = (_first_unit(buckets, firsts) - 1) * UNIT

@@ -213,11 +213,13 @@ def clean_labels(y_true: npt.ArrayLike, pos_label: Any = None) -> npt.NDArray[np
         return raw.view(np.int8)
     if raw.dtype.kind not in "iuf":
         raise describe_bad_labels(raw[:_LOOK].tolist())
-    if raw.min() >= -1 and raw.max() <= 1:
-        small = raw.astype(np.int8)
-        if np.array_equal(small, raw) and small.min() >= 0:
+    low = raw.min()
+    if low >= -1 and raw.max() <= 1:
+        small = raw.astype(np.int8, copy=False)
+        whole = raw.dtype.kind != "f" or np.array_equal(small, raw)
+        if whole and low >= 0:
             return small
-        if np.array_equal(small, raw) and (small != 0).all():
+        if whole and (small != 0).all():
             return (small > 0).view(np.int8)
     raise describe_bad_labels(raw[:_LOOK].tolist())
 

@@ -1,0 +1,51 @@
+"""Real forecasts with outcomes, audited from the command line; the files lie beside the checkout where they are at hand."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from calibrant.cli import app
+
+FOLDER = Path(__file__).parents[2] / "shared" / "data" / "forecasts"
+
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the forecast files are not beside this checkout")
+
+
+def audited(name, *arguments):
+    path = FOLDER / name
+    done = CliRunner().invoke(app, ["audit", str(path), "--label", "y", "--score", "p", "--json", *arguments])
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = [(int(row["y"]), float(row["p"])) for row in csv.DictReader(file)]
+    return done, json.loads(done.stdout), np.array(rows)
+
+
+def range_of_sorted_residuals(rows):
+    """The definition written down: sort, add up, read where a score ends."""
+    y, p = rows[np.argsort(rows[:, 1], kind="stable")].T
+    walk = np.cumsum(y - p)[np.append(p[1:] > p[:-1], True)] / len(p)
+    return max(walk.max(), 0) - min(walk.min(), 0)
+
+
+def test_elo_forecasts_of_football_games():
+    done, data, rows = audited("nfl_elo_games.csv", "--tolerance", "0.02")
+    assert done.exit_code == 0
+    assert data["sample"]["n"] == 16_494  # the README of the file
+    assert data["sample"]["base_rate"] == pytest.approx(0.580, abs=5e-4)  # likewise
+    assert data["cutoff"]["value"] == pytest.approx(range_of_sorted_residuals(rows), abs=1e-12)
+    assert data["cutoff"]["value"] < data["cutoff"]["noise_95"]
+    assert data["certificate"]["verdict"] == "certified"
+
+
+def test_election_night_forecasts_with_many_ties():
+    done, data, rows = audited("us_senate_election_night.csv", "--tolerance", "0.01")
+    assert data["sample"]["n"] == 18_229  # the README of the file
+    assert data["sample"]["distinct_scores"] == 4_876  # likewise
+    assert data["cutoff"]["value"] == pytest.approx(range_of_sorted_residuals(rows), abs=1e-12)
+    assert data["cutoff"]["value"] > 4 * data["cutoff"]["noise_95"]
+    assert done.exit_code == 1
+    assert data["certificate"]["verdict"] == "undecided"
+    assert data["advice"]["action"] == "recalibrate"

@@ -1,4 +1,4 @@
-"""Real forecasts with outcomes, audited from the command line; the files lie beside the checkout where they are at hand."""
+"""Real forecasts with outcomes, audited from the command line, where the files are at hand beside the checkout."""
 
 import csv
 import json

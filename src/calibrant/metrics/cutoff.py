@@ -166,7 +166,7 @@ def cutoff_calibration(
     >>> result.interval, result.direction
     ((-inf, 0.7), 'too high')
     >>> round(result.promised, 2), round(result.happened, 2)
-    (0.5, 0.25)
+    (0.54, 0.4)
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     found = extremes(residual_walk(table))

@@ -79,7 +79,7 @@ def audit(
     tolerance: float | None = None,
     delta: float = 0.05,
     costs: Mapping[str, float] | tuple[float, float] | None = None,
-    method: Literal["bernstein", "hoeffding", "theorem2"] = "bernstein",
+    method: Literal["bernstein", "anytime", "hoeffding", "normal", "theorem2"] = "bernstein",
     brier_guess: float = 0.12,
     n_folds: int = 5,
     random_state: int | np.random.Generator = 0,

@@ -84,7 +84,9 @@ def audit(
     delta: Delta = 0.05,
     cost_fp: Annotated[float | None, typer.Option("--cost-fp", help="Cost of a false positive.")] = None,
     cost_fn: Annotated[float | None, typer.Option("--cost-fn", help="Cost of a false negative.")] = None,
-    method: Annotated[str, typer.Option("--method", help="Bound: bernstein, hoeffding or theorem2.")] = "bernstein",
+    method: Annotated[
+        str, typer.Option("--method", help="Bound: bernstein, anytime, hoeffding, normal or theorem2.")
+    ] = "bernstein",
     brier_guess: Annotated[
         float, typer.Option("--brier-guess", help="Brier score expected beforehand; tightens the bernstein bound.")
     ] = 0.12,

@@ -47,6 +47,15 @@ REFERENCES: dict[str, tuple[str, dict[str, str]]] = {
             "year": "1963",
         },
     ),
+    "howard2021": (
+        "article",
+        {
+            "author": "Howard, Steven R. and Ramdas, Aaditya and McAuliffe, Jon and Sekhon, Jasjeet",
+            "title": "Time-uniform, nonparametric, nonasymptotic confidence sequences",
+            "journal": "The Annals of Statistics",
+            "year": "2021",
+        },
+    ),
     "feller1951": (
         "article",
         {

@@ -1,22 +1,35 @@
 """Statements about the true calibration error that hold with a stated probability."""
 
+from calibrant.certificates.anytime import anytime_width
 from calibrant.certificates.bernstein import bernstein_width
 from calibrant.certificates.certify import Certificate, certify, check_request
 from calibrant.certificates.hoeffding import hoeffding_width
-from calibrant.certificates.rademacher import rademacher_of_intervals
+from calibrant.certificates.interval import CutoffInterval, cutoff_interval
+from calibrant.certificates.normal import normal_width
+from calibrant.certificates.rademacher import rademacher_finite, rademacher_linear, rademacher_of_intervals
+from calibrant.certificates.recalibrated import RecalibratedCertificate, certify_recalibrated
 from calibrant.certificates.sample_size import Plan, plan_table, required_sample_size, rows_to_decide
 from calibrant.certificates.theorem2 import theorem2_width
-from calibrant.certificates.uniform import uniform_width
+from calibrant.certificates.uniform import range_width, uniform_width
 
 __all__ = [
     "Certificate",
+    "CutoffInterval",
     "Plan",
+    "RecalibratedCertificate",
+    "anytime_width",
     "bernstein_width",
     "certify",
+    "certify_recalibrated",
     "check_request",
+    "cutoff_interval",
     "hoeffding_width",
+    "normal_width",
     "plan_table",
+    "rademacher_finite",
+    "rademacher_linear",
     "rademacher_of_intervals",
+    "range_width",
     "required_sample_size",
     "rows_to_decide",
     "theorem2_width",

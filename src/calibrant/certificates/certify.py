@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy.typing as npt
 
+from calibrant.certificates.anytime import anytime_width
 from calibrant.certificates.bernstein import bernstein_width
 from calibrant.certificates.hoeffding import hoeffding_width
+from calibrant.certificates.normal import normal_width
 from calibrant.certificates.rademacher import rademacher_of_intervals
 from calibrant.certificates.sample_size import rows_to_decide
-from calibrant.certificates.theorem2 import theorem2_width
-from calibrant.certificates.uniform import uniform_width
+from calibrant.certificates.theorem2 import PRINTED_LIMIT, theorem2_width
+from calibrant.certificates.uniform import range_width, uniform_width
 from calibrant.core.brownian import MEAN_RANGE
 from calibrant.core.results import Result
-from calibrant.core.table import ScoreTable, as_table
+from calibrant.core.table import ScoreTable, as_table, need_counts
 from calibrant.core.validate import check_between, check_choice
 from calibrant.core.walk import extremes, residual_walk
-from calibrant.errors import DataError
+from calibrant.errors import ArgumentError
 
 __all__ = ["ASSUMPTIONS", "METHODS", "Certificate", "certify", "check_request"]
 
-METHODS = ("bernstein", "hoeffding", "theorem2")
+METHODS = ("bernstein", "anytime", "hoeffding", "normal", "theorem2")
 
 ASSUMPTIONS = (
     (
@@ -32,16 +35,25 @@ ASSUMPTIONS = (
     "The classifier was fixed before these rows were seen: not trained, tuned or selected on them.",
     "The number of rows, delta, the tolerance and the method were chosen before looking at the outcomes.",
 )
+_LOOK_ANY_TIME = "Delta and the tolerance were chosen before looking at the outcomes; the number of rows was not."
+_ANY_OF_CLASS = (
+    "The classifier belongs to a class with the Rademacher complexity given; it may have been chosen from it by "
+    "looking at these rows."
+)
 
 _REFERENCES = {
     "bernstein": ("gao2017", "fan2015"),
+    "anytime": ("gao2017", "howard2021"),
     "hoeffding": ("gao2017", "hoeffding1963"),
+    "normal": ("gao2017", "feller1951"),
     "theorem2": ("gao2017",),
 }
 
 _CLAIM = {
     "bernstein": "finite-sample empirical Bernstein bound",
+    "anytime": "empirical Bernstein bound for all numbers of rows at once",
     "hoeffding": "finite-sample Hoeffding bound",
+    "normal": "asymptotic normal bound: the probability holds in the limit of many rows",
     "theorem2": "uniform convergence bound of Theorem 2",
 }
 
@@ -107,9 +119,10 @@ def certify(
     *,
     delta: float = 0.05,
     tolerance: float | None = None,
-    method: Literal["bernstein", "hoeffding", "theorem2"] = "bernstein",
+    method: Literal["bernstein", "anytime", "hoeffding", "normal", "theorem2"] = "bernstein",
     brier_guess: float = 0.12,
     form: Literal["sharp", "proof", "printed"] = "sharp",
+    rademacher: float | None = None,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Certificate:
@@ -125,12 +138,17 @@ def certify(
         Probability with which the statement may fail, in (0, 1).
     tolerance : float, optional
         Calibration error that would be acceptable, in (0, 1); asks for a verdict.
-    method : {"bernstein", "hoeffding", "theorem2"}
-        Choose before seeing the rows; the smallest of several bounds is not a bound at `delta`.
+    method : {"bernstein", "anytime", "hoeffding", "normal", "theorem2"}
+        Choose before seeing the rows; the smallest of several bounds is not a bound at `delta`. "anytime" may be
+        looked at after every row, and sampling stopped on what it shows; it never refutes. "normal" is asymptotic.
     brier_guess : float
         For "bernstein": the Brier score expected beforehand. A wrong guess costs width, never validity.
     form : {"sharp", "proof", "printed"}
-        For "theorem2", see `theorem2_width`.
+        For "theorem2", see `theorem2_width`. "printed" is refused where it is not known to be true.
+    rademacher : float, optional
+        For "theorem2": Rademacher complexity of the class the classifier was chosen from, at this number of rows, such
+        as `rademacher_linear`; then the bound holds for a classifier trained on these rows. By default that of the
+        intervals of one fixed score.
     sample_weight : array-like of shape (n,), optional
         Whole numbers that count repeated independent rows. Other weights are refused.
     pos_label : scalar, optional
@@ -150,8 +168,9 @@ def certify(
 
     Notes
     -----
-    The upper bounds "bernstein" and "hoeffding" and both forms of "theorem2" hold for every n and every
-    distribution. The lower bound uses `uniform_width`, or the width of Theorem 2 with that method.
+    The upper bounds "bernstein", "anytime", "hoeffding" and "theorem2" hold for every n and every distribution. The
+    lower bound uses `uniform_width`; with "theorem2" its width, with "normal" `range_width`, with "anytime" there is
+    none.
 
     References
     ----------
@@ -169,23 +188,11 @@ def certify(
     >>> certificate.verdict
     'certified'
     """
+    check_request(delta=delta, tolerance=tolerance, method=method)
+    if rademacher is not None and method != "theorem2":
+        raise ArgumentError("rademacher only with method 'theorem2'", f"method {method!r}", "leave it out")
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
-    check_choice("method", method, METHODS)
-    if tolerance is not None:
-        check_between(
-            "tolerance",
-            tolerance,
-            0.0,
-            1.0,
-            remedy="a tolerance is an average gap in probability, such as 0.02",
-        )
-    if not table.counts:
-        raise DataError(
-            "weights that are whole numbers of independent rows",
-            "other weights",
-            "finite-sample bounds need rows; certify without weights, or use weights for point estimates only",
-        )
+    need_counts(table, "finite-sample bounds need rows")
     n = int(table.total)
     estimate = extremes(residual_walk(table)).value
     brier = float(table.squared.sum()) / n
@@ -193,13 +200,29 @@ def certify(
     def upper_width(rows: int) -> float:
         if method == "bernstein":
             return bernstein_width(rows, brier, delta, brier_guess=brier_guess)
+        if method == "anytime":
+            return anytime_width(rows, brier, delta)
         if method == "hoeffding":
             return hoeffding_width(rows, delta)
-        return theorem2_width(rows, delta, rademacher_of_intervals(rows), form=form)
+        if method == "normal":
+            return normal_width(rows, brier, delta)
+        # Complexities shrink like 1 / sqrt(n), up to logarithms: good enough to plan with.
+        complexity = rademacher_of_intervals(rows) if rademacher is None else rademacher * math.sqrt(n / rows)
+        return theorem2_width(rows, delta, complexity, form=form)
 
     def lower_width(rows: int) -> float:
-        return upper_width(rows) if method == "theorem2" else uniform_width(rows, delta)
+        if method == "theorem2":
+            return upper_width(rows)
+        if method == "normal":
+            return range_width(rows, max(brier, table.mean_variance), delta)
+        return math.inf if method == "anytime" else uniform_width(rows, delta)
 
+    if form == "printed" and rademacher is not None and rademacher * math.sqrt(n) > PRINTED_LIMIT:
+        raise ArgumentError(
+            f"form 'printed' only where sqrt(n) * rademacher is at most {PRINTED_LIMIT}",
+            f"{rademacher * math.sqrt(n):.3g}",
+            "use form 'sharp' or 'proof', which hold for every class",
+        )
     width = upper_width(n)
     bound, lower_bound = min(1.0, estimate + width), max(0.0, estimate - lower_width(n))
     trivial_bound = max(table.mean_score, 1.0 - table.mean_score)
@@ -228,7 +251,7 @@ def certify(
         n=n,
         method=method,
         rows_needed=rows_needed,
-        assumptions=ASSUMPTIONS,
+        assumptions=_assumptions(method, of_class=rademacher is not None),
         references=_REFERENCES[method],
     )
 
@@ -241,6 +264,11 @@ def check_request(*, delta: float, tolerance: float | None, method: str) -> None
         check_between(
             "tolerance", tolerance, 0.0, 1.0, remedy="a tolerance is an average gap in probability, such as 0.02"
         )
+
+
+def _assumptions(method: str, *, of_class: bool) -> tuple[str, ...]:
+    rows, classifier, plan = ASSUMPTIONS
+    return (rows, _ANY_OF_CLASS if of_class else classifier, _LOOK_ANY_TIME if method == "anytime" else plan)
 
 
 def _verdict(bound: float, lower_bound: float, trivial_bound: float, tolerance: float) -> str:

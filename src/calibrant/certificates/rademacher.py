@@ -1,4 +1,4 @@
-"""Rademacher complexity of score intervals, exactly."""
+"""Rademacher complexity of score intervals: exactly for one score, bounded for classes of classifiers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.core.validate import check_between, check_rows
 from calibrant.errors import ArgumentError
 
-__all__ = ["rademacher_of_intervals"]
+__all__ = ["rademacher_finite", "rademacher_linear", "rademacher_of_intervals"]
 
 _BLOCK = 1 << 12  # values of the maximum handled at a time
 
@@ -57,6 +58,65 @@ def rademacher_of_intervals(n: int) -> float:
         m = np.arange(start, min(start + _BLOCK, highest + 1))
         exceed += float(_exceeds(n, m, np.hstack([np.tile(near, (len(m), 1)), m[:, None] + 1 - near])).sum())
     return exceed / n
+
+
+def rademacher_finite(n: float, vc_dim: int, n_values: int) -> float:
+    r"""Upper bound on the Rademacher complexity of a class of classifiers with finitely many scores.
+
+    Parameters
+    ----------
+    n : float
+        Number of rows, more than ``vc_dim + 1``.
+    vc_dim : int
+        Vapnik-Chervonenkis dimension of the sets ``{f <= p}`` over the class, at least 1.
+    n_values : int
+        Number of different scores a classifier can give, at least 1.
+
+    Returns
+    -------
+    float
+        Claim 4 of Gao, Parameswaran & Peng (2017):
+        :math:`\sqrt{(2 d (\log(n/d) + 1) + 4 \log(|P| + 1)) / n}`.
+
+    Examples
+    --------
+    >>> from calibrant.certificates import rademacher_finite
+    >>> round(rademacher_finite(10_000, vc_dim=2, n_values=100), 3)
+    0.075
+    """
+    check_between("vc_dim", vc_dim, 1.0, math.inf, closed="left")
+    check_between("n_values", n_values, 1.0, math.inf, closed="left")
+    if check_rows(n) <= vc_dim + 1:
+        raise ArgumentError("more than vc_dim + 1 rows", f"{n:g}", "Claim 4 needs more rows than the dimension")
+    return math.sqrt((2.0 * vc_dim * (math.log(n / vc_dim) + 1.0) + 4.0 * math.log(n_values + 1.0)) / n)
+
+
+def rademacher_linear(n: float, n_features: int) -> float:
+    r"""Upper bound on the Rademacher complexity of all monotone functions of a linear score.
+
+    Parameters
+    ----------
+    n : float
+        Number of rows, more than ``n_features + 1``.
+    n_features : int
+        Number of features d; the score is a monotone function of ``w.x``.
+
+    Returns
+    -------
+    float
+        :math:`2 \sqrt{(d + 1) \log(e n / (d + 1)) / n}`: an interval of scores is the intersection of two half-spaces,
+        each of which cuts n points in at most :math:`(e n / (d + 1))^{d + 1}` ways.
+
+    Examples
+    --------
+    >>> from calibrant.certificates import rademacher_linear
+    >>> round(4 * rademacher_linear(1_000_000, 5), 3)
+    0.071
+    """
+    check_between("n_features", n_features, 1.0, math.inf, closed="left")
+    if check_rows(n) <= n_features + 1:
+        raise ArgumentError("more than n_features + 1 rows", f"{n:g}", "fewer rows can be split in every way")
+    return 2.0 * math.sqrt((n_features + 1.0) * math.log(math.e * n / (n_features + 1.0)) / n)
 
 
 def _exceeds(n: int, m: npt.NDArray[np.int64], j: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
+from calibrant.certificates.anytime import anytime_width
 from calibrant.certificates.bernstein import bernstein_width
 from calibrant.certificates.hoeffding import hoeffding_width
+from calibrant.certificates.normal import normal_width
 from calibrant.certificates.rademacher import rademacher_of_intervals
 from calibrant.certificates.theorem2 import theorem2_width
 from calibrant.core.brownian import MEAN_RANGE, range_quantile
@@ -17,7 +19,15 @@ from calibrant.core.validate import check_between, check_choice
 
 __all__ = ["PLANNED_METHODS", "Plan", "plan_table", "required_sample_size", "rows_to_decide"]
 
-PLANNED_METHODS = ("bernstein", "hoeffding", "theorem2-sharp", "theorem2-printed", "theorem2-proof")
+PLANNED_METHODS = (
+    "bernstein",
+    "anytime",
+    "hoeffding",
+    "normal",
+    "theorem2-sharp",
+    "theorem2-printed",
+    "theorem2-proof",
+)
 
 # No table of scores is longer than this; a plan that asks for more is out of reach.
 _MOST_ROWS = 10**15
@@ -40,7 +50,7 @@ def required_sample_size(
         Calibration error to certify, in (0, 1).
     delta : float
         Probability with which the certificate may fail, in (0, 1).
-    method : {"bernstein", "hoeffding", "theorem2-sharp", "theorem2-printed", "theorem2-proof"}
+    method : {"bernstein", "anytime", "hoeffding", "normal", "theorem2-sharp", "theorem2-printed", "theorem2-proof"}
         Which bound will be used.
     power : float, optional
         Wanted probability of getting the certificate if the classifier is exactly calibrated, in (0, 1): makes
@@ -162,12 +172,13 @@ def rows_to_decide(
     Returns
     -------
     int or None
-        None if the estimate equals the tolerance: then no number of rows will do.
+        None if no number of rows will do: the estimate equals the tolerance, or is above it and there is no lower
+        bound.
     """
     if estimate < tolerance:
         noise = MEAN_RANGE * math.sqrt(mean_variance)
         return _smallest(lambda n: upper_width(n) + noise / math.sqrt(n), tolerance - estimate)
-    if estimate > tolerance:
+    if estimate > tolerance and lower_width(_MOST_ROWS) < 1.0:
         return _smallest(lower_width, estimate - tolerance)
     return None
 
@@ -175,8 +186,12 @@ def rows_to_decide(
 def _width(n: int, method: str, delta: float, brier: float, brier_guess: float) -> float:
     if method == "bernstein":
         return bernstein_width(n, brier, delta, brier_guess=brier_guess)
+    if method == "anytime":
+        return anytime_width(n, brier, delta)
     if method == "hoeffding":
         return hoeffding_width(n, delta)
+    if method == "normal":
+        return normal_width(n, brier, delta)
     form = method.removeprefix("theorem2-")
     return theorem2_width(n, delta, rademacher_of_intervals(n), form=form)  # type: ignore[arg-type]
 

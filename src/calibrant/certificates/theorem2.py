@@ -7,7 +7,10 @@ from typing import Literal
 
 from calibrant.core.validate import check_between, check_choice, check_rows
 
-__all__ = ["theorem2_width"]
+__all__ = ["PRINTED_LIMIT", "theorem2_width"]
+
+# The printed form is proved, by way of the sharp one, where sqrt(n) times the complexity is at most this.
+PRINTED_LIMIT = 1.45
 
 
 def theorem2_width(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
+from calibrant.core.brownian import range_quantile
 from calibrant.core.validate import check_between, check_rows
 
-__all__ = ["uniform_width"]
+__all__ = ["range_width", "uniform_width"]
 
 # delta -> quantile of sqrt(n) times the largest deviation over all intervals and all monotone maps of the score.
 # Monte Carlo, rounded up past its error (1.5e6 runs at n = 1000, 3.5e5 at 6400, 2e5 at 10000, extrapolated in
@@ -49,3 +50,33 @@ def uniform_width(n: float, delta: float = 0.05) -> float:
         if tabulated <= delta:
             return kappa / math.sqrt(n)
     return 4.0 * math.sqrt(math.log(2.0 / delta) / (2.0 * n))
+
+
+def range_width(n: float, variance: float, delta: float = 0.05) -> float:
+    """Asymptotic width of a band for every interval of one fixed score: true error >= empirical error - width.
+
+    Parameters
+    ----------
+    n : float
+        Number of independent rows.
+    variance : float
+        The larger of the Brier score and the mean of ``s (1 - s)``. The Brier score alone is not safe: where
+        positives are rare and none was seen it is far too small.
+    delta : float
+        Probability with which the band may fail, in the limit of many rows, in (0, 1).
+
+    Returns
+    -------
+    float
+        ``q sqrt(variance / n)`` with q the quantile of the range of a Brownian motion, which dominates the limit of
+        the residual walk around its expectation (Anderson 1955; Feller 1951).
+
+    Examples
+    --------
+    >>> from calibrant.certificates import range_width
+    >>> round(range_width(10_000, 0.15), 4)
+    0.0097
+    """
+    check_rows(n)
+    check_between("delta", delta, 0.0, 1.0)
+    return range_quantile(1.0 - delta) * math.sqrt(variance / n)

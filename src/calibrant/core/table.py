@@ -23,7 +23,7 @@ from calibrant.core.pooling import (
 from calibrant.core.validate import clean_rows, clean_scores
 from calibrant.errors import ArgumentError, DataError
 
-__all__ = ["CellSums", "FloatArray", "NumberArray", "ScoreTable", "as_table"]
+__all__ = ["CellSums", "FloatArray", "NumberArray", "ScoreTable", "as_table", "need_counts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,6 +363,16 @@ def as_table(
     if y_proba is None:
         raise ArgumentError("labels and scores", "no scores", "pass y_proba as second argument")
     return ScoreTable.from_scores(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+
+
+def need_counts(table: ScoreTable, because: str) -> None:
+    """Raise a `DataError` if weights are not numbers of rows, which finite samples are counted in."""
+    if not table.counts:
+        raise DataError(
+            "weights that are whole numbers of independent rows",
+            "other weights",
+            f"{because}; leave the weights out, or use them for point estimates only",
+        )
 
 
 def _same_kind(n: npt.ArrayLike, k: npt.ArrayLike) -> tuple[NumberArray, NumberArray]:

@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from calibrant.core.brownian import normal_quantile
 from calibrant.core.results import Result
-from calibrant.core.table import ScoreTable, as_table
+from calibrant.core.table import ScoreTable, as_table, need_counts
 from calibrant.core.validate import check_between, check_choice
 from calibrant.decisions.cost import check_costs, costs_by_cut
-from calibrant.errors import DataError
 
 __all__ = ["Decision", "regret_bound", "saving_bound"]
 
@@ -161,12 +160,7 @@ def saving_bound(
     a, b = check_costs(false_positive_cost, false_negative_cost)
     check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
     check_choice("method", method, ("hoeffding", "normal"))
-    if not table.counts:
-        raise DataError(
-            "weights that are whole numbers of independent rows",
-            "other weights",
-            "the saving bound needs rows; use expected_cost for a point estimate",
-        )
+    need_counts(table, "the saving bound needs rows")
     n, tau = table.total, a / (a + b)
     costs = costs_by_cut(table, a, b)
     cut = int(np.searchsorted(table.score, tau, side="left"))

@@ -1,0 +1,203 @@
+"""A certificate for scores that were recalibrated on the very rows that certify them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.certificates.certify import check_request
+from calibrant.certificates.uniform import uniform_width
+from calibrant.core.brownian import range_quantile
+from calibrant.core.pooling import score_order
+from calibrant.core.results import Result
+from calibrant.core.table import ScoreTable, need_counts
+from calibrant.core.validate import check_choice, clean_rows, clean_scores
+from calibrant.core.walk import extremes, residual_walk
+from calibrant.errors import DataError
+
+__all__ = ["RecalibratedCertificate", "certify_recalibrated"]
+
+_ASSUMPTIONS = (
+    (
+        "The rows are independent draws from the population the statement is about: no repeated measurements of the "
+        "same case, no over-sampling, no case-control selection."
+    ),
+    "The classifier behind the original scores was fixed before these rows were seen; only recalibration used them.",
+    "The recalibration is monotone on all of [0, 1], between and beyond the scores of the sample too.",
+)
+
+
+@dataclass(frozen=True)
+class RecalibratedCertificate(Result):
+    """An upper confidence bound on the true error of recalibrated scores, without held-out rows.
+
+    Attributes
+    ----------
+    claim : str
+        What is asserted, in one sentence.
+    verdict : {"certified", "undecided", "uninformative"} or None
+        As in `Certificate`; nothing is refuted. None if no tolerance was asked.
+    tolerance : float or None
+        The tolerance asked for.
+    estimate : float
+        Empirical error of the recalibrated scores on the rows they were fitted on; near 0 for isotonic calibration.
+    bound : float
+        Upper confidence bound on their true error.
+    width : float
+        ``bound - estimate`` before capping at 1.
+    delta : float
+        Probability of failure.
+    n : int
+        Rows.
+    method : {"finite", "asymptotic"}
+        Whether the probability holds for every number of rows or in the limit.
+    assumptions, references : tuple of str
+        What must hold, and keys of `calibrant.references`.
+    """
+
+    claim: str
+    verdict: str | None
+    tolerance: float | None
+    estimate: float
+    bound: float
+    width: float
+    delta: float
+    n: int
+    method: str
+    assumptions: tuple[str, ...]
+    references: tuple[str, ...]
+
+
+def certify_recalibrated(
+    y_true: npt.ArrayLike,
+    y_proba: npt.ArrayLike,
+    recalibrated: npt.ArrayLike,
+    *,
+    delta: float = 0.05,
+    tolerance: float | None = None,
+    method: Literal["finite", "asymptotic"] = "finite",
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> RecalibratedCertificate:
+    """Bound the true error of scores recalibrated by any monotone map fitted on these same rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Labels.
+    y_proba : array-like of shape (n,)
+        Original scores, of a classifier fixed before these rows, in [0, 1].
+    recalibrated : array-like of shape (n,)
+        The same rows after recalibration, for instance ``calibrator.fit(y_proba, y_true).predict(y_proba)``.
+    delta : float
+        Probability with which the bound may fail, in (0, 1).
+    tolerance : float, optional
+        Calibration error that would be acceptable, in (0, 1); asks for a verdict.
+    method : {"finite", "asymptotic"}
+        "finite" holds for every n and every monotone map; "asymptotic" is less than half as wide and made for
+        isotonic, Platt, beta and temperature calibration.
+    sample_weight : array-like of shape (n,), optional
+        Whole numbers that count repeated independent rows. Other weights are refused.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+
+    Returns
+    -------
+    RecalibratedCertificate
+        The bound with everything needed to quote it.
+
+    Raises
+    ------
+    ArgumentError
+        If a parameter is out of range.
+    DataError
+        If the input cannot be used, weights are not whole numbers, or the recalibration is not monotone: then its
+        score intervals are not intervals of the original score, and held-out rows are needed.
+
+    Notes
+    -----
+    Intervals of a monotone map of a score are intervals of the score. A band that holds for all intervals and all
+    monotone maps at once (`uniform_width`) therefore covers the map that was fitted. The asymptotic width is
+    ``q sqrt((B + 2 / n) / n) + max(1 / 2, log(1 / delta) - 1.41 q) / n`` with q the quantile of the range of a Brownian
+    motion and B the Brier score of the recalibrated scores; its terms in 1 / n keep the coverage where events are rare,
+    by adversarial search, not by proof.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.calibrators import IsotonicCalibrator
+    >>> from calibrant.certificates import certify_recalibrated
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(size=10_000)
+    >>> y = rng.uniform(size=10_000) < p**2
+    >>> after = IsotonicCalibrator().fit(p, y).predict(p)
+    >>> round(certify_recalibrated(y, p, after).bound, 4)
+    0.0288
+    """
+    check_request(delta=delta, tolerance=tolerance, method="bernstein")
+    check_choice("method", method, ("finite", "asymptotic"))
+    rows = clean_rows(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    after = clean_scores(recalibrated)
+    if len(after) != len(rows.score):
+        raise DataError(
+            "as many recalibrated scores as rows", f"{len(after)} for {len(rows.score)} rows", "pass the same rows"
+        )
+    _check_monotone(rows.score.astype(np.float64), after.astype(np.float64))
+    table = ScoreTable.from_scores(rows.label, after, sample_weight=rows.weight)
+    need_counts(table, "a certificate needs rows")
+    n = int(table.total)
+    estimate = extremes(residual_walk(table)).value
+    if method == "finite":
+        width = uniform_width(n, delta)
+    else:
+        q = range_quantile(1.0 - delta)
+        brier = float(table.squared.sum()) / n
+        width = q * math.sqrt((brier + 2.0 / n) / n) + max(0.5, math.log(1.0 / delta) - 1.41 * q) / n
+    bound = min(1.0, estimate + width)
+    verdict = None
+    if tolerance is not None:
+        trivial = max(table.mean_score, 1.0 - table.mean_score)
+        verdict = "uninformative" if bound >= trivial else "certified" if bound <= tolerance else "undecided"
+    limit = "" if method == "finite" else ", in the limit of many rows,"
+    return RecalibratedCertificate(
+        claim=f"With probability at least {1 - delta:.6g}{limit} over the draw of the rows, the cutoff calibration "
+        f"error of the recalibrated scores in the population is at most {bound:.4g}, though the map was fitted on "
+        "these rows.",
+        verdict=verdict,
+        tolerance=tolerance,
+        estimate=estimate,
+        bound=bound,
+        width=width,
+        delta=delta,
+        n=n,
+        method=method,
+        assumptions=_ASSUMPTIONS,
+        references=("gao2017",),
+    )
+
+
+def _check_monotone(before: npt.NDArray[np.float64], after: npt.NDArray[np.float64]) -> None:
+    """Refuse a map that is no function of the score, or neither nondecreasing nor nonincreasing."""
+    order = score_order(before, after)
+    before, after = before[order], after[order]
+    tied = before[1:] == before[:-1]
+    steps = np.diff(after)
+    if (steps[tied] != 0.0).any():
+        where = int(np.flatnonzero(tied & (steps != 0.0))[0])
+        raise DataError(
+            "recalibrated scores that are a function of the score",
+            f"score {before[where]:.6g} mapped to {after[where]:.6g} and to {after[where + 1]:.6g}",
+            "certify on rows that the recalibration has not seen, with certify",
+        )
+    if (steps < 0.0).any() and (steps > 0.0).any():
+        falling = int(np.argmax(steps < 0.0))
+        rising = int(np.argmax(steps > 0.0))
+        raise DataError(
+            "a monotone recalibration",
+            f"one that rises after score {before[rising]:.6g} and falls after score {before[falling]:.6g}",
+            "certify on rows that the recalibration has not seen, with certify",
+        )

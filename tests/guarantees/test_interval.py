@@ -1,0 +1,55 @@
+"""The two-sided interval contains the true error with probability at least 1 - delta."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calibrant import ScoreTable
+from calibrant.certificates import cutoff_interval
+from calibrant.core.brownian import range_quantile
+from guarantees.counting import assert_failures_within, assert_probability_within, failure_probability, per_count
+from guarantees.worlds import WORLDS
+
+
+@pytest.mark.parametrize("method", ["finite", "asymptotic"])
+@pytest.mark.parametrize("n", [10, 100, 1000, 10_000])
+@pytest.mark.parametrize("name", WORLDS)
+def test_interval_contains_the_true_error(name, n, method):
+    world, missed = WORLDS[name], 0
+    for table in world.samples(n, 200, np.random.default_rng([n, *name.encode()])):
+        found = cutoff_interval(table, method=method)
+        missed += not found.low <= world.error + 1e-12 <= found.high + 1e-9
+    assert_failures_within(missed, 200, 0.05)
+
+
+def test_calibrated_rare_events():
+    """Theory, table of worst cases: f = eta = .01, n = 100; with v = B the lower end covers only .634."""
+    n, rate = 100, 0.01
+    tables = [ScoreTable.from_counts([rate], [n], [k]) for k in range(n + 1)]
+    lows = per_count(n, lambda k: cutoff_interval(tables[k], method="asymptotic").low)
+    assert_probability_within(failure_probability(n, rate, lows > 0.0), 0.025)
+
+    def unsafe(k: int) -> float:
+        brier = float(tables[k].squared.sum()) / n
+        return abs(k / n - rate) - range_quantile(0.95) * np.sqrt(brier / n)
+
+    assert 1.0 - failure_probability(n, rate, per_count(n, unsafe) > 0.0) == pytest.approx(0.634, abs=5e-4)
+
+
+def test_interval_is_of_use():
+    world = WORLDS["overconfident"]
+    table = next(world.samples(10_000, 1, np.random.default_rng(0)))
+    finite, asymptotic = cutoff_interval(table), cutoff_interval(table, method="asymptotic")
+    assert finite.high - finite.low < 0.05
+    assert asymptotic.high - asymptotic.low < 0.025
+    assert finite.low < asymptotic.low < asymptotic.estimate < asymptotic.high < finite.high
+
+
+def test_half_an_interval_is_caught():
+    world, missed = WORLDS["one atom"], 0
+    for table in world.samples(1000, 200, np.random.default_rng(1)):
+        found = cutoff_interval(table, method="asymptotic")
+        missed += found.estimate + 0.3 * (found.high - found.estimate) < world.error
+    with pytest.raises(AssertionError, match="failures"):
+        assert_failures_within(missed, 200, 0.05)

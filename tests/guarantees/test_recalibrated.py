@@ -1,0 +1,99 @@
+"""Scores recalibrated on the rows that certify them: the bound still holds, for every monotone map."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calibrant import ScoreTable
+from calibrant.calibrators import IsotonicCalibrator
+from calibrant.certificates import certify_recalibrated
+from calibrant.core.brownian import range_quantile
+from calibrant.core.walk import extremes, residual_walk
+from calibrant.metrics import brier_score
+from guarantees.counting import assert_failures_within
+from guarantees.worlds import WORLDS, World, at, spread
+
+
+def isotonic(table: ScoreTable, score):
+    return IsotonicCalibrator(log_safe=False).fit(table).predict(score)
+
+
+def overfitted(table: ScoreTable, score):
+    """A map chosen to look good: isotonic, then stretched towards 0 and 1."""
+    value = isotonic(table, score)
+    return np.clip(0.5 + 1.2 * (value - 0.5), 0.0, 1.0)
+
+
+def reversed_line(table: ScoreTable, score):
+    """A decreasing map that hits the mean of the sample."""
+    return np.clip(table.base_rate + 0.2 * (table.mean_score - score), 0.0, 1.0)
+
+
+MAPS = {"isotonic": isotonic, "stretched": overfitted, "decreasing": reversed_line}
+
+
+def certificate_and_truth(world: World, table: ScoreTable, fit, method: str):
+    y = np.concatenate([np.repeat([1, 0], [k, n - k]) for n, k in zip(table.n, table.k, strict=True)])
+    score = np.repeat(table.score, table.n)
+    found = certify_recalibrated(y, score, fit(table, score), method=method)
+    population = ScoreTable.from_counts(fit(table, world.score), world.mass, world.mass * world.eta)
+    return found, extremes(residual_walk(population)).value
+
+
+@pytest.mark.parametrize("method", ["finite", "asymptotic"])
+@pytest.mark.parametrize("fit", MAPS)
+@pytest.mark.parametrize("n", [30, 300, 3000])
+@pytest.mark.parametrize("name", ["calibrated", "overconfident", "rare, twice as many", "opposite", "ten grades"])
+def test_true_error_is_seldom_above_the_bound(name, n, fit, method):
+    world, missed = WORLDS[name], 0
+    for table in world.samples(n, 100, np.random.default_rng([n, *name.encode()])):
+        found, truth = certificate_and_truth(world, table, MAPS[fit], method)
+        missed += found.bound < truth - 1e-12
+    assert_failures_within(missed, 100, 0.05)
+
+
+def pieces(mass, eta) -> World:
+    """Continuous pieces, here of 100 scores each."""
+    return at(np.repeat(mass, 100) / 100, np.arange(1, 301) / 302, np.repeat(eta, 100))
+
+
+HARD = {
+    "three pieces": (pieces([0.28, 0.31, 0.41], [0.52, 0.996, 1.0]), 30),
+    "nearly none": (pieces([0.98, 0.011, 0.009], [0.0, 0.5, 1.0]), 1000),
+    "no information": (spread(lambda s: np.full_like(s, 0.5)), 200),
+    "nearly all": (spread(lambda s: np.full_like(s, 1.0 - 1e-4)), 100),
+}
+
+
+@pytest.mark.parametrize("method", ["finite", "asymptotic"])
+@pytest.mark.parametrize("name", HARD)
+def test_hard_cases_of_the_theory_page(name, method):
+    """Theory, table of worst cases, rows of section D."""
+    world, n = HARD[name]
+    missed = 0
+    for table in world.samples(n, 300, np.random.default_rng(7)):
+        found, truth = certificate_and_truth(world, table, isotonic, method)
+        missed += found.bound < truth - 1e-12
+    assert_failures_within(missed, 300, 0.05)
+
+
+def test_without_its_small_terms_the_asymptotic_bound_fails():
+    """Theory, row marked BAD: P(Y = 1) = 1 - 1e-4 everywhere, n = 100, coverage .01."""
+    world, n = HARD["nearly all"]
+    missed = 0
+    for table in world.samples(n, 200, np.random.default_rng(7)):
+        found, truth = certificate_and_truth(world, table, isotonic, "asymptotic")
+        fitted = ScoreTable.from_counts(isotonic(table, table.score), table.n, table.k)
+        missed += found.estimate + range_quantile(0.95) * np.sqrt(brier_score(fitted) / n) < truth
+    with pytest.raises(AssertionError, match="failures"):
+        assert_failures_within(missed, 200, 0.05)
+
+
+def test_bound_is_of_use():
+    """Theory D: isotonic calibration, error 0 on the sample, hence 2.88 / sqrt(n); and at most 1.25 / sqrt(n)."""
+    table = next(WORLDS["overconfident"].samples(10_000, 1, np.random.default_rng(0)))
+    finite, _ = certificate_and_truth(WORLDS["overconfident"], table, isotonic, "finite")
+    asymptotic, _ = certificate_and_truth(WORLDS["overconfident"], table, isotonic, "asymptotic")
+    assert finite.bound == pytest.approx(0.0288, abs=1e-9)
+    assert asymptotic.bound < 0.0126

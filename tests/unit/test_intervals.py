@@ -1,0 +1,146 @@
+"""Widths, intervals and the certificate after recalibration: numbers of the theory page, refusals, verdicts."""
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.certificates import (
+    anytime_width,
+    certify,
+    certify_recalibrated,
+    cutoff_interval,
+    normal_width,
+    rademacher_finite,
+    rademacher_linear,
+    range_width,
+    required_sample_size,
+    theorem2_width,
+)
+
+SIZES = (1e3, 1e4, 1e5, 1e6)
+
+
+def test_widths_of_theory_b4():
+    """Brier score .15, delta .05."""
+    assert [round(normal_width(n, 0.15), 4) for n in SIZES[:3]] == [0.0231, 0.0067, 0.0020]
+    assert round(normal_width(1e6, 0.15), 5) == 0.00064
+    assert [round(range_width(n, 0.15), 4) for n in SIZES[:3]] == [0.0306, 0.0097, 0.0031]
+    assert round(range_width(1e6, 0.15), 5) == 0.00097
+
+
+def test_anytime_width_of_theory_b6():
+    """Times sqrt(n) at Brier score .15: 1.35 / 1.29 / 1.33 / 1.33; the second is 1.2849, printed rounded up."""
+    found = [anytime_width(n, 0.15) * n**0.5 for n in SIZES]
+    assert found == pytest.approx([1.35, 1.29, 1.33, 1.33], abs=0.0055)
+
+
+def test_sample_sizes_of_theory_b4():
+    sizes = [required_sample_size(e, method="normal", brier=0.15) for e in (0.1, 0.05, 0.02, 0.01)]
+    assert sizes == [91, 269, 1297, 4639]  # the page prints 4,640; at 4,639 the width is .009999
+    with_power = [required_sample_size(e, method="normal", brier=0.15, power=0.8) for e in (0.1, 0.05, 0.02, 0.01)]
+    assert with_power == [252, 895, 5165, 20071]  # the page prints 251; there the sum is .10002
+
+
+def test_rademacher_of_classes_of_theory_b1():
+    """d = 2, 100 values: .218 .075 .026 .0087 at n = 1e3 ... 1e6; linear scores with the tail of the proof."""
+    assert [round(rademacher_finite(n, 2, 100), 3) for n in SIZES[:3]] == [0.218, 0.075, 0.026]
+    assert round(rademacher_finite(1e6, 2, 100), 4) == 0.0087
+    widths = [theorem2_width(n, 0.05, rademacher_linear(n, 5), form="proof") for n in (1e4, 1e5, 1e6, 1e7)]
+    assert widths == pytest.approx([0.632, 0.223, 0.077, 0.026], abs=6e-4)
+
+
+@pytest.mark.parametrize("function", [lambda: rademacher_finite(3, 2, 10), lambda: rademacher_linear(3, 2)])
+def test_fewer_rows_than_dimensions(function):
+    """Claim 2 of Gao et al. (2017): with so few rows nothing can be learned."""
+    with pytest.raises(cal.ArgumentError, match="rows"):
+        function()
+
+
+def test_a_user_supplies_the_complexity_of_a_class():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=2000)
+    y = rng.uniform(size=2000) < p
+    own = certify(y, p, method="theorem2", rademacher=rademacher_linear(2000, 3))
+    assert own.width == theorem2_width(2000, 0.05, rademacher_linear(2000, 3))
+    assert own.width > certify(y, p, method="theorem2").width
+    # More than 1.45 / sqrt(n): the printed form is not known to be true there.
+    with pytest.raises(cal.ArgumentError, match="printed"):
+        certify(y, p, method="theorem2", form="printed", rademacher=rademacher_linear(2000, 3))
+    with pytest.raises(cal.ArgumentError, match="theorem2"):
+        certify(y, p, method="hoeffding", rademacher=0.01)
+    assert any("belongs to a class" in text for text in own.assumptions)
+
+
+def world(n=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(size=n)
+    return rng.uniform(size=n) < p, p
+
+
+def test_anytime_never_refutes_and_says_why_not_n():
+    y, p = world()
+    found = certify(~y, p, method="anytime", tolerance=0.05)
+    assert found.verdict in {"undecided", "uninformative"}
+    assert found.lower_bound == 0.0
+    assert any("the number of rows was not" in text for text in found.assumptions)
+    assert found.rows_needed is None
+
+
+def test_normal_certificate_says_that_it_is_asymptotic():
+    y, p = world()
+    assert "in the limit of many rows" in certify(y, p, method="normal").claim
+
+
+def test_interval_contains_the_one_sided_bounds_at_half_delta():
+    y, p = world()
+    interval, certificate = cutoff_interval(y, p, delta=0.1), certify(y, p, delta=0.05)
+    assert interval.high == certificate.bound
+    assert interval.low == certificate.lower_bound
+
+
+@pytest.mark.parametrize("arguments", [{"delta": 0}, {"method": "bootstrap"}])
+def test_interval_arguments(arguments):
+    with pytest.raises(cal.ArgumentError):
+        cutoff_interval(*world(), **arguments)
+
+
+def test_weights_that_are_no_counts_are_refused():
+    y, p = world(100)
+    weight = np.full(100, 0.5)
+    with pytest.raises(cal.DataError, match="whole numbers"):
+        cutoff_interval(y, p, sample_weight=weight)
+    with pytest.raises(cal.DataError, match="whole numbers"):
+        certify_recalibrated(y, p, p, sample_weight=weight)
+
+
+class TestRecalibrated:
+    def test_identity_is_allowed(self):
+        y, p = world()
+        found = certify_recalibrated(y, p, p, tolerance=0.1)
+        assert found.estimate == cal.metrics.cutoff_calibration_error(y, p)
+        assert found.width == pytest.approx(2.88 / 3000**0.5)
+        assert found.verdict == "certified"
+
+    def test_decreasing_maps_are_allowed(self):
+        y, p = world()
+        assert certify_recalibrated(~y, p, 1.0 - p).estimate < 0.05
+
+    def test_other_maps_are_refused(self):
+        y, p = world(200)
+        with pytest.raises(cal.DataError, match="monotone"):
+            certify_recalibrated(y, p, 4 * (p - 0.5) ** 2)
+
+    def test_maps_that_split_ties_are_refused(self):
+        with pytest.raises(cal.DataError, match="function of the score"):
+            certify_recalibrated([0, 1, 1], [0.2, 0.5, 0.5], [0.1, 0.4, 0.6])
+
+    def test_lengths(self):
+        with pytest.raises(cal.DataError, match="2 for 3 rows"):
+            certify_recalibrated([0, 1, 1], [0.2, 0.5, 0.5], [0.1, 0.4])
+
+    @pytest.mark.parametrize(
+        ("n", "tolerance", "verdict"), [(20, 0.1, "uninformative"), (500, 0.1, "undecided"), (500, None, None)]
+    )
+    def test_verdicts(self, n, tolerance, verdict):
+        y, p = world(n)
+        assert certify_recalibrated(y, p, p, tolerance=tolerance).verdict == verdict

@@ -157,7 +157,7 @@ BAD_USAGE = {
     "delta": (["--label", "y", "--score", "p", "--delta", "0"], "delta in (0, 1)"),
     "half the costs": (["--label", "y", "--score", "p", "--cost-fp", "1"], "both --cost-fp and --cost-fn"),
     "negative cost": (["--label", "y", "--score", "p", "--cost-fp", "-1", "--cost-fn", "1"], "false_positive_cost"),
-    "method": (["--label", "y", "--score", "p", "--method", "magic"], "'bernstein', 'hoeffding'"),
+    "method": (["--label", "y", "--score", "p", "--method", "magic"], "'bernstein', 'anytime'"),
     "report folder": (["--label", "y", "--score", "p", "--report", "/missing/a.html"], "no folder /missing"),
     "report is a folder": (["--label", "y", "--score", "p", "--report", "/"], "folder"),
     "no label": (["--score", "p"], "--label"),

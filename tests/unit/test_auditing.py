@@ -9,6 +9,8 @@ import pytest
 import calibrant as cal
 from calibrant.auditing import cross_fitted_isotonic
 from calibrant.auditing.wording import interval_text, number, one_line, rows, share
+from calibrant.calibrators import IsotonicCalibrator
+from calibrant.certificates import certify_recalibrated
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss, roc_auc
 
 
@@ -94,6 +96,14 @@ def test_cross_fitting_never_judges_on_fitted_rows():
         table = cal.ScoreTable.from_scores(rng.integers(0, 2, 200), np.full(200, 0.5) + rng.uniform(-0.01, 0.01, 200))
         gains.append(cross_fitted_isotonic(table, random_state=seed).brier_gain)
     assert np.mean(gains) < 0
+
+
+def test_recalibration_on_all_rows_is_certified():
+    y, p = world(2_000, distortion=1.5)
+    found = cal.audit(y, p, delta=0.1).recalibration
+    after = IsotonicCalibrator().fit(p, y).predict(p)
+    assert found.bound_after == certify_recalibrated(y, after, after, delta=0.1).bound
+    assert found.delta == 0.1
 
 
 def test_too_few_rows_are_not_cross_fitted():

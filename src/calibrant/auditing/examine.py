@@ -65,7 +65,7 @@ def examine(
     decision = None
     if prices is not None:
         decision = saving_bound(table, false_positive_cost=prices[0], false_negative_cost=prices[1], delta=delta)
-    recalibration = cross_fitted_isotonic(table, n_folds=n_folds, random_state=random_state)
+    recalibration = cross_fitted_isotonic(table, n_folds=n_folds, delta=delta, random_state=random_state)
     cutoff = cutoff_calibration(table)
     brier = brier_score(table)
     auc_low, auc_high = roc_auc_limits(table)

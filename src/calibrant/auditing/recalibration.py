@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant.certificates import uniform_width
 from calibrant.core.pava import isotonic_fit
 from calibrant.core.results import Result
 from calibrant.core.table import FloatArray, ScoreTable
@@ -35,6 +36,11 @@ class Recalibration(Result):
         Mean fall of the squared residual per row; positive if recalibration helps.
     brier_gain_error : float
         Standard error of `brier_gain`, taking the fitted maps as given.
+    bound_after : float
+        Upper confidence bound on the true calibration error after recalibration by a fit on all rows; no row has to be
+        held out for it (see `calibrant.certificates.certify_recalibrated`).
+    delta : float
+        Probability with which `bound_after` may fail.
     """
 
     method: str
@@ -47,6 +53,8 @@ class Recalibration(Result):
     log_loss_after: float
     brier_gain: float
     brier_gain_error: float
+    bound_after: float
+    delta: float
 
     @property
     def helps(self) -> bool:
@@ -55,7 +63,7 @@ class Recalibration(Result):
 
 
 def cross_fitted_isotonic(
-    table: ScoreTable, *, n_folds: int = 5, random_state: int | np.random.Generator = 0
+    table: ScoreTable, *, n_folds: int = 5, delta: float = 0.05, random_state: int | np.random.Generator = 0
 ) -> Recalibration | None:
     """Deal the rows into folds, map each fold by the isotonic fit of the others, and judge the result.
 
@@ -65,6 +73,8 @@ def cross_fitted_isotonic(
         Rows with whole-number weights.
     n_folds : int
         Number of folds, at least 2.
+    delta : float
+        Probability with which `bound_after` may fail, in (0, 1).
     random_state : int or numpy.random.Generator
         Deals the rows.
 
@@ -88,6 +98,7 @@ def cross_fitted_isotonic(
         gain += float(np.dot(fold.k, of_positives) + np.dot(negatives, of_negatives))
         gain_squared += float(np.dot(fold.k, of_positives**2) + np.dot(negatives, of_negatives**2))
     after = _merged(mapped)
+    fitted = ScoreTable.from_counts(isotonic_fit(table, log_safe=True).linear(table.score), table.n, table.k)
     mean = gain / table.total
     return Recalibration(
         method="isotonic",
@@ -100,6 +111,8 @@ def cross_fitted_isotonic(
         log_loss_after=log_loss(after),
         brier_gain=mean,
         brier_gain_error=math.sqrt(max(0.0, gain_squared / table.total - mean**2) / table.total),
+        bound_after=min(1.0, cutoff_calibration_error(fitted) + uniform_width(table.total, delta)),
+        delta=delta,
     )
 
 

@@ -199,7 +199,8 @@ def recalibration_line(result: Recalibration | None) -> str:
     return (
         f"{result.method}, judged on rows it has not seen ({result.n_folds} folds): error "
         f"{number(result.error_before)} -> {number(result.error_after)}, Brier score {number(result.brier_before)} -> "
-        f"{number(result.brier_after)}, log loss {number(result.log_loss_before)} -> {number(result.log_loss_after)}"
+        f"{number(result.brier_after)}, log loss {number(result.log_loss_before)} -> {number(result.log_loss_after)}; "
+        f"fitted on all rows, true error at most {number(result.bound_after)} ({confidence(result.delta)} confidence)"
     )
 
 
@@ -215,7 +216,11 @@ def gain_sentence(audit: Findings) -> str:
         change = f"The Brier score falls by {fall}: no more than chance would show"
     else:
         change = f"The Brier score rises by {fall}: recalibration does not help"
-    return f"{change}. Judged in {result.n_folds} folds, each on rows that the map had not seen."
+    return (
+        f"{change}. Judged in {result.n_folds} folds, each on rows that the map had not seen. Fitted on all rows, "
+        f"isotonic calibration leaves a true error of at most {number(result.bound_after)}, with {confidence(result.delta)} "
+        f"confidence; no rows have to be held out for that."
+    )
 
 
 def cells_sentence(audit: Findings) -> str:

@@ -151,12 +151,7 @@ def certify_recalibrated(
     need_counts(table, "a certificate needs rows")
     n = int(table.total)
     estimate = extremes(residual_walk(table)).value
-    if method == "finite":
-        width = uniform_width(n, delta)
-    else:
-        q = range_quantile(1.0 - delta)
-        brier = float(table.squared.sum()) / n
-        width = q * math.sqrt((brier + 2.0 / n) / n) + max(0.5, math.log(1.0 / delta) - 1.41 * q) / n
+    width = uniform_width(n, delta) if method == "finite" else _asymptotic_width(table, delta)
     bound = min(1.0, estimate + width)
     verdict = None
     if tolerance is not None:
@@ -178,6 +173,12 @@ def certify_recalibrated(
         assumptions=_ASSUMPTIONS,
         references=("gao2017",),
     )
+
+
+def _asymptotic_width(table: ScoreTable, delta: float) -> float:
+    n, q = table.total, range_quantile(1.0 - delta)
+    brier = float(table.squared.sum()) / n
+    return q * math.sqrt((brier + 2.0 / n) / n) + max(0.5, math.log(1.0 / delta) - 1.41 * q) / n
 
 
 def _check_monotone(before: npt.NDArray[np.float64], after: npt.NDArray[np.float64]) -> None:

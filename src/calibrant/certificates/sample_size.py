@@ -110,15 +110,14 @@ class Plan(Result):
     rows: dict[str, int]
 
     def __str__(self) -> str:
-        best = min(self.rows.values())
         chance = "" if self.power is None else f", chance of success {self.power:g} if exactly calibrated"
         lines = [
             f"Rows needed to certify a calibration error of at most {self.tolerance:g}",
             f"(delta {self.delta:g}, Brier score {self.brier:g}{chance})",
             "",
-            f"{'method':<18}{'rows':>16}{'times the fewest':>20}",
+            f"{'method':<18}{'rows':>16}{'times bernstein':>18}",
         ]
-        lines += [f"{name:<18}{n:>16,}{n / best:>20.1f}" for name, n in self.rows.items()]
+        lines += [f"{name:<18}{n:>16,}{n / self.rows['bernstein']:>18.1f}" for name, n in self.rows.items()]
         return "\n".join(lines)
 
 

@@ -37,3 +37,10 @@ def test_changelog_names_every_command():
     for name, command in get_command(app).commands.items():
         assert f"calibrant {name}" in text, name
         assert command.help, name
+
+
+def test_tables_are_those_the_script_writes():
+    import runpy
+
+    script = runpy.run_path(str(ROOT / "docs" / "make_tables.py"))
+    assert (ROOT / "docs" / "widths.md").read_text(encoding="utf-8") == script["page"]()

@@ -218,8 +218,8 @@ def gain_sentence(audit: Findings) -> str:
         change = f"The Brier score rises by {fall}: recalibration does not help"
     return (
         f"{change}. Judged in {result.n_folds} folds, each on rows that the map had not seen. Fitted on all rows, "
-        f"isotonic calibration leaves a true error of at most {number(result.bound_after)}, with {confidence(result.delta)} "
-        f"confidence; no rows have to be held out for that."
+        f"isotonic calibration leaves a true error of at most {number(result.bound_after)}, with "
+        f"{confidence(result.delta)} confidence; no rows have to be held out for that."
     )
 
 

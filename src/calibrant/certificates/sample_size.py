@@ -118,6 +118,7 @@ class Plan(Result):
             f"{'method':<18}{'rows':>16}{'times bernstein':>18}",
         ]
         lines += [f"{name:<18}{n:>16,}{n / self.rows['bernstein']:>18.1f}" for name, n in self.rows.items()]
+        lines += ["", "normal holds in the limit of many rows, the others for every number of rows."]
         return "\n".join(lines)
 
 

@@ -1,0 +1,95 @@
+"""Write docs/widths.md: how wide each bound is, and how many rows it needs.
+
+Run from anywhere: ``python docs/make_tables.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+from calibrant.certificates import (
+    anytime_width,
+    bernstein_width,
+    hoeffding_width,
+    normal_width,
+    rademacher_of_intervals,
+    range_width,
+    required_sample_size,
+    theorem2_width,
+    uniform_width,
+)
+
+DELTA = 0.05
+BRIER = 0.15
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+TOLERANCES = (0.10, 0.05, 0.02, 0.01)
+
+WIDTHS: dict[str, Callable[[int], float]] = {
+    "Theorem 2 as its proof gives it": lambda n: theorem2_width(n, DELTA, rademacher_of_intervals(n), form="proof"),
+    "Theorem 2 as printed": lambda n: theorem2_width(n, DELTA, rademacher_of_intervals(n), form="printed"),
+    "Theorem 2 in one step": lambda n: theorem2_width(n, DELTA, rademacher_of_intervals(n), form="sharp"),
+    "all monotone maps at once (after recalibration)": lambda n: uniform_width(n, DELTA),
+    "Hoeffding": lambda n: hoeffding_width(n, DELTA),
+    "empirical Bernstein at any time": lambda n: anytime_width(n, BRIER, DELTA),
+    "empirical Bernstein (default)": lambda n: bernstein_width(n, BRIER, DELTA),
+    "two-sided, in the limit": lambda n: range_width(n, BRIER, DELTA),
+    "normal, in the limit": lambda n: normal_width(n, BRIER, DELTA),
+}
+
+METHODS = {
+    "Theorem 2 as its proof gives it": "theorem2-proof",
+    "Theorem 2 as printed": "theorem2-printed",
+    "Theorem 2 in one step": "theorem2-sharp",
+    "Hoeffding": "hoeffding",
+    "empirical Bernstein at any time": "anytime",
+    "empirical Bernstein (default)": "bernstein",
+    "normal, in the limit": "normal",
+}
+
+
+def page() -> str:
+    """Return the page."""
+    return "\n".join(
+        [
+            "# How wide the bounds are",
+            "",
+            f"Written by `docs/make_tables.py`, for delta {DELTA:g}, a Brier score of {BRIER:g} and one classifier with",
+            "distinct scores; the Rademacher complexity is exact.",
+            "",
+            "## Width by number of rows",
+            "",
+            "| bound | " + " | ".join(f"{n:,}" for n in SIZES) + " | times sqrt(n) at 1,000,000 |",
+            "|---|" + "---|" * (len(SIZES) + 1),
+            *(_width_row(name, width) for name, width in WIDTHS.items()),
+            "",
+            "## Rows until the width is within a tolerance",
+            "",
+            *_sizes(None),
+            "",
+            "## Rows to certify a tolerance with probability 0.8, if the classifier is exactly calibrated",
+            "",
+            *_sizes(0.8),
+            "",
+        ]
+    )
+
+
+def _width_row(name: str, width: Callable[[int], float]) -> str:
+    values = [width(n) for n in SIZES]
+    shown = [f"{v:.4f}" if v >= 0.001 else f"{v:.5f}" for v in values]
+    return f"| {name} | " + " | ".join(shown) + f" | {values[-1] * math.sqrt(SIZES[-1]):.3g} |"
+
+
+def _sizes(power: float | None) -> list[str]:
+    head = ["| bound | " + " | ".join(f"{e:.2f}" for e in TOLERANCES) + " |", "|---|" + "---|" * len(TOLERANCES)]
+    rows = []
+    for name, method in METHODS.items():
+        sizes = (required_sample_size(e, delta=DELTA, method=method, power=power, brier=BRIER) for e in TOLERANCES)
+        rows.append(f"| {name} | " + " | ".join(f"{n:,}" for n in sizes) + " |")
+    return head + rows
+
+
+if __name__ == "__main__":
+    Path(__file__).with_name("widths.md").write_text(page(), encoding="utf-8")

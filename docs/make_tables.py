@@ -55,8 +55,8 @@ def page() -> str:
         [
             "# How wide the bounds are",
             "",
-            f"Written by `docs/make_tables.py`, for delta {DELTA:g}, a Brier score of {BRIER:g} and one classifier with",
-            "distinct scores; the Rademacher complexity is exact.",
+            f"Written by `docs/make_tables.py`, for delta {DELTA:g}, a Brier score of {BRIER:g} and one classifier",
+            "with distinct scores; the Rademacher complexity is exact.",
             "",
             "## Width by number of rows",
             "",

@@ -1,0 +1,230 @@
+"""Test whether the scores are exactly right: are the residuals of these rows more than the play of chance?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.certificates.certify import ASSUMPTIONS
+from calibrant.core.brownian import range_survival
+from calibrant.core.results import Result
+from calibrant.core.table import FloatArray, ScoreTable, as_table
+from calibrant.core.validate import check_choice
+from calibrant.core.walk import extremes, residual_walk
+from calibrant.errors import ArgumentError, DataError
+
+__all__ = ["CalibrationTest", "calibration_test"]
+
+# Below this expected sum of f (1 - f), a few events decide, and the law of the limit is wrong whatever n is.
+_LEAST_EVENTS = 25.0
+# Redrawn errors that agree with the observed one but for rounding count as reaching it.
+_SLACK = 1e-12
+_BLOCK = 1 << 17  # values of redrawn walks held at a time
+_FEW = 6  # up to so many rows at one score, coins are flipped one by one, which is faster than a binomial draw
+
+_ASSUMPTIONS = (*ASSUMPTIONS[:2], "The method and the number of rows were chosen before looking at the outcomes.")
+
+
+@dataclass(frozen=True)
+class CalibrationTest(Result):
+    """A p-value for the hypothesis that every score is the true probability at that score.
+
+    Attributes
+    ----------
+    claim : str
+        What is asserted, in one sentence.
+    p_value : float
+        Small values speak against the hypothesis; large ones do not prove it, for that see `certify`.
+    statistic : float
+        Empirical cutoff calibration error.
+    n : int
+        Rows.
+    method : {"exact", "asymptotic"}
+        How the p-value was found.
+    n_redraws : int or None
+        How often labels were redrawn; None for "asymptotic".
+    assumptions : tuple of str
+        What must hold for the claim.
+    references : tuple of str
+        Keys of `calibrant.references`.
+    """
+
+    claim: str
+    p_value: float
+    statistic: float
+    n: int
+    method: str
+    n_redraws: int | None
+    assumptions: tuple[str, ...]
+    references: tuple[str, ...]
+
+
+def calibration_test(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    method: Literal["exact", "asymptotic"] = "exact",
+    n_redraws: int = 999,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+    random_state: int | np.random.Generator = 0,
+) -> CalibrationTest:
+    r"""Test the hypothesis that a score of s means a probability of s, for every score.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or ScoreTable
+        Labels, or a table that holds labels and scores.
+    y_proba : array-like of shape (n,)
+        Predicted probabilities of the positive class, in [0, 1].
+    method : {"exact", "asymptotic"}
+        "exact" redraws the labels from the scores. "asymptotic" uses the limit law, costs nothing, and also works
+        on a table with cells.
+    n_redraws : int
+        For "exact": how often labels are redrawn. The smallest possible p-value is ``1 / (n_redraws + 1)``.
+    sample_weight : array-like of shape (n,), optional
+        Whole numbers that count repeated independent rows. Other weights are refused.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+    random_state : int or numpy.random.Generator
+        Seeds the redraws. Choose it before seeing p-values.
+
+    Returns
+    -------
+    CalibrationTest
+        The p-value with everything needed to quote it.
+
+    Raises
+    ------
+    ArgumentError
+        If a parameter is out of range, or "asymptotic" is asked where ``n`` times the mean of ``s (1 - s)`` is
+        below 25.
+    DataError
+        If the input cannot be used, weights are not whole numbers, or "exact" is asked for a table with cells.
+
+    See Also
+    --------
+    certify : Bounds how far the scores are off, rather than asking whether they are off at all.
+
+    Notes
+    -----
+    Exact: given the scores and the hypothesis, the observed labels and the redrawn ones are exchangeable, so the
+    rank of the observed error among all of them is uniform, or larger where errors are equal:
+
+    .. math:: p = \frac{1 + \#\{c^* \ge c\}}{n_{redraws} + 1},\qquad P(p \le a) \le a
+
+    for every n, ties, scores 0 and 1, and a single class, whatever the number of redraws.
+
+    Asymptotic: :math:`P(R > c \sqrt{n / v})` with R the range of a Brownian motion on [0, 1] and v the larger of
+    the Brier score and the mean of s (1 - s). With the latter alone a single positive among rare ones would be
+    significant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.certificates import calibration_test
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(size=1000)
+    >>> y = rng.uniform(size=1000) < p
+    >>> calibration_test(y, p).p_value > 0.05
+    True
+    >>> calibration_test(y, p**2).p_value
+    0.001
+    """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    check_choice("method", method, ("exact", "asymptotic"))
+    if isinstance(n_redraws, bool) or not isinstance(n_redraws, (int, np.integer)) or n_redraws < 1:
+        raise ArgumentError("n_redraws to be a whole number, at least 1", repr(n_redraws), "999 is a good choice")
+    if not table.counts:
+        raise DataError(
+            "weights that are whole numbers of independent rows",
+            "other weights",
+            "a test needs rows; test without weights, or use weights for point estimates only",
+        )
+    n = int(table.total)
+    statistic = extremes(residual_walk(table)).value
+    if method == "exact":
+        p_value = _by_redraws(table, int(n_redraws), np.random.default_rng(random_state))
+        how = f"exact test, {n_redraws} redraws of the labels"
+    else:
+        p_value = _by_limit(table, statistic)
+        how = "limit law for many rows"
+    return CalibrationTest(
+        claim=f"If every score were the true probability at that score, {n} rows with these scores would show a "
+        f"cutoff calibration error of {statistic:.4g} or more with p = {p_value:.4g} ({how}).",
+        p_value=p_value,
+        statistic=statistic,
+        n=n,
+        method=method,
+        n_redraws=int(n_redraws) if method == "exact" else None,
+        assumptions=_ASSUMPTIONS,
+        references=("gao2017",) if method == "exact" else ("gao2017", "feller1951"),
+    )
+
+
+def _by_limit(table: ScoreTable, statistic: float) -> float:
+    expected = table.total * table.mean_variance
+    if expected < _LEAST_EVENTS:
+        raise ArgumentError(
+            f"n times the mean of s (1 - s) to be at least {_LEAST_EVENTS:g} for method 'asymptotic'",
+            f"{expected:.4g}",
+            "use method='exact', which is valid for any number of rows",
+        )
+    variance = max(float(table.squared.sum()) / table.total, table.mean_variance)
+    return range_survival(statistic * math.sqrt(table.total / variance))
+
+
+def _by_redraws(table: ScoreTable, n_redraws: int, rng: np.random.Generator) -> float:
+    if not table.exact:
+        raise DataError(
+            "a table of single scores",
+            "cells that hold many",
+            "an exact redraw needs the single scores: pass the rows, or use method='asymptotic'",
+        )
+    promised = table.n * table.score
+    slack = _SLACK * table.total
+    # The same code on the same scores: rounding treats observed and redrawn labels alike.
+    observed = _walk_ranges(lambda part: table.k[None, part], promised, 1)[0]
+    at_once = max(1, min(n_redraws, _BLOCK // len(table)))
+    reached = 0
+    for start in range(0, n_redraws, at_once):
+        rows = min(at_once, n_redraws - start)
+        ranges = _walk_ranges(partial(_redraw, table, rows, rng), promised, rows)
+        reached += int(np.count_nonzero(ranges >= observed - slack))
+    return (1 + reached) / (n_redraws + 1)
+
+
+def _walk_ranges(positives: Callable[[slice], npt.NDArray[Any]], promised: FloatArray, rows: int) -> FloatArray:
+    """Range of each of several residual walks, from their positives by part of the table."""
+    last, top, bottom = np.zeros(rows), np.zeros(rows), np.zeros(rows)
+    for start in range(0, len(promised), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        walk = positives(part) - promised[part]
+        walk[:, 0] += last
+        np.cumsum(walk, axis=1, out=walk)
+        last = walk[:, -1].copy()
+        np.maximum(top, walk.max(axis=1), out=top)
+        np.minimum(bottom, walk.min(axis=1), out=bottom)
+    return top - bottom
+
+
+def _redraw(table: ScoreTable, rows: int, rng: np.random.Generator, part: slice) -> npt.NDArray[Any]:
+    """Positives at each score of a part of the table, `rows` times, if every score is right."""
+    n, score = table.n[part], table.score[part]
+    drawn = rng.random((rows, len(score))) < score
+    if n.max() == 1:
+        return drawn
+    positives = drawn.astype(np.int64)
+    small = int(n[n <= _FEW].max(initial=1))
+    for flips in range(2, small + 1):
+        places = np.flatnonzero((n >= flips) & (n <= _FEW))
+        positives[:, places] += rng.random((rows, len(places))) < score[places]
+    places = np.flatnonzero(n > _FEW)
+    positives[:, places] = rng.binomial(n[places], score[places], size=(rows, len(places)))
+    return positives

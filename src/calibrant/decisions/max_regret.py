@@ -1,0 +1,225 @@
+"""What miscalibration can cost at most, whatever the costs turn out to be."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.core.results import Result
+from calibrant.core.table import ScoreTable, as_table
+from calibrant.core.validate import check_between
+from calibrant.core.walk import extremes, residual_walk
+from calibrant.decisions.cost_curve import cheapest_cuts
+from calibrant.errors import DataError
+
+__all__ = ["MaxRegret", "Worst", "max_regret", "worst_costs"]
+
+
+@dataclass(frozen=True)
+class MaxRegret(Result):
+    """The largest loss against the best threshold over all costs, per case and per unit of ``a + b``.
+
+    Attributes
+    ----------
+    claim : str
+        What is asserted, in one sentence.
+    value : float
+        Largest regret on these rows: at costs a and b, acting from ``a / (a + b)`` on costs at most
+        ``(a + b) * value`` per case more than acting from any other score on.
+    bound : float
+        Upper confidence bound on the true largest regret, at most 1.
+    false_positive_cost, false_negative_cost : float
+        The costs that attain `value`; they add up to 1. NaN if it is 0.
+    threshold : float
+        Their threshold, equal to `false_positive_cost`.
+    rule : {">=", ">", "none"}
+        Which cases act there: score ``>= threshold``, or score ``> threshold``. The latter stands for costs whose
+        threshold is just above; `value` is then their limit.
+    best_threshold : float
+        At these costs the cheapest is to act on scores ``>= best_threshold``; infinity means never.
+    interval : tuple of float or None
+        Scores `(low, high]` that are decided wrongly there; `low` is `-inf` where it starts below the smallest
+        score. None if `value` is 0.
+    direction : {"too low", "too high", "none"}
+        Whether the scores in the interval promise too little (one fails to act) or too much (one acts in vain).
+    cutoff_error : float
+        Cutoff calibration error c of the same rows; ``c**2 / (4 + 2 * c) <= value <= c``.
+    delta : float
+        Probability with which `bound` may fail.
+    n : int
+        Rows.
+    method : str
+        Which bound.
+    assumptions, references : tuple of str
+        What must hold, and keys of `calibrant.references`.
+    """
+
+    claim: str
+    value: float
+    bound: float
+    false_positive_cost: float
+    false_negative_cost: float
+    threshold: float
+    rule: str
+    best_threshold: float
+    interval: tuple[float, float] | None
+    direction: str
+    cutoff_error: float
+    delta: float
+    n: int
+    method: str
+    assumptions: tuple[str, ...]
+    references: tuple[str, ...]
+
+
+class Worst(NamedTuple):
+    """The largest regret of a table, and what attains it: acting from row `cut` on instead of from row `best`."""
+
+    value: float
+    threshold: float
+    cut: int
+    best: int
+
+
+def max_regret(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    delta: float = 0.05,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> MaxRegret:
+    r"""Bound what miscalibration can cost, for all costs at once.
+
+    Unlike `saving_bound` it holds for costs that are chosen after these rows were seen, or that are still unknown.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or ScoreTable
+        Labels, or a table that holds labels and scores.
+    y_proba : array-like of shape (n,)
+        Predicted probabilities of the positive class, in [0, 1].
+    delta : float
+        Probability with which the bound may fail, in (0, 1).
+    sample_weight : array-like of shape (n,), optional
+        Whole numbers that count repeated independent rows. Other weights are refused.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+
+    Returns
+    -------
+    MaxRegret
+        Multiply by ``a + b`` for the loss per case at costs a (false positive) and b (false negative). From a table
+        with cells, `value` takes rows to stand at the mean score of their cell, and `bound` allows for the rest.
+
+    Raises
+    ------
+    ArgumentError
+        If `delta` is out of range.
+    DataError
+        If the input cannot be used, or weights are not whole numbers.
+
+    Notes
+    -----
+    With the rows sorted into distinct scores, n_j rows and k_j positives at score s_j,
+
+    .. math:: M = \frac1n \max_{i \le j} \max\Big( \sum_{l=i}^{j} (s_i n_l - k_l),\
+                  \sum_{l=i}^{j} (k_l - s_j n_l) \Big)
+
+    or 0: a band that starts at the threshold and in which acting does not pay, or one that ends there and in which
+    it does. For fixed costs the regret is the largest over thresholds of a function linear in ``a / (a + b)``, so
+    only thresholds at a score and just above one matter, and the best cut for each is where the isotonic fit passes
+    it. That takes one sort.
+
+    The true M is the mean of ``(tau - Y) 1_I`` or its negative for one fixed tau and I, and the largest such average
+    over the rows is `value`; so one lower tail of an average bounds it [2]_: ``value + sqrt(log(1 / delta) / (2 n))``.
+
+    ``M <= c`` is Claim 1 of [1]_ with constant 1. Conversely a band that attains c splits into
+    ``ceil(2 / c)`` bands narrow enough for their scores to be as good as one threshold: ``c**2 / (4 + 2 c) <= M``.
+    Where scores are off by a smooth shift, M is of the order of c squared.
+
+    References
+    ----------
+    .. [1] Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates in the
+       Agnostic Setting. AISTATS.
+    .. [2] Hoeffding (1963). Probability inequalities for sums of bounded random variables. JASA.
+
+    Examples
+    --------
+    >>> from calibrant.decisions import max_regret
+    >>> result = max_regret([0, 0, 0, 1] * 250, [0.3, 0.6, 0.6, 0.9] * 250)
+    >>> result.value, result.threshold, result.best_threshold, round(result.bound, 4)
+    (0.3, 0.6, 0.9, 0.3387)
+    """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
+    if not table.counts:
+        raise DataError(
+            "weights that are whole numbers of independent rows",
+            "other weights",
+            "the bound needs rows; use cost_curve for point estimates",
+        )
+    n = int(table.total)
+    worst = worst_costs(table)
+    error = extremes(residual_walk(table)).value
+    value = worst.value if error > 0.0 else 0.0  # never above the error, which takes what is rounding for 0
+    some, low, high = value > 0.0, min(worst.cut, worst.best), max(worst.cut, worst.best)
+    # Inside a cell neither the threshold nor the best cut is located: allow for the largest cell twice.
+    hidden = table.n[table.low < table.high]
+    slack = 2.0 * float(hidden.max()) / n if len(hidden) else 0.0
+    bound = min(1.0, value + slack + math.sqrt(math.log(1.0 / delta) / (2.0 * n)))
+    return MaxRegret(
+        claim=f"With probability at least {1 - delta:.6g} over the draw of the rows, at no costs a (false positive) "
+        f"and b (false negative), even if chosen after seeing the rows, could an order-preserving recalibration save "
+        f"more than {bound:.4g} (a + b) per case.",
+        value=value,
+        bound=bound,
+        false_positive_cost=worst.threshold if some else math.nan,
+        false_negative_cost=1.0 - worst.threshold if some else math.nan,
+        threshold=worst.threshold if some else math.nan,
+        rule=_rule(table, worst) if some else "none",
+        best_threshold=(math.inf if worst.best == len(table) else float(table.low[worst.best])) if some else math.nan,
+        interval=(float(table.high[low - 1]) if low else -math.inf, float(table.high[high - 1])) if some else None,
+        direction=("too high" if worst.best > worst.cut else "too low") if some else "none",
+        cutoff_error=error,
+        delta=delta,
+        n=n,
+        method="hoeffding",
+        assumptions=(
+            "The rows are independent draws from the population the statement is about.",
+            "The classifier was fixed before these rows were seen: not trained, tuned or selected on them.",
+            "The costs are the same for every case; they need not be known beforehand.",
+        ),
+        references=("gao2017", "hoeffding1963"),
+    )
+
+
+def worst_costs(table: ScoreTable) -> Worst:
+    """Find the costs tau and ``1 - tau`` at which acting from tau on loses most against the best threshold.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Any table; weights may be of any kind.
+
+    Returns
+    -------
+    Worst
+        The first row of the table that attains it; ``cut == best`` if the regret is 0 throughout.
+    """
+    tau = table.score
+    n, k = (np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)]) for values in (table.n, table.k))
+    best = cheapest_cuts(table, tau)
+    # the regret is linear in tau between two scores: at a score one acts on its rows, just above it one does not
+    regrets = [tau * (n[best] - n[cuts]) - (k[best] - k[cuts]) for cuts in (slice(None, -1), slice(1, None))]
+    above, row = np.unravel_index(int(np.argmax(regrets)), (2, len(table)))
+    value = max(0.0, float(regrets[above][row])) / table.total
+    return Worst(value, float(tau[row]), int(row + above), int(best[row]))
+
+
+def _rule(table: ScoreTable, worst: Worst) -> str:
+    return ">=" if worst.cut < len(table) and table.score[worst.cut] == worst.threshold else ">"

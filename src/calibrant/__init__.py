@@ -1,6 +1,6 @@
 """calibrant: can the scores of a binary classifier be read as probabilities?
 
-Names are imported on first use, so that `import calibrant` costs no more than NumPy.
+Names are imported on first use, so that `import calibrant` costs next to nothing.
 """
 
 from __future__ import annotations

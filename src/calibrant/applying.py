@@ -71,18 +71,19 @@ def apply_to_file(
         raise SourceError(
             f"an output ending in {', '.join(_FORMATS)}", f"{target.suffix or 'none'} in {target.name}", "rename it"
         )
-    check_writable(target)
-    if target.exists() and str(path) != "-" and Path(path).exists() and target.samefile(path):
-        raise SourceError("another file as output", f"the input {target}", "write to a new file, then rename it")
+    check_writable(target, path)
     with open_source(path, console=console) as source:
         operand = source.column(score)
         if column.lower() in (name.lower() for name in source.columns):
             raise SourceError("a new column name", f"{column!r} in {source.name}", "choose another with --column")
         check_scores(source, score)
+        rows = source.sql
+        if source.format == "JSON lines" and "json" in _FORMATS[target.suffix.lower()]:
+            rows, operand = source.original, f"json_extract_string({operand}, '$')"
         source.connection.execute("SET preserve_insertion_order = true")
         with replacing(target) as draft:
             copy = (
-                f"COPY (SELECT *, {expression(calibrator, operand)} AS {quote_name(column)} FROM ({source.sql})) "
+                f"COPY (SELECT *, {expression(calibrator, operand)} AS {quote_name(column)} FROM ({rows})) "
                 f"TO {quote_text(str(draft))} ({_FORMATS[target.suffix.lower()]})"
             )
             return int(source.rows(copy)[0][0])

@@ -1,11 +1,14 @@
 """The command line: parses, calls, prints. It computes nothing.
 
-Exit codes: 0 done; 1 a claim that was asked for does not hold; 2 bad input or usage; 130 interrupted.
+Exit codes: 0 done; 1 a claim that was asked for does not hold or could not be decided; 2 bad input or usage;
+70 a mistake in calibrant; 130 interrupted.
 """
 
 from __future__ import annotations
 
 import functools
+import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +33,14 @@ app = typer.Typer(
 File = Annotated[str, typer.Argument(help="CSV, Parquet or JSON lines file, or - for standard input.", metavar="FILE")]
 Label = Annotated[str, typer.Option("--label", help="Column of outcomes.", metavar="COL")]
 Score = Annotated[str, typer.Option("--score", help="Column of predicted probabilities.", metavar="COL")]
-Weight = Annotated[str | None, typer.Option("--weight", help="Column of row counts or weights.", metavar="COL")]
+Weight = Annotated[
+    str | None,
+    typer.Option(
+        "--weight",
+        help="Column of weights; whole numbers count repeated independent rows, others allow no certificate.",
+        metavar="COL",
+    ),
+]
 PosLabel = Annotated[str | None, typer.Option("--pos-label", help="Outcome that counts as 1.", metavar="VALUE")]
 Delta = Annotated[float, typer.Option("--delta", help="Probability with which a statement may fail.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
@@ -48,8 +58,15 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
             typer.echo(f"calibrant: error: {error}", err=True)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
-            typer.echo("calibrant: interrupted, nothing was written", err=True)
+            typer.echo("calibrant: interrupted", err=True)
             raise typer.Exit(130) from None
+        except BrokenPipeError:
+            # The reader has gone; keep Python from complaining when it closes standard output.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(141) from None
+        except OSError as error:
+            _complain(f"calibrant: error: {error}")
+            raise typer.Exit(2) from None
 
     return app.command(function.__name__.rstrip("_"))(guarded)
 
@@ -107,7 +124,7 @@ def audit(
     if report is not None:
         from calibrant.write import check_writable
 
-        check_writable(report)
+        check_writable(report, file)
     table = _read(file, label=label, score=score, weight=weight, pos_label=pos_label)
     result = run_audit(
         table,
@@ -147,7 +164,7 @@ def recalibrate(
 
     check_choice("method", method, ("isotonic",))
     check_choice("interpolation", interpolation, ("linear", "step"))
-    check_writable(model)
+    check_writable(model, file)
     table = _read(file, label=label, score=score, weight=weight, pos_label=pos_label)
     calibrator = IsotonicCalibrator(interpolation=interpolation)  # type: ignore[arg-type]  # checked above
     write_text(to_json(calibrator.fit(table)), model)
@@ -169,7 +186,9 @@ def apply(
     """
     from calibrant.applying import apply_to_file
     from calibrant.export import read_model
+    from calibrant.write import check_writable
 
+    check_writable(output, file, model)
     count = apply_to_file(read_model(model), file, output, score=score, column=column, console=_console())
     typer.echo(f"{count:,} rows written to {output}", err=True)
 
@@ -235,7 +254,7 @@ def _read(file: str, *, label: str, score: str, weight: str | None, pos_label: s
 
 def _console() -> Any:
     """Return a console for progress bars, only where a person watches standard error."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         return None
     from rich.console import Console
 
@@ -243,5 +262,21 @@ def _console() -> Any:
 
 
 def main() -> None:
-    """Run the command line."""
-    app()
+    """Run the command line; whatever goes wrong ends in one message and a code that means it."""
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):  # temporary files are removed on the way out
+            signal.signal(getattr(signal, name), _stop)
+    try:
+        app()
+    except Exception as error:
+        _complain(f"calibrant: internal error, please report it: {type(error).__name__}: {error}")
+        sys.exit(70)
+
+
+def _stop(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _complain(message: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(message + "\n")

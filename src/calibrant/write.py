@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,11 +15,26 @@ from calibrant.errors import SourceError
 __all__ = ["check_writable", "replacing", "write_text"]
 
 
-def check_writable(path: str | PathLike[str]) -> None:
-    """Raise a `SourceError` if a file cannot be written there, before work is done for it."""
+def check_writable(path: str | PathLike[str], *inputs: str | PathLike[str]) -> None:
+    """Raise a `SourceError` if a file cannot be written there, before work is done for it.
+
+    Parameters
+    ----------
+    path : path-like
+        The file to write.
+    *inputs : path-like
+        Files that are read, none of which may be replaced.
+    """
     target = Path(path)
-    if target.is_dir():
-        raise SourceError("a file to write", f"the folder {target}", "give a file name inside it")
+    try:
+        there, is_file = target.exists(), target.is_file()
+        own = there and any(Path(other).exists() and target.samefile(other) for other in inputs)
+    except OSError as error:
+        raise SourceError("a file name that can be used", f"{error.strerror} for {path}", "shorten it") from None
+    if there and not is_file:
+        raise SourceError("a regular file to write", f"a folder or device, {target}", "give the name of a file")
+    if own:
+        raise SourceError("another file as output", f"the input {target}", "write to a new file")
     folder = target.parent
     if not folder.is_dir():
         raise SourceError(f"an existing folder for {target.name}", f"no folder {folder}", "create it first")
@@ -47,12 +63,14 @@ def replacing(path: str | PathLike[str]) -> Iterator[Path]:
     SourceError
         If the place cannot be written, or the disk is full.
     """
-    target = Path(path)
-    check_writable(target)
+    check_writable(path)
+    target = Path(path).resolve()  # through a link to the file it stands for
     try:
         with tempfile.TemporaryDirectory(prefix=".calibrant-", dir=target.parent) as folder:
             draft = Path(folder) / target.name
             yield draft
+            if target.exists():
+                shutil.copymode(target, draft)
             draft.replace(target)
     except OSError as error:
         raise SourceError(

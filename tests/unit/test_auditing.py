@@ -192,7 +192,7 @@ def test_perfect_agreement_has_no_interval():
         (rows, 1234567.0, "1,234,567"),
         (rows, 12.5, "12.50"),
         (interval_text, (-math.inf, 0.5), "up to 0.5"),
-        (interval_text, (0.42, 0.61), "in (0.42, 0.61]"),
+        (interval_text, (0.42, 0.61), "above 0.42 and up to 0.61"),
     ],
 )
 def test_numbers_in_words(write, value, text):
@@ -204,3 +204,41 @@ def test_one_line_and_repr():
     result = cal.audit(y, p, tolerance=0.05, name="model A")
     assert one_line(result).startswith("certified")
     assert repr(result).startswith("<Audit 'model A': n=1000")
+
+
+def test_masked_rows_are_not_used_silently():
+    masked = np.ma.array([0.2, 0.7, 0.9], mask=[False, False, True])
+    with pytest.raises(cal.DataError, match="1 masked"):
+        cal.audit([0, 1, 1], masked)
+
+
+def test_few_rows_are_no_sign_of_health():
+    assert cal.audit([0, 1], [0.4, 0.6]).advice.action == "collect more data"
+    few = cal.audit([1] * 8 + [0], [0.01] * 8 + [0.02], tolerance=0.05)
+    assert few.recalibration is None
+    assert "no repair can be judged" in few.advice.reason
+
+
+def test_advice_and_text_use_one_noise_level():
+    """One rare event is no evidence: the Brier score keeps the level above it (theory B3)."""
+    rare = cal.audit([1] + [0] * 99, [0.001] * 100)
+    assert rare.cutoff.value < rare.cutoff.noise_95
+    assert "no larger than chance" in rare.advice.reason
+
+
+def test_a_tolerance_that_says_nothing_is_called_so():
+    wide = cal.audit([0, 1] * 3, [0.1, 0.9] * 3, tolerance=0.9)
+    assert wide.certificate.verdict == "uninformative"
+    assert wide.certificate.rows_needed is None
+    assert "wider than what holds for any such scores" in str(wide)
+
+
+def test_costs_need_rows():
+    with pytest.raises(cal.DataError, match="leave out the costs"):
+        cal.audit([0, 1], [0.2, 0.7], sample_weight=[0.5, 0.5], costs=(1, 1))
+
+
+@pytest.mark.parametrize("n_folds", [1, 2.5, "5", True])
+def test_folds_are_a_whole_number(n_folds):
+    with pytest.raises(cal.ArgumentError, match="n_folds"):
+        cal.audit([0, 1], [0.2, 0.7], n_folds=n_folds)

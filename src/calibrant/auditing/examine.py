@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 import calibrant
-from calibrant.auditing.advice import advise, noise_limit
+from calibrant.auditing.advice import advise
 from calibrant.auditing.findings import Findings, Sample
 from calibrant.auditing.recalibration import cross_fitted_isotonic
 from calibrant.certificates import certify, check_request
@@ -63,13 +62,18 @@ def examine(
             "leave out the tolerance to get point estimates only",
         )
     decision = None
+    if prices is not None and not table.counts:
+        raise DataError(
+            "weights that are whole numbers of independent rows, since costs were given",
+            "other weights",
+            "leave out the costs to get the other point estimates",
+        )
     if prices is not None:
         decision = saving_bound(table, false_positive_cost=prices[0], false_negative_cost=prices[1], delta=delta)
     recalibration = cross_fitted_isotonic(table, n_folds=n_folds, delta=delta, random_state=random_state)
     cutoff = cutoff_calibration(table)
     brier = brier_score(table)
     auc_low, auc_high = roc_auc_limits(table)
-    limit = noise_limit(table.total, brier, table.mean_variance) if table.counts else math.nan
     references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
     for part in (certificate, decision):
         references += part.references if part is not None else ()
@@ -85,7 +89,7 @@ def examine(
         brier_of_base_rate=table.base_rate * (1.0 - table.base_rate),
         decision=decision,
         recalibration=recalibration,
-        advice=advise(cutoff, certificate, recalibration, limit),
+        advice=advise(cutoff, certificate, recalibration),
         reliability=binned_curve(table),
         isotonic=isotonic_curve(table),
         histogram=score_histogram(table),
@@ -105,7 +109,7 @@ def check_audit(
     if isinstance(costs, Mapping):
         if set(costs) == {"false_positive", "false_negative"}:
             return check_costs(costs["false_positive"], costs["false_negative"])
-    elif len(costs) == 2:
+    elif isinstance(costs, Sequence) and len(costs) == 2:
         return check_costs(costs[0], costs[1])
     raise ArgumentError(
         "costs as a pair (false positive, false negative)",

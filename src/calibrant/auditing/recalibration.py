@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from calibrant.certificates import uniform_width
 from calibrant.core.pava import isotonic_fit
 from calibrant.core.results import Result
 from calibrant.core.table import FloatArray, ScoreTable
+from calibrant.errors import ArgumentError
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
 
 __all__ = ["Recalibration", "cross_fitted_isotonic"]
@@ -83,12 +85,14 @@ def cross_fitted_isotonic(
     Recalibration or None
         None if there are fewer than two rows per fold, or the weights are not whole numbers.
     """
+    if isinstance(n_folds, bool) or not isinstance(n_folds, int) or n_folds < 2:
+        raise ArgumentError("n_folds to be a whole number, at least 2", repr(n_folds), "five folds are customary")
     if not table.counts or table.total < 2 * n_folds:
         return None
     folds = table.split(n_folds, np.random.default_rng(random_state))
     mapped, gain, gain_squared = [], 0.0, 0.0
     for i, fold in enumerate(folds):
-        rest = _merged([other for j, other in enumerate(folds) if j != i])
+        rest = reduce(ScoreTable.merge, [other for j, other in enumerate(folds) if j != i])
         if not len(fold) or not len(rest):
             continue
         value = isotonic_fit(rest, log_safe=True).linear(fold.score)
@@ -97,7 +101,7 @@ def cross_fitted_isotonic(
         negatives = fold.n - fold.k
         gain += float(np.dot(fold.k, of_positives) + np.dot(negatives, of_negatives))
         gain_squared += float(np.dot(fold.k, of_positives**2) + np.dot(negatives, of_negatives**2))
-    after = _merged(mapped)
+    after = reduce(ScoreTable.merge, mapped)
     fitted = ScoreTable.from_counts(isotonic_fit(table, log_safe=True).linear(table.score), table.n, table.k)
     mean = gain / table.total
     return Recalibration(
@@ -119,7 +123,3 @@ def cross_fitted_isotonic(
 def _brier_falls(before: FloatArray, after: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Fall of the squared residual of a positive and of a negative at each score."""
     return (1.0 - before) ** 2 - (1.0 - after) ** 2, before**2 - after**2
-
-
-def _merged(tables: list[ScoreTable]) -> ScoreTable:
-    return ScoreTable.from_counts(*(np.concatenate([getattr(t, name) for t in tables]) for name in ("score", "n", "k")))

@@ -45,12 +45,14 @@ def number(value: float) -> str:
 def share(value: float) -> str:
     """Write a probability as a percentage with three significant digits or one decimal."""
     percent = 100.0 * value
-    return f"{percent:.1f}%" if percent == 0.0 or percent >= 1.0 else f"{percent:.2g}%"
+    if 0.0 < percent < 1.0:
+        return f"{percent:.2g}%"
+    return ">99.9%" if 99.95 <= percent < 100.0 else f"{percent:.1f}%"
 
 
 def confidence(delta: float) -> str:
     """Write one minus a probability of failure as a percentage."""
-    return f"{100.0 * (1.0 - delta):.6g}%"
+    return f"{100.0 * (1.0 - delta):.6g}%" if delta >= 1e-7 else f"all but {delta:.2g}"
 
 
 def rows(value: float) -> str:
@@ -61,7 +63,20 @@ def rows(value: float) -> str:
 def interval_text(interval: tuple[float, float]) -> str:
     """Write a score interval in words that need no notation for its lower end."""
     low, high = interval
-    return f"up to {high:.4g}" if low == -math.inf else f"in ({low:.4g}, {high:.4g}]"
+    return f"up to {score_text(high)}" if low == -math.inf else f"above {score_text(low)} and up to {score_text(high)}"
+
+
+def score_text(value: float) -> str:
+    """Write a score so that one close to 0 or 1 is not taken for it."""
+    if 0.0 < 1.0 - value < 5e-5:
+        return f"1 \N{MINUS SIGN} {1.0 - value:.1e}"
+    return f"{value:.4g}"
+
+
+def points(value: float) -> str:
+    """Write a difference of probabilities in percentage points, with its sign."""
+    size = 100.0 * value
+    return "none" if size == 0.0 else f"{size:+.1f} points" if abs(size) >= 0.1 else f"{size:+.1g} points"
 
 
 def verdict_word(audit: Findings) -> str:
@@ -92,9 +107,13 @@ def verdict_meaning(audit: Findings) -> str:
     }[certificate.verdict]
     if certificate.verdict not in ("undecided", "uninformative"):
         return meaning
-    if certificate.rows_needed is None:
-        return f"{meaning} The error seems to equal the tolerance: no number of rows would decide."
-    return f"{meaning} About {rows(certificate.rows_needed)} rows would decide, if the error is what it seems."
+    if certificate.rows_needed is not None:
+        return f"{meaning} About {rows(certificate.rows_needed)} rows would decide, if the error is what it seems."
+    if certificate.tolerance is not None and certificate.bound <= certificate.tolerance:
+        return f"{meaning} It is wider than what holds for any such scores, so to meet it would show nothing."
+    if certificate.method == "anytime":
+        return f"{meaning} The error seems to be above it, which this method does not refute."
+    return f"{meaning} The error seems to equal the tolerance: no number of rows within reach would decide."
 
 
 def verdict_sentence(audit: Findings) -> str:
@@ -119,7 +138,7 @@ def error_place(audit: Findings) -> str:
     return (
         f"scores {interval_text(cutoff.interval)} promise {promise}: "
         f"{share(cutoff.promised)} promised, {share(cutoff.happened)} happened "
-        f"({'all' if cutoff.share == 1.0 else share(cutoff.share) + ' of'} rows)"
+        f"({'for all' if cutoff.share == 1.0 else 'that gap times ' + share(cutoff.share) + ' of'} rows)"
     )
 
 
@@ -129,7 +148,7 @@ def noise_sentence(audit: Findings) -> str:
         return "unknown for weights that do not count rows"
     return (
         f"a perfectly calibrated model with {rows(audit.sample.n)} rows would show about "
-        f"{number(audit.cutoff.noise_floor)}, and above {number(audit.cutoff.noise_95)} once in twenty"
+        f"{number(audit.cutoff.noise_floor)}, and above {number(audit.cutoff.noise_95)} at most once in twenty"
     )
 
 
@@ -139,9 +158,9 @@ def certificate_sentence(audit: Findings) -> str:
     if certificate is None:
         return "none: finite-sample bounds need rows, or weights that count them"
     sure = confidence(certificate.delta)
-    above = (
-        f"; at least {number(certificate.lower_bound)} with {sure} confidence" if certificate.lower_bound > 0.0 else ""
-    )
+    above = ""
+    if certificate.lower_bound > 0.0:
+        above = f"; at least {number(certificate.lower_bound)}, also with {sure} confidence, each bound on its own"
     return f"true error at most {number(certificate.bound)} with {sure} confidence ({certificate.method}){above}"
 
 
@@ -153,8 +172,9 @@ def resolution_sentence(audit: Findings) -> str:
         if math.isfinite(audit.log_loss)
         else "log loss infinite (a score of exactly 0 or 1 was wrong)"
     )
+    backwards = " (ranks backwards)" if audit.roc_auc < 0.5 else ""
     return (
-        f"AUC {audit.roc_auc:.4f}{unsure}, Brier score {number(audit.brier)} "
+        f"AUC {audit.roc_auc:.4f}{unsure}{backwards}, Brier score {number(audit.brier)} "
         f"(base rate alone: {number(audit.brier_of_base_rate)}), {loss}"
     )
 
@@ -170,7 +190,7 @@ def data_sentence(audit: Findings) -> str:
             ties += f", {rows(sample.tied_rows)} rows tied" if sample.tied_rows else ", no ties"
     return (
         f"{rows(sample.n)} {unit}, {rows(sample.positives)} positive ({share(sample.base_rate)}); mean score "
-        f"{share(sample.mean_score)}, bias {100 * audit.cutoff.bias:+.2g} points{ties}"
+        f"{share(sample.mean_score)}, bias {points(audit.cutoff.bias)}{ties}"
     )
 
 
@@ -183,7 +203,8 @@ def money_sentence(audit: Findings) -> str:
         f"acting from score {decision.threshold:.4g} costs {number(decision.cost)} per case "
         f"(always acting {number(decision.cost_act_always)}, never {number(decision.cost_act_never)}); "
         f"no order-preserving recalibration could save more than {number(decision.saving_bound)} "
-        f"({confidence(decision.delta)} confidence)"
+        f"({confidence(decision.delta)} confidence"
+        + (", too few rows for a bound below the present cost)" if decision.saving_bound > decision.cost else ")")
     )
 
 
@@ -251,7 +272,7 @@ def walk_description(audit: Findings) -> str:
         return "The line stays at zero: promised and happened agree at every score."
     course = "falls" if cutoff.direction == "too high" else "climbs"
     chance = (
-        f" Chance alone would exceed {number(cutoff.noise_95)} once in twenty."
+        f" Chance alone would exceed {number(cutoff.noise_95)} at most once in twenty."
         if math.isfinite(cutoff.noise_95)
         else ""
     )
@@ -264,7 +285,7 @@ def walk_description(audit: Findings) -> str:
 def advice_sentence(audit: Findings) -> str:
     """What to do and why."""
     action = audit.advice.action
-    return f"{action[0].upper()}{action[1:]}: {audit.advice.reason}"
+    return f"{'No advice' if action == 'none' else action[0].upper() + action[1:]}: {audit.advice.reason}"
 
 
 def summary(audit: Findings) -> str:
@@ -279,7 +300,7 @@ def summary(audit: Findings) -> str:
         f"Money              {money_sentence(audit)}",
         f"Recalibration      {recalibration_sentence(audit)}",
         f"Advice             {advice_sentence(audit)}",
-        "Assumes            independent rows, and a classifier fixed before they were seen (see the report)",
+        "Assumes            independent rows, and a classifier fixed before they were seen",
     ]
     return "\n".join(lines)
 

@@ -2,9 +2,11 @@
 
 from calibrant.certificates.anytime import anytime_width
 from calibrant.certificates.bernstein import bernstein_width
+from calibrant.certificates.calibration_test import CalibrationTest, calibration_test
 from calibrant.certificates.certify import Certificate, certify, check_request
 from calibrant.certificates.hoeffding import hoeffding_width
 from calibrant.certificates.interval import CutoffInterval, cutoff_interval
+from calibrant.certificates.l1 import L1Bound, L1Impossibility, l1_cannot_be_certified, l1_from_repeats
 from calibrant.certificates.normal import normal_width
 from calibrant.certificates.rademacher import rademacher_finite, rademacher_linear, rademacher_of_intervals
 from calibrant.certificates.recalibrated import RecalibratedCertificate, certify_recalibrated
@@ -13,17 +15,23 @@ from calibrant.certificates.theorem2 import theorem2_width
 from calibrant.certificates.uniform import range_width, uniform_width
 
 __all__ = [
+    "CalibrationTest",
     "Certificate",
     "CutoffInterval",
+    "L1Bound",
+    "L1Impossibility",
     "Plan",
     "RecalibratedCertificate",
     "anytime_width",
     "bernstein_width",
+    "calibration_test",
     "certify",
     "certify_recalibrated",
     "check_request",
     "cutoff_interval",
     "hoeffding_width",
+    "l1_cannot_be_certified",
+    "l1_from_repeats",
     "normal_width",
     "plan_table",
     "rademacher_finite",

@@ -53,7 +53,7 @@ def anytime_width(n: float, brier: float, delta: float = 0.05) -> float:
     check_rows(n)
     check_between("delta", delta, 0.0, 1.0)
     check_between("brier", brier, 0.0, 1.0, closed="both")
-    target = math.log(1.0 / delta)
+    target = -math.log(delta)
     spent = [(-math.log1p(-rate) - rate) * n * brier for rate in _RATES]
 
     def wealth(total: float) -> float:

@@ -59,7 +59,7 @@ def bernstein_width(n: float, brier: float, delta: float = 0.05, *, brier_guess:
         closed="right",
         remedy="give the Brier score you expected beforehand, such as that of the training data",
     )
-    log_inverse = math.log(1.0 / delta)
+    log_inverse = -math.log(delta)
     a = math.sqrt(2.0 * log_inverse / (n * brier_guess))
     rate = min(0.9, a / (1.0 + 0.66 * a))
     psi = -math.log1p(-rate) - rate

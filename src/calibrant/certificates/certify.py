@@ -30,7 +30,7 @@ METHODS = ("bernstein", "anytime", "hoeffding", "normal", "theorem2")
 ASSUMPTIONS = (
     (
         "The rows are independent draws from the population the statement is about: no repeated measurements of the "
-        "same case, no over-sampling, no case-control selection."
+        "same case, no over-sampling, no case-control selection. Weights, if there are any, count such rows."
     ),
     "The classifier was fixed before these rows were seen: not trained, tuned or selected on them.",
     "The number of rows, delta, the tolerance and the method were chosen before looking at the outcomes.",
@@ -91,6 +91,7 @@ class Certificate(Result):
         Which bound.
     rows_needed : int or None
         If undecided or uninformative: about how many rows a decision would take, were the true error what it seems.
+        None if no number of rows would do, or the tolerance is wider than what holds for any such scores.
     assumptions : tuple of str
         What must hold for the claim.
     references : tuple of str
@@ -228,7 +229,8 @@ def certify(
     trivial_bound = max(table.mean_score, 1.0 - table.mean_score)
     verdict = None if tolerance is None else _verdict(bound, lower_bound, trivial_bound, tolerance)
     rows_needed = None
-    if tolerance is not None and verdict in ("undecided", "uninformative"):
+    # A bound within the tolerance that is uninformative all the same stays so: the tolerance is too wide to mean much.
+    if tolerance is not None and verdict in ("undecided", "uninformative") and bound > tolerance:
         noise = MEAN_RANGE * (table.mean_variance / n) ** 0.5
         rows_needed = rows_to_decide(
             max(0.0, estimate - noise),

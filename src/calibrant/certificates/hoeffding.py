@@ -32,4 +32,4 @@ def hoeffding_width(n: float, delta: float = 0.05) -> float:
     """
     check_rows(n)
     check_between("delta", delta, 0.0, 1.0)
-    return math.sqrt(2.0 * math.log(1.0 / delta) / n)
+    return math.sqrt(-2.0 * math.log(delta) / n)

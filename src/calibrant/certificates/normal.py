@@ -41,4 +41,4 @@ def normal_width(n: float, brier: float, delta: float = 0.05) -> float:
     """
     check_rows(n)
     check_between("delta", delta, 0.0, 1.0)
-    return max(0.0, normal_quantile(1.0 - delta)) * math.sqrt(brier / n) + math.log(1.0 / delta) / n
+    return max(0.0, -normal_quantile(delta)) * math.sqrt(brier / n) - math.log(delta) / n

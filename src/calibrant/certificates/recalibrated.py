@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calibrant.certificates.certify import check_request
 from calibrant.certificates.uniform import uniform_width
-from calibrant.core.brownian import range_quantile
+from calibrant.core.brownian import range_upper_quantile
 from calibrant.core.pooling import score_order
 from calibrant.core.results import Result
 from calibrant.core.table import ScoreTable, need_counts
@@ -176,9 +176,9 @@ def certify_recalibrated(
 
 
 def _asymptotic_width(table: ScoreTable, delta: float) -> float:
-    n, q = table.total, range_quantile(1.0 - delta)
+    n, q = table.total, range_upper_quantile(delta)
     brier = float(table.squared.sum()) / n
-    return q * math.sqrt((brier + 2.0 / n) / n) + max(0.5, math.log(1.0 / delta) - 1.41 * q) / n
+    return q * math.sqrt((brier + 2.0 / n) / n) + max(0.5, -math.log(delta) - 1.41 * q) / n
 
 
 def _check_monotone(before: npt.NDArray[np.float64], after: npt.NDArray[np.float64]) -> None:

@@ -13,7 +13,7 @@ from calibrant.certificates.hoeffding import hoeffding_width
 from calibrant.certificates.normal import normal_width
 from calibrant.certificates.rademacher import rademacher_of_intervals
 from calibrant.certificates.theorem2 import theorem2_width
-from calibrant.core.brownian import MEAN_RANGE, range_quantile
+from calibrant.core.brownian import range_quantile
 from calibrant.core.results import Result
 from calibrant.core.validate import check_between, check_choice
 
@@ -172,15 +172,17 @@ def rows_to_decide(
     Returns
     -------
     int or None
-        None if no number of rows will do: the estimate equals the tolerance, or is above it and there is no lower
-        bound.
+        None if no number of rows will do: the estimate is, or almost is, the tolerance, or it is above and there is no
+        lower bound. A certificate then comes with a probability of about 0.8.
     """
     if estimate < tolerance:
-        noise = MEAN_RANGE * math.sqrt(mean_variance)
-        return _smallest(lambda n: upper_width(n) + noise / math.sqrt(n), tolerance - estimate)
-    if estimate > tolerance and lower_width(_MOST_ROWS) < 1.0:
-        return _smallest(lower_width, estimate - tolerance)
-    return None
+        noise = range_quantile(0.8) * math.sqrt(mean_variance)
+        rows = _smallest(lambda n: upper_width(n) + noise / math.sqrt(n), tolerance - estimate)
+    elif estimate > tolerance and lower_width(_MOST_ROWS) < 1.0:
+        rows = _smallest(lower_width, estimate - tolerance)
+    else:
+        return None
+    return rows if rows < _MOST_ROWS else None
 
 
 def _width(n: int, method: str, delta: float, brier: float, brier_guess: float) -> float:

@@ -53,6 +53,6 @@ def theorem2_width(
     check_between("delta", delta, 0.0, 1.0)
     check_choice("form", form, ("sharp", "proof", "printed"))
     if form == "sharp":
-        return 4.0 * rademacher + math.sqrt(2.0 * math.log(2.0 / delta) / n)
-    tail = 2.0 * math.sqrt(2.0 * math.log(8.0 / delta) / n)
+        return 4.0 * rademacher + math.sqrt(2.0 * (math.log(2.0) - math.log(delta)) / n)
+    tail = 2.0 * math.sqrt(2.0 * (math.log(8.0) - math.log(delta)) / n)
     return (2.0 if form == "printed" else 4.0) * rademacher + tail

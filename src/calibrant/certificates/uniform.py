@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from calibrant.core.brownian import range_quantile
+from calibrant.core.brownian import range_upper_quantile
 from calibrant.core.validate import check_between, check_rows
 
 __all__ = ["range_width", "uniform_width"]
@@ -49,7 +49,7 @@ def uniform_width(n: float, delta: float = 0.05) -> float:
     for tabulated, kappa in _KAPPA:
         if tabulated <= delta:
             return kappa / math.sqrt(n)
-    return 4.0 * math.sqrt(math.log(2.0 / delta) / (2.0 * n))
+    return 4.0 * math.sqrt((math.log(2.0) - math.log(delta)) / (2.0 * n))
 
 
 def range_width(n: float, variance: float, delta: float = 0.05) -> float:
@@ -79,4 +79,4 @@ def range_width(n: float, variance: float, delta: float = 0.05) -> float:
     """
     check_rows(n)
     check_between("delta", delta, 0.0, 1.0)
-    return range_quantile(1.0 - delta) * math.sqrt(variance / n)
+    return range_upper_quantile(delta) * math.sqrt(variance / n)

@@ -6,7 +6,7 @@ import math
 
 from calibrant.core.validate import check_between
 
-__all__ = ["MEAN_RANGE", "normal_quantile", "range_quantile", "range_survival"]
+__all__ = ["MEAN_RANGE", "normal_quantile", "range_quantile", "range_survival", "range_upper_quantile"]
 
 # Mean of the range: 2 sqrt(2 / pi) (Feller 1951).
 MEAN_RANGE = 2.0 * math.sqrt(2.0 / math.pi)
@@ -44,11 +44,16 @@ def range_quantile(probability: float) -> float:
     >>> [round(range_quantile(p), 4) for p in (0.5, 0.8, 0.95, 0.999)]
     [1.5145, 1.9584, 2.4977, 3.6623]
     """
-    check_between("probability", probability, 0.0, 1.0)
-    low, high = 0.0, 12.0
+    return range_upper_quantile(1.0 - check_between("probability", probability, 0.0, 1.0))
+
+
+def range_upper_quantile(delta: float) -> float:
+    """Return the value that the range of a Brownian motion exceeds with probability `delta`, however small."""
+    check_between("delta", delta, 0.0, 1.0)
+    low, high = 0.0, 60.0
     while high - low > 1e-12:
         middle = 0.5 * (low + high)
-        if range_survival(middle) > 1.0 - probability:
+        if range_survival(middle) > delta:
             low = middle
         else:
             high = middle

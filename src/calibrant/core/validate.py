@@ -372,6 +372,9 @@ def check_rows(n: float) -> float:
 
 
 def _as_array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+    if np.ma.is_masked(values):
+        masked = int(np.ma.getmaskarray(np.ma.asarray(values)).sum())
+        raise DataError(f"{what} in every row", f"{masked} masked values", "drop those rows from all columns")
     try:
         return np.asarray(values)
     except ValueError:

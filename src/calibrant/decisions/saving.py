@@ -192,13 +192,13 @@ def saving_bound(
 
 
 def _width(table: ScoreTable, tau: float, n: float, delta: float, method: str) -> float:
-    log_inverse = math.log(1.0 / delta)
+    log_inverse = -math.log(delta)
     if method == "hoeffding":
         return math.sqrt(log_inverse / (2.0 * n))
     # mean (y - tau)^2; the term log_inverse / n keeps the coverage when events are rare
     positives = table.positives
     variance = (positives * (1.0 - tau) ** 2 + (n - positives) * tau**2) / n
-    return max(0.0, normal_quantile(1.0 - delta)) * math.sqrt(variance / n) + log_inverse / n
+    return max(0.0, -normal_quantile(delta)) * math.sqrt(variance / n) + log_inverse / n
 
 
 def _forecast(table: ScoreTable, a: float, b: float, cut: int) -> float:

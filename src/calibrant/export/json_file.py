@@ -74,7 +74,7 @@ def from_json(text: str) -> IsotonicCalibrator:
     expected, remedy = "a model file written by calibrant", "write it with 'calibrant recalibrate' or to_json"
     try:
         document: dict[str, Any] = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise SourceError(expected, f"text that is not JSON ({error})", remedy) from None
     if not isinstance(document, dict) or document.get("kind") != "calibrator":
         raise SourceError(expected, "another kind of JSON document", remedy)

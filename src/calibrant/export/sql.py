@@ -11,7 +11,7 @@ __all__ = ["expression", "to_sql"]
 
 
 def to_sql(calibrator: IsotonicCalibrator, column: str, *, dialect: Literal["duckdb"] = "duckdb") -> str:
-    """Return an SQL expression that maps a column of scores as `predict` does.
+    r"""Return an SQL expression that maps a column of scores as `predict` does.
 
     Parameters
     ----------
@@ -33,8 +33,9 @@ def to_sql(calibrator: IsotonicCalibrator, column: str, *, dialect: Literal["duc
     >>> from calibrant.calibrators import IsotonicCalibrator
     >>> from calibrant.export import to_sql
     >>> fitted = IsotonicCalibrator(interpolation="step", log_safe=False).fit([0.2, 0.7], [0, 1])
-    >>> to_sql(fitted, "p")
-    'CASE WHEN "p" IS NULL THEN NULL ELSE CASE WHEN CAST("p" AS DOUBLE) < 0.7e0 THEN 0.0e0 ELSE 1.0e0 END END'
+    >>> print(to_sql(fitted, "p").replace(" ELSE CASE", "\nELSE CASE"))
+    CASE WHEN CAST("p" AS DOUBLE) IS NULL THEN NULL
+    ELSE CASE WHEN CAST("p" AS DOUBLE) < 0.7e0 THEN 0.0e0 ELSE 1.0e0 END END
     """
     check_choice("dialect", dialect, ("duckdb",))
     return expression(calibrator, '"' + column.replace('"', '""') + '"')
@@ -57,7 +58,7 @@ def expression(calibrator: IsotonicCalibrator, operand: str) -> str:
                 slope = (z[j + 1] - z[j]) / (x[j + 1] - x[j])
                 pieces.append(f"{_literal(slope)} * ({score} - {_literal(x[j])}) + {_literal(z[j])}")
         pieces.append(_literal(z[-1]))
-    return f"CASE WHEN {operand} IS NULL THEN NULL ELSE {_tree(score, starts, pieces)} END"
+    return f"CASE WHEN {score} IS NULL THEN NULL ELSE {_tree(score, starts, pieces)} END"
 
 
 def _tree(score: str, starts: list[float], pieces: list[str]) -> str:

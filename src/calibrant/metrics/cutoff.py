@@ -43,9 +43,12 @@ class CutoffCalibration(Result):
     promised, happened : float
         Mean score and share of positives in the interval; NaN if there is none.
         ``share * |happened - promised| == value``.
-    noise_floor, noise_95 : float
-        Mean and 95% quantile of the error that a perfectly calibrated classifier with these scores would show
-        for lack of rows (limit for large n). NaN if weights are not whole numbers.
+    noise_floor : float
+        Mean error that a perfectly calibrated classifier with these scores would show for lack of rows (limit for
+        large n). NaN if weights are not whole numbers.
+    noise_95 : float
+        What it would exceed at most once in twenty. Computed with the larger of the Brier score and the mean of
+        ``s (1 - s)``, which keeps that true where events are rare.
     bias : float
         Share of positives minus mean score, over all rows.
     ks : float
@@ -171,7 +174,9 @@ def cutoff_calibration(
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     found = extremes(residual_walk(table))
     share, promised, happened = _inside(table, found)
-    scale = math.sqrt(table.mean_variance / table.total) if table.counts else math.nan
+    variance = table.mean_variance
+    n = table.total if table.counts else math.nan
+    safe_variance = max(variance, float(table.squared.sum()) / table.total)
     return CutoffCalibration(
         value=found.value,
         under=found.under,
@@ -181,8 +186,8 @@ def cutoff_calibration(
         share=share,
         promised=promised,
         happened=happened,
-        noise_floor=MEAN_RANGE * scale,
-        noise_95=range_quantile(0.95) * scale,
+        noise_floor=MEAN_RANGE * math.sqrt(variance / n),
+        noise_95=range_quantile(0.95) * math.sqrt(safe_variance / n),
         bias=found.bias,
         ks=found.ks,
         n=table.total,

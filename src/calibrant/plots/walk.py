@@ -23,8 +23,8 @@ HOW_TO_READ_WALK = (
     "the number of rows. Where it falls, scores promise too much; where it climbs, too little; where it keeps level, "
     "they are right. The height between its highest and its lowest point is the calibration error, and the shaded "
     "scores lie between the two. The grey band is as high as chance alone would make it: the line of perfectly "
-    "calibrated scores would need more height once in twenty. If the scores crowd together, the line is drawn over the "
-    "rows in the order of their scores, with some scores written above."
+    "calibrated scores would need more height at most once in twenty. If the scores crowd together, the line is drawn "
+    "over the rows in the order of their scores, with some scores written above."
 )
 
 # The walk is drawn over rows if so few of so many columns of the picture would hold half of them.

@@ -190,7 +190,7 @@ def unique_names(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(unique)
 
 
-def table_function(path: Path, layout: Layout, names: tuple[str, ...] = ()) -> str:
+def table_function(path: Path, layout: Layout, names: tuple[str, ...] = (), *, type_: str = "VARCHAR") -> str:
     """Return the SQL that reads the file; text formats give text in every column.
 
     Parameters
@@ -201,12 +201,14 @@ def table_function(path: Path, layout: Layout, names: tuple[str, ...] = ()) -> s
         Its layout.
     names : tuple of str
         The columns of a text file. Without them a JSON file is only described.
+    type_ : str
+        Type of the columns of a text file.
     """
     # Brackets keep *, ? and [ in a path from being read as a pattern.
     place = quote_text(re.sub(r"[*?\[]", r"[\g<0>]", str(path.absolute())))
     if layout.format == "Parquet":
         return f"read_parquet({place}, hive_partitioning = false, binary_as_string = true)"
-    columns = ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in names)
+    columns = ", ".join(f"{quote_text(name)}: {quote_text(type_)}" for name in names)
     packed = quote_text("gzip" if layout.gzipped else "none")
     if layout.format == "JSON lines":
         form = quote_text("array" if layout.array else "newline_delimited")

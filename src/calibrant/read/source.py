@@ -44,6 +44,8 @@ class Source:
         For statements of your own; `arrays` and `rows` are to be preferred.
     sql : str
         A SELECT of all columns under the names in `columns`, to stand in brackets after FROM.
+    original : str
+        The same with JSON values as they stand in the file, for copying them.
     columns : tuple of str
         Names of the columns.
     types : tuple of str
@@ -58,6 +60,7 @@ class Source:
 
     connection: duckdb.DuckDBPyConnection
     sql: str
+    original: str
     columns: tuple[str, ...]
     types: tuple[str, ...]
     typed: bool
@@ -229,12 +232,14 @@ def _spool(stream: Any, folder: Path) -> Path:
 def _describe(connection: duckdb.DuckDBPyConnection, file: Path, layout: Layout, name: str, watcher: Watcher) -> Source:
     """Find the columns."""
 
-    def source(sql: str, names: tuple[str, ...], types: tuple[str, ...], original: tuple[str, ...]) -> Source:
+    def source(
+        sql: str, names: tuple[str, ...], types: tuple[str, ...], old_names: tuple[str, ...], original: str = ""
+    ) -> Source:
         in_file: dict[str, list[str]] = {}
-        for old, new in zip(original, names, strict=True):
+        for old, new in zip(old_names, names, strict=True):
             in_file.setdefault(old.strip(), []).append(new)
         typed = layout.format == "Parquet"
-        return Source(connection, sql, names, types, typed, layout.format, name, in_file, watcher)
+        return Source(connection, sql, original or sql, names, types, typed, layout.format, name, in_file, watcher)
 
     names: tuple[str, ...]
     if layout.format == "CSV":
@@ -244,9 +249,10 @@ def _describe(connection: duckdb.DuckDBPyConnection, file: Path, layout: Layout,
     sql = f"SELECT * FROM {table_function(file, layout)}"
     described = source(sql, (), (), ()).rows(f"DESCRIBE {sql}")
     names, types = tuple(row[0] for row in described), tuple(str(row[1]) for row in described)
-    if layout.format == "JSON lines":
-        sql, types = f"SELECT * FROM {table_function(file, layout, names)}", ("VARCHAR",) * len(names)
-    return source(sql, names, types, names)
+    if layout.format != "JSON lines":
+        return source(sql, names, types, names)
+    text, values = (f"SELECT * FROM {table_function(file, layout, names, type_=t)}" for t in ("VARCHAR", "JSON"))
+    return source(text, names, ("VARCHAR",) * len(names), names, values)
 
 
 def _explain(text: str, name: str, format_: str, n_columns: int) -> SourceError:
@@ -255,7 +261,7 @@ def _explain(text: str, name: str, format_: str, n_columns: int) -> SourceError:
         return SourceError(
             "enough memory and room for temporary files",
             f"too little of them for {name}",
-            "free space, or set TMPDIR to a larger disk",
+            "free space there and where output is written, or set TMPDIR to a larger disk",
         )
     if "GZIP" in text.upper():
         return SourceError("a whole gzip file", f"{name} damaged or cut short", "copy or download it again")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.auditing.findings import Findings
-from calibrant.auditing.wording import confidence, error_place, number, rows, share
+from calibrant.auditing.wording import confidence, error_place, number, points, rows, share
 from calibrant.curves import Curve, Histogram, ResidualWalk
 
 __all__ = [
@@ -58,7 +58,9 @@ def key_numbers(audit: Findings) -> list[Fact]:
     cutoff, sample, certificate = audit.cutoff, audit.sample, audit.certificate
     facts = [Fact("Calibration error", number(cutoff.value), error_place(audit))]
     if math.isfinite(cutoff.noise_floor):
-        remark = f"what calibrated scores would show on so many rows; above {number(cutoff.noise_95)} once in twenty"
+        remark = (
+            f"what calibrated scores would show on so many rows; above {number(cutoff.noise_95)} at most once in twenty"
+        )
         facts.append(Fact("Noise", number(cutoff.noise_floor), remark))
     if certificate is not None:
         sure = confidence(certificate.delta)
@@ -78,7 +80,7 @@ def key_numbers(audit: Findings) -> list[Fact]:
         Fact("Log loss", number(audit.log_loss), loss),
         Fact(unit, rows(sample.n), f"{rows(sample.positives)} positive"),
         Fact("Base rate", share(sample.base_rate), f"happened; promised on average: {share(sample.mean_score)}"),
-        Fact("Bias", f"{100.0 * cutoff.bias:+.2g} points", "base rate minus average promise"),
+        Fact("Bias", points(cutoff.bias), "base rate minus average promise"),
     ]
     if sample.distinct_scores is not None:
         tied = "" if sample.tied_rows is None else f"{rows(sample.tied_rows)} rows share their score with another row"

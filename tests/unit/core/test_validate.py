@@ -165,7 +165,12 @@ OUT_OF_RANGE = {
     "brier": (lambda: required_sample_size(0.1, brier=0), "brier in (0, 1]", "0", "choose a brier in that range"),
     "brier guess": (lambda: certify(Y, S, brier_guess=0), "brier_guess in (0, 1]", "0", "expected beforehand"),
     "width delta": (lambda: bernstein_width(10, 0.1, -0.1), "delta in (0, 1)", "-0.1", "choose a delta"),
-    "method": (lambda: certify(Y, S, method="best"), "'bernstein', 'hoeffding', 'theorem2'", "'best'", "spelling"),
+    "method": (
+        lambda: certify(Y, S, method="best"),
+        "'bernstein', 'anytime', 'hoeffding', 'normal', 'theorem2'",
+        "'best'",
+        "spelling",
+    ),
     "form": (lambda: theorem2_width(10, 0.1, 0.3, form="new"), "'sharp', 'proof', 'printed'", "'new'", "spelling"),
     "planned method": (
         lambda: required_sample_size(0.1, method="theorem2"),

@@ -125,9 +125,9 @@ TABLE = ScoreTable.from_scores([0, 1, 0], [0.2, 0.7, 0.7])
         ("star*[1]?.csv", PLAIN),
         ("it's.csv", PLAIN),
         ("y=1.csv", PLAIN),
-        ("packed.csv.gz", gzip.compress(PLAIN.encode())),
-        ("packed.jsonl.gz", gzip.compress(b'{"y":0,"p":0.2}\n{"y":1,"p":0.7}\n{"y":0,"p":0.7}')),
-        ("packed", gzip.compress(PLAIN.encode())),
+        ("packed.csv.gz", gzip.compress(PLAIN.encode(), mtime=0)),
+        ("packed.jsonl.gz", gzip.compress(b'{"y":0,"p":0.2}\n{"y":1,"p":0.7}\n{"y":0,"p":0.7}', mtime=0)),
+        ("packed", gzip.compress(PLAIN.encode(), mtime=0)),
         ("text.jsonl", '{"y":"0","p":"0.2"}\n{"p":0.7,"y":true}\n\n{"y":false,"p":0.7,"z":{"a":[1]}}\n'),
         ("unknown.data", '{"y":0,"p":0.2}\n{"y":1,"p":0.7}\n{"y":0,"p":0.7}\n'),
     ],
@@ -205,7 +205,7 @@ def test_one_class_only_is_not_refused(write):
 
 
 @pytest.mark.parametrize(
-    "content", [PLAIN.encode(), gzip.compress(PLAIN.encode()), b'\n {"y":0,"p":0.2}\n{"y":1,"p":0.7}\n{"y":0,"p":0.7}']
+    "content", [PLAIN.encode(), gzip.compress(PLAIN.encode(), mtime=0), b'\n {"y":0,"p":0.2}\n{"y":1,"p":0.7}\n{"y":0,"p":0.7}']
 )
 def test_standard_input(monkeypatch, content):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))

@@ -1,0 +1,150 @@
+"""What goes wrong around a run: places that must not be overwritten, readers that leave, signals, mistakes of ours."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+import calibrant.cli
+from calibrant.cli import app
+
+AUDIT = ["--label", "y", "--score", "p"]
+
+
+def command(*arguments):
+    return [sys.executable, "-c", "from calibrant.cli import main; main()", *map(str, arguments)]
+
+
+@pytest.fixture
+def scores(tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text("y,p\n" + "0,0.2\n1,0.7\n" * 50)
+    return path
+
+
+def refused(*arguments):
+    done = CliRunner().invoke(app, [str(a) for a in arguments])
+    assert done.exit_code == 2, done.output
+    return done.stderr
+
+
+def test_an_input_is_never_overwritten(scores, tmp_path):
+    before = scores.read_bytes()
+    assert "another file as output" in refused("audit", scores, *AUDIT, "--report", scores)
+    assert "another file as output" in refused("recalibrate", scores, *AUDIT, "--model", scores)
+    model = tmp_path / "m.csv"
+    CliRunner().invoke(app, ["recalibrate", str(scores), *AUDIT, "--model", str(model)])
+    assert "another file as output" in refused("apply", scores, "--score", "p", "--model", model, "--output", model)
+    link = tmp_path / "link.csv"
+    link.symlink_to(scores)
+    assert "another file as output" in refused("audit", scores, *AUDIT, "--report", link)
+    assert scores.read_bytes() == before
+
+
+def test_devices_and_pipes_are_not_replaced(scores, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert "regular file" in refused("audit", scores, *AUDIT, "--report", pipe)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_replaced_report_keeps_its_permissions_and_links(scores, tmp_path):
+    report, link = tmp_path / "report.html", tmp_path / "link.html"
+    report.write_text("old")
+    report.chmod(0o600)
+    link.symlink_to(report)
+    assert CliRunner().invoke(app, ["audit", str(scores), *AUDIT, "--report", str(link)]).exit_code == 0
+    assert link.is_symlink()
+    assert report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert stat.S_IMODE(report.stat().st_mode) == 0o600
+
+
+def test_names_that_no_file_can_have(scores, tmp_path):
+    assert "name" in refused("audit", scores, *AUDIT, "--report", tmp_path / ("x" * 300))
+
+
+@pytest.mark.parametrize("arguments", [["--tolerance", "1e-12"], ["--tolerance", "0.02", "--delta", "5e-324"]])
+def test_tiny_numbers_are_answered(scores, arguments):
+    done = CliRunner().invoke(app, ["audit", str(scores), *AUDIT, *arguments])
+    assert done.exit_code == 1, done.output
+    assert "000,000,000" not in done.stdout
+    assert CliRunner().invoke(app, ["plan", *arguments[:2], *arguments[2:]]).exit_code == 0
+
+
+def test_a_reader_that_leaves(scores):
+    with subprocess.Popen(
+        command("audit", scores, *AUDIT, "--json"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.close()
+        complaint = process.stderr.read()
+        assert process.wait(60) == 141
+    assert complaint == b""
+
+
+def test_a_full_standard_output(scores):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full here")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(command("audit", scores, *AUDIT), stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 2
+    assert b"No space left" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stopped_run_leaves_no_temporary_files(tmp_path, number):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        pytest.skip("started with this signal ignored")
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        command("audit", "-", *AUDIT), stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as process:
+        process.stdin.write(b"y,p\n" + b"0,0.25\n" * 500_000)
+        deadline = time.monotonic() + 30
+        while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert list(tmp_path.iterdir())
+        time.sleep(1.0)  # until it waits for more
+        process.send_signal(number)
+        assert process.wait(30) == 130
+        assert b"interrupted" in process.stderr.read()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_mistake_of_ours_is_called_so(monkeypatch, capsys):
+    def broken():
+        raise RuntimeError("impossible")
+
+    monkeypatch.setattr(calibrant.cli, "app", broken)
+    with pytest.raises(SystemExit) as left:
+        calibrant.cli.main()
+    assert left.value.code == 70
+    assert "internal error, please report it: RuntimeError: impossible" in capsys.readouterr().err
+
+
+def test_json_lines_keep_their_types(tmp_path):
+    lines = [
+        '{"id":1,"score":0.25,"ok":true,"tags":["a",2],"who":"x","y":0}',
+        '{"id":2,"score":null,"ok":null,"tags":[],"who":"it\'s","y":1}',
+        '{"id":3,"score":0.75,"ok":false,"tags":["b"],"who":"z","y":1}',
+    ]
+    source, model, out = tmp_path / "s.jsonl", tmp_path / "m.json", tmp_path / "o.jsonl"
+    source.write_text("\n".join(lines) + "\n")
+    fit = tmp_path / "fit.csv"
+    fit.write_text("y,p\n0,0.25\n1,0.75\n1,0.75\n")
+    assert CliRunner().invoke(app, ["recalibrate", str(fit), *AUDIT, "--model", str(model)]).exit_code == 0
+    done = CliRunner().invoke(
+        app, ["apply", str(source), "--score", "score", "--model", str(model), "--output", str(out)]
+    )
+    assert done.exit_code == 0, done.output
+    written = [json.loads(line) for line in out.read_text().splitlines()]
+    for before, after in zip(map(json.loads, lines), written, strict=True):
+        calibrated = after.pop("calibrated")
+        assert after == before
+        assert (calibrated is None) == (before["score"] is None)

@@ -205,7 +205,12 @@ def test_one_class_only_is_not_refused(write):
 
 
 @pytest.mark.parametrize(
-    "content", [PLAIN.encode(), gzip.compress(PLAIN.encode(), mtime=0), b'\n {"y":0,"p":0.2}\n{"y":1,"p":0.7}\n{"y":0,"p":0.7}']
+    "content",
+    [
+        PLAIN.encode(),
+        gzip.compress(PLAIN.encode(), mtime=0),
+        b'\n {"y":0,"p":0.2}\n{"y":1,"p":0.7}\n{"y":0,"p":0.7}',
+    ],
 )
 def test_standard_input(monkeypatch, content):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))

@@ -106,3 +106,8 @@ def test_bad_parameters():
         IsotonicCalibrator().fit([0.1, 0.2])
     with pytest.raises(CalibrantError, match="no rows"):
         IsotonicCalibrator().fit([0.1, 0.2], [0, 1]).predict([])
+
+
+def test_gaps_too_narrow_for_a_slope_are_jumps():
+    fitted = IsotonicCalibrator(log_safe=False).fit([0.0, 1.5e-323], [0, 1])
+    assert fitted.predict([0.0, 5e-324, 1e-323, 1.5e-323]).tolist() == [0.0, 0.0, 0.0, 1.0]

@@ -5,7 +5,7 @@ import json
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from calibrant import SourceError
@@ -40,6 +40,8 @@ def test_json_round_trip_is_exact(rows, interpolation, log_safe):
 
 @settings(deadline=None, max_examples=60)
 @given(TABLES, st.sampled_from(["linear", "step"]), st.booleans())
+@example([(0.0, 0), (5e-324, 1)], "linear", False)
+@example([(0.0, 0), (1.5e-323, 1)], "linear", False)
 def test_sql_equals_predict(rows, interpolation, log_safe):
     calibrator = fitted(rows, interpolation, log_safe)
     at = probes(calibrator)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from calibrant.calibrators import IsotonicCalibrator
@@ -56,7 +57,8 @@ def expression(calibrator: IsotonicCalibrator, operand: str) -> str:
                 pieces.append(_literal(z[j]))
             else:
                 slope = (z[j + 1] - z[j]) / (x[j + 1] - x[j])
-                pieces.append(f"{_literal(slope)} * ({score} - {_literal(x[j])}) + {_literal(z[j])}")
+                line = f"{_literal(slope)} * ({score} - {_literal(x[j])}) + {_literal(z[j])}"
+                pieces.append(line if math.isfinite(slope) else _literal(z[j]))
         pieces.append(_literal(z[-1]))
     return f"CASE WHEN {score} IS NULL THEN NULL ELSE {_tree(score, starts, pieces)} END"
 

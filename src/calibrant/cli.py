@@ -158,7 +158,7 @@ def recalibrate(
     from calibrant.auditing import cross_fitted_isotonic
     from calibrant.auditing.wording import recalibration_line
     from calibrant.calibrators import IsotonicCalibrator
-    from calibrant.core.validate import check_choice
+    from calibrant.core.parameters import check_choice
     from calibrant.export import to_json
     from calibrant.write import check_writable, write_text
 

@@ -9,9 +9,10 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from calibrant.core.parameters import check_choice
 from calibrant.core.pava import IsotonicFit, isotonic_fit
 from calibrant.core.table import FloatArray, ScoreTable, as_table
-from calibrant.core.validate import check_choice, clean_scores
+from calibrant.core.validate import clean_scores
 from calibrant.errors import ArgumentError
 
 __all__ = ["IsotonicCalibrator"]

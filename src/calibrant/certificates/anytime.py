@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from calibrant.core.validate import check_between, check_rows
+from calibrant.core.parameters import check_between, check_rows
 
 __all__ = ["anytime_width"]
 

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from calibrant.certificates.certify import ASSUMPTIONS
 from calibrant.core.brownian import range_survival
+from calibrant.core.parameters import check_choice
 from calibrant.core.results import Result
 from calibrant.core.table import FloatArray, ScoreTable, as_table
-from calibrant.core.validate import check_choice
 from calibrant.core.walk import extremes, residual_walk
 from calibrant.errors import ArgumentError, DataError
 

@@ -17,9 +17,9 @@ from calibrant.certificates.sample_size import rows_to_decide
 from calibrant.certificates.theorem2 import PRINTED_LIMIT, theorem2_width
 from calibrant.certificates.uniform import range_width, uniform_width
 from calibrant.core.brownian import MEAN_RANGE
+from calibrant.core.parameters import check_between, check_choice
 from calibrant.core.results import Result
 from calibrant.core.table import ScoreTable, as_table, need_counts
-from calibrant.core.validate import check_between, check_choice
 from calibrant.core.walk import extremes, residual_walk
 from calibrant.errors import ArgumentError
 

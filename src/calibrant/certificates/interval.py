@@ -11,9 +11,9 @@ from calibrant.certificates.bernstein import bernstein_width
 from calibrant.certificates.certify import ASSUMPTIONS, check_request
 from calibrant.certificates.normal import normal_width
 from calibrant.certificates.uniform import range_width, uniform_width
+from calibrant.core.parameters import check_choice
 from calibrant.core.results import Result
 from calibrant.core.table import ScoreTable, as_table, need_counts
-from calibrant.core.validate import check_choice
 from calibrant.core.walk import extremes, residual_walk
 
 __all__ = ["CutoffInterval", "cutoff_interval"]

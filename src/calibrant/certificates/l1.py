@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.calibration_test import calibration_test
+from calibrant.core.parameters import check_between, check_choice
 from calibrant.core.results import Result
 from calibrant.core.table import FloatArray
-from calibrant.core.validate import check_between, check_choice, clean_rows, clean_scores
+from calibrant.core.validate import clean_rows, clean_scores
 from calibrant.errors import ArgumentError, DataError
 
 __all__ = ["L1Bound", "L1Impossibility", "l1_cannot_be_certified", "l1_from_repeats"]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.validate import check_between, check_rows
+from calibrant.core.parameters import check_between, check_rows
 from calibrant.errors import ArgumentError
 
 __all__ = ["rademacher_finite", "rademacher_linear", "rademacher_of_intervals"]

@@ -12,10 +12,11 @@ import numpy.typing as npt
 from calibrant.certificates.certify import check_request
 from calibrant.certificates.uniform import uniform_width
 from calibrant.core.brownian import range_upper_quantile
+from calibrant.core.parameters import check_choice
 from calibrant.core.pooling import score_order
 from calibrant.core.results import Result
 from calibrant.core.table import ScoreTable, need_counts
-from calibrant.core.validate import check_choice, clean_rows, clean_scores
+from calibrant.core.validate import clean_rows, clean_scores
 from calibrant.core.walk import extremes, residual_walk
 from calibrant.errors import DataError
 

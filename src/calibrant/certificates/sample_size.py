@@ -14,8 +14,8 @@ from calibrant.certificates.normal import normal_width
 from calibrant.certificates.rademacher import rademacher_of_intervals
 from calibrant.certificates.theorem2 import theorem2_width
 from calibrant.core.brownian import range_quantile
+from calibrant.core.parameters import check_between, check_choice
 from calibrant.core.results import Result
-from calibrant.core.validate import check_between, check_choice
 
 __all__ = ["PLANNED_METHODS", "Plan", "plan_table", "required_sample_size", "rows_to_decide"]
 

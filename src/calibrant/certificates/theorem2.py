@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from calibrant.core.validate import check_between, check_choice, check_rows
+from calibrant.core.parameters import check_between, check_choice, check_rows
 
 __all__ = ["PRINTED_LIMIT", "theorem2_width"]
 

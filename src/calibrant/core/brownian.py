@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from calibrant.core.validate import check_between
+from calibrant.core.parameters import check_between
 
 __all__ = ["MEAN_RANGE", "normal_quantile", "range_quantile", "range_survival", "range_upper_quantile"]
 

@@ -9,13 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.errors import ArgumentError, DataError
+from calibrant.core.parameters import is_number
+from calibrant.errors import DataError
 
 __all__ = [
     "CleanRows",
-    "check_between",
-    "check_choice",
-    "check_rows",
     "clean_labels",
     "clean_rows",
     "clean_scores",
@@ -118,7 +116,7 @@ def clean_scores(y_proba: npt.ArrayLike) -> npt.NDArray[np.floating]:
         try:
             raw = raw.astype(np.float64)
         except (TypeError, ValueError):
-            where, value = _first(raw, lambda v: not _is_number(v))
+            where, value = _first(raw, lambda v: not is_number(v))
             raise describe_not_numbers("scores", repr(value), f"row {where}") from None
     for start in range(0, raw.shape[0], _CHUNK):
         chunk = raw[start : start + _CHUNK]
@@ -295,7 +293,7 @@ def clean_weights(sample_weight: npt.ArrayLike, n_rows: int) -> npt.NDArray[Any]
     try:
         weight = raw.astype(np.float64)
     except (TypeError, ValueError):
-        where, value = _first(raw, lambda v: not _is_number(v))
+        where, value = _first(raw, lambda v: not is_number(v))
         raise describe_not_numbers("weights", repr(value), f"row {where}") from None
     bad = ~(np.isfinite(weight) & (weight >= 0.0))
     if bad.any():
@@ -323,54 +321,6 @@ def describe_zero_weights() -> DataError:
     return DataError("some positive weight", "only zeros", "check that this is the column of weights")
 
 
-def check_between(
-    name: str, value: float, low: float, high: float, *, closed: str = "neither", remedy: str | None = None
-) -> float:
-    """Return `value` as a float if it lies between `low` and `high`.
-
-    Parameters
-    ----------
-    name : str
-        Name of the parameter, for the message.
-    value : float
-        The value given.
-    low, high : float
-        The range.
-    closed : {"neither", "left", "right", "both"}
-        Which ends belong to the range.
-    remedy : str, optional
-        Advice that replaces the general one.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not a number or out of range.
-    """
-    left, right = ("[" if closed in ("left", "both") else "("), ("]" if closed in ("right", "both") else ")")
-    advice = remedy or f"choose a {name} in that range"
-    if isinstance(value, (bool, str, bytes)) or not _is_number(value):
-        raise ArgumentError(f"{name} to be a number in {left}{low:g}, {high:g}{right}", repr(value), advice)
-    number = float(value)
-    above = number >= low if closed in ("left", "both") else number > low
-    below = number <= high if closed in ("right", "both") else number < high
-    if not (above and below):
-        raise ArgumentError(f"{name} in {left}{low:g}, {high:g}{right}", f"{number:g}", advice)
-    return number
-
-
-def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
-    """Return `value` if it is one of `choices`, else raise an `ArgumentError` that lists them."""
-    if value not in choices:
-        listed = ", ".join(repr(c) for c in choices)
-        raise ArgumentError(f"{name} to be one of {listed}", repr(value), "check the spelling")
-    return str(value)
-
-
-def check_rows(n: float) -> float:
-    """Return a number of rows as a float if it is finite and at least 1."""
-    return check_between("n", n, 1.0, math.inf, closed="left", remedy="pass the number of independent rows")
-
-
 def _as_array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
     if np.ma.is_masked(values):
         masked = int(np.ma.getmaskarray(np.ma.asarray(values)).sum())
@@ -379,14 +329,6 @@ def _as_array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
         return np.asarray(values)
     except ValueError:
         raise DataError(f"{what} in one column", "rows of different lengths", "pass a flat column") from None
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _first(values: npt.NDArray[Any], bad: Callable[[Any], bool]) -> tuple[int, Any]:

@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from calibrant.core.bins import equal_mass_bins, equal_width_bins
 from calibrant.core.brownian import normal_quantile
+from calibrant.core.parameters import check_between, check_choice
 from calibrant.core.pava import isotonic_fit
 from calibrant.core.results import Result
 from calibrant.core.table import FloatArray, ScoreTable, as_table
-from calibrant.core.validate import check_between, check_choice
 from calibrant.errors import ArgumentError
 
 __all__ = ["Curve", "binned_curve", "isotonic_curve"]

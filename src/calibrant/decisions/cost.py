@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.core.parameters import check_between
 from calibrant.core.table import ScoreTable, as_table
-from calibrant.core.validate import check_between, clean_scores
+from calibrant.core.validate import clean_scores
 from calibrant.errors import ArgumentError
 
 __all__ = ["check_costs", "costs_by_cut", "decide", "expected_cost", "threshold"]

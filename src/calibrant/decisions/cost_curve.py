@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.core.parameters import check_between
 from calibrant.core.pava import isotonic_fit
 from calibrant.core.results import Result
 from calibrant.core.table import FloatArray, ScoreTable, as_table
-from calibrant.core.validate import check_between
 from calibrant.decisions.cost import costs_by_cut
 from calibrant.errors import ArgumentError
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.core.parameters import check_between
 from calibrant.core.results import Result
 from calibrant.core.table import ScoreTable, as_table
-from calibrant.core.validate import check_between
 from calibrant.core.walk import extremes, residual_walk
 from calibrant.decisions.cost_curve import cheapest_cuts
 from calibrant.errors import DataError

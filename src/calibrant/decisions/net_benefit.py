@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.core.brownian import normal_quantile
+from calibrant.core.parameters import check_between
 from calibrant.core.results import Result
 from calibrant.core.table import FloatArray, ScoreTable, as_table
-from calibrant.core.validate import check_between
 from calibrant.decisions.cost import costs_by_cut
 from calibrant.decisions.cost_curve import points_or_grid
 

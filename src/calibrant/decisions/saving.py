@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.core.brownian import normal_quantile
+from calibrant.core.parameters import check_between, check_choice
 from calibrant.core.results import Result
 from calibrant.core.table import ScoreTable, as_table, need_counts
-from calibrant.core.validate import check_between, check_choice
 from calibrant.decisions.cost import check_costs, costs_by_cut
 
 __all__ = ["Decision", "regret_bound", "saving_bound"]

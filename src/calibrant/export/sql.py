@@ -6,7 +6,7 @@ import math
 from typing import Literal
 
 from calibrant.calibrators import IsotonicCalibrator
-from calibrant.core.validate import check_choice
+from calibrant.core.parameters import check_choice
 
 __all__ = ["expression", "to_sql"]
 

@@ -1,0 +1,67 @@
+"""Parameters in their range, or an error that says what to choose."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from calibrant.errors import ArgumentError
+
+__all__ = ["check_between", "check_choice", "check_rows", "is_number"]
+
+
+def check_between(
+    name: str, value: float, low: float, high: float, *, closed: str = "neither", remedy: str | None = None
+) -> float:
+    """Return `value` as a float if it lies between `low` and `high`.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter, for the message.
+    value : float
+        The value given.
+    low, high : float
+        The range.
+    closed : {"neither", "left", "right", "both"}
+        Which ends belong to the range.
+    remedy : str, optional
+        Advice that replaces the general one.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not a number or out of range.
+    """
+    left, right = ("[" if closed in ("left", "both") else "("), ("]" if closed in ("right", "both") else ")")
+    advice = remedy or f"choose a {name} in that range"
+    if isinstance(value, (bool, str, bytes)) or not is_number(value):
+        raise ArgumentError(f"{name} to be a number in {left}{low:g}, {high:g}{right}", repr(value), advice)
+    number = float(value)
+    above = number >= low if closed in ("left", "both") else number > low
+    below = number <= high if closed in ("right", "both") else number < high
+    if not (above and below):
+        raise ArgumentError(f"{name} in {left}{low:g}, {high:g}{right}", f"{number:g}", advice)
+    return number
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """Return `value` if it is one of `choices`, else raise an `ArgumentError` that lists them."""
+    if value not in choices:
+        listed = ", ".join(repr(c) for c in choices)
+        raise ArgumentError(f"{name} to be one of {listed}", repr(value), "check the spelling")
+    return str(value)
+
+
+def check_rows(n: float) -> float:
+    """Return a number of rows as a float if it is finite and at least 1."""
+    return check_between("n", n, 1.0, math.inf, closed="left", remedy="pass the number of independent rows")
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value can be read as a float."""
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -23,6 +23,7 @@ STOREY = {
     "curves": 2,
     "calibrators": 2,
     "decisions": 2,
+    "simulate": 2,
     "certificates": 3,
     "export": 3,
     "auditing": 4,
@@ -34,7 +35,19 @@ STOREY = {
     "cli": 9,
 }
 
-HEAVY = {"scipy", "sklearn", "duckdb", "matplotlib", "jinja2", "rich", "typer", "pandas", "polars"}
+HEAVY = {
+    "scipy",
+    "sklearn",
+    "duckdb",
+    "matplotlib",
+    "jinja2",
+    "rich",
+    "typer",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "narwhals",
+}
 
 FILES = sorted(ROOT.rglob("*.py"))
 

@@ -24,7 +24,7 @@ _HOME = {
     "ArgumentError": "calibrant.errors",
     "SourceError": "calibrant.errors",
 }
-_ROOMS = ("calibrators", "certificates", "curves", "decisions", "export", "metrics", "plots", "references")
+_ROOMS = ("calibrators", "certificates", "curves", "decisions", "export", "metrics", "plots", "references", "simulate")
 
 __all__ = [
     "ArgumentError",

@@ -9,10 +9,10 @@ from functools import reduce
 import numpy as np
 
 from calibrant.certificates import uniform_width
+from calibrant.core.parameters import check_count
 from calibrant.core.pava import isotonic_fit
 from calibrant.core.results import Result
 from calibrant.core.table import FloatArray, ScoreTable
-from calibrant.errors import ArgumentError
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
 
 __all__ = ["Recalibration", "cross_fitted_isotonic"]
@@ -85,8 +85,7 @@ def cross_fitted_isotonic(
     Recalibration or None
         None if there are fewer than two rows per fold, or the weights are not whole numbers.
     """
-    if isinstance(n_folds, bool) or not isinstance(n_folds, int) or n_folds < 2:
-        raise ArgumentError("n_folds to be a whole number, at least 2", repr(n_folds), "five folds are customary")
+    n_folds = check_count("n_folds", n_folds, 2, "five folds are customary")
     if not table.counts or table.total < 2 * n_folds:
         return None
     folds = table.split(n_folds, np.random.default_rng(random_state))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from calibrant.certificates.certify import ASSUMPTIONS
 from calibrant.core.brownian import range_survival
-from calibrant.core.parameters import check_choice
+from calibrant.core.parameters import check_choice, check_count
 from calibrant.core.results import Result
 from calibrant.core.table import FloatArray, ScoreTable, as_table
 from calibrant.core.walk import extremes, residual_walk
@@ -139,8 +139,7 @@ def calibration_test(
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     check_choice("method", method, ("exact", "asymptotic"))
-    if isinstance(n_redraws, bool) or not isinstance(n_redraws, (int, np.integer)) or n_redraws < 1:
-        raise ArgumentError("n_redraws to be a whole number, at least 1", repr(n_redraws), "999 is a good choice")
+    n_redraws = check_count("n_redraws", n_redraws, 1, "999 is a good choice")
     if not table.counts:
         raise DataError(
             "weights that are whole numbers of independent rows",
@@ -150,7 +149,7 @@ def calibration_test(
     n = int(table.total)
     statistic = extremes(residual_walk(table)).value
     if method == "exact":
-        p_value = _by_redraws(table, int(n_redraws), np.random.default_rng(random_state))
+        p_value = _by_redraws(table, n_redraws, np.random.default_rng(random_state))
         how = f"exact test, {n_redraws} redraws of the labels"
     else:
         p_value = _by_limit(table, statistic)
@@ -162,7 +161,7 @@ def calibration_test(
         statistic=statistic,
         n=n,
         method=method,
-        n_redraws=int(n_redraws) if method == "exact" else None,
+        n_redraws=n_redraws if method == "exact" else None,
         assumptions=_ASSUMPTIONS,
         references=("gao2017",) if method == "exact" else ("gao2017", "feller1951"),
     )

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.calibration_test import calibration_test
-from calibrant.core.parameters import check_between, check_choice
+from calibrant.core.parameters import check_between, check_choice, check_count
 from calibrant.core.results import Result
 from calibrant.core.table import FloatArray
 from calibrant.core.validate import clean_rows, clean_scores
-from calibrant.errors import ArgumentError, DataError
+from calibrant.errors import DataError
 
 __all__ = ["L1Bound", "L1Impossibility", "l1_cannot_be_certified", "l1_from_repeats"]
 
@@ -180,8 +180,7 @@ def l1_cannot_be_certified(
     """
     score = clean_scores(y_proba).astype(np.float64)
     check_between("level", level, 0.0, 1.0, remedy="level is the chance to reject exact scores, such as 0.05")
-    if isinstance(n_trials, bool) or not isinstance(n_trials, (int, np.integer)) or n_trials < 1:
-        raise ArgumentError("n_trials to be a whole number, at least 1", repr(n_trials), "200 is a good choice")
+    n_trials = check_count("n_trials", n_trials, 1, "200 is a good choice")
     rng = np.random.default_rng(random_state)
     accepts = verifier or _default_verifier(level, rng)
     n, key = len(score), rng.bytes(32)

@@ -7,7 +7,7 @@ from typing import Any
 
 from calibrant.errors import ArgumentError
 
-__all__ = ["check_between", "check_choice", "check_rows", "is_number"]
+__all__ = ["check_between", "check_choice", "check_count", "check_rows", "is_number"]
 
 
 def check_between(
@@ -51,6 +51,14 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
         listed = ", ".join(repr(c) for c in choices)
         raise ArgumentError(f"{name} to be one of {listed}", repr(value), "check the spelling")
     return str(value)
+
+
+def check_count(name: str, value: Any, least: int, remedy: str) -> int:
+    """Return `value` as an int if it is a whole number of at least `least`, else raise an `ArgumentError`."""
+    whole = not isinstance(value, (bool, str, bytes)) and is_number(value) and float(value).is_integer()
+    if not whole or int(value) < least:
+        raise ArgumentError(f"{name} to be a whole number, at least {least}", repr(value), remedy)
+    return int(value)
 
 
 def check_rows(n: float) -> float:

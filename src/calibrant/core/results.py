@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 from dataclasses import fields
@@ -9,7 +10,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Result", "plain"]
+from calibrant.core.parameters import check_choice
+from calibrant.errors import ArgumentError
+
+__all__ = ["Result", "Tabular", "plain"]
 
 
 class Result:
@@ -29,6 +33,50 @@ class Result:
     def to_json(self, *, indent: int | None = 2) -> str:
         """Return the fields as a JSON document; numbers that are not finite become null."""
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+
+class Tabular(Result):
+    """Base of results that are curves: arrays of equal length, one entry per point."""
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the arrays as columns of a dataframe; single numbers are left out.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Whose dataframe. By default the first of them that is installed.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            One row per point.
+
+        Raises
+        ------
+        ArgumentError
+            If the backend is not installed, or none is.
+        """
+        import narwhals
+
+        columns = {
+            field.name: value
+            for field in fields(self)  # type: ignore[arg-type]
+            if isinstance(value := getattr(self, field.name), np.ndarray)
+        }
+        return narwhals.from_dict(columns, backend=_installed(backend)).to_native()
+
+
+_BACKENDS = ("pandas", "polars", "pyarrow")
+
+
+def _installed(backend: str | None) -> Any:
+    wanted = _BACKENDS if backend is None else (check_choice("backend", backend, _BACKENDS),)
+    for name in wanted:
+        if importlib.util.find_spec(name) is not None:
+            return name
+    raise ArgumentError(
+        f"{' or '.join(wanted)} to be installed", "none of them", "install one, or use to_dict() for plain lists"
+    )
 
 
 def plain(value: Any) -> Any:

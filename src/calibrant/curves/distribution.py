@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.core.bins import equal_width_bins
+from calibrant.core.parameters import check_count
 from calibrant.core.results import Result
 from calibrant.core.table import FloatArray, NumberArray, ScoreTable, as_table
-from calibrant.errors import ArgumentError
 
 __all__ = ["Histogram", "score_histogram"]
 
@@ -68,13 +68,12 @@ def score_histogram(
     [0.0, 2.0]
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    if isinstance(n_bins, bool) or n_bins != int(n_bins) or n_bins < 1:
-        raise ArgumentError("n_bins to be a whole number, at least 1", repr(n_bins), "40 bins suit most pictures")
-    bins = equal_width_bins(table, int(n_bins))
+    n_bins = check_count("n_bins", n_bins, 1, "40 bins suit most pictures")
+    bins = equal_width_bins(table, n_bins)
     return Histogram(
-        edges=np.linspace(0.0, 1.0, int(n_bins) + 1),
-        positives=_totals(bins, table.k, int(n_bins)),
-        negatives=_totals(bins, table.n - table.k, int(n_bins)),
+        edges=np.linspace(0.0, 1.0, n_bins + 1),
+        positives=_totals(bins, table.k, n_bins),
+        negatives=_totals(bins, table.n - table.k, n_bins),
     )
 
 

@@ -11,17 +11,16 @@ import numpy.typing as npt
 
 from calibrant.core.bins import equal_mass_bins, equal_width_bins
 from calibrant.core.brownian import normal_quantile
-from calibrant.core.parameters import check_between, check_choice
+from calibrant.core.parameters import check_between, check_choice, check_count
 from calibrant.core.pava import isotonic_fit
-from calibrant.core.results import Result
+from calibrant.core.results import Tabular
 from calibrant.core.table import FloatArray, ScoreTable, as_table
-from calibrant.errors import ArgumentError
 
 __all__ = ["Curve", "binned_curve", "isotonic_curve"]
 
 
 @dataclass(frozen=True, eq=False)
-class Curve(Result):
+class Curve(Tabular):
     """Share of positives along the scores.
 
     Attributes
@@ -97,9 +96,8 @@ def binned_curve(
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     check_choice("strategy", strategy, ("quantile", "uniform"))
     check_between("level", level, 0.0, 1.0)
-    if isinstance(n_bins, bool) or n_bins != int(n_bins) or n_bins < 1:
-        raise ArgumentError("n_bins to be a whole number, at least 1", repr(n_bins), "ten bins are customary")
-    bins = equal_mass_bins(table, int(n_bins)) if strategy == "quantile" else equal_width_bins(table, int(n_bins))
+    n_bins = check_count("n_bins", n_bins, 1, "ten bins are customary")
+    bins = equal_mass_bins(table, n_bins) if strategy == "quantile" else equal_width_bins(table, n_bins)
     starts = np.flatnonzero(np.append(True, bins[1:] != bins[:-1]))
     n, k = np.add.reduceat(table.n, starts), np.add.reduceat(table.k, starts)
     score = np.add.reduceat(table.n * table.score, starts) / n

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.results import Result
+from calibrant.core.parameters import check_count
+from calibrant.core.results import Tabular
 from calibrant.core.table import FloatArray, ScoreTable, as_table
 from calibrant.core.walk import extremes
 from calibrant.core.walk import residual_walk as walk_of
-from calibrant.errors import ArgumentError
 
 __all__ = ["ResidualWalk", "residual_walk"]
 
 
 @dataclass(frozen=True, eq=False)
-class ResidualWalk(Result):
+class ResidualWalk(Tabular):
     """Points of the cumulative residual walk.
 
     Attributes
@@ -76,8 +76,8 @@ def residual_walk(
     [-0.125, 0.0]
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    if n_points is not None and n_points < 4:
-        raise ArgumentError("n_points of at least 4", repr(n_points), "leave it out to keep every point")
+    if n_points is not None:
+        n_points = check_count("n_points", n_points, 4, "leave it out to keep every point")
     walk = walk_of(table)
     found = extremes(walk)
     share = np.cumsum(table.n) / table.total

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.parameters import check_between
+from calibrant.core.parameters import check_between, check_count
 from calibrant.core.pava import isotonic_fit
-from calibrant.core.results import Result
+from calibrant.core.results import Tabular
 from calibrant.core.table import FloatArray, ScoreTable, as_table
 from calibrant.decisions.cost import costs_by_cut
 from calibrant.errors import ArgumentError
@@ -20,7 +20,7 @@ __all__ = ["CostCurve", "cheapest_cuts", "cost_curve", "points_or_grid"]
 
 
 @dataclass(frozen=True, eq=False)
-class CostCurve(Result):
+class CostCurve(Tabular):
     """Average cost per case by cost parameter: ``p`` per false positive and ``1 - p`` per false negative.
 
     Attributes
@@ -173,9 +173,8 @@ def cheapest_cuts(table: ScoreTable, tau: FloatArray) -> npt.NDArray[np.intp]:
 def points_or_grid(at: npt.ArrayLike | None, n_points: int) -> FloatArray:
     """Return the points asked for if all lie in (0, 1), or else so many at equal distances."""
     if at is None:
-        if isinstance(n_points, bool) or n_points != int(n_points) or n_points < 1:
-            raise ArgumentError("n_points to be a whole number, at least 1", repr(n_points), "99 gives the percents")
-        return np.arange(1, int(n_points) + 1) / (int(n_points) + 1)
+        n_points = check_count("n_points", n_points, 1, "99 gives the percents")
+        return np.arange(1, n_points + 1) / (n_points + 1)
     points = [check_between("at", value, 0.0, 1.0) for value in np.atleast_1d(np.asarray(at)).ravel().tolist()]
     if not points:
         raise ArgumentError("at least one point in at", "none", "leave at out for an even grid")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from calibrant.core.brownian import normal_quantile
 from calibrant.core.parameters import check_between
-from calibrant.core.results import Result
+from calibrant.core.results import Tabular
 from calibrant.core.table import FloatArray, ScoreTable, as_table
 from calibrant.decisions.cost import costs_by_cut
 from calibrant.decisions.cost_curve import points_or_grid
@@ -19,7 +19,7 @@ __all__ = ["NetBenefit", "net_benefit"]
 
 
 @dataclass(frozen=True, eq=False)
-class NetBenefit(Result):
+class NetBenefit(Tabular):
     """Net benefit by threshold, of acting on the scores, on everyone and on no one.
 
     Attributes

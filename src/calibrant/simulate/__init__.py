@@ -1,0 +1,1 @@
+"""Worlds with known truth: labels and scores drawn with the probabilities behind them."""

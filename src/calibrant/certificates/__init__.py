@@ -11,6 +11,7 @@ from calibrant.certificates.normal import normal_width
 from calibrant.certificates.rademacher import rademacher_finite, rademacher_linear, rademacher_of_intervals
 from calibrant.certificates.recalibrated import RecalibratedCertificate, certify_recalibrated
 from calibrant.certificates.sample_size import Plan, plan_table, required_sample_size, rows_to_decide
+from calibrant.certificates.split import split_lower_bound
 from calibrant.certificates.theorem2 import theorem2_width
 from calibrant.certificates.uniform import range_width, uniform_width
 
@@ -40,6 +41,7 @@ __all__ = [
     "range_width",
     "required_sample_size",
     "rows_to_decide",
+    "split_lower_bound",
     "theorem2_width",
     "uniform_width",
 ]

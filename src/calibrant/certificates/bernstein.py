@@ -12,7 +12,7 @@ import math
 
 from calibrant.core.parameters import check_between, check_rows
 
-__all__ = ["bernstein_width"]
+__all__ = ["bernstein_width", "mean_width"]
 
 
 def bernstein_width(n: float, brier: float, delta: float = 0.05, *, brier_guess: float = 0.12) -> float:
@@ -59,8 +59,31 @@ def bernstein_width(n: float, brier: float, delta: float = 0.05, *, brier_guess:
         closed="right",
         remedy="give the Brier score you expected beforehand, such as that of the training data",
     )
+    return mean_width(n, brier, delta, guess=brier_guess)
+
+
+def mean_width(n: float, squared: float, delta: float, *, guess: float) -> float:
+    """Width of the same bound for the mean of n independent terms, none of which is above 1 (or none below -1).
+
+    Parameters
+    ----------
+    n : float
+        Number of terms.
+    squared : float
+        Mean of the squared terms.
+    delta : float
+        Probability with which the bound may fail.
+    guess : float
+        What `squared` was expected to be before seeing the terms.
+
+    Returns
+    -------
+    float
+        With terms at most 1, the true mean is at most the mean seen plus this; with terms at least -1, it is at
+        least the mean seen minus this.
+    """
     log_inverse = -math.log(delta)
-    a = math.sqrt(2.0 * log_inverse / (n * brier_guess))
+    a = math.sqrt(2.0 * log_inverse / (n * guess))
     rate = min(0.9, a / (1.0 + 0.66 * a))
     psi = -math.log1p(-rate) - rate
-    return (psi * n * brier + log_inverse) / (rate * n)
+    return (psi * n * squared + log_inverse) / (rate * n)

@@ -6,6 +6,7 @@ the wrong way, weights live in one place and two tables merge into one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -302,16 +303,16 @@ class ScoreTable:
         }
         return ScoreTable.from_cells(n, k, CellSums(**both))
 
-    def split(self, n_parts: int, rng: np.random.Generator) -> list[ScoreTable]:
-        """Deal the rows at random into parts, every row to each part with equal chance.
+    def split(self, parts: int | Sequence[float], rng: np.random.Generator) -> list[ScoreTable]:
+        """Deal the rows at random into parts, each row by itself.
 
         The dealing is done on counts, so it does not depend on the order of the rows and costs as much as the
         table is long. A cell deals its rows as if all stood at its mean score.
 
         Parameters
         ----------
-        n_parts : int
-            Number of parts, at least 2.
+        parts : int or sequence of float
+            Number of parts of equal chance, at least 2; or the chance of each part, adding up to 1.
         rng : numpy.random.Generator
             Source of chance.
 
@@ -325,21 +326,22 @@ class ScoreTable:
         DataError
             If the weights are not whole numbers, because then rows cannot be told apart.
         """
-        if n_parts < 2:
-            raise ArgumentError("at least 2 parts", repr(n_parts), "ask for 2 or more")
+        chances = np.full(parts, 1.0 / parts) if isinstance(parts, int) and parts > 0 else np.array(parts, dtype=float)
+        if chances.ndim != 1 or len(chances) < 2:
+            raise ArgumentError("at least 2 parts", repr(parts), "ask for 2 or more, or give the chance of each")
         if not self.counts:
             raise DataError(
                 "weights that are whole numbers of rows",
                 "other weights",
                 "pass rows, or weights that count rows",
             )
-        positives = _deal(self.k, n_parts, rng)
-        negatives = _deal(self.n - self.k, n_parts, rng)
-        parts = []
+        positives = _deal(self.k, chances, rng)
+        negatives = _deal(self.n - self.k, chances, rng)
+        tables = []
         for hit, miss in zip(positives, negatives, strict=True):
             kept = np.flatnonzero(hit + miss)
-            parts.append(ScoreTable(self.score[kept], (hit + miss)[kept], hit[kept]))
-        return parts
+            tables.append(ScoreTable(self.score[kept], (hit + miss)[kept], hit[kept]))
+        return tables
 
 
 def as_table(
@@ -382,12 +384,13 @@ def _same_kind(n: npt.ArrayLike, k: npt.ArrayLike) -> tuple[NumberArray, NumberA
     return total.astype(kind), positive.astype(kind)
 
 
-def _deal(counts: NumberArray, n_parts: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Deal each count into `n_parts`; shape (n_parts, m)."""
-    dealt = np.zeros((n_parts, len(counts)), dtype=np.int64)
+def _deal(counts: NumberArray, chances: FloatArray, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Deal each count into parts; shape (parts, m)."""
+    dealt = np.zeros((len(chances), len(counts)), dtype=np.int64)
     single = np.flatnonzero(counts == 1)
-    dealt[rng.integers(n_parts, size=len(single)), single] = 1
+    part = np.searchsorted(np.cumsum(chances)[:-1], rng.random(len(single)), side="right")
+    dealt[part, single] = 1
     many = np.flatnonzero(counts > 1)
     if len(many):
-        dealt[:, many] = rng.multinomial(counts[many].astype(np.int64), np.full(n_parts, 1.0 / n_parts)).T
+        dealt[:, many] = rng.multinomial(counts[many].astype(np.int64), chances).T
     return dealt

@@ -1,0 +1,97 @@
+"""A lower bound on the true error: one part of the rows chooses the interval, the other part judges it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calibrant.certificates.bernstein import mean_width
+from calibrant.certificates.uniform import uniform_width
+from calibrant.core.parameters import check_between
+from calibrant.core.table import ScoreTable, need_counts
+from calibrant.core.walk import Extremes, extremes, residual_walk
+
+__all__ = ["split_lower_bound", "split_width"]
+
+# A third of the rows chooses. Half would choose little better and leave fewer rows to judge.
+_CHOOSE = 1.0 / 3.0
+
+
+def split_lower_bound(table: ScoreTable, delta: float = 0.05, *, random_state: int | np.random.Generator = 0) -> float:
+    """Bound the true cutoff calibration error from below, for every number of rows and every distribution.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Rows with whole-number weights.
+    delta : float
+        Probability with which the bound may fail, in (0, 1).
+    random_state : int or numpy.random.Generator
+        Deals the rows. Choose it before seeing bounds: the largest of several is not a bound.
+
+    Returns
+    -------
+    float
+        In [0, 1): above the true error with probability at most `delta`.
+
+    Raises
+    ------
+    DataError
+        If the weights are not whole numbers.
+
+    See Also
+    --------
+    uniform_width : A band for all intervals at once; it needs no dealing and is wider.
+
+    Notes
+    -----
+    The error is at least ``sign * C(I)`` for any interval I and sign. A third of the rows, dealt at random, proposes
+    those of its own error; given them, the terms ``X = sign * (y - s)`` in I, 0 elsewhere, of the other rows are
+    independent, and their mean bounds ``sign * C(I)``. With m the mean of X on the first part and a its smallest
+    possible value, ``(X - m) / (m - a)`` is at least -1, and the inequality behind `bernstein_width` bounds its mean
+    from below; what that inequality wants to know beforehand is guessed on the first part.
+
+    Tables with cells get the band of `uniform_width`: their cells were chosen by looking at all rows.
+
+    Examples
+    --------
+    >>> from calibrant import ScoreTable
+    >>> from calibrant.certificates import split_lower_bound, uniform_width
+    >>> table = ScoreTable.from_counts([0.2, 0.8], [5000, 5000], [1500, 4500])  # the error seems to be 0.1
+    >>> 0.1 - uniform_width(10_000) < split_lower_bound(table) < 0.1
+    True
+    """
+    need_counts(table, "a lower bound needs rows")
+    check_between("delta", delta, 0.0, 1.0)
+    if table.cells is not None:
+        return max(0.0, extremes(residual_walk(table)).value - uniform_width(table.total, delta))
+    chosen, rest = table.split((_CHOOSE, 1.0 - _CHOOSE), np.random.default_rng(random_state))
+    if not len(chosen) or not len(rest):
+        return 0.0
+    found = extremes(residual_walk(chosen))
+    if found.sign == 0:
+        return 0.0
+    centre = found.value  # the mean of X on the rows that chose
+    lowest = -found.high if found.sign > 0 else -(1.0 - max(found.low, 0.0))
+    scale = centre - lowest
+    _, guess = _moments(chosen, found, centre, scale)
+    mean, squared = _moments(rest, found, centre, scale)
+    # The guess is kept above 0, though a few rows may all agree.
+    width = scale * mean_width(rest.total, squared, delta, guess=guess + 1.0 / chosen.total)
+    return max(0.0, mean - width)
+
+
+def split_width(n: float, brier: float, delta: float = 0.05) -> float:
+    """About how far below the error `split_lower_bound` lies on n rows with this Brier score, for planning."""
+    return mean_width((1.0 - _CHOOSE) * n, brier, delta, guess=brier)
+
+
+def _moments(table: ScoreTable, found: Extremes, centre: float, scale: float) -> tuple[float, float]:
+    """Mean of X, and mean square of ``(X - centre) / scale``, over the rows of a table."""
+    inside = slice(*np.searchsorted(table.score, (found.low, found.high), side="right"))
+    score, k = table.score[inside], table.k[inside]
+    missed = table.n[inside] - k
+    hit, miss = found.sign * (1.0 - score), -found.sign * score
+    mean = float(np.dot(k, hit) + np.dot(missed, miss)) / table.total
+    squares = float(np.dot(k, (hit - centre) ** 2) + np.dot(missed, (miss - centre) ** 2))
+    outside = table.total - float(table.n[inside].sum())
+    return mean, (squares + outside * centre**2) / (table.total * scale**2)

@@ -1,0 +1,90 @@
+"""The lower bound by dealing the rows is above the true error with probability at most delta."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calibrant import ScoreTable
+from calibrant.certificates.bernstein import mean_width
+from calibrant.certificates import split_lower_bound, uniform_width
+from calibrant.core.walk import extremes, residual_walk
+from guarantees.counting import assert_failures_within
+from guarantees.worlds import WORLDS, at, spread
+
+# What could hurt: events that are rare but weigh much, few rows, errors of nearly 0 and nearly 1.
+HARD = WORLDS | {
+    "all wrong": at([1.0], [1.0], [0.0]),
+    "nearly all wrong": at([1.0], [1.0], [0.02]),
+    "hidden positives": at([1.0], [0.0], [0.004]),
+    "rare and promised": at([0.99, 0.01], [0.01, 0.9], [0.0, 0.99]),
+    "just above": spread(lambda s: s + 1e-6, high=0.99),
+    "two rare sides": at([0.5, 0.5], [0.001, 0.999], [0.011, 0.989]),
+}
+
+
+def failures(world, n: int, repetitions: int, delta: float, seed: int) -> int:
+    rng = np.random.default_rng(seed)
+    samples = world.samples(n, repetitions, rng)
+    return sum(split_lower_bound(table, delta, random_state=rng) > world.error + 1e-12 for table in samples)
+
+
+@pytest.mark.parametrize("delta", [0.05, 0.2])
+@pytest.mark.parametrize("n", [5, 30, 300])
+@pytest.mark.parametrize("name", HARD)
+def test_bound_is_seldom_above_the_truth(name, n, delta):
+    assert_failures_within(failures(HARD[name], n, 300, delta, n), 300, delta)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [20, 100, 1000, 10_000])
+@pytest.mark.parametrize("name", HARD)
+def test_bound_is_seldom_above_the_truth_in_many_samples(name, n):
+    assert_failures_within(failures(HARD[name], n, 3000, 0.05, n), 3000, 0.05)
+
+
+def test_one_score_is_the_hardest_world_and_uses_most_of_delta():
+    # One score: no interval has to be found, so all that is lost is what the inequality loses.
+    world = at([1.0], [0.5], [0.6])
+    assert 3 <= failures(world, 2000, 2000, 0.2, 0) <= 400
+
+
+@pytest.mark.parametrize("shrink", [0.0, 0.5])
+def test_a_narrower_bound_would_be_caught(monkeypatch, shrink):
+    narrow = lambda *data, **guess: shrink * mean_width(*data, **guess)  # noqa: E731
+    monkeypatch.setitem(split_lower_bound.__globals__, "mean_width", narrow)
+    with pytest.raises(AssertionError):
+        assert_failures_within(failures(at([1.0], [0.5], [0.6]), 2000, 2000, 0.05, 0), 2000, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "least"),
+    [("one atom", 10_000, 0.080), ("overconfident", 10_000, 0.034), ("no one at all", 100, 0.20)],
+)
+def test_bound_says_something(name, n, least):
+    world = HARD[name]
+    bounds = [split_lower_bound(table) for table in world.samples(n, 50, np.random.default_rng(1))]
+    assert np.mean(bounds) > least
+
+
+@pytest.mark.parametrize("name", ["one atom", "overconfident", "ten grades", "zeros and ones", "opposite", "all wrong"])
+def test_bound_is_higher_than_that_of_the_uniform_band(name):
+    for n in (100, 1000, 10_000):
+        tables = list(HARD[name].samples(n, 100, np.random.default_rng(n)))
+        by_band = [max(0.0, extremes(residual_walk(t)).value - uniform_width(n)) for t in tables]
+        assert np.mean([split_lower_bound(t) for t in tables]) >= np.mean(by_band)
+
+
+def test_bound_does_not_depend_on_the_order_of_rows_but_on_the_seed():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=2000)
+    y = rng.uniform(size=2000) < p**2
+    order = rng.permutation(2000)
+    one, other = ScoreTable.from_scores(y, p), ScoreTable.from_scores(y[order], p[order])
+    assert split_lower_bound(one) == split_lower_bound(other) > 0.0
+    assert split_lower_bound(one, random_state=1) != split_lower_bound(one)
+
+
+def test_few_or_agreeing_rows_give_no_bound():
+    assert split_lower_bound(ScoreTable.from_scores([1], [0.5])) == 0.0
+    assert split_lower_bound(ScoreTable.from_scores([1, 0] * 50, [1.0, 0.0] * 50)) == 0.0

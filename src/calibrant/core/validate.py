@@ -21,6 +21,7 @@ __all__ = [
     "describe_bad_labels",
     "describe_bad_scores",
     "describe_bad_weight",
+    "describe_missing_group",
     "describe_missing_label",
     "describe_no_rows",
     "describe_not_numbers",
@@ -225,6 +226,11 @@ def clean_labels(y_true: npt.ArrayLike, pos_label: Any = None) -> npt.NDArray[np
 def describe_missing_label(value: str, place: str, count: int = 1) -> DataError:
     """Phrase the error for rows without a label; `value` says what stands in its place."""
     return DataError("a label in every row", _and_more(value, place, count), "drop the rows without an outcome")
+
+
+def describe_missing_group(value: str, place: str, count: int = 1) -> DataError:
+    """Phrase the error for rows of which the group is not known."""
+    return DataError("a group in every row", _and_more(value, place, count), "name the group, or drop those rows")
 
 
 def describe_bad_labels(values: Sequence[Any], pos_label: Any = None, *, met: bool = False) -> DataError:

@@ -3,6 +3,7 @@
 from calibrant.read.checks import check_scores
 from calibrant.read.files import read_table
 from calibrant.read.formats import quote_name, quote_text
+from calibrant.read.rows import Rows, read_rows
 from calibrant.read.source import Source, open_source
 
-__all__ = ["Source", "check_scores", "open_source", "quote_name", "quote_text", "read_table"]
+__all__ = ["Rows", "Source", "check_scores", "open_source", "quote_name", "quote_text", "read_rows", "read_table"]

@@ -14,6 +14,7 @@ from calibrant.core.validate import (
     describe_bad_labels,
     describe_bad_scores,
     describe_bad_weight,
+    describe_missing_group,
     describe_missing_label,
     describe_no_rows,
     describe_not_numbers,
@@ -43,12 +44,13 @@ _SCORE_AGGREGATES = {
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns to read and what counts as positive."""
+    """The columns to read and what counts as positive; `group` is read only where rows are kept apart."""
 
     label: str
     score: str
     weight: str | None
     pos_label: Any
+    group: str | None = None
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Summary:
     Attributes
     ----------
     sql : str
-        A SELECT of the columns s (score, DOUBLE), positive (BOOLEAN) and, with weights, w (DOUBLE).
+        A SELECT of the columns s (score, DOUBLE), positive (BOOLEAN), with weights w (DOUBLE), with groups g (VARCHAR).
     distinct : int
         About how many different scores there are.
     pairs : int
@@ -99,6 +101,9 @@ def check(source: Source, columns: Columns) -> Summary:
         raise describe_not_numbers("scores", "an empty value", place, seen["score_missing"], remedy)
     _refuse_bad_scores(source, columns.score, sql, seen)
     _check_labels(source, columns, sql, seen)
+    if seen.get("group_missing"):
+        place, _ = _first(source, sql, str(columns.group), "g IS NULL", "g")
+        raise describe_missing_group("an empty value", place, seen["group_missing"])
     weights = "none" if columns.weight is None else _check_weights(source, columns, sql, seen)
     return Summary(
         sql, int(seen["distinct"]), int(seen.get("pairs", 0)), float(seen["low"]), float(seen["high"]), weights
@@ -140,6 +145,8 @@ def _rows_sql(source: Source, columns: Columns) -> str:
     if columns.weight is not None:
         weight = source.column(columns.weight)
         parts += [f"{weight} AS weight_raw", f"{_as_number(weight, source.kind(columns.weight))} AS w"]
+    if columns.group is not None:
+        parts.append(f"CAST({source.column(columns.group)} AS VARCHAR) AS g")
     return f"SELECT {', '.join(parts)} FROM ({source.sql})"
 
 
@@ -203,6 +210,8 @@ def _aggregates(columns: Columns) -> dict[str, str]:
             "one_number": f"coalesce(min(label_number) {rest} = max(label_number) {rest}, false)",
             "no_number": _count("NOT positive AND label_number IS NULL"),
         }
+    if columns.group is not None:
+        wanted["group_missing"] = _count("g IS NULL")
     if columns.weight is not None:
         wanted |= {
             "weight_missing": _count("weight_raw IS NULL"),

@@ -6,10 +6,13 @@ import math
 
 from calibrant.core.parameters import check_between
 
-__all__ = ["MEAN_RANGE", "normal_quantile", "range_quantile", "range_survival", "range_upper_quantile"]
+__all__ = ["LEAST_EVENTS", "MEAN_RANGE", "normal_quantile", "range_quantile", "range_survival", "range_upper_quantile"]
 
 # Mean of the range: 2 sqrt(2 / pi) (Feller 1951).
 MEAN_RANGE = 2.0 * math.sqrt(2.0 / math.pi)
+
+# Below this expected sum of s (1 - s), a few events decide, and the law of the limit is wrong whatever n is.
+LEAST_EVENTS = 25.0
 
 
 def range_survival(r: float) -> float:

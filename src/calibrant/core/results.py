@@ -5,15 +5,20 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.core.parameters import check_choice
 from calibrant.errors import ArgumentError
 
-__all__ = ["Result", "Tabular", "plain"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Drawable", "Result", "Tabular", "frame_of", "plain"]
 
 
 class Result:
@@ -56,17 +61,50 @@ class Tabular(Result):
         ArgumentError
             If the backend is not installed, or none is.
         """
-        import narwhals
+        return frame_of(self.columns(), backend)
 
-        columns = {
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays by name, in the order of the fields."""
+        return {
             field.name: value
             for field in fields(self)  # type: ignore[arg-type]
             if isinstance(value := getattr(self, field.name), np.ndarray)
         }
-        return narwhals.from_dict(columns, backend=_installed(backend)).to_native()
+
+
+class Drawable(Tabular):
+    """Base of results that have a picture."""
+
+    def plot(self, ax: Axes | None = None, **keywords: Any) -> Any:
+        """Draw the result.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default on a new figure of pyplot, so that notebooks show it.
+        **keywords
+            Passed on to the ``plot`` method of the display.
+
+        Returns
+        -------
+        calibrant.plots.Display
+            With `ax_`, `figure_` and `how_to_read`.
+        """
+        # Results stand below the room that draws them. The lazy door of the package leads there when a picture is
+        # asked for, so that no module of the lower rooms imports it.
+        import calibrant
+
+        return calibrant.plots.draw(self, ax=ax, **keywords)
 
 
 _BACKENDS = ("pandas", "polars", "pyarrow")
+
+
+def frame_of(columns: Mapping[str, npt.NDArray[Any]], backend: str | None = None) -> Any:
+    """Put columns of equal length into a dataframe; `backend` as in `Tabular.to_frame`."""
+    import narwhals
+
+    return narwhals.from_dict(columns, backend=_installed(backend)).to_native()
 
 
 def _installed(backend: str | None) -> Any:

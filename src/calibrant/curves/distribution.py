@@ -9,21 +9,21 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.core.bins import equal_width_bins
-from calibrant.core.parameters import check_count
-from calibrant.core.results import Result
+from calibrant.core.parameters import check_between, check_count
+from calibrant.core.results import Drawable
 from calibrant.core.table import FloatArray, NumberArray, ScoreTable, as_table
 
 __all__ = ["Histogram", "score_histogram"]
 
 
 @dataclass(frozen=True, eq=False)
-class Histogram(Result):
+class Histogram(Drawable):
     """Rows in bins of equal width.
 
     Attributes
     ----------
     edges : ndarray of float64, shape (b + 1,)
-        Ends of the bins, from 0 to 1; the last bin includes 1.
+        Ends of the bins; each bin includes its lower end, the last one its upper end too.
     positives, negatives : ndarray of float64, shape (b,)
         Rows of each class, or their weight.
     """
@@ -32,16 +32,26 @@ class Histogram(Result):
     positives: FloatArray
     negatives: FloatArray
 
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the ends of the bins and the rows in them, one entry per bin."""
+        return {
+            "low": self.edges[:-1],
+            "high": self.edges[1:],
+            "positives": self.positives,
+            "negatives": self.negatives,
+        }
+
 
 def score_histogram(
     y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
     n_bins: int = 40,
+    within: tuple[float, float] = (0.0, 1.0),
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Histogram:
-    """Count the rows of each class in bins of equal width on [0, 1].
+    """Count the rows of each class in bins of equal width.
 
     Parameters
     ----------
@@ -51,6 +61,8 @@ def score_histogram(
         Predicted probabilities of the positive class, in [0, 1].
     n_bins : int
         Number of bins, at least 1.
+    within : (float, float)
+        Stretch of scores that is divided into bins; rows with scores outside are not counted.
     sample_weight : array-like of shape (n,), optional
         Non-negative weights.
     pos_label : scalar, optional
@@ -61,6 +73,13 @@ def score_histogram(
     Histogram
         Counts by class. A cell of the table counts where its mean score lies.
 
+    Raises
+    ------
+    ArgumentError
+        If `n_bins` is not a count, or `within` is not an increasing pair in [0, 1].
+    DataError
+        If the input cannot be used.
+
     Examples
     --------
     >>> from calibrant.curves import score_histogram
@@ -69,11 +88,15 @@ def score_histogram(
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     n_bins = check_count("n_bins", n_bins, 1, "40 bins suit most pictures")
-    bins = equal_width_bins(table, n_bins)
+    remedy = "pass (low, high) with low below high"
+    high = check_between("upper end of within", within[1], 0.0, 1.0, closed="right", remedy=remedy)
+    low = check_between("lower end of within", within[0], 0.0, high, closed="left", remedy=remedy)
+    bins = equal_width_bins(table, n_bins, (low, high))
+    inside = (table.score >= low) & (table.score <= high)
     return Histogram(
-        edges=np.linspace(0.0, 1.0, n_bins + 1),
-        positives=_totals(bins, table.k, n_bins),
-        negatives=_totals(bins, table.n - table.k, n_bins),
+        edges=np.linspace(low, high, n_bins + 1),
+        positives=_totals(bins, table.k * inside, n_bins),
+        negatives=_totals(bins, (table.n - table.k) * inside, n_bins),
     )
 
 

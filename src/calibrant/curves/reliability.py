@@ -9,24 +9,23 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.bins import equal_mass_bins, equal_width_bins
-from calibrant.core.brownian import normal_quantile
-from calibrant.core.parameters import check_between, check_choice, check_count
+from calibrant.core.bins import bin_starts
+from calibrant.core.intervals import share_interval
 from calibrant.core.pava import isotonic_fit
-from calibrant.core.results import Tabular
+from calibrant.core.results import Drawable
 from calibrant.core.table import FloatArray, ScoreTable, as_table
 
 __all__ = ["Curve", "binned_curve", "isotonic_curve"]
 
 
 @dataclass(frozen=True, eq=False)
-class Curve(Tabular):
+class Curve(Drawable):
     """Share of positives along the scores.
 
     Attributes
     ----------
     score : ndarray of float64
-        Where the curve is known: mean score of a bin, or end of a block.
+        Where the curve is known: mean score of a bin, end of a block, or point of a local fit.
     rate : ndarray of float64
         Share of positives there.
     lower, upper : ndarray of float64
@@ -35,8 +34,12 @@ class Curve(Tabular):
         Rows behind each point.
     level : float
         Confidence of each interval by itself.
-    kind : {"binned", "isotonic"}
+    kind : {"binned", "isotonic", "local"}
         How the curve was made.
+    interval : {"wilson", "clopper-pearson", "normal"} or None
+        How the intervals were made; None if there are none.
+    degree : ndarray of int64 or None
+        Of a local fit: the degree used at each point.
     """
 
     score: FloatArray
@@ -46,6 +49,8 @@ class Curve(Tabular):
     n: npt.NDArray[Any]
     level: float
     kind: str
+    interval: str | None = None
+    degree: npt.NDArray[np.int64] | None = None
 
 
 def binned_curve(
@@ -53,12 +58,13 @@ def binned_curve(
     y_proba: npt.ArrayLike | None = None,
     *,
     n_bins: int = 10,
-    strategy: Literal["quantile", "uniform"] = "quantile",
+    strategy: Literal["quantile", "uniform", "type7"] = "quantile",
+    interval: Literal["wilson", "clopper-pearson"] = "wilson",
     level: float = 0.95,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Curve:
-    """Share of positives in bins of the score, with Wilson intervals.
+    """Share of positives in bins of the score, with an interval for each.
 
     Parameters
     ----------
@@ -68,8 +74,13 @@ def binned_curve(
         Predicted probabilities of the positive class, in [0, 1].
     n_bins : int
         Wanted number of bins; empty ones are left out, and equal scores are never separated.
-    strategy : {"quantile", "uniform"}
-        Bins with about equally many rows, or of equal width.
+    strategy : {"quantile", "uniform", "type7"}
+        Bins with about equally many rows, of equal width, or between quantiles by definition 7 of Hyndman and Fan,
+        the default of R and NumPy.
+    interval : {"wilson", "clopper-pearson"}
+        Interval for the average probability of the rows in a bin. Wilson's is shorter and covers it with probability
+        `level` on average over rates; that of Clopper and Pearson covers every rate at least so often, if the rows of
+        a bin have equal probabilities.
     level : float
         Confidence of each interval by itself, in (0, 1).
     sample_weight : array-like of shape (n,), optional
@@ -85,6 +96,8 @@ def binned_curve(
     References
     ----------
     Wilson (1927). Probable inference, the law of succession, and statistical inference. JASA.
+    Clopper & Pearson (1934). The use of confidence or fiducial limits illustrated in the case of the binomial.
+    Biometrika.
 
     Examples
     --------
@@ -94,15 +107,11 @@ def binned_curve(
     ([0.2, 0.8], [0.5, 0.5])
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    check_choice("strategy", strategy, ("quantile", "uniform"))
-    check_between("level", level, 0.0, 1.0)
-    n_bins = check_count("n_bins", n_bins, 1, "ten bins are customary")
-    bins = equal_mass_bins(table, n_bins) if strategy == "quantile" else equal_width_bins(table, n_bins)
-    starts = np.flatnonzero(np.append(True, bins[1:] != bins[:-1]))
+    starts = bin_starts(table, n_bins, strategy)
     n, k = np.add.reduceat(table.n, starts), np.add.reduceat(table.k, starts)
     score = np.add.reduceat(table.n * table.score, starts) / n
-    lower, upper = _wilson(n, k, level) if table.counts else (np.full(len(n), np.nan),) * 2
-    return Curve(score, k / n, lower, upper, n, level, "binned")
+    lower, upper = share_interval(n, k, level, interval)
+    return Curve(score, k / n, lower, upper, n, level, "binned", interval if table.counts else None)
 
 
 def isotonic_curve(
@@ -136,11 +145,3 @@ def isotonic_curve(
     n = fit.n[np.searchsorted(fit.low, score, side="right") - 1]
     none = np.full(len(score), np.nan)
     return Curve(score, rate, none, none, n, math.nan, "isotonic")
-
-
-def _wilson(n: npt.NDArray[Any], k: npt.NDArray[Any], level: float) -> tuple[FloatArray, FloatArray]:
-    z = normal_quantile(0.5 + 0.5 * level)
-    rate = k / n
-    centre = (rate + z * z / (2.0 * n)) / (1.0 + z * z / n)
-    half = z * np.sqrt(rate * (1.0 - rate) / n + z * z / (4.0 * n * n)) / (1.0 + z * z / n)
-    return np.maximum(0.0, centre - half), np.minimum(1.0, centre + half)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.core.parameters import check_count
-from calibrant.core.results import Tabular
+from calibrant.core.results import Drawable
 from calibrant.core.table import FloatArray, ScoreTable, as_table
 from calibrant.core.walk import extremes
 from calibrant.core.walk import residual_walk as walk_of
@@ -18,7 +18,7 @@ __all__ = ["ResidualWalk", "residual_walk"]
 
 
 @dataclass(frozen=True, eq=False)
-class ResidualWalk(Tabular):
+class ResidualWalk(Drawable):
     """Points of the cumulative residual walk.
 
     Attributes

@@ -1,0 +1,159 @@
+"""Reliability curve by local regression, without bins."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.core.brownian import normal_quantile
+from calibrant.core.intervals import share_interval
+from calibrant.core.parameters import check_between
+from calibrant.core.table import FloatArray, ScoreTable, as_table
+from calibrant.core.windows import LocalFit, check_smoother, evenly_spaced, local_fit
+from calibrant.curves.reliability import Curve
+from calibrant.errors import ArgumentError
+
+__all__ = ["local_curve"]
+
+
+def local_curve(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    nn: float = 0.15,
+    degree: int = 0,
+    kernel: Literal["rectangular", "tricube"] = "rectangular",
+    at: npt.ArrayLike | None = None,
+    n_points: int = 100,
+    interval: Literal["wilson", "clopper-pearson"] | None = None,
+    level: float = 0.95,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> Curve:
+    """Share of positives near each score, by local regression on the nearest rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or ScoreTable
+        Labels, or a table that holds labels and scores. A cell of a table counts as standing at its mean score.
+    y_proba : array-like of shape (n,)
+        Predicted probabilities of the positive class, in [0, 1].
+    nn : float
+        Share of the rows in each window, in (0, 1]: ``floor(n * nn)`` of them, at least 1, and all that stand as far
+        from the point as the last. Equal scores are never separated.
+    degree : {0, 1, 2}
+        Degree of the polynomial fitted in a window. 0 averages; 1 and 2 follow slopes, which matters most at the ends.
+    kernel : {"rectangular", "tricube"}
+        Rows of a window count alike, or less the farther they are.
+    at : array-like of shape (p,), optional
+        Points. Outside the observed scores the curve is NaN: no row tells anything about them.
+    n_points : int
+        Without `at`: number of points, evenly spaced from the smallest to the largest score.
+    interval : {"wilson", "clopper-pearson"}, optional
+        Interval for degree 0 with the rectangular kernel, by default Wilson's. The other fits have a normal interval.
+    level : float
+        Confidence of each interval by itself, in (0, 1).
+    sample_weight : array-like of shape (n,), optional
+        Non-negative weights. A window then holds the share `nn` of the weight. Intervals are given only for whole
+        numbers.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+
+    Returns
+    -------
+    Curve
+        One point per entry of `at`, in its order. `degree` is what was used: less than asked where a window has no more
+        distinct scores than that. Rates are limited to [0, 1].
+
+    Raises
+    ------
+    ArgumentError
+        If a parameter is out of its range.
+    DataError
+        If the input cannot be used.
+
+    Notes
+    -----
+    Every point is fitted by itself, at the point. The R package locfit by default fits at some vertices and
+    interpolates, which moves the curve by up to some hundredths at any number of rows.
+
+    The intervals are pointwise, and they cover what the smoother estimates, not the probability at the point: the
+    two differ by the smoothing bias. For degree 0 with the rectangular kernel that is the average probability of the
+    rows in the window. For the other fits it is the local polynomial of the probabilities; their interval is normal
+    with the heteroscedastic variance HC2 [2]_. It is NaN where one row decides its own fitted value, and where fewer
+    than 5 effective rows of a class are in the window, a rule of thumb: without it, intervals at rare events missed in
+    up to 19 of 100 samples instead of 5, on average over the points; with it in 7 or fewer, in simulations with 100 to
+    1000 rows in a window.
+
+    References
+    ----------
+    .. [1] Loader (1999). Local Regression and Likelihood. Springer.
+    .. [2] MacKinnon & White (1985). Some heteroskedasticity-consistent covariance matrix estimators with improved
+       finite sample properties. Journal of Econometrics.
+    .. [3] Fernandes Machado, Charpentier, Flachaire, Gallic & Hu (2024). From Uncertainty to Precision: Enhancing
+       Binary Classifier Performance through Calibration.
+
+    Examples
+    --------
+    >>> from calibrant.curves import local_curve
+    >>> curve = local_curve([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.8], nn=0.5, at=[0.25, 0.75, 0.9])
+    >>> curve.rate.tolist(), curve.n.tolist()
+    ([0.5, 0.5, nan], [2, 2, 0])
+    """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    nn, degree, kernel_name = check_smoother(nn, degree, kernel)
+    level = check_between("level", level, 0.0, 1.0)
+    averages = degree == 0 and kernel_name == "rectangular"
+    if interval is not None and not averages:
+        raise ArgumentError(
+            "no interval to be chosen, or degree=0 with kernel='rectangular'",
+            f"interval={interval!r} with degree={degree}, kernel={kernel_name!r}",
+            "leave interval out: other fits than plain averages have the normal interval",
+        )
+    points = evenly_spaced(table, n_points) if at is None else _points(at)
+    inside = (points >= table.low[0]) & (points <= table.high[-1])
+    fit = local_fit(
+        table,
+        points[inside],
+        nn=nn,
+        degree=degree,
+        kernel=kernel_name,
+        variance="none" if averages else "robust",
+    )
+    method = interval or "wilson" if averages else "normal"
+    lower, upper = share_interval(fit.windows.n, fit.windows.k, level, method) if averages else _normal(fit, level)
+
+    def over_all_points(values: npt.NDArray[Any], outside: float) -> npt.NDArray[Any]:
+        whole = np.full(len(points), outside, dtype=values.dtype)
+        whole[inside] = values
+        return whole
+
+    return Curve(
+        score=points,
+        rate=over_all_points(fit.rate, np.nan),
+        lower=over_all_points(lower, np.nan),
+        upper=over_all_points(upper, np.nan),
+        n=over_all_points(fit.windows.n, 0),
+        level=level,
+        kind="local",
+        interval=method if table.counts else None,
+        degree=over_all_points(fit.degree, 0),
+    )
+
+
+def _points(at: npt.ArrayLike) -> FloatArray:
+    try:
+        points = np.array(at, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError("points as numbers", str(error), "pass the scores at which to fit") from error
+    if points.ndim != 1 or not np.isfinite(points).all():
+        found = f"shape {points.shape}" if points.ndim != 1 else f"{points[~np.isfinite(points)][0]} among them"
+        raise ArgumentError("at to be a list of finite scores", found, "pass the scores at which to fit")
+    return points
+
+
+def _normal(fit: LocalFit, level: float) -> tuple[FloatArray, FloatArray]:
+    half = normal_quantile(0.5 + 0.5 * level) * np.sqrt(fit.variance)
+    return np.clip(fit.value - half, 0.0, 1.0), np.clip(fit.value + half, 0.0, 1.0)

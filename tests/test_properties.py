@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from calibrant import ScoreTable, metrics
+from calibrant import DataError, ScoreTable, curves, metrics
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,34 @@ def part(function: Callable[..., Any], choose: Callable[[Any], float]) -> Callab
     return lambda *data, **keywords: choose(function(*data, **keywords))
 
 
+def thirds(function: Callable[..., Any], **keywords: Any) -> Callable[..., Any]:
+    return partial(function, strategy="uniform", n_bins=3, **keywords)
+
+
 def of(name: str) -> Callable[..., Any]:
     return getattr(metrics, name)
+
+
+def mean_distance(bins: metrics.HosmerLemeshow) -> float:
+    return float(np.abs(bins.observed - bins.expected).sum() / bins.n.sum())
+
+
+def largest_residual_from_the_top(*data, **keywords) -> float:
+    """What the largest average residual up to a score becomes when labels and scores are turned round."""
+    value = curves.residual_walk(*data, **keywords).value
+    return float(np.abs(value[-1] - np.append(0.0, value)).max())
+
+
+def zero_where_refused(function: Callable[..., float]) -> Callable[..., float]:
+    """Scores of 0 and 1, and classes that scores tell apart, have no finite slope."""
+
+    def number(*data, **keywords):
+        try:
+            return function(*data, **keywords)
+        except DataError:
+            return 0.0
+
+    return number
 
 
 METRICS = [
@@ -53,9 +80,74 @@ METRICS = [
         at_perfect=0.0,
         flipped=part(metrics.cutoff_calibration, lambda r: r.over),
     ),
+    # Three bins: no score of the samples is on an edge, which belongs to one side and would not when turned round.
+    Metric("expected_calibration_error", thirds(metrics.expected_calibration_error), highest=1.0, at_perfect=0.0),
+    Metric(
+        "expected_calibration_error",
+        thirds(metrics.expected_calibration_error, norm="max"),
+        highest=1.0,
+        at_perfect=0.0,
+    ),
+    Metric(
+        "binned_calibration",
+        part(thirds(metrics.binned_calibration, norm="l2"), lambda r: r.value),
+        highest=1.0,
+        at_perfect=0.0,
+    ),
+    Metric("quantile_mean_squared_error", thirds(metrics.quantile_mean_squared_error), highest=1.0, at_perfect=0.0),
+    Metric(
+        "brier_decomposition",
+        part(metrics.brier_decomposition, lambda r: r.miscalibration),
+        highest=1.0,
+        at_perfect=0.0,
+    ),
+    Metric(
+        "log_loss_decomposition",
+        part(metrics.log_loss_decomposition, lambda r: r.miscalibration),
+        highest=np.inf,
+        at_perfect=0.0,
+    ),
+    # With 65 points all distances between points and scores of the samples are exact, so that turning scores round
+    # keeps the windows.
+    Metric("local_calibration_score", partial(metrics.local_calibration_score, n_points=65), 1.0, 0.0),
+    Metric("local_calibration", part(partial(metrics.local_calibration, n_points=65), lambda r: r.value), 1.0, 0.0),
+    # Refuses weights that are not whole numbers. With more points than the ends, perfect scores do not give 0.
+    Metric(
+        "weighted_mean_squared_error",
+        zero_where_refused(partial(metrics.weighted_mean_squared_error, n_points=2)),
+        highest=1.0,
+        at_perfect=0.0,
+    ),
+    Metric("integrated_calibration_index", part(metrics.integrated_calibration_index, lambda r: r.ici), 1.0, 0.0),
+    Metric("integrated_calibration_index", part(metrics.integrated_calibration_index, lambda r: r.e90), 1.0, 0.0),
     Metric("roc_auc", metrics.roc_auc, highest=1.0, at_perfect=1.0),
     Metric("roc_auc_limits", part(metrics.roc_auc_limits, lambda r: r[0]), 1.0, 1.0, takes_arrays=False),
     Metric("roc_auc_limits", part(metrics.roc_auc_limits, lambda r: r[1]), 1.0, 1.0, takes_arrays=False),
+    Metric("roc_auc_interval", part(metrics.roc_auc_interval, lambda r: r.value), highest=1.0, at_perfect=1.0),
+    Metric("roc_curve", part(metrics.roc_curve, lambda r: r.auc), highest=1.0, at_perfect=1.0),
+    Metric(
+        "confusion_metrics",
+        part(metrics.confusion_metrics, lambda r: r.accuracy),
+        highest=1.0,
+        at_perfect=1.0,
+        flipped=part(partial(metrics.confusion_metrics, strict=True), lambda r: r.accuracy),
+    ),
+    Metric("smooth_calibration_error", metrics.smooth_calibration_error, highest=1.0, at_perfect=0.0),
+    Metric("spiegelhalter", part(metrics.spiegelhalter, lambda r: r.brier), highest=1.0, at_perfect=0.0),
+    Metric("hosmer_lemeshow", part(thirds(metrics.hosmer_lemeshow), mean_distance), highest=1.0, at_perfect=0.0),
+    Metric(
+        "ks_calibration_test",
+        part(metrics.ks_calibration_test, lambda r: r.statistic),
+        highest=1.0,
+        at_perfect=0.0,
+        flipped=largest_residual_from_the_top,
+    ),
+    Metric(
+        "calibration_slope",
+        zero_where_refused(part(metrics.calibration_slope, lambda r: abs(r.slope))),
+        highest=np.inf,
+        at_perfect=0.0,
+    ),
 ]
 
 
@@ -143,8 +235,13 @@ def test_property(metric: Metric, check):
     check(metric)
 
 
+def takes_labels(function: Callable[..., Any]) -> bool:
+    """Distances from a known truth, and divergences of score distributions, are no functions of labels and scores."""
+    return next(iter(inspect.signature(function).parameters)) in ("y_true", "table")
+
+
 def test_no_metric_is_missing_from_the_registry():
-    public = {name for name in metrics.__all__ if inspect.isfunction(of(name))}
+    public = {name for name in metrics.__all__ if inspect.isfunction(of(name)) and takes_labels(of(name))}
     assert public == {metric.name for metric in METRICS}
 
 

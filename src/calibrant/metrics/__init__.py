@@ -1,15 +1,68 @@
 """Numbers that describe how good scores are; every one takes labels and scores, or a score table."""
 
+from calibrant.metrics.binned import (
+    BinnedCalibration,
+    binned_calibration,
+    expected_calibration_error,
+    quantile_mean_squared_error,
+)
+from calibrant.metrics.confusion import ConfusionMetrics, confusion_metrics
 from calibrant.metrics.cutoff import CutoffCalibration, cutoff_calibration, cutoff_calibration_error
+from calibrant.metrics.decomposition import ScoreDecomposition, brier_decomposition, log_loss_decomposition
+from calibrant.metrics.divergence import score_divergence
+from calibrant.metrics.hosmer_lemeshow import HosmerLemeshow, hosmer_lemeshow
+from calibrant.metrics.integrated import IntegratedCalibration, integrated_calibration_index
+from calibrant.metrics.kolmogorov import KsCalibrationTest, ks_calibration_test
+from calibrant.metrics.local import (
+    LocalCalibration,
+    local_calibration,
+    local_calibration_score,
+    weighted_mean_squared_error,
+)
 from calibrant.metrics.proper import brier_score, log_loss
-from calibrant.metrics.ranking import roc_auc, roc_auc_limits
+from calibrant.metrics.ranking import RocAuc, RocCurve, roc_auc, roc_auc_interval, roc_auc_limits, roc_curve
+from calibrant.metrics.slope import CalibrationSlope, calibration_slope
+from calibrant.metrics.smooth import smooth_calibration_error
+from calibrant.metrics.spiegelhalter import Spiegelhalter, spiegelhalter
+from calibrant.metrics.truth import l1_error, true_mse
 
 __all__ = [
+    "BinnedCalibration",
+    "CalibrationSlope",
+    "ConfusionMetrics",
     "CutoffCalibration",
+    "HosmerLemeshow",
+    "IntegratedCalibration",
+    "KsCalibrationTest",
+    "LocalCalibration",
+    "RocAuc",
+    "RocCurve",
+    "ScoreDecomposition",
+    "Spiegelhalter",
+    "binned_calibration",
+    "brier_decomposition",
     "brier_score",
+    "calibration_slope",
+    "confusion_metrics",
     "cutoff_calibration",
     "cutoff_calibration_error",
+    "expected_calibration_error",
+    "hosmer_lemeshow",
+    "integrated_calibration_index",
+    "ks_calibration_test",
+    "l1_error",
+    "local_calibration",
+    "local_calibration_score",
     "log_loss",
+    "log_loss_decomposition",
+    "quantile_mean_squared_error",
     "roc_auc",
+    "roc_auc_interval",
     "roc_auc_limits",
+    "roc_curve",
+    "score_divergence",
+    "smooth_calibration_error",
+    "spiegelhalter",
+    "true_mse",
+    "weighted_mean_squared_error",
 ]

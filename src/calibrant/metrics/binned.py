@@ -1,0 +1,360 @@
+"""Calibration errors over bins of the score: the expected calibration error in its forms, with what is noise in it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.core.bins import bin_starts
+from calibrant.core.parameters import check_between, check_choice
+from calibrant.core.results import Tabular
+from calibrant.core.table import FloatArray, NumberArray, ScoreTable, as_table
+
+__all__ = ["BinnedCalibration", "binned_calibration", "expected_calibration_error", "quantile_mean_squared_error"]
+
+Strategy = Literal["quantile", "uniform", "type7"]
+Compare = Literal["frequency", "accuracy"]
+Norm = Literal["l1", "l2", "max"]
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedCalibration(Tabular):
+    """A calibration error over bins, with its bins and with what chance alone would make of it.
+
+    Attributes
+    ----------
+    low, high : ndarray of float64
+        Smallest and largest score in each bin. A bin holds all rows from one to the other; empty bins are left out.
+    n : ndarray
+        Rows in each bin, or their weight.
+    score : ndarray of float64
+        Mean score in each bin.
+    rate : ndarray of float64
+        Share of positives in each bin; for ``compare="accuracy"`` the share of rows classified correctly.
+    value : float
+        The error; smaller is better.
+    noise : float
+        What perfectly calibrated scores would show in these bins, on average over the labels. For "l1" an upper
+        limit of that average, close where bins are narrow and exact where all scores of a bin are equal. For "l2"
+        the root of the average square, which is exact. NaN for "max" and where weights are not whole numbers.
+    debiased_square : float
+        For "l2" and "frequency", an estimate of the squared error without the upward bias of `value` squared; it
+        may be negative. NaN otherwise, where a bin holds a single row, and where weights are not whole numbers.
+    strategy, compare, norm : str
+        As asked.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    n: NumberArray
+    score: FloatArray
+    rate: FloatArray
+    value: float
+    noise: float
+    debiased_square: float
+    strategy: str
+    compare: str
+    norm: str
+
+
+def expected_calibration_error(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    n_bins: int = 10,
+    strategy: Strategy = "quantile",
+    compare: Compare = "frequency",
+    norm: Norm = "l1",
+    threshold: float = 0.5,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
+    r"""Average distance, over bins of the score, between what happened and the mean score.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or ScoreTable
+        Labels, or a table that holds labels and scores.
+    y_proba : array-like of shape (n,)
+        Predicted probabilities of the positive class, in [0, 1].
+    n_bins : int
+        Wanted number of bins; equal scores are never separated, so there may be fewer.
+    strategy : {"quantile", "uniform", "type7"}
+        Bins with about equally many rows (tied scores go where the middle of them belongs), of equal width
+        ``[a, b)``, or ``(a, b]`` between quantiles as R's ``quantile`` and ``numpy.quantile`` compute them,
+        with repeated ones removed, which are the bins of [1]_.
+    compare : {"frequency", "accuracy"}
+        What the mean score of a bin is compared with: the share of positives, or the share of rows classified
+        correctly. See the notes before using the latter.
+    norm : {"l1", "l2", "max"}
+        Mean of the distances over rows, root of their mean square, or the largest.
+    threshold : float
+        For "accuracy": rows with a score strictly above it are classified as positive.
+    sample_weight : array-like of shape (n,), optional
+        Non-negative weights. "type7" takes whole numbers only.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+
+    Returns
+    -------
+    float
+        In [0, 1]; smaller is better. From a table with cells, a cell that crosses the border of a bin is in the bin
+        of its mean score.
+
+    Raises
+    ------
+    ArgumentError
+        If a parameter is out of range.
+    DataError
+        If the input cannot be used.
+
+    See Also
+    --------
+    binned_calibration : The same with its bins and its noise.
+    calibrant.metrics.cutoff_calibration_error : Needs no bins.
+
+    Notes
+    -----
+    .. math:: ECE = \sum_b \frac{n_b}{n} \Big| \frac1{n_b} \sum_{i \in b} y_i - \frac1{n_b} \sum_{i \in b} s_i \Big|
+
+    The number depends on the bins: errors of opposite sign in one bin cancel, and chance alone makes it positive,
+    the more so the more bins there are; see ``noise`` of `binned_calibration`.
+
+    With "accuracy" it follows the multi-class definition of [2]_ to the letter, as [1]_ do. For the score of the
+    positive class that is not a calibration error: perfectly calibrated scores do not attain 0, because below the
+    threshold a small score goes with a large accuracy.
+
+    References
+    ----------
+    .. [1] Fernandes Machado, Charpentier, Flachaire, Gallic & Hu (2024). From Uncertainty to Precision: Enhancing
+       Binary Classifier Performance through Calibration.
+    .. [2] Pakdaman Naeini, Cooper & Hauskrecht (2015). Obtaining Well Calibrated Probabilities Using Bayesian
+       Binning. AAAI.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import expected_calibration_error
+    >>> expected_calibration_error([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75], n_bins=2)
+    0.25
+    >>> expected_calibration_error([0, 0, 0, 1, 0, 1], [0.0, 0.0, 0.0, 1.0, 0.0, 1.0], compare="accuracy")
+    0.66...
+    """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    _check(compare, norm, threshold)
+    n, score, rate = _means(table, bin_starts(table, n_bins, strategy), compare, threshold)
+    return _combined(n, rate - score, norm)
+
+
+def binned_calibration(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    n_bins: int = 10,
+    strategy: Strategy = "quantile",
+    compare: Compare = "frequency",
+    norm: Norm = "l1",
+    threshold: float = 0.5,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> BinnedCalibration:
+    r"""Calibration error over bins, with the bins and the part that is noise.
+
+    Parameters
+    ----------
+    y_true, y_proba, n_bins, strategy, compare, norm, threshold, sample_weight, pos_label
+        As in `expected_calibration_error`.
+
+    Returns
+    -------
+    BinnedCalibration
+        Its ``to_frame()`` has one row per bin.
+
+    Raises
+    ------
+    ArgumentError
+        If a parameter is out of range.
+    DataError
+        If the input cannot be used.
+
+    Notes
+    -----
+    Noise: let each label be drawn with its score as probability, scores and bins fixed. For "l2" and "frequency",
+
+    .. math:: E[\mathrm{value}^2] = \sum_b \frac{1}{n\, n_b} \sum_{i \in b} s_i (1 - s_i)
+
+    exactly. For "l1" the positives of a bin are a sum of independent indicators with mean m; by [1]_ the mean of a
+    convex function of it is at most that under the binomial law with the same mean, and
+    :math:`E|K - m|` of a binomial K has a closed form; where the root of the mean square is smaller, that is taken.
+    For "accuracy" the same is done with the number of correctly classified rows and its distance from the sum of
+    the scores, which does not vanish with more rows.
+
+    The noise is a reference to read `value` against. Subtracting it from an "l1" error does not make that unbiased.
+
+    Debiased square, with r the residuals y - s in a bin:
+
+    .. math:: \sum_b \frac{n_b}{n} \Big( \bar r_b^2 - \frac{1}{n_b (n_b - 1)} \sum_{i \in b} (r_i - \bar r_b)^2 \Big)
+
+    Each bracket is unbiased for the squared mean residual if rows are independent and the bin was fixed in advance
+    ("uniform"); bins chosen by the scores make it so only nearly. With one score per bin it is the estimator of
+    [2]_; the same correction of the Brier score's reliability term is in [3]_.
+
+    References
+    ----------
+    .. [1] Hoeffding (1956). On the distribution of the number of successes in independent trials. Annals of
+       Mathematical Statistics, theorem 3.
+    .. [2] Kumar, Liang & Ma (2019). Verified Uncertainty Calibration. NeurIPS, section 5.
+    .. [3] Ferro & Fricker (2012). A bias-corrected decomposition of the Brier score. Quarterly Journal of the Royal
+       Meteorological Society.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import binned_calibration
+    >>> found = binned_calibration([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75], n_bins=2, norm="l2")
+    >>> found.score.tolist(), found.rate.tolist()
+    ([0.25, 0.75], [0.5, 1.0])
+    >>> found.value, round(found.noise, 4), found.debiased_square
+    (0.25, 0.3062, -0.0625)
+    """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    _check(compare, norm, threshold)
+    starts = bin_starts(table, n_bins, strategy)
+    n, score, rate = _means(table, starts, compare, threshold)
+    ends = np.append(starts[1:], len(table)) - 1
+    noise = debiased = math.nan
+    if table.counts and norm != "max":
+        noise = _noise(table, starts, compare, threshold, norm)
+    if table.counts and norm == "l2" and compare == "frequency" and n.min() > 1:
+        debiased = _debiased_square(n, rate - score, np.add.reduceat(table.squared, starts))
+    return BinnedCalibration(
+        low=table.low[starts],
+        high=table.high[ends],
+        n=n,
+        score=score,
+        rate=rate,
+        value=_combined(n, rate - score, norm),
+        noise=noise,
+        debiased_square=debiased,
+        strategy=strategy,
+        compare=compare,
+        norm=norm,
+    )
+
+
+def quantile_mean_squared_error(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    n_bins: int = 10,
+    strategy: Strategy = "type7",
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
+    r"""Mean square, over quantile bins, of the difference between share of positives and mean score (QMSE).
+
+    Parameters
+    ----------
+    y_true, y_proba, n_bins, sample_weight, pos_label
+        As in `expected_calibration_error`.
+    strategy : {"type7", "quantile", "uniform"}
+        As in `expected_calibration_error`; the authors use "type7", which takes whole weights only.
+
+    Returns
+    -------
+    float
+        In [0, 1]; smaller is better. It is the square of `expected_calibration_error` with ``norm="l2"``.
+
+    Raises
+    ------
+    ArgumentError
+        If a parameter is out of range.
+    DataError
+        If the input cannot be used.
+
+    Notes
+    -----
+    .. math:: QMSE = \sum_b \frac{n_b}{n} \Big( \frac1{n_b} \sum_{i \in b} y_i - \frac1{n_b} \sum_{i \in b} s_i \Big)^2
+
+    References
+    ----------
+    Fernandes Machado, Charpentier, Flachaire, Gallic & Hu (2024). From Uncertainty to Precision: Enhancing Binary
+    Classifier Performance through Calibration.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import quantile_mean_squared_error
+    >>> quantile_mean_squared_error([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75], n_bins=2)
+    0.0625
+    """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    n, score, rate = _means(table, bin_starts(table, n_bins, strategy), "frequency", 0.5)
+    return _mean_square(n, rate - score)
+
+
+def _check(compare: str, norm: str, threshold: float) -> None:
+    check_choice("compare", compare, ("frequency", "accuracy"))
+    check_choice("norm", norm, ("l1", "l2", "max"))
+    check_between("threshold", threshold, 0.0, 1.0, closed="both")
+
+
+def _means(
+    table: ScoreTable, starts: npt.NDArray[np.intp], compare: str, threshold: float
+) -> tuple[NumberArray, FloatArray, FloatArray]:
+    """Rows, mean score and share of hits in each bin."""
+    hits = table.k if compare == "frequency" else np.where(table.score > threshold, table.k, table.n - table.k)
+    n = np.add.reduceat(table.n, starts)
+    return n, np.add.reduceat(table.n * table.score, starts) / n, np.add.reduceat(hits, starts) / n
+
+
+def _combined(n: NumberArray, gap: FloatArray, norm: str) -> float:
+    if norm == "max":
+        return float(np.abs(gap).max())
+    if norm == "l2":
+        return math.sqrt(_mean_square(n, gap))
+    return float(np.dot(n, np.abs(gap))) / float(n.sum())
+
+
+def _mean_square(n: NumberArray, gap: FloatArray) -> float:
+    return float(np.dot(n, gap**2)) / float(n.sum())
+
+
+def _noise(table: ScoreTable, starts: npt.NDArray[np.intp], compare: str, threshold: float, norm: str) -> float:
+    promised = table.n * table.score
+    expected = promised if compare == "frequency" else np.where(table.score > threshold, promised, table.n - promised)
+    n, promised, expected = (np.add.reduceat(values, starts) for values in (table.n, promised, expected))
+    square = np.add.reduceat(_variance(table), starts) + (expected - promised) ** 2
+    if norm == "l2":
+        return math.sqrt(float((square / n).sum()) / table.total)
+    return float(np.minimum(_mean_distance(n, expected / n, promised), np.sqrt(square)).sum()) / table.total
+
+
+def _variance(table: ScoreTable) -> FloatArray:
+    """Sum of `s (1 - s)` in each row of the table."""
+    if table.cells is None:
+        return np.asarray(table.n * table.score * (1.0 - table.score), dtype=np.float64)
+    # sum s = k - rise + fall, and sum s^2 = squared - k + 2 (k - rise)
+    return np.maximum(0.0, table.rise + table.fall - table.squared)
+
+
+def _mean_distance(n: NumberArray, rate: FloatArray, centre: FloatArray) -> FloatArray:
+    """Mean of `|K - centre|` for binomial K, from ``E (K - c)+ = n p P(K' > c - 1) - c P(K > c)``, K' of n - 1 rows."""
+    last = np.floor(centre)
+    excess = n * rate * _at_least(n - 1, rate, last) - centre * _at_least(n, rate, last + 1)
+    return np.maximum(0.0, centre - n * rate + 2.0 * excess)
+
+
+def _at_least(n: NumberArray, rate: FloatArray, k: FloatArray) -> FloatArray:
+    """Probability that a binomial number is at least `k`."""
+    from scipy.special import betainc
+
+    inside = np.clip(k, 1, np.maximum(n, 1))
+    chance = betainc(inside, np.maximum(n, 1) - inside + 1, rate)
+    return np.where(k <= 0, 1.0, np.where(k > n, 0.0, chance))
+
+
+def _debiased_square(n: NumberArray, gap: FloatArray, squared: FloatArray) -> float:
+    scatter = np.maximum(0.0, squared - n * gap**2) / (n - 1)
+    return float(np.dot(n, gap**2 - scatter / n)) / float(n.sum())

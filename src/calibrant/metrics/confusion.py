@@ -1,0 +1,191 @@
+"""What happens if scores are cut at a threshold: the four counts and the shares made of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.core.intervals import wilson
+from calibrant.core.parameters import check_between
+from calibrant.core.results import Result
+from calibrant.core.table import ScoreTable, as_table
+from calibrant.metrics.ranking import roc_auc
+
+__all__ = ["ConfusionMetrics", "confusion_metrics"]
+
+
+@dataclass(frozen=True)
+class ConfusionMetrics(Result):
+    """Decisions at one threshold compared with the labels; a share of nothing is NaN.
+
+    Attributes
+    ----------
+    threshold : float
+        Scores of at least this are called positive.
+    strict : bool
+        Whether a score equal to the threshold is called negative instead.
+    tp, fp, tn, fn : int or float
+        True positives, false positives, true negatives, false negatives: rows, or their weight.
+    accuracy : float
+        Share of rows called rightly.
+    sensitivity : float
+        Share of positives called positive (recall, true positive rate).
+    specificity : float
+        Share of negatives called negative (true negative rate).
+    precision : float
+        Share of positives among rows called positive (positive predictive value).
+    negative_predictive_value : float
+        Share of negatives among rows called negative.
+    f1 : float
+        Harmonic mean of precision and sensitivity.
+    balanced_accuracy : float
+        Mean of sensitivity and specificity.
+    matthews : float
+        Correlation of calls and labels, in [-1, 1].
+    prevalence : float
+        Share of positives.
+    auc : float
+        Area under the ROC curve, over all thresholds; NaN if there is only one class.
+    intervals : dict of str to tuple of float, or None
+        Wilson interval of each of `accuracy`, `sensitivity`, `specificity`, `precision`,
+        `negative_predictive_value` and `prevalence`, each holding with probability `level` by itself. None if weights
+        are not whole numbers.
+    level : float
+        Confidence of each interval.
+    """
+
+    threshold: float
+    strict: bool
+    tp: float
+    fp: float
+    tn: float
+    fn: float
+    accuracy: float
+    sensitivity: float
+    specificity: float
+    precision: float
+    negative_predictive_value: float
+    f1: float
+    balanced_accuracy: float
+    matthews: float
+    prevalence: float
+    auc: float
+    intervals: dict[str, tuple[float, float]] | None
+    level: float
+
+
+def confusion_metrics(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    threshold: float = 0.5,
+    strict: bool = False,
+    level: float = 0.95,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> ConfusionMetrics:
+    """Count right and wrong decisions at a threshold.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or ScoreTable
+        Labels, or a table that holds labels and scores.
+    y_proba : array-like of shape (n,)
+        Predicted probabilities of the positive class, in [0, 1].
+    threshold : float
+        In [0, 1]. The best one for known costs is `calibrant.decisions.threshold`.
+    strict : bool
+        Call only scores above the threshold positive, not those equal to it. The talk of Fernandes Machado et al.
+        prints the rule ``>=``, its code uses ``>``.
+    level : float
+        Confidence of each interval by itself, in (0, 1).
+    sample_weight : array-like of shape (n,), optional
+        Non-negative weights. Intervals are given only for whole numbers.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+
+    Returns
+    -------
+    ConfusionMetrics
+        From a table with cells, a cell falls on the side of its mean score, and `auc` is the middle of its limits.
+
+    Raises
+    ------
+    DataError
+        If the input cannot be used.
+    ArgumentError
+        If `threshold` or `level` is out of range.
+
+    Notes
+    -----
+    None of these numbers sees whether scores are probabilities: any increasing change of the scores that leaves the
+    same rows above the threshold leaves them as they are.
+
+    References
+    ----------
+    Wilson (1927). Probable inference, the law of succession, and statistical inference. JASA.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import confusion_metrics
+    >>> result = confusion_metrics([0, 1, 0, 1, 1], [0.2, 0.4, 0.5, 0.8, 0.9])
+    >>> result.tp, result.fp, result.tn, result.fn
+    (2, 1, 1, 1)
+    >>> result.accuracy, result.specificity
+    (0.6, 0.5)
+    """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    threshold = check_between("threshold", threshold, 0.0, 1.0, closed="both")
+    check_between("level", level, 0.0, 1.0)
+    first = int(np.searchsorted(table.score, threshold, side="right" if strict else "left"))
+    tp, fn = table.k[first:].sum().item(), table.k[:first].sum().item()
+    called, passed = table.n[first:].sum().item(), table.n[:first].sum().item()
+    fp, tn = called - tp, passed - fn
+    positives, negatives, total = tp + fn, fp + tn, called + passed
+    shares = {
+        "accuracy": (tp + tn, total),
+        "sensitivity": (tp, positives),
+        "specificity": (tn, negatives),
+        "precision": (tp, called),
+        "negative_predictive_value": (tn, passed),
+        "prevalence": (positives, total),
+    }
+    values = {name: _share(part, whole) for name, (part, whole) in shares.items()}
+    return ConfusionMetrics(
+        threshold=threshold,
+        strict=strict,
+        tp=tp,
+        fp=fp,
+        tn=tn,
+        fn=fn,
+        **values,
+        f1=_share(2 * tp, 2 * tp + fp + fn),
+        balanced_accuracy=0.5 * (values["sensitivity"] + values["specificity"]),
+        matthews=_matthews(tp, fp, tn, fn),
+        auc=roc_auc(table) if positives and negatives else math.nan,
+        intervals={name: _interval(*counts, level) for name, counts in shares.items()} if table.counts else None,
+        level=level,
+    )
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole else math.nan
+
+
+def _matthews(tp: float, fp: float, tn: float, fn: float) -> float:
+    # Shares first: products of four large counts would leave the range of floats.
+    total = tp + fp + tn + fn
+    tp, fp, tn, fn = tp / total, fp / total, tn / total, fn / total
+    spread = math.sqrt(tp + fp) * math.sqrt(tp + fn) * math.sqrt(tn + fp) * math.sqrt(tn + fn)
+    return max(-1.0, min(1.0, (tp * tn - fp * fn) / spread)) if spread else math.nan
+
+
+def _interval(part: float, whole: float, level: float) -> tuple[float, float]:
+    if not whole:
+        return math.nan, math.nan
+    lower, upper = wilson(np.array([whole]), np.array([part]), level)
+    return float(lower[0]), float(upper[0])

@@ -1,0 +1,161 @@
+"""Proper scores in three parts: miscalibration, discrimination and uncertainty."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+from calibrant.core.pava import isotonic_fit
+from calibrant.core.results import Result
+from calibrant.core.table import ScoreTable, as_table
+from calibrant.metrics.proper import brier_score, log_loss
+
+__all__ = ["ScoreDecomposition", "brier_decomposition", "log_loss_decomposition"]
+
+
+@dataclass(frozen=True)
+class ScoreDecomposition(Result):
+    """A mean score as ``miscalibration - discrimination + uncertainty``.
+
+    Attributes
+    ----------
+    value : float
+        The mean score; smaller is better.
+    miscalibration : float
+        How much the best nondecreasing recalibration on these rows would take off; not negative, smaller is better.
+    discrimination : float
+        How much better the recalibrated scores are than the base rate alone; not negative, larger is better.
+    uncertainty : float
+        Mean score of the base rate: a property of the labels alone.
+    skill : float
+        ``1 - value / uncertainty``: 1 is perfect, 0 as good as the base rate, negative worse. NaN if there is only
+        one class.
+    """
+
+    value: float
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
+    skill: float
+
+
+def brier_decomposition(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> ScoreDecomposition:
+    r"""Brier score as miscalibration minus discrimination plus uncertainty, without bins.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or ScoreTable
+        Labels, or a table that holds labels and scores.
+    y_proba : array-like of shape (n,)
+        Predicted probabilities of the positive class, in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+        Non-negative weights.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+
+    Returns
+    -------
+    ScoreDecomposition
+        From a table with cells `value` and `uncertainty` are exact; `miscalibration` and `discrimination` are lower
+        limits, since rows of one cell are recalibrated together.
+
+    Raises
+    ------
+    DataError
+        If the input cannot be used.
+
+    See Also
+    --------
+    log_loss_decomposition : The same for the logarithmic score.
+
+    Notes
+    -----
+    With S the mean score of the scores, :math:`S_C` that of their isotonic recalibration on the same rows and
+    :math:`S_R` that of the base rate,
+
+    .. math:: S = (S - S_C) - (S_R - S_C) + S_R = MCB - DSC + UNC
+
+    which is the CORP decomposition of [1]_. The isotonic fit minimises the Brier score and the logarithmic score
+    alike, so no part is negative. It also follows the noise: perfectly calibrated scores have a positive
+    miscalibration, which vanishes as rows are added.
+
+    References
+    ----------
+    .. [1] Dimitriadis, Gneiting & Jordan (2021). Stable reliability diagrams for probabilistic classifiers. PNAS.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import brier_decomposition
+    >>> parts = brier_decomposition([0, 0, 1, 1], [0.5, 0.5, 0.5, 1.0])
+    >>> round(parts.miscalibration, 4), round(parts.discrimination, 4), parts.uncertainty, parts.value
+    (0.0208, 0.0833, 0.25, 0.1875)
+    """
+    return _decomposed(as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label), brier_score)
+
+
+def log_loss_decomposition(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> ScoreDecomposition:
+    """Log loss as miscalibration minus discrimination plus uncertainty, without bins.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, pos_label
+        As in `brier_decomposition`.
+
+    Returns
+    -------
+    ScoreDecomposition
+        In nats. If a score of 0 or 1 was wrong even once, `value` and `miscalibration` are infinite and `skill` is
+        minus infinity; nothing is clipped.
+
+    Raises
+    ------
+    DataError
+        If the input cannot be used.
+
+    See Also
+    --------
+    brier_decomposition : Says how the parts are defined.
+
+    References
+    ----------
+    Dimitriadis, Gneiting & Jordan (2021). Stable reliability diagrams for probabilistic classifiers. PNAS.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import log_loss_decomposition
+    >>> parts = log_loss_decomposition([0, 1, 0, 1], [0.5, 0.5, 0.5, 0.5])
+    >>> parts.miscalibration, parts.discrimination, round(parts.uncertainty, 4), parts.skill
+    (0.0, 0.0, 0.6931, 0.0)
+    """
+    return _decomposed(as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label), log_loss)
+
+
+def _decomposed(table: ScoreTable, mean_score: Callable[[ScoreTable], float]) -> ScoreDecomposition:
+    fit = isotonic_fit(table)
+    value = mean_score(table)
+    recalibrated = mean_score(ScoreTable.from_counts(fit.value, fit.n, fit.k))
+    uncertainty = mean_score(ScoreTable.from_counts([table.base_rate], [table.total], [table.positives]))
+    return ScoreDecomposition(
+        value=value,
+        # Neither is negative but for rounding: the fit minimises the score, and the base rate is a candidate.
+        miscalibration=max(0.0, value - recalibrated),
+        discrimination=max(0.0, uncertainty - recalibrated),
+        uncertainty=uncertainty,
+        skill=1.0 - value / uncertainty if uncertainty > 0.0 else math.nan,
+    )

@@ -1,0 +1,150 @@
+"""Kullback-Leibler divergence between the distribution of the scores and another one."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.core.parameters import check_between, check_choice, check_count
+from calibrant.core.table import FloatArray, ScoreTable, as_table
+from calibrant.core.validate import clean_scores
+from calibrant.errors import ArgumentError
+
+__all__ = ["Distribution", "score_divergence"]
+
+# What the authors put in place of an empty bin of the reference, and the share of a bin's width by which the edges
+# of R's hist() are moved up, so that scores on an edge but for rounding stay below it.
+_TALK_EMPTY = 1e-5
+_TALK_FUZZ = 1e-7
+# Distribution functions of libraries are right up to this.
+_ROUNDING = 1e-12
+
+
+@runtime_checkable
+class Distribution(Protocol):
+    """What a reference distribution must offer; frozen SciPy distributions do."""
+
+    def cdf(self, x: npt.NDArray[np.float64], /) -> Any:
+        """Return the probability of values up to each x."""
+
+
+def score_divergence(
+    scores: npt.ArrayLike | ScoreTable,
+    reference: npt.ArrayLike | ScoreTable | Distribution,
+    *,
+    n_bins: int = 20,
+    base: float = 2.0,
+    empty: Literal["infinite", "talk"] = "infinite",
+    sample_weight: npt.ArrayLike | None = None,
+    reference_weight: npt.ArrayLike | None = None,
+) -> float:
+    r"""Kullback-Leibler divergence of the distribution of scores from a reference distribution.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n,) or ScoreTable
+        Predicted probabilities, in [0, 1]. Labels play no part.
+    reference : array-like of shape (m,), ScoreTable, or object with a `cdf` method
+        True probabilities, other scores, or a distribution on [0, 1] such as ``scipy.stats.beta(2, 2)``.
+    n_bins : int
+        Number of bins of equal width ``(a, b]`` on [0, 1]; the first one contains 0.
+    base : float
+        Base of the logarithm, above 1: 2 gives bits, ``math.e`` nats.
+    empty : {"infinite", "talk"}
+        What to do with a bin that holds scores and nothing of the reference. "infinite" follows the definition. "talk"
+        does as the authors of [1]_: its share is taken to be 1e-5, without making the shares sum to 1 again, and edges
+        are moved up by 1e-7 of the width of a bin.
+    sample_weight, reference_weight : array-like, optional
+        Non-negative weights of the two samples.
+
+    Returns
+    -------
+    float
+        Not negative; smaller is closer, 0 means equal shares in all bins. Infinite if scores stand in a bin where
+        the reference has nothing. With "talk" it is finite, and may be slightly negative. A cell of a table is
+        in the bin of its mean score.
+
+    Raises
+    ------
+    ArgumentError
+        If a parameter is out of range, or the reference is not a distribution on [0, 1].
+    DataError
+        If the input cannot be used.
+
+    Notes
+    -----
+    .. math:: D = \sum_b q_b \log \frac{q_b}{r_b}
+
+    with q the shares of the scores in the bins and r those of the reference; bins without scores add nothing. It is
+    not symmetric. It compares distributions, not rows: scores can have the distribution of the true probabilities
+    and still be useless, so read it beside measures of calibration and discrimination.
+
+    Two samples of one distribution have a positive divergence, by the chi-squared limit about
+    ``(n_bins - 1) / 2 * (1 / n + 1 / m) / log(base)`` if no bin is rare.
+
+    References
+    ----------
+    .. [1] Fernandes Machado, Charpentier, Flachaire, Gallic & Hu (2024). From Uncertainty to Precision: Enhancing
+       Binary Classifier Performance through Calibration.
+    .. [2] Kullback & Leibler (1951). On information and sufficiency. Annals of Mathematical Statistics.
+
+    Examples
+    --------
+    >>> from scipy.stats import beta
+    >>> from calibrant.metrics import score_divergence
+    >>> score_divergence([0.2, 0.3, 0.7, 0.8], [0.1, 0.6, 0.8, 0.9], n_bins=2)
+    0.20...
+    >>> score_divergence([0.2, 0.3, 0.7, 0.8], beta(1, 1), n_bins=2)
+    0.0
+    >>> score_divergence([0.2, 0.8], [0.2, 0.3], n_bins=2)
+    inf
+    """
+    n_bins = check_count("n_bins", n_bins, 1, "twenty bins are customary")
+    base = check_between("base", base, 1.0, math.inf, remedy="2 gives bits, math.e gives nats")
+    check_choice("empty", empty, ("infinite", "talk"))
+    edges = np.arange(1, n_bins) / n_bins
+    if empty == "talk":
+        edges += _TALK_FUZZ / n_bins
+    found = _shares(_table_of(scores, sample_weight), edges)
+    if isinstance(reference, Distribution):
+        if reference_weight is not None:
+            raise ArgumentError("weights only with a sample", "a distribution with weights", "leave the weights out")
+        expected = _probabilities(reference, edges)
+    else:
+        expected = _shares(_table_of(reference, reference_weight), edges)
+    if empty == "talk":
+        expected = np.where(expected == 0.0, _TALK_EMPTY, expected)
+    held = found > 0.0
+    if not expected[held].all():
+        return math.inf
+    divergence = float(np.dot(found[held], np.log(found[held] / expected[held]))) / math.log(base)
+    return divergence if empty == "talk" else max(0.0, divergence)
+
+
+def _table_of(scores: npt.ArrayLike | ScoreTable, weight: npt.ArrayLike | None) -> ScoreTable:
+    if isinstance(scores, ScoreTable):
+        return as_table(scores, sample_weight=weight)
+    values = clean_scores(scores)
+    return ScoreTable.from_scores(np.zeros(len(values), dtype=np.int8), values, sample_weight=weight)
+
+
+def _shares(table: ScoreTable, edges: FloatArray) -> FloatArray:
+    """Share of the rows up to the first edge, between neighbouring edges, and above the last."""
+    ends = np.append(np.searchsorted(table.score, edges, side="right"), len(table))
+    up_to = np.append(0, np.cumsum(table.n))[ends]
+    return np.asarray(np.diff(up_to, prepend=0) / table.total, dtype=np.float64)
+
+
+def _probabilities(distribution: Distribution, edges: FloatArray) -> FloatArray:
+    below, end = np.asarray(distribution.cdf(np.array([np.nextafter(0.0, -1.0), 1.0])), dtype=np.float64)
+    if not (below <= _ROUNDING and end >= 1.0 - _ROUNDING):
+        raise ArgumentError(
+            "a reference distribution on [0, 1]",
+            f"probability {below:.4g} below 0 and {1.0 - end:.4g} above 1",
+            "pass a distribution of probabilities, such as scipy.stats.beta(a, b)",
+        )
+    up_to = np.append(np.asarray(distribution.cdf(edges), dtype=np.float64), 1.0)
+    return np.diff(up_to, prepend=0.0)

@@ -1,0 +1,209 @@
+"""Calibration intercept and slope: a logistic regression of the labels on the log-odds of the scores."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.core.brownian import normal_quantile
+from calibrant.core.logistic import LogisticFit, logistic_fit
+from calibrant.core.parameters import check_between
+from calibrant.core.results import Result
+from calibrant.core.table import FloatArray, ScoreTable, as_table
+from calibrant.errors import DataError
+
+__all__ = ["CalibrationSlope", "calibration_slope"]
+
+_REMEDY = "use cutoff_calibration_error, which needs no regression"
+
+
+@dataclass(frozen=True)
+class CalibrationSlope(Result):
+    """Intercept and slope of the logistic recalibration of scores.
+
+    Standard errors, intervals and the p-value are NaN if weights are not whole numbers.
+
+    Attributes
+    ----------
+    intercept : float
+        Ideal is 0 (together with a slope of 1).
+    slope : float
+        Ideal is 1; below 1 scores are too extreme, above 1 too close to each other. A negative one means that higher
+        scores go with fewer positives.
+    intercept_se, slope_se : float
+        Standard errors, from the Fisher information.
+    intercept_interval, slope_interval : tuple of float
+        Normal intervals, each holding with probability `level` for many rows.
+    in_the_large : float
+        Calibration in the large: the intercept if the slope is held at 1. Positive if scores are too low on the whole.
+    in_the_large_se : float
+        Its standard error.
+    in_the_large_interval : tuple of float
+        Its interval.
+    statistic : float
+        Likelihood ratio statistic for intercept 0 and slope 1.
+    p_value : float
+        Upper tail of the chi-squared distribution with two degrees of freedom; small values speak against calibration.
+    level : float
+        Confidence of each interval by itself.
+    clip : float or None
+        As asked.
+    n : float
+        Rows, or total weight.
+    """
+
+    intercept: float
+    slope: float
+    intercept_se: float
+    slope_se: float
+    intercept_interval: tuple[float, float]
+    slope_interval: tuple[float, float]
+    in_the_large: float
+    in_the_large_se: float
+    in_the_large_interval: tuple[float, float]
+    statistic: float
+    p_value: float
+    level: float
+    clip: float | None
+    n: float
+
+
+def calibration_slope(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    clip: float | None = None,
+    level: float = 0.95,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> CalibrationSlope:
+    r"""Regress the labels on the log-odds of the scores.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or ScoreTable
+        Labels, or a table that holds labels and scores.
+    y_proba : array-like of shape (n,)
+        Predicted probabilities of the positive class, in [0, 1].
+    clip : float, optional
+        Move scores into ``[clip, 1 - clip]``, in (0, 0.5). Scores of 0 and 1 have infinite log-odds and are refused
+        without it; the result then depends on the number chosen.
+    level : float
+        Confidence of each interval by itself, in (0, 1).
+    sample_weight : array-like of shape (n,), optional
+        Non-negative weights. Standard errors are given only for whole numbers.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+
+    Returns
+    -------
+    CalibrationSlope
+        Estimates, standard errors, intervals and a test.
+
+    Raises
+    ------
+    DataError
+        If there is only one class, only one score, a score of 0 or 1 without `clip`, or a score that separates
+        the classes.
+    ArgumentError
+        If `clip` or `level` is out of range.
+
+    Notes
+    -----
+    .. math:: \operatorname{logit} P(y = 1) = a + b \operatorname{logit}(s)
+
+    a and b are calibration intercept and slope; with b = 1, a is calibration in the large. Scores may have a = 0,
+    b = 1 and still be miscalibrated in ways that no straight line shows. From a table with cells, each cell counts at
+    its mean score.
+
+    References
+    ----------
+    Cox (1958). Two further applications of a model for binary regression. Biometrika. Steyerberg (2019). Clinical
+    Prediction Models, 2nd edition, section 15.3.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import calibration_slope
+    >>> result = calibration_slope([0, 0, 0, 1, 0, 1], [0.1, 0.1, 0.1, 0.1, 0.9, 0.9])
+    >>> round(result.intercept, 4), round(result.slope, 4)
+    (-0.5493, 0.25)
+    """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    z = normal_quantile(0.5 + 0.5 * check_between("level", level, 0.0, 1.0))
+    logit = _log_odds(table, clip)
+    _check_overlap(table, logit)
+    ones = np.ones((len(table), 1))
+    free = _fit(table, np.column_stack([ones, logit]))
+    fixed = _fit(table, ones, offset=logit)
+    unchanged = 2.0 * float((table.n * np.logaddexp(0.0, logit) - table.k * logit).sum())
+    statistic = max(0.0, unchanged - free.deviance) if table.counts else math.nan
+    intercept_se, slope_se = _standard_errors(table, free)
+    (in_the_large_se,) = _standard_errors(table, fixed)
+    intercept, slope = (float(v) for v in free.coefficients)
+    in_the_large = float(fixed.coefficients[0])
+    return CalibrationSlope(
+        intercept=intercept,
+        slope=slope,
+        intercept_se=intercept_se,
+        slope_se=slope_se,
+        intercept_interval=(intercept - z * intercept_se, intercept + z * intercept_se),
+        slope_interval=(slope - z * slope_se, slope + z * slope_se),
+        in_the_large=in_the_large,
+        in_the_large_se=in_the_large_se,
+        in_the_large_interval=(in_the_large - z * in_the_large_se, in_the_large + z * in_the_large_se),
+        statistic=statistic,
+        p_value=math.exp(-0.5 * statistic),
+        level=level,
+        clip=clip,
+        n=table.total,
+    )
+
+
+def _log_odds(table: ScoreTable, clip: float | None) -> FloatArray:
+    score = table.score
+    if clip is not None:
+        clip = check_between("clip", clip, 0.0, 0.5, remedy="1e-6 is a common choice; the result depends on it")
+        score = np.clip(score, clip, 1.0 - clip)
+    elif score[0] == 0.0 or score[-1] == 1.0:
+        raise DataError(
+            "scores strictly between 0 and 1",
+            f"{table.n[(score == 0.0) | (score == 1.0)].sum():g} rows with a score of 0 or 1",
+            "their log-odds are infinite: say how far to move them in, as in clip=1e-6 (the result depends on it), or "
+            "use cutoff_calibration_error, which takes scores as they are",
+        )
+    if score[0] == score[-1]:
+        raise DataError("at least two different scores", f"only {score[0]:g}", "a slope needs scores that differ")
+    return np.log(score) - np.log1p(-score)
+
+
+def _check_overlap(table: ScoreTable, logit: FloatArray) -> None:
+    """Refuse data for which the likelihood has no finite maximum (Albert & Anderson 1984)."""
+    positive, negative = logit[table.k > 0], logit[table.k < table.n]
+    if not (len(positive) and len(negative)):
+        raise DataError(
+            "rows of both classes",
+            f"only {'positives' if len(positive) else 'negatives'}",
+            "check which value is the positive class (pos_label) and how the rows were selected",
+        )
+    for low, high, found in (
+        (negative, positive, "no negative above a positive"),
+        (positive, negative, "no positive above a negative"),
+    ):
+        if low[-1] <= high[0]:
+            remedy = f"the best slope is infinite on these rows; pass more rows, or {_REMEDY}"
+            raise DataError("classes whose scores overlap", found, remedy)
+
+
+def _fit(table: ScoreTable, design: FloatArray, offset: FloatArray | None = None) -> LogisticFit:
+    fit = logistic_fit(design, table.n, table.k, offset=offset)
+    if not fit.converged:
+        raise DataError("scores that a logistic regression can be fitted to", f"a fit that is {fit.status}", _REMEDY)
+    return fit
+
+
+def _standard_errors(table: ScoreTable, fit: LogisticFit) -> list[float]:
+    return [math.sqrt(v) if table.counts else math.nan for v in np.diag(fit.covariance)]

@@ -1,0 +1,112 @@
+"""Distance of the scores from the true probabilities, where those are known because the data were simulated."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.core.table import ScoreTable
+from calibrant.core.validate import clean_scores
+from calibrant.errors import DataError
+from calibrant.metrics.proper import brier_score
+
+__all__ = ["l1_error", "true_mse"]
+
+
+def true_mse(
+    p_true: npt.ArrayLike,
+    y_proba: npt.ArrayLike,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+) -> float:
+    """Mean squared difference between true probability and score.
+
+    Parameters
+    ----------
+    p_true : array-like of shape (n,)
+        True probabilities of the positive class, in [0, 1].
+    y_proba : array-like of shape (n,)
+        Predicted probabilities of the positive class, in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+        Non-negative weights.
+
+    Returns
+    -------
+    float
+        In [0, 1]; smaller is better.
+
+    Raises
+    ------
+    DataError
+        If the input cannot be used.
+
+    Notes
+    -----
+    The expected Brier score is this plus the mean of ``p (1 - p)``, which no score can go below.
+
+    References
+    ----------
+    Fernandes Machado, Charpentier, Flachaire, Gallic & Hu (2024). From Uncertainty to Precision: Enhancing Binary
+    Classifier Performance through Calibration.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import true_mse
+    >>> true_mse([0.25, 0.75], [0.5, 0.75])
+    0.03125
+    """
+    return brier_score(_distances(p_true, y_proba, sample_weight))
+
+
+def l1_error(
+    p_true: npt.ArrayLike,
+    y_proba: npt.ArrayLike,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+) -> float:
+    """Mean absolute difference between true probability and score.
+
+    Parameters
+    ----------
+    p_true, y_proba, sample_weight
+        As in `true_mse`.
+
+    Returns
+    -------
+    float
+        In [0, 1]; smaller is better. It cannot be estimated from labels: theorem 1 of the paper below.
+
+    Raises
+    ------
+    DataError
+        If the input cannot be used.
+
+    References
+    ----------
+    Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates in the Agnostic
+    Setting. AISTATS.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import l1_error
+    >>> l1_error([0.25, 0.75], [0.5, 0.75])
+    0.125
+    """
+    return _distances(p_true, y_proba, sample_weight).mean_score
+
+
+def _distances(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> ScoreTable:
+    """Table of the absolute differences, as scores of negatives: pooled, their sums do not depend on row order."""
+    score = clean_scores(y_proba)
+    try:
+        truth = clean_scores(p_true)
+    except DataError as error:
+        raise DataError(f"p_true like scores: {error.expected}", error.found, error.remedy) from None
+    if len(truth) != len(score):
+        raise DataError(
+            "as many true probabilities as scores",
+            f"{len(truth)} and {len(score)}",
+            "pass two columns of the same table",
+        )
+    distance = np.abs(truth.astype(np.float64) - score.astype(np.float64))
+    return ScoreTable.from_scores(np.zeros(len(score), dtype=np.int8), distance, sample_weight=sample_weight)

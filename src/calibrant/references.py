@@ -83,6 +83,42 @@ REFERENCES: dict[str, tuple[str, dict[str, str]]] = {
             "year": "1950",
         },
     ),
+    "vickers2006": (
+        "article",
+        {
+            "author": "Vickers, Andrew J. and Elkin, Elena B.",
+            "title": "Decision curve analysis: a novel method for evaluating prediction models",
+            "journal": "Medical Decision Making",
+            "year": "2006",
+        },
+    ),
+    "hernandez2011": (
+        "inproceedings",
+        {
+            "author": "Hernández-Orallo, José and Flach, Peter and Ferri, Cèsar",
+            "title": "Brier curves: a new cost-based visualisation of classifier performance",
+            "booktitle": "Proceedings of the 28th International Conference on Machine Learning",
+            "year": "2011",
+        },
+    ),
+    "clopper1934": (
+        "article",
+        {
+            "author": "Clopper, C. J. and Pearson, E. S.",
+            "title": "The use of confidence or fiducial limits illustrated in the case of the binomial",
+            "journal": "Biometrika",
+            "year": "1934",
+        },
+    ),
+    "massart1990": (
+        "article",
+        {
+            "author": "Massart, Pascal",
+            "title": "The tight constant in the Dvoretzky-Kiefer-Wolfowitz inequality",
+            "journal": "The Annals of Probability",
+            "year": "1990",
+        },
+    ),
 }
 
 

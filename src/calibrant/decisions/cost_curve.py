@@ -11,17 +11,21 @@ import numpy.typing as npt
 
 from calibrant.core.parameters import check_between, check_count
 from calibrant.core.pava import isotonic_fit
-from calibrant.core.results import Tabular
+from calibrant.core.results import Drawable
 from calibrant.core.table import FloatArray, ScoreTable, as_table
-from calibrant.decisions.cost import costs_by_cut
+from calibrant.decisions.comparison import compare, mistakes, ratio, with_limits
+from calibrant.decisions.paired import pair_rows
 from calibrant.errors import ArgumentError
 
 __all__ = ["CostCurve", "cheapest_cuts", "cost_curve", "points_or_grid"]
 
 
-@dataclass(frozen=True, eq=False)
-class CostCurve(Tabular):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CostCurve(Drawable):
     """Average cost per case by cost parameter: ``p`` per false positive and ``1 - p`` per false negative.
+
+    Standard errors, intervals and bands are NaN where weights do not count rows; what compares with `after` is NaN, or
+    None for arrays, if there is none.
 
     Attributes
     ----------
@@ -29,34 +33,78 @@ class CostCurve(Tabular):
         The cost parameter p, which is also the score from which one acts.
     cost_before : ndarray of float64
         Cost of acting from p on by the scores `before`.
-    cost_after : ndarray of float64 or None
-        The same by the scores `after`. None if there are none.
+    cost_before_error : ndarray of float64
+        Its standard error.
+    cost_before_lower, cost_before_upper : ndarray of float64
+        Its confidence interval, at each p by itself and for large n.
+    cost_after, cost_after_error, cost_after_lower, cost_after_upper : ndarray of float64 or None
+        The same by the scores `after`.
+    difference : ndarray of float64 or None
+        ``cost_after - cost_before``; negative where `after` is the cheaper.
+    difference_error, difference_lower, difference_upper : ndarray of float64 or None
+        Its standard error and confidence interval, at each p by itself and for large n. Both costs are of the same
+        rows, so it is known better than either.
     loss_ratio : ndarray of float64 or None
-        ``cost_after / cost_before``; below 1 where `after` is the cheaper. NaN where `cost_before` is 0. None
-        without `after`.
+        ``cost_after / cost_before``; below 1 where `after` is the cheaper. NaN where `cost_before` is 0.
+    loss_ratio_lower, loss_ratio_upper : ndarray of float64 or None
+        Its confidence interval, at each p by itself and for large n; without upper limit where `cost_before` may as
+        well be 0.
     mean_ratio : float
-        Mean of `loss_ratio` where it is defined; NaN without `after`.
+        Mean of `loss_ratio` where it is defined.
+    mean_ratio_error : float
+        Its standard error by the delta method, for large n. It is too small where a few mistakes decide some of the
+        ratios, as at p near 0 and 1.
     overall_ratio : float
         Sum of `cost_after` over sum of `cost_before`. Unlike `mean_ratio` it also counts what `after` costs where
         `before` costs nothing, and it weighs the points by what is at stake.
+    overall_ratio_lower, overall_ratio_upper : float
+        Its confidence interval, for large n.
     cost_best : ndarray of float64
         Smallest cost of any threshold on the scores `before`, chosen on these rows for each p.
     lowest_ratio : ndarray of float64
         ``cost_best / cost_before``: no order-preserving recalibration has a smaller `loss_ratio` on these rows.
         NaN where `cost_before` is 0.
+    band : float
+        The true expected cost is within `band` of `cost_before` at all p in [0, 1] at once, for every n. The same
+        holds for `cost_after` by itself.
+    difference_band : float
+        The same for `difference`.
+    level : float
+        Confidence of each interval by itself, and of each band.
     n : float
         Rows, or total weight.
+    references : tuple of str
+        Keys of `calibrant.references`.
     """
 
     cost_parameter: FloatArray
     cost_before: FloatArray
-    cost_after: FloatArray | None
-    loss_ratio: FloatArray | None
-    mean_ratio: float
-    overall_ratio: float
+    cost_before_error: FloatArray
+    cost_before_lower: FloatArray
+    cost_before_upper: FloatArray
+    cost_after: FloatArray | None = None
+    cost_after_error: FloatArray | None = None
+    cost_after_lower: FloatArray | None = None
+    cost_after_upper: FloatArray | None = None
+    difference: FloatArray | None = None
+    difference_error: FloatArray | None = None
+    difference_lower: FloatArray | None = None
+    difference_upper: FloatArray | None = None
+    loss_ratio: FloatArray | None = None
+    loss_ratio_lower: FloatArray | None = None
+    loss_ratio_upper: FloatArray | None = None
+    mean_ratio: float = math.nan
+    mean_ratio_error: float = math.nan
+    overall_ratio: float = math.nan
+    overall_ratio_lower: float = math.nan
+    overall_ratio_upper: float = math.nan
     cost_best: FloatArray
     lowest_ratio: FloatArray
+    band: float
+    difference_band: float = math.nan
+    level: float
     n: float
+    references: tuple[str, ...]
 
 
 def cost_curve(
@@ -66,10 +114,11 @@ def cost_curve(
     *,
     n_points: int = 99,
     at: npt.ArrayLike | None = None,
+    level: float = 0.95,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> CostCurve:
-    """Cost of deciding by scores, and how recalibration changed it, for all trade-offs between the mistakes.
+    r"""Cost of deciding by scores, and how recalibration changed it, for all trade-offs between the mistakes.
 
     Parameters
     ----------
@@ -83,20 +132,23 @@ def cost_curve(
         Without `at`: the cost parameters are ``1 / (n_points + 1), ..., n_points / (n_points + 1)``.
     at : array-like of float, optional
         Cost parameters, in (0, 1).
+    level : float
+        Confidence of each interval by itself, and of the bands, in (0, 1).
     sample_weight : array-like of shape (n,), optional
-        Non-negative weights.
+        Non-negative weights. Intervals are given only for whole numbers that count rows.
     pos_label : scalar, optional
         The label value that counts as 1.
 
     Returns
     -------
     CostCurve
-        Costs per case; those of costs a and b are ``a + b`` times what stands at ``p = a / (a + b)``.
+        Costs per case; those of costs a and b are ``a + b`` times what stands at ``p = a / (a + b)``. From a table with
+        cells, rows are taken to act as the mean score of their cell says, and the band allows for the rest.
 
     Raises
     ------
     ArgumentError
-        If a cost parameter is out of range, or a table comes with `after`.
+        If a cost parameter or the level is out of range, or a table comes with `after`.
     DataError
         If the input cannot be used.
 
@@ -111,12 +163,27 @@ def cost_curve(
 
     Averaged over all p in (0, 1) the cost is half the Brier score [2]_.
 
+    The intervals are of the normal kind, with ``log(2 / (1 - level)) / n`` times the reach of a term added on either
+    side: where the dearer mistake is rare, a sample without it is no proof that there is none. Those of a ratio hold
+    the ratios r that the interval for the mean of ``loss after - r loss before`` does not rule out (Fieller). They
+    suppose that `after` was fixed before these rows.
+
+    The band needs no large n. A row's place V among the positives by score, followed by the negatives by score, is
+    uniform on [0, 1]. With D the deviation of its empirical distribution,
+
+    .. math:: L_n(p) - L(p) = (1 - p) D(t_1) - p D(t_0), \quad |L_n(p) - L(p)| \le \max |D|,
+
+    for the places t_1 and t_0 at which p cuts the positives and the negatives. So the band is the
+    Dvoretzky-Kiefer-Wolfowitz width ``sqrt(log(2 / (1 - level)) / (2 n))`` [3]_, as for one threshold by Hoeffding's
+    inequality. That of the difference is twice this at half the failure probability.
+
     References
     ----------
     .. [1] Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates in the
        Agnostic Setting. AISTATS.
     .. [2] Hernández-Orallo, Flach & Ferri (2011). Brier curves: a new cost-based visualisation of classifier
        performance. ICML.
+    .. [3] Massart (1990). The tight constant in the Dvoretzky-Kiefer-Wolfowitz inequality. Annals of Probability.
 
     Examples
     --------
@@ -128,35 +195,38 @@ def cost_curve(
     ([0.0, nan], 0.0)
     """
     table = as_table(y_true, before, sample_weight=sample_weight, pos_label=pos_label)
+    check_between("level", level, 0.0, 1.0)
     p = points_or_grid(at, n_points)
-    cost_before = _costs_at(table, p, np.searchsorted(table.score, p, side="left"))
+    n = table.total if table.counts else math.nan  # what is known of chance needs rows
+    one = mistakes(table, np.searchsorted(table.score, p, side="left"))
+    cost_before = one.cost(p)
     # the cheapest cut is found by rounded means, so it might cost a rounding error more than that of p
-    cost_best = np.minimum(cost_before, _costs_at(table, p, cheapest_cuts(table, p)))
-    cost_after = loss_ratio = None
-    mean_ratio = overall_ratio = math.nan
+    cost_best = np.minimum(cost_before, mistakes(table, cheapest_cuts(table, p)).cost(p))
+    compared: dict[str, Any] = {}
     if after is not None:
-        if isinstance(y_true, ScoreTable):
+        if before is None or isinstance(y_true, ScoreTable):
             raise ArgumentError(
                 "labels, scores before and scores after",
                 "a ScoreTable with scores after",
                 "pass the rows: a table does not know which row had which score",
             )
         other = as_table(y_true, after, sample_weight=sample_weight, pos_label=pos_label)
-        cost_after = _costs_at(other, p, np.searchsorted(other.score, p, side="left"))
-        loss_ratio = _ratio(cost_after, cost_before)
-        defined = loss_ratio[~np.isnan(loss_ratio)]
-        mean_ratio = float(defined.mean()) if len(defined) else math.nan
-        overall_ratio = float(_ratio(cost_after.sum(keepdims=True), cost_before.sum(keepdims=True))[0])
+        two = mistakes(other, np.searchsorted(other.score, p, side="left"))
+        pairs = pair_rows(y_true, before, after, p, sample_weight=sample_weight, pos_label=pos_label)
+        compared = compare(one, two, p, pairs, level)
+    # inside a cell the cut of p is not located
+    hidden = table.n[table.low < table.high]
+    slack = float(hidden.max()) / n if len(hidden) else 0.0
     return CostCurve(
         cost_parameter=p,
-        cost_before=cost_before,
-        cost_after=cost_after,
-        loss_ratio=loss_ratio,
-        mean_ratio=mean_ratio,
-        overall_ratio=overall_ratio,
+        **with_limits("cost_before", cost_before, one.variance(p), np.maximum(p, 1.0 - p), n, level, least=0.0),
+        **compared,
         cost_best=cost_best,
-        lowest_ratio=_ratio(cost_best, cost_before),
+        lowest_ratio=ratio(cost_best, cost_before),
+        band=math.sqrt(-math.log(0.5 * (1.0 - level)) / (2.0 * n)) + slack,
+        level=level,
         n=table.total,
+        references=("gao2017", "hernandez2011", "massart1990"),
     )
 
 
@@ -179,16 +249,3 @@ def points_or_grid(at: npt.ArrayLike | None, n_points: int) -> FloatArray:
     if not points:
         raise ArgumentError("at least one point in at", "none", "leave at out for an even grid")
     return np.array(points, dtype=np.float64)
-
-
-def _costs_at(table: ScoreTable, p: FloatArray, cut: npt.NDArray[np.intp]) -> FloatArray:
-    """Average cost of acting from the cut on, at costs p and ``1 - p``."""
-    bothered, missed = costs_by_cut(table, 1.0, 0.0)[cut], costs_by_cut(table, 0.0, 1.0)[cut]
-    return np.asarray(p * bothered + (1.0 - p) * missed, dtype=np.float64)
-
-
-def _ratio(cost: FloatArray, reference: FloatArray) -> FloatArray:
-    """Quotient, NaN where the reference is 0."""
-    ratio = np.full(len(cost), np.nan)
-    np.divide(cost, reference, out=ratio, where=reference > 0.0)
-    return ratio

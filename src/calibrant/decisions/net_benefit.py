@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.brownian import normal_quantile
 from calibrant.core.parameters import check_between
-from calibrant.core.results import Tabular
+from calibrant.core.results import Drawable
 from calibrant.core.table import FloatArray, ScoreTable, as_table
 from calibrant.decisions.cost import costs_by_cut
 from calibrant.decisions.cost_curve import points_or_grid
+from calibrant.decisions.limits import normal_half_width
 
 __all__ = ["NetBenefit", "net_benefit"]
 
 
 @dataclass(frozen=True, eq=False)
-class NetBenefit(Tabular):
+class NetBenefit(Drawable):
     """Net benefit by threshold, of acting on the scores, on everyone and on no one.
 
     Attributes
@@ -29,17 +29,17 @@ class NetBenefit(Tabular):
     net_benefit : ndarray of float64
         ``TP / n - FP / n * tau / (1 - tau)`` of acting on scores ``>= tau``.
     standard_error : ndarray of float64
-        Of `net_benefit`, for independent rows. NaN where no row acts, for then nothing is known about those that
-        would, and where weights are not whole numbers.
+        Of `net_benefit`, for independent rows; 0 where no row acts. NaN where weights do not count rows.
     lower, upper : ndarray of float64
-        ``net_benefit`` minus and plus the normal quantile times `standard_error`: at each threshold by itself, and
-        for large n.
+        Confidence interval, at each threshold by itself and for large n. NaN where weights do not count rows.
     treat_all, treat_none : ndarray of float64
         The same for acting on everyone, and on no one, which is 0.
     level : float
         Confidence of each interval by itself.
     n : float
         Rows, or total weight.
+    references : tuple of str
+        Keys of `calibrant.references`.
     """
 
     threshold: FloatArray
@@ -51,6 +51,7 @@ class NetBenefit(Tabular):
     treat_none: FloatArray
     level: float
     n: float
+    references: tuple[str, ...]
 
 
 def net_benefit(
@@ -97,6 +98,7 @@ def net_benefit(
     See Also
     --------
     cost_curve : The same decisions, priced by what they cost.
+    net_benefit_difference : Two scores of the same rows.
 
     Notes
     -----
@@ -105,8 +107,9 @@ def net_benefit(
     .. math:: \text{cost} = (1 - \tau) (\text{base rate} - \text{net benefit}),
 
     so the two rank rules alike. A row contributes 1, ``-tau / (1 - tau)`` or 0, whence the variance
-    ``TP / n + (tau / (1 - tau))**2 FP / n - net_benefit**2``. The normal intervals want some ten rows of each kind
-    that act; where tau is near 1 one false positive weighs much, and few give no reliable interval.
+    ``TP / n + (tau / (1 - tau))**2 FP / n - net_benefit**2``. The intervals are of the normal kind, with
+    ``log(2 / (1 - level)) / (n (1 - tau))`` added on either side: contributions are ``1 / (1 - tau)`` apart, and a
+    sample without false positives, or in which no row acts, is no proof that there are none.
 
     References
     ----------
@@ -128,20 +131,18 @@ def net_benefit(
     bothered, missed = costs_by_cut(table, 1.0, 0.0), costs_by_cut(table, 0.0, 1.0)
     false_positive, true_positive = bothered[cut], missed[-1] - missed[cut]
     value = true_positive - odds * false_positive
-    error = np.full(len(tau), np.nan)
-    if table.counts:
-        some = cut < len(table)
-        variance = (true_positive + odds**2 * false_positive - value**2)[some]
-        error[some] = np.sqrt(np.maximum(0.0, variance) / table.total)
-    half = normal_quantile(0.5 + 0.5 * level) * error
+    n = table.total if table.counts else np.nan  # what is known of chance needs rows
+    variance = np.maximum(0.0, true_positive + odds**2 * false_positive - value**2)
+    half = normal_half_width(variance, 1.0 + odds, n, level)
     return NetBenefit(
         threshold=tau,
         net_benefit=value,
-        standard_error=error,
+        standard_error=np.sqrt(variance / n),
         lower=value - half,
         upper=value + half,
         treat_all=missed[-1] - odds * bothered[0],
         treat_none=np.zeros(len(tau)),
         level=level,
         n=table.total,
+        references=("vickers2006",),
     )

@@ -14,6 +14,8 @@ from calibrant.core.parameters import check_between, check_choice
 from calibrant.core.results import Result
 from calibrant.core.table import ScoreTable, as_table, need_counts
 from calibrant.decisions.cost import check_costs, costs_by_cut
+from calibrant.decisions.forecast import cost_forecast
+from calibrant.decisions.limits import bernstein_half_width
 
 __all__ = ["Decision", "regret_bound", "saving_bound"]
 
@@ -32,9 +34,12 @@ class Decision(Result):
         Score from which acting is right if scores are probabilities, ``a / (a + b)``.
     cost : float
         Average cost per case of acting from that threshold on.
+    cost_lower, cost_upper : float
+        Confidence interval for the true expected cost, as in `cost_forecast`.
     cost_forecast : float
-        The same as the scores themselves would forecast it. The true cost differs from the forecast by at most
-        ``(a + b)`` times the calibration error.
+        The same cost as the scores themselves would forecast it.
+    forecast_error_lower, forecast_error_upper : float
+        Confidence interval for the true expected cost less the true expected forecast, as in `cost_forecast`.
     cost_act_always, cost_act_never : float
         Average cost of ignoring the scores, either way.
     best_cost : float
@@ -44,9 +49,9 @@ class Decision(Result):
     saving_bound : float
         Upper confidence bound, per case, on what any order-preserving recalibration could save.
     delta : float
-        Probability with which `saving_bound` may fail.
+        Probability with which `saving_bound` may fail; and each of the two intervals, each by itself.
     method : str
-        Which bound.
+        Which bound on the saving.
     assumptions, references : tuple of str
         What must hold, and keys of `calibrant.references`.
     """
@@ -56,7 +61,11 @@ class Decision(Result):
     false_negative_cost: float
     threshold: float
     cost: float
+    cost_lower: float
+    cost_upper: float
     cost_forecast: float
+    forecast_error_lower: float
+    forecast_error_upper: float
     cost_act_always: float
     cost_act_never: float
     best_cost: float
@@ -81,7 +90,12 @@ def regret_bound(calibration_error: float, *, false_positive_cost: float, false_
     Returns
     -------
     float
-        ``(a + b) * calibration_error``. With a confidence bound on the error it holds for all costs at once.
+        ``(a + b) * calibration_error``. With a confidence bound on the error it holds for all costs at once. It is
+        also the most by which the true cost can differ from what the scores forecast, at any threshold.
+
+    See Also
+    --------
+    cost_forecast : At given costs, how far the forecast is off; much closer.
 
     References
     ----------
@@ -104,7 +118,7 @@ def saving_bound(
     false_positive_cost: float,
     false_negative_cost: float,
     delta: float = 0.05,
-    method: Literal["hoeffding", "normal"] = "hoeffding",
+    method: Literal["hoeffding", "bernstein", "normal"] = "hoeffding",
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Decision:
@@ -120,8 +134,10 @@ def saving_bound(
         Costs a and b, fixed before seeing the rows.
     delta : float
         Probability with which the bound may fail, in (0, 1).
-    method : {"hoeffding", "normal"}
-        "hoeffding" holds for every n; "normal" is asymptotic (with a term for rare events) and tighter.
+    method : {"hoeffding", "bernstein", "normal"}
+        "hoeffding" and "bernstein" hold for every n; the latter is much tighter where positives are rare and the
+        threshold is low, or the other way round. "normal" is asymptotic (with a term for rare events) and tighter.
+        Choose before seeing the rows.
     sample_weight : array-like of shape (n,), optional
         Whole numbers that count repeated independent rows. Other weights are refused.
     pos_label : scalar, optional
@@ -143,11 +159,12 @@ def saving_bound(
     -----
     Thresholding after a nondecreasing map acts on ``{s >= t}`` or ``{s > t}`` for some t. The loss against the best
     such rule is the largest mean of ``(a + b) (Y - tau) 1_I`` over fixed sets, so, as for `certify`, one lower tail
-    of an average bounds it: ``saving + (a + b) sqrt(log(1 / delta) / (2 n))``.
+    of an average bounds it: ``saving + (a + b) sqrt(log(1 / delta) / (2 n))``. The empirical Bernstein bound uses that
+    the squares of these terms add up to at most ``(a + b)**2`` times the sum of ``(y - tau)**2``, whatever I is.
 
     References
     ----------
-    Gao, Parameswaran & Peng (2017), Claim 1; Hoeffding (1963).
+    Gao, Parameswaran & Peng (2017), Claim 1; Hoeffding (1963); Fan, Grama & Liu (2015).
 
     Examples
     --------
@@ -159,7 +176,7 @@ def saving_bound(
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     a, b = check_costs(false_positive_cost, false_negative_cost)
     check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
-    check_choice("method", method, ("hoeffding", "normal"))
+    check_choice("method", method, ("hoeffding", "bernstein", "normal"))
     need_counts(table, "the saving bound needs rows")
     n, tau = table.total, a / (a + b)
     costs = costs_by_cut(table, a, b)
@@ -170,7 +187,7 @@ def saving_bound(
     slack = 2.0 * max(a, b) * float(hidden.max()) / n if len(hidden) else 0.0
     bound = cost - best + slack + (a + b) * _width(table, tau, n, delta, method)
     bound = min(bound, a + b)
-    forecast = _forecast(table, a, b, cut)
+    promised = cost_forecast(table, false_positive_cost=a, false_negative_cost=b, delta=delta)
     return Decision(
         claim=f"With probability at least {1 - delta:.6g} over the draw of the rows, no order-preserving recalibration "
         f"could save more than {bound:.4g} per case at costs {a:g} (false positive) and {b:g} (false negative).",
@@ -178,7 +195,11 @@ def saving_bound(
         false_negative_cost=b,
         threshold=tau,
         cost=cost,
-        cost_forecast=forecast,
+        cost_lower=promised.cost_lower,
+        cost_upper=promised.cost_upper,
+        cost_forecast=promised.forecast,
+        forecast_error_lower=promised.error_lower,
+        forecast_error_upper=promised.error_upper,
         cost_act_always=float(costs[0]),
         cost_act_never=float(costs[-1]),
         best_cost=best,
@@ -186,8 +207,8 @@ def saving_bound(
         saving_bound=bound,
         delta=delta,
         method=method,
-        assumptions=("The costs were fixed before these rows were seen, and are the same for every case.",),
-        references=("gao2017", "hoeffding1963"),
+        assumptions=promised.assumptions,
+        references=("gao2017", "hoeffding1963", "fan2015", "clopper1934"),
     )
 
 
@@ -195,14 +216,9 @@ def _width(table: ScoreTable, tau: float, n: float, delta: float, method: str) -
     log_inverse = -math.log(delta)
     if method == "hoeffding":
         return math.sqrt(log_inverse / (2.0 * n))
-    # mean (y - tau)^2; the term log_inverse / n keeps the coverage when events are rare
     positives = table.positives
-    variance = (positives * (1.0 - tau) ** 2 + (n - positives) * tau**2) / n
-    return max(0.0, -normal_quantile(delta)) * math.sqrt(variance / n) + log_inverse / n
-
-
-def _forecast(table: ScoreTable, a: float, b: float, cut: int) -> float:
-    """Cost of acting from the cut on, if every score were the probability of its rows."""
-    promised = table.n * table.score
-    acted = float(table.n[cut:].sum()) - float(promised[cut:].sum())
-    return (a * acted + b * float(promised[:cut].sum())) / table.total
+    squares = positives * (1.0 - tau) ** 2 + (n - positives) * tau**2
+    if method == "bernstein":
+        return bernstein_half_width(squares, n, max(tau, 1.0 - tau), log_inverse)
+    # the term log_inverse / n keeps the coverage when events are rare
+    return max(0.0, -normal_quantile(delta)) * math.sqrt(squares / n / n) + log_inverse / n

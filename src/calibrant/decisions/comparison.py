@@ -1,0 +1,137 @@
+"""What two scores of the same rows cost at many cost parameters, and what is known of their difference and ratio."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.core.table import FloatArray, ScoreTable
+from calibrant.decisions.cost import costs_by_cut
+from calibrant.decisions.limits import normal_half_width, ratio_limits
+from calibrant.decisions.paired import Pairs
+
+__all__ = ["Mistakes", "compare", "mistakes", "ratio", "with_limits"]
+
+
+class Mistakes(NamedTuple):
+    """Share of the rows that are acted on in vain, and of those that are missed, at each p."""
+
+    in_vain: FloatArray
+    missed: FloatArray
+
+    def cost(self, p: FloatArray) -> FloatArray:
+        """Average cost at p per false positive and ``1 - p`` per false negative."""
+        return np.asarray(p * self.in_vain + (1.0 - p) * self.missed)
+
+    def variance(self, p: FloatArray) -> FloatArray:
+        """Variance of what a row costs."""
+        return _squared(p, self.in_vain, self.missed) - self.cost(p) ** 2
+
+
+def mistakes(table: ScoreTable, cut: npt.NDArray[np.intp]) -> Mistakes:
+    """Count what acting from the cut on gets wrong."""
+    return Mistakes(costs_by_cut(table, 1.0, 0.0)[cut], costs_by_cut(table, 0.0, 1.0)[cut])
+
+
+def _squared(p: FloatArray, negatives: FloatArray, positives: FloatArray) -> FloatArray:
+    """Mean square of terms of size p for so many negatives and ``1 - p`` for so many positives."""
+    return np.asarray(p**2 * negatives + (1.0 - p) ** 2 * positives)
+
+
+def compare(one: Mistakes, two: Mistakes, p: FloatArray, pairs: Pairs, level: float) -> dict[str, Any]:
+    """Everything about the scores after, and about both."""
+    before, after, reach, n = one.cost(p), two.cost(p), np.maximum(p, 1.0 - p), pairs.n
+    rows = float(pairs.rows.sum())
+    changes = pairs.changes()
+    negatives = (changes.gained_negatives + changes.lost_negatives) / rows
+    positives = (changes.gained_positives + changes.lost_positives) / rows
+    by_both = _squared(p, one.in_vain + two.in_vain - negatives, one.missed + two.missed - positives) / 2.0
+    quotient = ratio(after, before)
+    lower, upper = ratio_limits(
+        after, before, (two.variance(p), one.variance(p), by_both - after * before), reach, n, level
+    )
+    return {
+        **with_limits("cost_after", after, two.variance(p), reach, n, level, least=0.0),
+        **with_limits(
+            "difference",
+            after - before,
+            _squared(p, negatives, positives) - (after - before) ** 2,
+            2.0 * reach,
+            n,
+            level,
+        ),
+        "loss_ratio": quotient,
+        "loss_ratio_lower": lower,
+        "loss_ratio_upper": upper,
+        **_averaged_ratios(quotient, before, after, p, pairs, level),
+        "difference_band": 2.0 * math.sqrt(-math.log(0.25 * (1.0 - level)) / (2.0 * n)),
+    }
+
+
+def _averaged_ratios(
+    quotient: FloatArray, before: FloatArray, after: FloatArray, p: FloatArray, pairs: Pairs, level: float
+) -> dict[str, float]:
+    """The mean of the ratios, with its standard error, and the ratio of the means, with its limits."""
+    share = pairs.rows / pairs.rows.sum()
+    lost_before, lost_after = (pairs.sums(which, p, 1.0 - p) for which in (pairs.first, pairs.second))
+    total_after, total_before = after.sum(keepdims=True), before.sum(keepdims=True)
+    off_after, off_before = lost_after - total_after, lost_before - total_before
+    lower, upper = ratio_limits(
+        total_after,
+        total_before,
+        (
+            np.dot(share, off_after**2).reshape(1),
+            np.dot(share, off_before**2).reshape(1),
+            np.dot(share, off_after * off_before).reshape(1),
+        ),
+        max(float(p.sum()), float((1.0 - p).sum())),
+        pairs.n,
+        level,
+    )
+    defined = before > 0.0
+    mean, error = math.nan, math.nan
+    if defined.any():
+        mean = float(quotient[defined].mean())
+        # what one row adds to the mean of the ratios, to first order
+        price = np.zeros(len(p))
+        price[defined] = 1.0 / before[defined] / defined.sum()
+        worth = price * np.where(defined, quotient, 0.0)
+        adds = pairs.sums(pairs.second, p * price, (1.0 - p) * price)
+        adds = adds - pairs.sums(pairs.first, p * worth, (1.0 - p) * worth)
+        error = math.sqrt(float(np.dot(share, adds**2)) / pairs.n)
+    return {
+        "mean_ratio": mean,
+        "mean_ratio_error": error,
+        "overall_ratio": float(ratio(total_after, total_before)[0]),
+        "overall_ratio_lower": float(lower[0]),
+        "overall_ratio_upper": float(upper[0]),
+    }
+
+
+def with_limits(
+    name: str,
+    value: FloatArray,
+    variance: FloatArray,
+    reach: FloatArray,
+    n: float,
+    level: float,
+    least: float = -math.inf,
+) -> dict[str, Any]:
+    """Name a quantity that is at least `least`, its standard error and its interval."""
+    half = normal_half_width(variance, reach, n, level)
+    return {
+        name: value,
+        f"{name}_error": np.sqrt(np.maximum(0.0, variance) / n),
+        f"{name}_lower": np.maximum(least, value - half),
+        f"{name}_upper": value + half,
+    }
+
+
+def ratio(cost: FloatArray, reference: FloatArray) -> FloatArray:
+    """Quotient, NaN where the reference is 0."""
+    ratio = np.full(len(cost), np.nan)
+    np.divide(cost, reference, out=ratio, where=reference > 0.0)
+    return ratio

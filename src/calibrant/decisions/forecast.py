@@ -1,0 +1,226 @@
+"""What a decision costs, what the scores say it will cost, and how far the two can be apart."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.core.intervals import clopper_pearson
+from calibrant.core.parameters import check_between
+from calibrant.core.results import Result
+from calibrant.core.table import ScoreTable, as_table, need_counts
+from calibrant.decisions.cost import check_costs, costs_by_cut
+from calibrant.decisions.limits import bernstein_half_width
+
+__all__ = ["CostForecast", "cost_forecast"]
+
+_ASSUMPTIONS = (
+    (
+        "The rows are independent draws from the population the statement is about: no repeated measurements of the "
+        "same case, no over-sampling, no case-control selection. Weights, if there are any, count such rows."
+    ),
+    "The classifier was fixed before these rows were seen: not trained, tuned or selected on them.",
+)
+
+
+@dataclass(frozen=True)
+class CostForecast(Result):
+    """What acting from a threshold on costs per case, and what the scores themselves forecast.
+
+    Attributes
+    ----------
+    claim : str
+        What is asserted of the forecast, in one sentence.
+    false_positive_cost, false_negative_cost : float
+        The costs a and b.
+    threshold : float
+        Score from which one acts.
+    cost : float
+        Average cost per case on these rows.
+    cost_lower, cost_upper : float
+        Confidence interval for the true expected cost per case.
+    forecast : float
+        Average cost per case on these rows if every score were the probability of its row.
+    error : float
+        ``cost - forecast``; positive where the decisions cost more than promised.
+    error_lower, error_upper : float
+        Confidence interval for the true expected cost less the true expected forecast.
+    delta : float
+        Probability with which either interval, by itself, may fail.
+    n : int
+        Rows.
+    assumptions, references : tuple of str
+        What must hold, and keys of `calibrant.references`.
+    """
+
+    claim: str
+    false_positive_cost: float
+    false_negative_cost: float
+    threshold: float
+    cost: float
+    cost_lower: float
+    cost_upper: float
+    forecast: float
+    error: float
+    error_lower: float
+    error_upper: float
+    delta: float
+    n: int
+    assumptions: tuple[str, ...]
+    references: tuple[str, ...]
+
+
+def cost_forecast(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    false_positive_cost: float,
+    false_negative_cost: float,
+    threshold: float | None = None,
+    delta: float = 0.05,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> CostForecast:
+    r"""Compare what decisions cost with what the scores forecast, with confidence limits for every number of rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or ScoreTable
+        Labels, or a table that holds labels and scores.
+    y_proba : array-like of shape (n,)
+        Predicted probabilities of the positive class, in [0, 1].
+    false_positive_cost, false_negative_cost : float
+        Costs a and b, fixed before seeing the rows.
+    threshold : float, optional
+        Score from which to act, in [0, 1], fixed before seeing the rows; by default ``a / (a + b)``.
+    delta : float
+        Probability with which either interval may fail, in (0, 1).
+    sample_weight : array-like of shape (n,), optional
+        Whole numbers that count repeated independent rows. Other weights are refused.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+
+    Returns
+    -------
+    CostForecast
+        Costs per case, in the currency of the costs. From a table with cells, the intervals allow for the rows of
+        the cell in which the threshold lies, and the rest takes it to act as its mean score says.
+
+    Raises
+    ------
+    ArgumentError
+        If a parameter is out of range.
+    DataError
+        If the input cannot be used, or weights are not whole numbers.
+
+    See Also
+    --------
+    regret_bound : From a bound on the calibration error, how far forecasts can be off at all thresholds at once.
+
+    Notes
+    -----
+    With C(A) the mean of ``y - s`` over the rows in A, times their share,
+
+    .. math:: \text{cost} - \text{forecast} = b\,C(s < t) - a\,C(s \ge t),
+
+    at most ``a + b`` times the cutoff calibration error in size [1]_. At one threshold it is the mean of one bounded
+    term per row, and limits for a mean are several times closer: an empirical Bernstein bound on either side [2]_.
+
+    The cost itself is the smaller price times the share of mistakes, plus the difference of the prices times the share
+    of the dearer mistakes. Both shares get exact limits [3]_, each for half of `delta`; where one of them has no
+    price, the other gets all of it.
+
+    References
+    ----------
+    .. [1] Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates in the
+       Agnostic Setting. AISTATS. (Claim 1)
+    .. [2] Fan, Grama & Liu (2015). Exponential inequalities for martingales with applications. Electronic Journal of
+       Probability.
+    .. [3] Clopper & Pearson (1934). The use of confidence or fiducial limits illustrated in the case of the binomial.
+       Biometrika.
+
+    Examples
+    --------
+    >>> from calibrant.decisions import cost_forecast
+    >>> y, s = [0, 0, 0, 1] * 250, [0.1, 0.1, 0.4, 0.4] * 250
+    >>> found = cost_forecast(y, s, false_positive_cost=1, false_negative_cost=4)
+    >>> found.cost, round(found.cost_lower, 4), round(found.cost_upper, 4)
+    (0.25, 0.2198, 0.2952)
+    >>> round(found.forecast, 4), round(found.error, 4), round(found.error_lower, 4), round(found.error_upper, 4)
+    (0.5, -0.25, -0.3109, -0.1891)
+    """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    a, b = check_costs(false_positive_cost, false_negative_cost)
+    tau = a / (a + b) if threshold is None else check_between("threshold", threshold, 0.0, 1.0, closed="both")
+    check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
+    need_counts(table, "confidence limits for a cost need rows")
+    cut = int(np.searchsorted(table.score, tau, side="left"))
+    cost = float(costs_by_cut(table, a, b)[cut])
+    forecast = _forecast(table, a, b, cut)
+    cost_lower, cost_upper = _cost_limits(table, a, b, tau, delta)
+    error = cost - forecast
+    error_lower, error_upper = _error_limits(table, a, b, tau, error, delta)
+    return CostForecast(
+        claim=f"With probability at least {1 - delta:.6g} over the draw of the rows, the true cost per case of acting "
+        f"from score {tau:.4g} on, at costs {a:g} (false positive) and {b:g} (false negative), is the forecast of the "
+        f"scores plus {error_lower:.4g} to {error_upper:.4g}.",
+        false_positive_cost=a,
+        false_negative_cost=b,
+        threshold=tau,
+        cost=cost,
+        cost_lower=cost_lower,
+        cost_upper=cost_upper,
+        forecast=forecast,
+        error=error,
+        error_lower=error_lower,
+        error_upper=error_upper,
+        delta=delta,
+        n=int(table.total),
+        assumptions=(
+            *_ASSUMPTIONS,
+            (
+                f"The costs {'' if threshold is None else 'and the threshold '}were fixed before these rows were seen, "
+                "and are the same for every case."
+            ),
+        ),
+        references=("gao2017", "fan2015", "clopper1934"),
+    )
+
+
+def _forecast(table: ScoreTable, a: float, b: float, cut: int) -> float:
+    """Cost of acting from the cut on, if every score were the probability of its rows."""
+    promised = table.n * table.score
+    acted = float(table.n[cut:].sum()) - float(promised[cut:].sum())
+    return (a * acted + b * float(promised[:cut].sum())) / table.total
+
+
+def _cost_limits(table: ScoreTable, a: float, b: float, tau: float, delta: float) -> tuple[float, float]:
+    """Limits for ``min(a, b) P(mistake) + |a - b| P(dearer mistake)``."""
+    above, below = table.low >= tau, table.high < tau
+    torn = ~(above | below)  # a cell in which the threshold lies: its rows may be mistakes of one kind or the other
+    negatives = table.n - table.k
+    in_vain = np.array([negatives[above].sum(), negatives[above | torn].sum()])
+    missed = np.array([table.k[below].sum(), table.k[below | torn].sum()])
+    priced = [(min(a, b), in_vain + missed), (abs(a - b), in_vain if a > b else missed)]
+    priced = [(price, counts) for price, counts in priced if price > 0.0]
+    lower = upper = 0.0
+    for price, counts in priced:
+        ends = clopper_pearson(np.full(2, table.n.sum()), counts, 1.0 - delta / len(priced))
+        lower, upper = lower + price * float(ends[0][0]), upper + price * float(ends[1][1])
+    return lower, upper
+
+
+def _error_limits(table: ScoreTable, a: float, b: float, tau: float, error: float, delta: float) -> tuple[float, float]:
+    """Limits for the mean of the terms ``a (s - y)`` where one acts and ``b (y - s)`` where not, none above a and b."""
+    dearest = max(a, b)
+    above, below = table.low >= tau, table.high < tau
+    torn = float(table.n[~(above | below)].sum())
+    squared_acted, squared_rest = float(table.squared[above].sum()), float(table.squared[below].sum())
+    squares = (a / dearest) ** 2 * squared_acted + (b / dearest) ** 2 * squared_rest + torn
+    log_inverse = math.log(2.0) - math.log(delta)  # of half of delta, which may be too small for a float
+    half = dearest * (bernstein_half_width(squares, table.total, 1.0, log_inverse) + 2.0 * torn / table.total)
+    return max(-dearest, error - half), min(dearest, error + half)

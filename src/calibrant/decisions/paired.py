@@ -1,0 +1,116 @@
+"""Two scores of the same rows: where they decide differently."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.core.pooling import score_order
+from calibrant.core.table import FloatArray
+from calibrant.core.validate import clean_rows, clean_scores
+
+__all__ = ["Changes", "Pairs", "pair_rows"]
+
+IndexArray = npt.NDArray[np.intp]
+
+
+class Changes(NamedTuple):
+    """At each threshold, how many rows only one of two scores acts on.
+
+    Attributes
+    ----------
+    gained_negatives, lost_negatives : ndarray of float64
+        Negatives that only the second score acts on, and only the first.
+    gained_positives, lost_positives : ndarray of float64
+        The same for positives.
+    """
+
+    gained_negatives: FloatArray
+    lost_negatives: FloatArray
+    gained_positives: FloatArray
+    lost_positives: FloatArray
+
+
+class Pairs(NamedTuple):
+    """Rows counted by their label and by how many of the thresholds either score reaches.
+
+    Attributes
+    ----------
+    order : ndarray of int
+        What puts the thresholds in increasing order.
+    positive : ndarray of bool
+        The label.
+    first, second : ndarray of int
+        How many thresholds the first and the second score reach: in increasing order, the row is acted on at these.
+    rows : ndarray of float64
+        How many rows, or their weight.
+    n : float
+        All rows; NaN where weights do not count rows, since chance is then unknown.
+    """
+
+    order: IndexArray
+    positive: npt.NDArray[np.bool_]
+    first: IndexArray
+    second: IndexArray
+    rows: FloatArray
+    n: float
+
+    def changes(self) -> Changes:
+        """Count the rows that are decided differently, in the order in which the thresholds were given."""
+        size = len(self.order)
+        counted = []
+        for label in (False, True):
+            for start, stop in ((self.first, self.second), (self.second, self.first)):
+                rows = self.rows * ((self.positive == label) & (start < stop))
+                steps = np.bincount(start, rows, size + 1) - np.bincount(stop, rows, size + 1)
+                by_threshold = np.empty(size)
+                by_threshold[self.order] = np.cumsum(steps)[:size]
+                counted.append(by_threshold)
+        return Changes(*counted)
+
+    def sums(self, which: IndexArray, acted: FloatArray, not_acted: FloatArray) -> FloatArray:
+        """Add up over the thresholds what each row costs by one of the two scores.
+
+        Parameters
+        ----------
+        which : ndarray of int
+            `first` or `second`.
+        acted, not_acted : ndarray of float64
+            At each threshold, in the order given, the price of acting on a negative and of not acting on a positive.
+        """
+        in_vain = np.concatenate([[0.0], np.cumsum(acted[self.order])])
+        reached = np.concatenate([[0.0], np.cumsum(not_acted[self.order])])
+        return np.where(self.positive, (reached[-1] - reached)[which], in_vain[which])
+
+
+def pair_rows(
+    y_true: npt.ArrayLike,
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    thresholds: FloatArray,
+    *,
+    sample_weight: npt.ArrayLike | None,
+    pos_label: Any,
+) -> Pairs:
+    """Count rows; as long as weights are whole numbers the result does not depend on the order of the rows."""
+    rows = clean_rows(y_true, first, sample_weight=sample_weight, pos_label=pos_label)
+    order = score_order(thresholds)
+    i, j = (
+        np.searchsorted(thresholds[order], score.astype(np.float64), side="right")
+        for score in (rows.score, clean_scores(second))
+    )
+    weight = np.ones(len(i), dtype=np.int64) if rows.weight is None else rows.weight
+    by_pair = score_order(rows.label, i, j)
+    label, i, j, weight = rows.label[by_pair], i[by_pair], j[by_pair], weight[by_pair]
+    starts = np.flatnonzero(np.append(True, (np.diff(label) != 0) | (np.diff(i) != 0) | (np.diff(j) != 0)))
+    return Pairs(
+        order=order,
+        positive=label[starts] == 1,
+        first=i[starts],
+        second=j[starts],
+        rows=np.add.reduceat(weight, starts).astype(np.float64),
+        n=float(weight.sum()) if weight.dtype.kind == "i" else math.nan,
+    )

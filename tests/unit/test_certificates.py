@@ -15,6 +15,7 @@ from calibrant.certificates import (
     hoeffding_width,
     rademacher_of_intervals,
     required_sample_size,
+    split_lower_bound,
     theorem2_width,
     uniform_width,
 )
@@ -191,18 +192,18 @@ CALIBRATED = ScoreTable.from_counts([0.25, 0.75], [40_000, 40_000], [10_000, 30_
 @pytest.mark.parametrize("method", ["bernstein", "hoeffding", "theorem2"])
 def test_bounds_are_the_estimate_and_the_widths(method):
     brier, n = 0.1875, 80_000  # mean of s (1 - s), since the table is exactly calibrated
-    upper, lower = {
-        "bernstein": (bernstein_width(n, brier, 0.1, brier_guess=0.2), uniform_width(n, 0.1)),
-        "hoeffding": (hoeffding_width(n, 0.1), uniform_width(n, 0.1)),
-        "theorem2": (theorem2_width(n, 0.1, rademacher_of_intervals(n)),) * 2,
-    }[method]
     off = ScoreTable.from_counts([0.25, 0.75], [40_000, 40_000], [26_000, 30_000])
+    upper, lower_bound = {
+        "bernstein": (bernstein_width(n, brier, 0.1, brier_guess=0.2), split_lower_bound(off, 0.1)),
+        "hoeffding": (hoeffding_width(n, 0.1), split_lower_bound(off, 0.1)),
+        "theorem2": (width := theorem2_width(n, 0.1, rademacher_of_intervals(n)), 0.2 - width),
+    }[method]
     found = certify(CALIBRATED, delta=0.1, method=method, brier_guess=0.2)
     assert (found.estimate, found.lower_bound, found.n, found.verdict) == (0.0, 0.0, 80_000, None)
     assert found.bound == found.width == pytest.approx(upper, rel=1e-12)
     found = certify(off, delta=0.1, method=method, brier_guess=0.2)
     assert found.estimate == pytest.approx(0.2)
-    assert found.lower_bound == pytest.approx(0.2 - lower)
+    assert found.lower_bound == pytest.approx(lower_bound)
 
 
 def test_bounds_stay_in_the_range_of_the_error():

@@ -1,36 +1,59 @@
 """Statements about the true calibration error that hold with a stated probability."""
 
 from calibrant.certificates.anytime import anytime_width
+from calibrant.certificates.bands import Band, isotonic_band, simultaneous_half_width, window_band
 from calibrant.certificates.bernstein import bernstein_width
 from calibrant.certificates.calibration_test import CalibrationTest, calibration_test
 from calibrant.certificates.certify import Certificate, certify, check_request
+from calibrant.certificates.claim6 import CumulativeBand, claim6_band
+from calibrant.certificates.fixed_design import SampleCertificate, certify_sample
 from calibrant.certificates.hoeffding import hoeffding_width
 from calibrant.certificates.interval import CutoffInterval, cutoff_interval
 from calibrant.certificates.l1 import L1Bound, L1Impossibility, l1_cannot_be_certified, l1_from_repeats
 from calibrant.certificates.normal import normal_width
 from calibrant.certificates.rademacher import rademacher_finite, rademacher_linear, rademacher_of_intervals
+from calibrant.certificates.rademacher_ties import (
+    SimulatedRademacher,
+    rademacher_simulated,
+    rademacher_with_ties,
+)
 from calibrant.certificates.recalibrated import RecalibratedCertificate, certify_recalibrated
 from calibrant.certificates.sample_size import Plan, plan_table, required_sample_size, rows_to_decide
+from calibrant.certificates.skorokhod import (
+    effective_rows,
+    skorokhod_width,
+    variance_bound,
+    walk_width,
+    weighted_skorokhod_width,
+)
 from calibrant.certificates.split import split_lower_bound
 from calibrant.certificates.theorem2 import theorem2_width
 from calibrant.certificates.uniform import range_width, uniform_width
 
 __all__ = [
+    "Band",
     "CalibrationTest",
     "Certificate",
+    "CumulativeBand",
     "CutoffInterval",
     "L1Bound",
     "L1Impossibility",
     "Plan",
     "RecalibratedCertificate",
+    "SampleCertificate",
+    "SimulatedRademacher",
     "anytime_width",
     "bernstein_width",
     "calibration_test",
     "certify",
     "certify_recalibrated",
+    "certify_sample",
     "check_request",
+    "claim6_band",
     "cutoff_interval",
+    "effective_rows",
     "hoeffding_width",
+    "isotonic_band",
     "l1_cannot_be_certified",
     "l1_from_repeats",
     "normal_width",
@@ -38,10 +61,18 @@ __all__ = [
     "rademacher_finite",
     "rademacher_linear",
     "rademacher_of_intervals",
+    "rademacher_simulated",
+    "rademacher_with_ties",
     "range_width",
     "required_sample_size",
     "rows_to_decide",
+    "simultaneous_half_width",
+    "skorokhod_width",
     "split_lower_bound",
     "theorem2_width",
     "uniform_width",
+    "variance_bound",
+    "walk_width",
+    "weighted_skorokhod_width",
+    "window_band",
 ]

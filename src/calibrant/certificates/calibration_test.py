@@ -11,8 +11,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.certify import ASSUMPTIONS
-from calibrant.core.brownian import range_survival
+from calibrant.certificates.certify import ASSUMPTIONS, GROUP_ASSUMPTIONS
+from calibrant.certificates.clustered import clustered, need_limit
+from calibrant.core.brownian import LEAST_EVENTS, range_survival
+from calibrant.core.clusters import Groups
 from calibrant.core.parameters import check_choice, check_count
 from calibrant.core.results import Result
 from calibrant.core.table import FloatArray, ScoreTable, as_table
@@ -21,14 +23,16 @@ from calibrant.errors import ArgumentError, DataError
 
 __all__ = ["CalibrationTest", "calibration_test"]
 
-# Below this expected sum of f (1 - f), a few events decide, and the law of the limit is wrong whatever n is.
-_LEAST_EVENTS = 25.0
 # Redrawn errors that agree with the observed one but for rounding count as reaching it.
 _SLACK = 1e-12
 _BLOCK = 1 << 17  # values of redrawn walks held at a time
 _FEW = 6  # up to so many rows at one score, coins are flipped one by one, which is faster than a binomial draw
 
 _ASSUMPTIONS = (*ASSUMPTIONS[:2], "The method and the number of rows were chosen before looking at the outcomes.")
+_GROUP_ASSUMPTIONS = (
+    *GROUP_ASSUMPTIONS[:2],
+    "The method and the number of groups were chosen before looking at the outcomes.",
+)
 
 
 @dataclass(frozen=True)
@@ -48,11 +52,13 @@ class CalibrationTest(Result):
     method : {"exact", "asymptotic"}
         How the p-value was found.
     n_redraws : int or None
-        How often labels were redrawn; None for "asymptotic".
+        How often labels were redrawn, or with groups, their walks; None for "asymptotic" without groups.
     assumptions : tuple of str
         What must hold for the claim.
     references : tuple of str
         Keys of `calibrant.references`.
+    n_groups : int or None
+        Groups, if rows were clustered.
     """
 
     claim: str
@@ -63,6 +69,7 @@ class CalibrationTest(Result):
     n_redraws: int | None
     assumptions: tuple[str, ...]
     references: tuple[str, ...]
+    n_groups: int | None = None
 
 
 def calibration_test(
@@ -71,6 +78,7 @@ def calibration_test(
     *,
     method: Literal["exact", "asymptotic"] = "exact",
     n_redraws: int = 999,
+    groups: Groups | None = None,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
     random_state: int | np.random.Generator = 0,
@@ -87,7 +95,11 @@ def calibration_test(
         "exact" redraws the labels from the scores. "asymptotic" uses the limit law, costs nothing, and also works
         on a table with cells.
     n_redraws : int
-        For "exact": how often labels are redrawn. The smallest possible p-value is ``1 / (n_redraws + 1)``.
+        For "exact", or with groups: how often labels, or the walks of the groups, are redrawn. The smallest possible
+        p-value is ``1 / (n_redraws + 1)``.
+    groups : sequence of length n, optional
+        The group of each row, such as the patient it was measured on; any values that can be told apart. Rows of one
+        group may then depend on each other. Only with method "asymptotic", and rows, not a table.
     sample_weight : array-like of shape (n,), optional
         Whole numbers that count repeated independent rows. Other weights are refused.
     pos_label : scalar, optional
@@ -103,10 +115,11 @@ def calibration_test(
     Raises
     ------
     ArgumentError
-        If a parameter is out of range, or "asymptotic" is asked where ``n`` times the mean of ``s (1 - s)`` is
-        below 25.
+        If a parameter is out of range, groups are given to method "exact", or "asymptotic" is asked without groups
+        where ``n`` times the mean of ``s (1 - s)`` is below 25.
     DataError
-        If the input cannot be used, weights are not whole numbers, or "exact" is asked for a table with cells.
+        If the input cannot be used, weights are not whole numbers, "exact" is asked for a table with cells, a row has
+        no group, or there are too few groups.
 
     See Also
     --------
@@ -125,6 +138,13 @@ def calibration_test(
     the Brier score and the mean of s (1 - s). With the latter alone a single positive among rare ones would be
     significant.
 
+    Asymptotic with groups: the residual walks of the groups are multiplied by standard normal numbers, and the rank of
+    the observed error among those of the redrawn sums is the p-value (a wild cluster bootstrap that imposes the
+    hypothesis). Redrawn errors are enlarged for few groups and for rare events, see `cutoff_interval`. In simulations
+    with 10 to 400 groups, equal and very unequal ones, the test rejected no more often than it should. The worst of 250
+    random populations was a mixture of kinds of groups, one with few shared events, rejected in 11 percent of
+    samples at a level of 5.
+
     Examples
     --------
     >>> import numpy as np
@@ -137,23 +157,41 @@ def calibration_test(
     >>> calibration_test(y, p**2).p_value
     0.001
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     check_choice("method", method, ("exact", "asymptotic"))
     n_redraws = check_count("n_redraws", n_redraws, 1, "999 is a good choice")
+    rng = np.random.default_rng(random_state)
+    if groups is not None:
+        need_limit(method, "asymptotic")
+        found = clustered(y_true, y_proba, groups, sample_weight=sample_weight, pos_label=pos_label)
+        statistic = extremes(residual_walk(found.rows.table)).value
+        redrawn = found.redrawn_errors(n_redraws, rng, centred=False)
+        p_value = (1 + int(np.count_nonzero(redrawn >= statistic - _SLACK))) / (n_redraws + 1)
+        how = f"cluster bootstrap with {n_redraws} redraws, in the limit of many groups"
+        return _result(found.rows.table, statistic, p_value, how, method, n_redraws, found.n_groups)
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     if not table.counts:
         raise DataError(
             "weights that are whole numbers of independent rows",
             "other weights",
             "a test needs rows; test without weights, or use weights for point estimates only",
         )
-    n = int(table.total)
     statistic = extremes(residual_walk(table)).value
     if method == "exact":
-        p_value = _by_redraws(table, n_redraws, np.random.default_rng(random_state))
-        how = f"exact test, {n_redraws} redraws of the labels"
-    else:
-        p_value = _by_limit(table, statistic)
-        how = "limit law for many rows"
+        p_value = _by_redraws(table, n_redraws, rng)
+        return _result(table, statistic, p_value, f"exact test, {n_redraws} redraws of the labels", method, n_redraws)
+    return _result(table, statistic, _by_limit(table, statistic), "limit law for many rows", method)
+
+
+def _result(
+    table: ScoreTable,
+    statistic: float,
+    p_value: float,
+    how: str,
+    method: str,
+    n_redraws: int | None = None,
+    n_groups: int | None = None,
+) -> CalibrationTest:
+    n = int(table.total)
     return CalibrationTest(
         claim=f"If every score were the true probability at that score, {n} rows with these scores would show a "
         f"cutoff calibration error of {statistic:.4g} or more with p = {p_value:.4g} ({how}).",
@@ -161,17 +199,18 @@ def calibration_test(
         statistic=statistic,
         n=n,
         method=method,
-        n_redraws=n_redraws if method == "exact" else None,
-        assumptions=_ASSUMPTIONS,
-        references=("gao2017",) if method == "exact" else ("gao2017", "feller1951"),
+        n_redraws=n_redraws,
+        assumptions=_ASSUMPTIONS if n_groups is None else _GROUP_ASSUMPTIONS,
+        references=("gao2017", "feller1951") if method == "asymptotic" and n_groups is None else ("gao2017",),
+        n_groups=n_groups,
     )
 
 
 def _by_limit(table: ScoreTable, statistic: float) -> float:
     expected = table.total * table.mean_variance
-    if expected < _LEAST_EVENTS:
+    if expected < LEAST_EVENTS:
         raise ArgumentError(
-            f"n times the mean of s (1 - s) to be at least {_LEAST_EVENTS:g} for method 'asymptotic'",
+            f"n times the mean of s (1 - s) to be at least {LEAST_EVENTS:g} for method 'asymptotic'",
             f"{expected:.4g}",
             "use method='exact', which is valid for any number of rows",
         )

@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.bernstein import bernstein_width
-from calibrant.certificates.certify import ASSUMPTIONS, check_request
+from calibrant.certificates.certify import ASSUMPTIONS, GROUP_ASSUMPTIONS, check_request
+from calibrant.certificates.clustered import clustered, need_limit
 from calibrant.certificates.normal import normal_width
-from calibrant.certificates.uniform import range_width, uniform_width
-from calibrant.core.parameters import check_choice
+from calibrant.certificates.split import split_lower_bound
+from calibrant.certificates.uniform import range_width
+from calibrant.core.clusters import Groups
+from calibrant.core.parameters import check_choice, check_count
 from calibrant.core.results import Result
 from calibrant.core.table import ScoreTable, as_table, need_counts
 from calibrant.core.walk import extremes, residual_walk
@@ -39,6 +43,8 @@ class CutoffInterval(Result):
         Whether the probability holds for every number of rows or in the limit.
     assumptions, references : tuple of str
         What must hold, and keys of `calibrant.references`.
+    n_groups : int or None
+        Groups, if rows were clustered.
     """
 
     claim: str
@@ -50,6 +56,7 @@ class CutoffInterval(Result):
     method: str
     assumptions: tuple[str, ...]
     references: tuple[str, ...]
+    n_groups: int | None = None
 
 
 def cutoff_interval(
@@ -59,10 +66,13 @@ def cutoff_interval(
     delta: float = 0.05,
     method: Literal["finite", "asymptotic"] = "finite",
     brier_guess: float = 0.12,
+    groups: Groups | None = None,
+    n_redraws: int = 999,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
+    random_state: int | np.random.Generator = 0,
 ) -> CutoffInterval:
-    """Confidence interval for the true cutoff calibration error of a classifier fixed before these rows.
+    r"""Confidence interval for the true cutoff calibration error of a classifier fixed before these rows.
 
     Parameters
     ----------
@@ -73,14 +83,20 @@ def cutoff_interval(
     delta : float
         Probability with which the interval may fail, in (0, 1).
     method : {"finite", "asymptotic"}
-        "finite" holds for every n (its lower limit uses Monte Carlo constants, see `uniform_width`); "asymptotic" is
-        narrower.
+        "finite" holds for every n, its lower limit is `split_lower_bound`; "asymptotic" is narrower.
     brier_guess : float
         For "finite", see `certify`.
+    groups : sequence of length n, optional
+        The group of each row, such as the patient it was measured on; any values that can be told apart. Rows of one
+        group may then depend on each other. Only with method "asymptotic", and rows, not a table.
+    n_redraws : int
+        With groups: redraws behind the lower limit, at least ``2 / delta - 1``.
     sample_weight : array-like of shape (n,), optional
         Whole numbers that count repeated independent rows. Other weights are refused.
     pos_label : scalar, optional
         The label value that counts as 1.
+    random_state : int or numpy.random.Generator
+        Deals the rows, or with groups seeds the redraws, behind the lower limit. Choose it before seeing intervals.
 
     Returns
     -------
@@ -90,14 +106,22 @@ def cutoff_interval(
     Raises
     ------
     ArgumentError
-        If a parameter is out of range.
+        If a parameter is out of range, or groups are given to method "finite".
     DataError
-        If the input cannot be used, or weights are not whole numbers.
+        If the input cannot be used, weights are not whole numbers, a row has no group, or there are too few groups.
 
     Notes
     -----
     A percentile bootstrap would be wrong here: the error is not a smooth function of the distribution where the
     classifier is calibrated, and such an interval then never contains the true value 0.
+
+    With groups, the lower limit comes from a cluster bootstrap of the residual walk: with standard normal
+    :math:`\xi_g`, one for each group, the range of
+    :math:`\frac{1}{N} \sum_g \xi_g (W_g(t) - m_g C_n(t))` has in the limit of many groups the law that bounds the
+    largest deviation over all intervals. :math:`W_g` is the walk of the residuals of group g, not yet divided,
+    :math:`m_g` its rows, :math:`C_n` the walk of all N rows. The range without the expectation is taken where it is
+    larger, and both are enlarged for few groups and for rare events, by rules found by simulation. The upper limit is
+    that of `certify`.
 
     Examples
     --------
@@ -111,28 +135,54 @@ def cutoff_interval(
     """
     check_request(delta=delta, tolerance=None, method="bernstein")
     check_choice("method", method, ("finite", "asymptotic"))
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    need_counts(table, "an interval needs rows")
-    n = int(table.total)
-    estimate = extremes(residual_walk(table)).value
-    brier = float(table.squared.sum()) / n
-    if method == "finite":
-        below = uniform_width(n, 0.5 * delta)
-        above = bernstein_width(n, brier, 0.5 * delta, brier_guess=brier_guess)
+    n_redraws = check_count("n_redraws", n_redraws, 1, "999 is a good choice")
+    half = 0.5 * delta
+    n_groups: int | None = None
+    references: tuple[str, ...]
+    if groups is None:
+        table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+        need_counts(table, "an interval needs rows")
+        estimate = extremes(residual_walk(table)).value
+        low, above = _limits(table, estimate, method, half, brier_guess, random_state)
+        references = ("gao2017", "fan2015") if method == "finite" else ("gao2017", "feller1951")
     else:
-        below = range_width(n, max(brier, table.mean_variance), 0.5 * delta)
-        above = normal_width(n, brier, 0.5 * delta)
-    low, high = max(0.0, estimate - below), min(1.0, estimate + above)
-    limit = "" if method == "finite" else ", in the limit of many rows,"
+        need_limit(method, "asymptotic")
+        found = clustered(y_true, y_proba, groups, sample_weight=sample_weight, pos_label=pos_label)
+        table, n_groups = found.rows.table, found.n_groups
+        estimate = extremes(residual_walk(table)).value
+        low = max(0.0, estimate - found.lower_width(half, n_redraws, random_state))
+        above = found.upper_width(half)
+        references = ("gao2017",)
+    high = min(1.0, estimate + above)
+    drawn = "rows" if n_groups is None else "groups"
+    limit = "" if method == "finite" else f", in the limit of many {drawn},"
     return CutoffInterval(
-        claim=f"With probability at least {1 - delta:.6g}{limit} over the draw of the rows, the cutoff calibration "
+        claim=f"With probability at least {1 - delta:.6g}{limit} over the draw of the {drawn}, the cutoff calibration "
         f"error of this classifier in the population is between {low:.4g} and {high:.4g}.",
         estimate=estimate,
         low=low,
         high=high,
         delta=delta,
-        n=n,
+        n=int(table.total),
         method=method,
-        assumptions=ASSUMPTIONS,
-        references=("gao2017", "fan2015") if method == "finite" else ("gao2017", "feller1951"),
+        assumptions=ASSUMPTIONS if n_groups is None else GROUP_ASSUMPTIONS,
+        references=references,
+        n_groups=n_groups,
     )
+
+
+def _limits(
+    table: ScoreTable,
+    estimate: float,
+    method: str,
+    delta: float,
+    brier_guess: float,
+    random_state: int | np.random.Generator,
+) -> tuple[float, float]:
+    """Lower limit for the error of independent rows, and how far it may be above the empirical one."""
+    n, brier = table.total, float(table.squared.sum()) / table.total
+    if method == "finite":
+        low = split_lower_bound(table, delta, random_state=random_state)
+        return low, bernstein_width(n, brier, delta, brier_guess=brier_guess)
+    below = range_width(n, max(brier, table.mean_variance), delta)
+    return max(0.0, estimate - below), normal_width(n, brier, delta)

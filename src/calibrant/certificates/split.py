@@ -82,7 +82,7 @@ def split_lower_bound(table: ScoreTable, delta: float = 0.05, *, random_state: i
 
 def split_width(n: float, brier: float, delta: float = 0.05) -> float:
     """About how far below the error `split_lower_bound` lies on n rows with this Brier score, for planning."""
-    return mean_width((1.0 - _CHOOSE) * n, brier, delta, guess=brier)
+    return mean_width((1.0 - _CHOOSE) * n, brier, delta, guess=max(brier, 1.0 / n))
 
 
 def _moments(table: ScoreTable, found: Extremes, centre: float, scale: float) -> tuple[float, float]:

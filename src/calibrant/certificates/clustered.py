@@ -1,0 +1,285 @@
+"""How far the empirical calibration error of clustered rows may be from the true one, in the limit of many groups.
+
+The limit is that of independent groups, whose residual walks are added up. What makes its statements safe for few
+groups and rare events (Student's distribution, hidden events, wide steps, the shortfall) was chosen by simulation.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.core.clusters import GroupedRows, Groups, group_rows, widest_spread
+from calibrant.core.parameters import check_between
+from calibrant.core.pooling import score_order
+from calibrant.core.table import FloatArray, ScoreTable
+from calibrant.errors import ArgumentError, DataError
+
+__all__ = ["LEAST_GROUPS", "Clustered", "clustered", "need_limit"]
+
+# With fewer groups of equal size, or fewer that count, nothing useful can be said in the limit of many.
+LEAST_GROUPS = 5.0
+_BLOCK = 1 << 17  # values of redrawn walks held at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Clustered:
+    """What grouped rows tell about their own uncertainty.
+
+    Attributes
+    ----------
+    rows : GroupedRows
+        The rows.
+    spread : float
+        Standard deviation of the average residual in the interval where it is largest.
+    correlation : float
+        How much of a group moves as one, in [0, 1]: 0 if rows of a group are independent, 1 if they share everything.
+    variance : float
+        What plays the part of the mean of ``s (1 - s)``: the variance that the sum of all residuals would have per
+        row if the scores were exactly right and rows depended on each other as they seem to.
+    shortfall : float
+        Square root of `variance` over its empirical counterpart, at least 1. Large where positives are expected and
+        none, or almost none, was seen.
+    """
+
+    rows: GroupedRows
+    spread: float
+    correlation: float
+    variance: float
+    shortfall: float
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.rows.size)
+
+    def upper_width(self, delta: float, n: float | None = None) -> float:
+        r"""Width of the one-sided bound: true error <= empirical error + width.
+
+        Parameters
+        ----------
+        delta : float
+            Probability with which the bound may fail, in the limit of many groups, in (0, 1).
+        n : float, optional
+            Number of rows, if groups like these were added up to there. By default as many as there are.
+
+        Returns
+        -------
+        float
+            ``t * spread + hidden / N``: t is the quantile of Student's distribution, and `hidden` is the largest
+            expected sum of events of which none would be seen with probability `delta`.
+
+        Notes
+        -----
+        The true error is that of one fixed interval and sign, so that the sum of ``sign W_g - m_g c`` over the groups
+        has expectation 0 and one quantile is enough; its variance is bounded by that of the widest interval. For
+        groups of one row this is `normal_width`.
+
+        An event that shows in group g with probability p_g and moves its sum by a_g adds ``sum p_g a_g`` to the
+        error; none is seen with probability ``prod (1 - p_g)``. The largest such sum is ``sum (a_g - u)_+`` with u so
+        that ``sum log(a_g / u)_+ = log(1 / delta)``. As a_g serve the part of its rows that moves as one, or
+        all rows where no row spoke against the score, if these are more.
+        """
+        growth = 1.0 if n is None else n / self.rows.table.total
+        chance = max(0.0, _student_quantile(1.0 - delta, self.rows.effective_groups - 1.0)) * self.spread
+        return chance / math.sqrt(growth) + self._hidden(delta) / growth
+
+    def _hidden(self, delta: float) -> float:
+        rows = self.rows
+        silent = rows.by_group(np.where(rows.silent, rows.n, 0))
+        moved = np.maximum(silent, _moving(rows, self.correlation))
+        largest = moved[score_order(-moved)]
+        # u for each number of groups that pass it; the right number is the last that is consistent.
+        logs = np.log(largest)
+        level = (np.cumsum(logs) + math.log(delta)) / np.arange(1, len(logs) + 1)
+        u = math.exp(float(level[np.flatnonzero(logs >= level)[-1]]))
+        return float(np.maximum(0.0, largest - u).sum() / rows.table.total)
+
+    def lower_width(self, delta: float, n_redraws: int, random_state: int | np.random.Generator) -> float:
+        """Width of a band for all intervals at once: true error >= empirical error - width.
+
+        Parameters
+        ----------
+        delta : float
+            Probability with which the band may fail, in the limit of many groups, in (0, 1).
+        n_redraws : int
+            How often the signs of the groups are redrawn, at least ``1 / delta - 1``.
+        random_state : int or numpy.random.Generator
+            Seeds the redraws.
+
+        Returns
+        -------
+        float
+            The larger of two quantiles of the range of redrawn walks: of the sums of residuals of the groups, and of
+            these less their expectation. The second is the cluster bootstrap of the centred process; the first
+            is safe where the groups happen to agree.
+
+        Raises
+        ------
+        ArgumentError
+            If there are too few redraws for `delta`.
+        """
+        rank = math.ceil((1.0 - delta) * (n_redraws + 1) - 1e-9)
+        if rank > n_redraws:
+            raise ArgumentError(
+                f"at least {math.ceil(1.0 / delta - 1e-9) - 1} redraws for this delta",
+                f"{n_redraws}",
+                "raise n_redraws, or choose a larger delta",
+            )
+        redrawn = self.redrawn_errors(n_redraws, np.random.default_rng(random_state), centred=True)
+        return float(np.partition(redrawn, rank - 1, axis=1)[:, rank - 1].max())
+
+    def redrawn_errors(self, n_redraws: int, rng: np.random.Generator, *, centred: bool) -> FloatArray:
+        r"""Calibration errors that groups like these would show if the scores were exactly right.
+
+        Parameters
+        ----------
+        n_redraws : int
+            How many.
+        rng : numpy.random.Generator
+            Source of chance.
+        centred : bool
+            Whether errors are also wanted in which the walk of each group is taken around its expectation,
+            ``m_g C(t)``.
+
+        Returns
+        -------
+        ndarray of float64, shape (1, n_redraws) or (2, n_redraws)
+            Ranges of :math:`\frac{1}{N} \sum_g \xi_g W_g(t)` with standard normal :math:`\xi_g`, times the factor
+            by which a sample of few groups underrates its variance (Student), times `shortfall`.
+
+        Notes
+        -----
+        Where no row spoke against the score, residuals are enlarged to the standard deviation they should have.
+        """
+        rows = self.rows
+        total, few = rows.table.total, rows.effective_groups - 1.0
+        scale = np.sqrt(few / rng.chisquare(few, n_redraws)) * self.shortfall * _few_groups(rows) / total
+        step = _wide_steps(rows)
+        mean = np.cumsum(rows.step)[rows.ends] / total if centred else None
+        ranges = np.empty((1 + centred, n_redraws))
+        at_once = max(1, min(n_redraws, _BLOCK // max(len(step), self.n_groups)))
+        for start in range(0, n_redraws, at_once):
+            part = slice(start, min(n_redraws, start + at_once))
+            xi = rng.standard_normal((part.stop - start, self.n_groups))
+            ranges[:, part] = _ranges(rows, step, xi, mean)
+        return ranges * scale
+
+
+def clustered(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None,
+    groups: Groups,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: object = None,
+) -> Clustered:
+    """Measure how rows of a group depend on each other.
+
+    Parameters
+    ----------
+    y_true, y_proba, groups, sample_weight, pos_label
+        As in `calibrant.core.clusters.group_rows`.
+
+    Returns
+    -------
+    Clustered
+        With widths for the bounds.
+
+    Raises
+    ------
+    ArgumentError
+        If a table is given instead of rows.
+    DataError
+        If the input cannot be used, or there are too few groups.
+    """
+    rows = group_rows(y_true, y_proba, groups, sample_weight=sample_weight, pos_label=pos_label)
+    _need_groups(rows)
+    squared = rows.by_group(rows.k * (1.0 - rows.score) ** 2 + (rows.n - rows.k) * rows.score**2)
+    expected = rows.by_group(rows.n * rows.score * (1.0 - rows.score))
+    total = rows.table.total
+    spread = widest_spread(rows)
+    pairs = float(np.dot(squared, rows.size - 1.0))
+    excess = (spread * total) ** 2 - float(squared.sum())
+    correlation = min(1.0, max(0.0, excess / pairs)) if pairs > 0.0 else 0.0
+    moving = _moving(rows, correlation)
+    seen, variance = float(np.dot(squared, moving)), float(np.dot(expected, moving))
+    return Clustered(
+        rows=rows,
+        spread=spread * _few_groups(rows),
+        correlation=correlation,
+        variance=variance / total,
+        shortfall=math.sqrt(variance / seen) if variance > seen > 0.0 else 1.0,
+    )
+
+
+def need_limit(method: str, limit: str) -> None:
+    """Raise an `ArgumentError` if groups are given to a method that needs independent rows."""
+    if method != limit:
+        raise ArgumentError(
+            f"method {limit!r} with groups",
+            f"method {method!r}, which holds only for independent rows",
+            f"use method={limit!r}, which holds in the limit of many groups, or keep one row of each group",
+        )
+
+
+def _need_groups(rows: GroupedRows) -> None:
+    if rows.effective_groups < LEAST_GROUPS:
+        share = rows.size.max() / rows.size.sum()
+        raise DataError(
+            f"groups worth at least {LEAST_GROUPS:g} of equal size",
+            f"{len(rows.size)} groups, the largest with {share:.0%} of the rows, worth {rows.effective_groups:.3g}",
+            "take more groups, finer ones if these are independent, or a few rows of each",
+        )
+
+
+def _few_groups(rows: GroupedRows) -> float:
+    return math.sqrt(len(rows.size) / (len(rows.size) - 1.0))
+
+
+def _moving(rows: GroupedRows, correlation: float) -> FloatArray:
+    """Rows of each group that move as one (Kish's design effect)."""
+    return 1.0 + correlation * (rows.size - 1.0)
+
+
+def _wide_steps(rows: GroupedRows) -> FloatArray:
+    """Residuals of the entries; where no row spoke against the score, at least their standard deviation."""
+    step = rows.step
+    deviation = rows.n * np.sqrt(rows.score * (1.0 - rows.score))
+    return np.where(rows.silent, np.copysign(np.maximum(np.abs(step), deviation), step), step)
+
+
+def _ranges(rows: GroupedRows, step: FloatArray, xi: FloatArray, mean: FloatArray | None) -> FloatArray:
+    """Ranges of walks in which the steps of each group are multiplied by its number in a row of `xi`.
+
+    With a mean walk, the ranges of the same walks less their expectation follow in a second row.
+    """
+    several = 1 if mean is None else 2
+    last, top, bottom = np.zeros(len(xi)), np.zeros((several, len(xi))), np.zeros((several, len(xi)))
+    drift = np.einsum("ij,j->i", xi, rows.size)  # no threads: their number must not show in the last digits
+    cuts = np.searchsorted(rows.ends, np.arange(0, len(step) + _BLOCK, _BLOCK))
+    for number, start in enumerate(range(0, len(step), _BLOCK)):
+        part = slice(start, start + _BLOCK)
+        read = slice(cuts[number], cuts[number + 1])
+        walk = xi[:, rows.group[part]]
+        walk *= step[part]
+        walk[:, 0] += last
+        np.cumsum(walk, axis=1, out=walk)
+        last = walk[:, -1].copy()
+        if len(rows.ends) < len(step):
+            walk = walk[:, rows.ends[read] - start]
+        walks = [walk] if mean is None else [walk, walk - drift[:, None] * mean[read]]
+        for row, each in enumerate(walks):
+            np.maximum(top[row], each.max(axis=1, initial=0.0), out=top[row])
+            np.minimum(bottom[row], each.min(axis=1, initial=0.0), out=bottom[row])
+    return top - bottom
+
+
+def _student_quantile(probability: float, freedom: float) -> float:
+    from scipy.special import stdtrit
+
+    check_between("probability", probability, 0.0, 1.0)
+    return float(stdtrit(freedom, probability))

@@ -1,0 +1,196 @@
+"""Statements about the cases at hand, not about a population: they can be weighted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.certificates.skorokhod import effective_rows, walk_width, weighted_skorokhod_width
+from calibrant.core.parameters import check_between, check_choice
+from calibrant.core.results import Result
+from calibrant.core.table import ScoreTable, as_table, need_counts
+from calibrant.core.validate import clean_weights
+from calibrant.core.walk import extremes, residual_walk
+from calibrant.errors import ArgumentError
+
+__all__ = ["SampleCertificate", "certify_sample"]
+
+_ASSUMPTIONS = (
+    (
+        "Given everything that is known about these cases, their outcomes are independent of each other. They need not "
+        "be a sample of anything, and nothing is said about other cases."
+    ),
+    "The scores were fixed before these outcomes were seen: not trained, tuned or recalibrated on them.",
+    "Delta, the weights and the method were chosen before looking at the outcomes.",
+)
+_WEIGHTS = (
+    "The weight of a case is a function of its features, never of its outcome: no class balancing, no weights of "
+    "censored outcomes."
+)
+
+
+@dataclass(frozen=True)
+class SampleCertificate(Result):
+    """A confidence bound on the calibration error of the true probabilities of these very cases.
+
+    Attributes
+    ----------
+    claim : str
+        What is asserted, in one sentence.
+    estimate : float
+        Empirical cutoff calibration error, weighted.
+    bound : float
+        Upper confidence bound on the same error with the outcomes replaced by their true probabilities.
+    lower_bound : float
+        Lower bound. With "skorokhod" both bounds hold together with probability ``1 - delta``; 0 with "hoeffding".
+    width : float
+        ``bound - estimate`` before capping at 1.
+    delta : float
+        Probability of failure.
+    n : int
+        Rows with positive weight.
+    n_effective : float
+        Rows of equal weight that they are worth, ``(sum w)**2 / sum w**2``; n if weights count rows.
+    method : {"hoeffding", "skorokhod"}
+        Which bound.
+    assumptions, references : tuple of str
+        What must hold, and keys of `calibrant.references`.
+    """
+
+    claim: str
+    estimate: float
+    bound: float
+    lower_bound: float
+    width: float
+    delta: float
+    n: int
+    n_effective: float
+    method: str
+    assumptions: tuple[str, ...]
+    references: tuple[str, ...]
+
+
+def certify_sample(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    delta: float = 0.05,
+    method: Literal["hoeffding", "skorokhod"] = "hoeffding",
+    sample_weight: npt.ArrayLike | None = None,
+    weight_kind: Literal["counts", "importance"] | None = None,
+    pos_label: Any = None,
+) -> SampleCertificate:
+    r"""Bound the calibration error that these cases would show if each outcome were its true probability.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or ScoreTable
+        Labels, or a table that holds labels and scores.
+    y_proba : array-like of shape (n,)
+        Predicted probabilities of the positive class, in [0, 1].
+    delta : float
+        Probability with which the statement may fail, in (0, 1).
+    method : {"hoeffding", "skorokhod"}
+        "hoeffding" bounds the error from above only; "skorokhod" from both sides at once, more widely for few rows,
+        more narrowly where the Brier score is small and rows weigh the same. Choose before seeing the outcomes.
+    sample_weight : array-like of shape (n,), optional
+        Weight of each row, not negative: how much of the population it stands for, or how much it matters.
+    weight_kind : {"counts", "importance"}, optional
+        What weights mean. By default whole numbers count repeated independent rows, as everywhere, and others say
+        how much a single row matters. Name "importance" for survey weights that happen to be whole numbers.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+
+    Returns
+    -------
+    SampleCertificate
+        The bound with everything needed to quote it.
+
+    Raises
+    ------
+    ArgumentError
+        If a parameter is out of range, or weights are already added up in a table.
+    DataError
+        If the input cannot be used, weights are to be counts and are not, or, for "skorokhod", rows are worth 5 or
+        fewer.
+
+    See Also
+    --------
+    certify : The error in the population that the rows were drawn from; it takes no weights but counts.
+
+    Notes
+    -----
+    The statement is about :math:`c_X = \max_I |\sum_{i \in I} w_i (\eta_i - s_i)| / \sum_i w_i`, over score
+    intervals I, with :math:`\eta_i` the true probability of case i. Scores and weights are given and only outcomes are
+    random. One interval attains it, and over that interval Hoeffding's inequality for independent terms of ranges
+    :math:`w_i` gives the width :math:`\sqrt{\ln(1/\delta) / (2 n')}` with the effective number of rows
+    :math:`n' = (\sum w)^2 / \sum w^2`. See `weighted_skorokhod_width` for the other, and `walk_width` for its form with
+    equal weights, which uses the Brier score.
+
+    Both need the weight of every row. A table has the total at each score, and the same total may be one row or many.
+
+    References
+    ----------
+    Hoeffding (1963). Probability inequalities for sums of bounded random variables. JASA.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.certificates import certify_sample
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(size=2_000)
+    >>> y = rng.uniform(size=2_000) < p
+    >>> w = np.where(p < 0.5, 1.5, 0.5)
+    >>> found = certify_sample(y, p, sample_weight=w)
+    >>> round(found.n_effective), round(found.width, 4)
+    (1602, 0.0306)
+    """
+    check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
+    check_choice("method", method, ("hoeffding", "skorokhod"))
+    if weight_kind is not None:
+        check_choice("weight_kind", weight_kind, ("counts", "importance"))
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    if isinstance(y_true, ScoreTable) and (weight_kind == "importance" or not table.counts):
+        raise ArgumentError(
+            "rows where weights are not counts",
+            "a ScoreTable, which holds the total weight at each score",
+            "pass labels, scores and weights as arrays: the width depends on the weight of every single row",
+        )
+    if weight_kind == "counts":
+        need_counts(table, "counts are what was announced with weight_kind")
+    if sample_weight is None or (table.counts and weight_kind != "importance"):
+        n = int(table.total)
+        effective = float(n)
+        width = walk_width(table, delta) if method == "skorokhod" else _hoeffding_width(effective, delta)
+    else:
+        weight = clean_weights(sample_weight, np.size(sample_weight))
+        n = int(np.count_nonzero(weight))
+        effective = effective_rows(weight)
+        width = weighted_skorokhod_width(weight, delta) if method == "skorokhod" else _hoeffding_width(effective, delta)
+    estimate = extremes(residual_walk(table)).value
+    lower = max(0.0, estimate - width) if method == "skorokhod" else 0.0
+    bound = min(1.0, estimate + width)
+    limits = f"at most {bound:.4g}" if method == "hoeffding" else f"between {lower:.4g} and {bound:.4g}"
+    return SampleCertificate(
+        claim=f"With probability at least {1 - delta:.6g} over the outcomes of these {n} cases, the cutoff calibration "
+        f"error of their scores against their true probabilities is {limits}; nothing is said about other cases.",
+        estimate=estimate,
+        bound=bound,
+        lower_bound=lower,
+        width=width,
+        delta=delta,
+        n=n,
+        n_effective=effective,
+        method=method,
+        assumptions=_ASSUMPTIONS if sample_weight is None else (*_ASSUMPTIONS, _WEIGHTS),
+        references=("gao2017", "hoeffding1963") if method == "hoeffding" else ("gao2017", "feller1951"),
+    )
+
+
+def _hoeffding_width(effective: float, delta: float) -> float:
+    """Half as wide as for a population: given the scores, a term ranges over its weight only."""
+    return math.sqrt(-math.log(delta) / (2.0 * effective))

@@ -1,0 +1,401 @@
+"""Bands and statements about given cases fail with probability at most delta, and say something."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import isotonic_regression
+from scipy.stats import binom
+
+from calibrant import ScoreTable
+from calibrant.calibrators import IsotonicCalibrator
+from calibrant.certificates import (
+    certify_sample,
+    claim6_band,
+    isotonic_band,
+    simultaneous_half_width,
+    skorokhod_width,
+    variance_bound,
+    walk_width,
+    weighted_skorokhod_width,
+    window_band,
+)
+from calibrant.curves import binned_curve
+from guarantees.counting import (
+    assert_failures_within,
+    assert_probability_within,
+    failure_probability,
+    per_count,
+    worst_failure_probability,
+)
+from guarantees.worlds import WORLDS, World, at, spread
+
+HARD = WORLDS | {
+    "fair coins": spread(lambda s: np.full_like(s, 0.5)),
+    "hidden positives": at([1.0], [0.0], [0.004]),
+    "never promised": at([0.5, 0.5], [0.001, 0.999], [0.011, 0.989]),
+    "a step": spread(lambda s: np.where(s < 0.5, 0.02, 0.98)),
+}
+SIZES = [10, 100, 1000, pytest.param(10_000, marks=pytest.mark.slow)]
+NONDECREASING = [name for name, world in HARD.items() if (np.diff(world.eta) >= 0.0).all()]
+
+
+def walk_ranges(weight, eta, repetitions: int, rng):
+    """Range of the walk of `w (y - eta)` over rows in the order of their scores, many times."""
+    walk = np.cumsum(weight * ((rng.random((repetitions, len(weight))) < eta) - eta), axis=1)
+    return np.maximum(walk.max(axis=1), 0.0) - np.minimum(walk.min(axis=1), 0.0)
+
+
+def true_walk(table: ScoreTable, world: World):
+    """True probabilities at the scores of a sample."""
+    return world.eta[np.searchsorted(world.score, table.score)]
+
+
+def true_error(table: ScoreTable, world: World) -> float:
+    """Calibration error of these cases: the range of the sums of `n * (eta - score)`, over n."""
+    walk = np.concatenate([[0.0], np.cumsum(table.n * (true_walk(table, world) - table.score))])
+    return float(np.ptp(walk)) / table.total
+
+
+# --- the band for the walk ------------------------------------------------------------------------------------
+
+
+def exact_excess(weight, eta, width: float) -> float:
+    """Probability, over all label vectors, that the range of the walk is above `width` times the total weight."""
+    n = len(weight)
+    labels = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+    chance = np.where(labels == 1, eta, 1.0 - np.asarray(eta)).prod(axis=1)
+    walk = np.cumsum(weight * (labels - eta), axis=1)
+    reach = np.maximum(walk.max(axis=1), 0.0) - np.minimum(walk.min(axis=1), 0.0)
+    return float(chance[reach > width * np.sum(weight) + 1e-12].sum())
+
+
+@pytest.mark.parametrize("delta", [0.05, 0.2, 0.5])
+@pytest.mark.parametrize("n", [6, 9, 12])
+def test_band_of_few_rows_by_enumeration(n, delta):
+    ones = np.ones(n)
+    alike = [np.full(n, eta) for eta in (0.5, 0.3, 0.1, 0.02)]
+    for eta in (*alike, np.linspace(0.0, 1.0, n), np.tile([0.0, 0.5], n)[:n]):
+        variance = min(0.25, float((eta * (1.0 - eta)).mean()) + 1e-12)
+        assert_probability_within(exact_excess(ones, eta, skorokhod_width(n, delta)), delta)
+        assert_probability_within(exact_excess(ones, eta, skorokhod_width(n, delta, variance=variance)), delta)
+
+
+@pytest.mark.parametrize("delta", [0.05, 0.2, 0.5])
+def test_band_of_few_weighted_rows_by_enumeration(delta):
+    for weight in (np.arange(1.0, 13.0), np.append(np.ones(11), 2.5), np.tile([0.3, 1.0], 6)):
+        for order in (weight, weight[::-1], np.roll(weight, 6)):
+            width = weighted_skorokhod_width(weight, delta)
+            for eta in (0.5, 0.3, 0.9):
+                assert_probability_within(exact_excess(order, np.full(12, eta), width), delta)
+
+
+@pytest.mark.parametrize(("n", "repetitions", "coverage"), [(100, 20_000, 0.986), (1_000, 4_000, 0.969)])
+def test_coverage_of_the_theory_page(n, repetitions, coverage):
+    """Theory, table of worst cases: eta = .5, distinct scores, n = 100 and 1000: .986 and .969."""
+    found = walk_ranges(np.ones(n), 0.5, repetitions, np.random.default_rng(n)) <= n * skorokhod_width(n)
+    error = np.sqrt(coverage * (1.0 - coverage) / repetitions)
+    assert found.mean() == pytest.approx(coverage, abs=4 * error + 0.0005)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "coverage"), [(100, 0.986), (1_000, 0.969), (10_000, 0.960)])
+def test_coverage_of_the_theory_page_in_many_samples(n, coverage):
+    rng = np.random.default_rng(n)
+    inside = np.concatenate([walk_ranges(np.ones(n), 0.5, 500, rng) <= n * skorokhod_width(n) for _ in range(20)])
+    assert inside.mean() == pytest.approx(coverage, abs=4 * np.sqrt(coverage * (1.0 - coverage) / 10_000) + 0.001)
+
+
+def test_a_narrower_band_would_be_caught():
+    outside = walk_ranges(np.ones(1_000), 0.5, 2_000, np.random.default_rng(0))
+    assert_failures_within(int((outside > 1_000 * skorokhod_width(1_000)).sum()), 2_000, 0.05)
+    with pytest.raises(AssertionError, match="failures"):
+        assert_failures_within(int((outside > 0.85 * 1_000 * skorokhod_width(1_000)).sum()), 2_000, 0.05)
+
+
+HEAVY = {
+    "one big first": np.append(10.0, np.ones(100)),
+    "one big last": np.append(np.ones(100), 20.0),
+    "one big within": np.concatenate([np.ones(50), [5.0], np.ones(50)]),
+    "lognormal": np.exp(np.random.default_rng(0).normal(size=500)),
+    "two kinds": np.where(np.arange(1_000) % 10 == 0, 9.0, 1.0),
+    "just seven": np.array([1.0, 1.2, 0.9, 1.0, 1.1, 0.8, 1.0]),
+}
+
+
+@pytest.mark.parametrize("eta", [0.5, 0.2, 0.03])
+@pytest.mark.parametrize("name", HEAVY)
+def test_weighted_band_covers(name, eta):
+    weight = HEAVY[name]
+    reach = walk_ranges(weight, eta, 2_000, np.random.default_rng(1))
+    outside = int((reach > weight.sum() * weighted_skorokhod_width(weight) + 1e-12).sum())
+    assert_failures_within(outside, 2_000, 0.05)
+
+
+def test_a_narrower_weighted_band_would_be_caught():
+    weight = HEAVY["two kinds"]
+    reach = walk_ranges(weight, 0.5, 2_000, np.random.default_rng(1))
+    with pytest.raises(AssertionError, match="failures"):
+        assert_failures_within(int((reach > 0.8 * weight.sum() * weighted_skorokhod_width(weight)).sum()), 2_000, 0.05)
+    # As if rows weighed the same.
+    with pytest.raises(AssertionError, match="failures"):
+        assert_failures_within(int((reach > weight.sum() * skorokhod_width(1_000)).sum()), 2_000, 0.05)
+
+
+@pytest.mark.parametrize("score", [0.0, 0.1, 0.5, 0.97])
+def test_variance_bound_at_one_score_by_enumeration(score):
+    for n in (5, 30, 200):
+        brier = per_count(n, lambda k, n=n: (k * (1.0 - score) ** 2 + (n - k) * score**2) / n)
+        bound = np.array([variance_bound(n, value, 0.05) for value in brier])
+        for eta in np.linspace(0.0, 0.5, 101):
+            assert_probability_within(failure_probability(n, eta, bound < eta * (1.0 - eta) - 1e-12), 0.05)
+
+
+# --- statements about these cases -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("delta", [0.05, 0.2])
+@pytest.mark.parametrize("n", [1, 3, 10, 50, 200])
+@pytest.mark.parametrize("score", [0.0, 0.01, 0.5, 0.9])
+def test_no_rate_at_one_score_is_missed_too_often(score, n, delta):
+    def bound(k, method):
+        return certify_sample(ScoreTable.from_counts([score], [n], [k]), delta=delta, method=method).bound
+
+    for method in ("hoeffding", "skorokhod") if n > 5 else ("hoeffding",):
+        bounds = per_count(n, lambda k, method=method: bound(k, method))
+        assert_probability_within(worst_failure_probability(bounds, score), delta)
+
+
+@pytest.mark.parametrize("n", [10, 100, 1000, 10_000])
+@pytest.mark.parametrize("name", HARD)
+def test_error_of_these_cases_is_seldom_outside(name, n):
+    world, failures = HARD[name], dict.fromkeys(("hoeffding", "skorokhod"), 0)
+    for table in world.samples(n, 60, np.random.default_rng([n, *name.encode()])):
+        truth = true_error(table, world)
+        for method in failures:
+            found = certify_sample(table, method=method)
+            failures[method] += not found.lower_bound - 1e-12 <= truth <= found.bound + 1e-12
+    for count in failures.values():
+        assert_failures_within(count, 60, 0.05)
+
+
+def one_big(big: float, score: float):
+    """What is said for a row of weight `big` and 100 rows of weight 1 at one score, for each label and count."""
+    weight = np.append(big, np.ones(100)) / 3.0
+    found = {}
+    for first in (0, 1):
+        for k in range(101):
+            y = np.concatenate([[first], np.ones(k), np.zeros(100 - k)])
+            found[first, k] = certify_sample(y, np.full(101, score), sample_weight=weight)
+    return found
+
+
+def missed(found, big: float, score: float, eta: float, width: float | None = None) -> float:
+    """Exact probability that the bound is below the truth; `width` replaces that of the library."""
+    total = 0.0
+    for (first, k), certificate in found.items():
+        w = certificate.width if width is None else width
+        if min(1.0, certificate.estimate + w) < abs(eta - score) - 1e-12:
+            total += (eta if first else 1.0 - eta) * binom.pmf(k, 100, eta)
+    return total
+
+
+@pytest.mark.parametrize("score", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("big", [1.5, 5.0, 30.0, 100.0])
+def test_one_big_weight_and_a_hundred_small_ones_exactly(big, score):
+    found = one_big(big, score)
+    for eta in np.linspace(0.0, 1.0, 41):
+        assert_probability_within(missed(found, big, score, eta), 0.05)
+
+
+def test_the_width_of_equal_rows_would_be_caught_with_one_big_weight():
+    """sqrt(log(20) / (2 * 101)) in place of the one for 16.9 effective rows."""
+    found = one_big(30.0, 0.0)
+    worst = max(missed(found, 30.0, 0.0, eta, width=0.1218) for eta in np.linspace(0.05, 0.95, 91))
+    with pytest.raises(AssertionError, match="failure probability"):
+        assert_probability_within(worst, 0.05)
+
+
+@pytest.mark.parametrize("method", ["hoeffding", "skorokhod"])
+@pytest.mark.parametrize("n", [12, 100, 1000])
+def test_weights_that_depend_on_the_features(n, method):
+    """Overconfident scores; the more extreme ones weigh up to nine times as much, some more than others."""
+    rng, failures = np.random.default_rng([n, len(method)]), 0
+    for _ in range(200):
+        s = np.round(rng.random(n), 2)
+        eta = 0.5 + 0.5 * (s - 0.5)
+        w = 0.1 + np.abs(s - 0.5) * rng.uniform(1.0, 9.0, size=n)
+        found = certify_sample(rng.random(n) < eta, s, sample_weight=w, method=method)
+        order = np.argsort(s, kind="stable")
+        ends = np.append(np.diff(s[order]) > 0, True)
+        walk = np.append(0.0, np.cumsum((w * (eta - s))[order])[ends]) / w.sum()
+        failures += not found.lower_bound - 1e-12 <= np.ptp(walk) <= found.bound + 1e-12
+    assert_failures_within(failures, 200, 0.05)
+
+
+@pytest.mark.parametrize("method", ["hoeffding", "skorokhod"])
+def test_a_narrower_statement_would_be_caught(method):
+    world, failures = at([1.0], [0.5], [0.6]), 0
+    for table in world.samples(1_000, 600, np.random.default_rng(0)):
+        found = certify_sample(table, method=method)
+        failures += found.estimate + 0.4 * found.width < 0.1
+    with pytest.raises(AssertionError, match="failures"):
+        assert_failures_within(failures, 600, 0.05)
+
+
+def test_statements_say_something():
+    """Theory B0 and B2: 1.224 / sqrt(n) for Hoeffding, 1.284 / sqrt(n) for the band, less for a small Brier score."""
+    table = next(HARD["calibrated"].samples(10_000, 1, np.random.default_rng(0)))
+    assert certify_sample(table).width == pytest.approx(0.01224, abs=1e-5)
+    assert certify_sample(table, method="skorokhod").width < 0.0113  # sqrt(.167 / .25) * .0128, and a little
+    rare = next(HARD["rare, calibrated"].samples(10_000, 1, np.random.default_rng(0)))
+    assert certify_sample(rare, method="skorokhod").width < 0.0035
+
+
+# --- the band for a nondecreasing share -----------------------------------------------------------------------
+
+
+def band_misses(world: World, table: ScoreTable, method: str, delta: float = 0.05, shrink: float = 1.0) -> bool:
+    band = isotonic_band(table, delta=delta, method=method)
+    eta = true_walk(table, world)
+    below = band.rate - shrink * (band.rate - band.lower)
+    above = band.rate + shrink * (band.upper - band.rate)
+    return bool((eta < below - 1e-12).any() or (eta > above + 1e-12).any())
+
+
+@pytest.mark.parametrize("method", ["binomial", "skorokhod"])
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("name", NONDECREASING)
+def test_share_is_seldom_outside_anywhere(name, n, method):
+    world = HARD[name]
+    rng = np.random.default_rng([n, *name.encode()])
+    failures = sum(band_misses(world, table, method) for table in world.samples(n, 30, rng))
+    assert_failures_within(failures, 30, 0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delta", [0.05, 0.5])
+@pytest.mark.parametrize("method", ["binomial", "skorokhod"])
+@pytest.mark.parametrize("n", [10, 100, 1000])
+@pytest.mark.parametrize("name", ["calibrated", "fair coins", "rare, calibrated", "one atom", "ten grades", "a step"])
+def test_share_is_seldom_outside_anywhere_in_many_samples(name, n, method, delta):
+    world = HARD[name]
+    rng = np.random.default_rng([n, *name.encode()])
+    failures = sum(band_misses(world, table, method, delta) for table in world.samples(n, 400, rng))
+    assert_failures_within(failures, 400, delta)
+
+
+def test_one_score_by_enumeration():
+    for n in (1, 8, 40, 200):
+        for method in ("binomial", "skorokhod") if n > 5 else ("binomial",):
+            bands = [isotonic_band(ScoreTable.from_counts([0.5], [n], [k]), method=method) for k in range(n + 1)]
+            low, high = (np.array([getattr(b, side)[0] for b in bands]) for side in ("lower", "upper"))
+            for eta in np.unique(np.concatenate([np.linspace(0.0, 1.0, 101), low + 1e-9, high - 1e-9]).clip(0, 1)):
+                failed = (eta < low - 1e-12) | (eta > high + 1e-12)
+                assert_probability_within(failure_probability(n, eta, failed), 0.05)
+
+
+@pytest.mark.parametrize("method", ["binomial", "skorokhod"])
+@pytest.mark.parametrize("name", ["one atom", "fair coins", "ten grades"])
+def test_a_narrower_band_around_the_fit_would_be_caught(name, method):
+    world = HARD[name]
+    tables = world.samples(1000, 200, np.random.default_rng(0))
+    failures = sum(band_misses(world, table, method, shrink=0.3) for table in tables)
+    with pytest.raises(AssertionError, match="failures"):
+        assert_failures_within(failures, 200, 0.05)
+
+
+def test_a_falling_share_is_seldom_found_where_there_is_none():
+    """Where the share is constant, every sample falls somewhere."""
+    for method in ("binomial", "skorokhod"):
+        tables = HARD["fair coins"].samples(500, 200, np.random.default_rng(0))
+        assert_failures_within(sum(not isotonic_band(t, method=method).consistent for t in tables), 200, 0.05)
+        tables = HARD["opposite"].samples(500, 20, np.random.default_rng(0))
+        assert not any(isotonic_band(t, method=method).consistent for t in tables)
+
+
+def test_band_around_the_fit_says_something():
+    """Scores uniform, slope 1, half-width around the middle as bias plus noise of the best window.
+
+    Walk: N / 2n + n w / N is least at sqrt(2 w). Binomial with 87 groups and so 2 * 3828 limits, each at 4.36 standard
+    errors: N / 2n + 4.36 / 2 sqrt(N) is least at .117, for N = 780.
+    """
+    table = next(HARD["calibrated"].samples(10_000, 1, np.random.default_rng(0)))
+    inner = (table.score > 0.3) & (table.score < 0.7)
+    wide = isotonic_band(table, method="skorokhod")
+    assert ((wide.upper - wide.lower)[inner] <= 1.1 * 2.0 * np.sqrt(2.0 * wide.width)).all()
+    narrow = isotonic_band(table)
+    assert (narrow.upper - narrow.lower)[inner].mean() < 1.05 * 2.0 * 0.117
+    assert (narrow.upper - narrow.lower).mean() < 0.8 * (wide.upper - wide.lower).mean()
+
+
+# --- Claim 6 --------------------------------------------------------------------------------------------------
+
+
+def hull(mass, height):
+    """Greatest convex minorant of cumulative sums, at their points."""
+    return np.cumsum(mass * isotonic_regression(height / mass, weights=mass).x)
+
+
+@pytest.mark.parametrize("n", [10, 100, 1000, 10_000])
+@pytest.mark.parametrize("name", HARD)
+def test_hull_is_seldom_outside_the_cumulative_band(name, n):
+    world, outside, apart = HARD[name], 0, 0
+    population = hull(world.mass, world.mass * world.eta)
+    for table in world.samples(n, 30, np.random.default_rng([n, *name.encode()])):
+        band = claim6_band(table)
+        truth = hull(table.n / n, table.n / n * true_walk(table, world))
+        outside += bool(((truth < band.lower - 1e-12) | (truth > band.upper + 1e-12)).any())
+        fitted = IsotonicCalibrator(log_safe=False).fit(table).predict(world.score)
+        distance = np.abs(np.cumsum(world.mass * fitted) - population).max()
+        apart += distance > band.population_width
+    assert_failures_within(outside, 30, 0.05)
+    assert_failures_within(apart, 30, 0.05)
+
+
+def test_a_narrower_cumulative_band_would_be_caught():
+    """One score: the distance is |k / n - eta|, 1.96 / 2 sqrt(n) at 95%; the band is 1.32 / sqrt(n)."""
+    world, outside = HARD["one atom"], 0
+    for table in world.samples(1_000, 400, np.random.default_rng(0)):
+        band = claim6_band(table)
+        outside += abs(band.cumulative[-1] - 0.6) > 0.5 * band.width
+    with pytest.raises(AssertionError, match="failures"):
+        assert_failures_within(outside, 400, 0.05)
+
+
+# --- windows --------------------------------------------------------------------------------------------------
+
+
+def window_misses(world: World, table: ScoreTable, shrink: float = 1.0) -> bool:
+    """Bins of several numbers, and a window chosen after looking: where the walk of outcomes strays the most."""
+    eta, missed = true_walk(table, world), False
+    for bins in (3, 10, 40):
+        curve = binned_curve(table, n_bins=bins)
+        band = window_band(curve, table)
+        last = np.searchsorted(np.cumsum(table.n), np.cumsum(curve.n))  # the last score of each bin
+        truth = np.diff(np.cumsum(table.n * eta)[last], prepend=0.0) / curve.n
+        missed |= bool((truth > band.rate + shrink * (band.upper - band.rate) + 1e-12).any())
+        missed |= bool((truth < band.rate - shrink * (band.rate - band.lower) - 1e-12).any())
+    walk = np.append(0.0, np.cumsum(table.k - table.n * eta))
+    return missed or bool(np.ptp(walk) > shrink * walk_width(table) * table.total + 1e-12)
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("name", HARD)
+def test_windows_chosen_after_looking_are_covered(name, n):
+    world, rng = HARD[name], np.random.default_rng([n, *name.encode()])
+    failures = sum(window_misses(world, table) for table in world.samples(n, 30, rng))
+    assert_failures_within(failures, 30, 0.05)
+
+
+def test_narrower_windows_would_be_caught():
+    world, rng = HARD["fair coins"], np.random.default_rng(0)
+    failures = sum(window_misses(world, table, shrink=0.6) for table in world.samples(1000, 200, rng))
+    with pytest.raises(AssertionError, match="failures"):
+        assert_failures_within(failures, 200, 0.05)
+
+
+def test_windows_say_something():
+    """Theory H: .195 for windows of 15% of 2000 rows; a tenth of 100,000 rows is known to .04."""
+    assert simultaneous_half_width(300, 2_000) < 0.196
+    assert simultaneous_half_width(10_000, 100_000) < 0.0403

@@ -1,17 +1,32 @@
-"""Pictures of results; nothing here computes a statistic, and matplotlib is imported when a picture is drawn."""
+"""Pictures of results; nothing here computes a statistic, and matplotlib is imported when a picture is drawn.
 
-from calibrant.plots.figure import audit_figure, reliability_figure, walk_figure
-from calibrant.plots.reliability import HOW_TO_READ_RELIABILITY, draw_distribution, draw_reliability
+Displays work as scikit-learn's do: ``from_predictions``, ``from_estimator``, ``plot(ax=...)``, and attributes that end
+in an underscore for what was drawn. They say `how_to_read` them, and ``to_frame`` is the table behind the picture.
+"""
+
+from calibrant.plots.comparison import ComparisonDisplay, Model
+from calibrant.plots.cost import CostCurveDisplay
+from calibrant.plots.decision_curve import DecisionCurveDisplay
+from calibrant.plots.display import Display
+from calibrant.plots.distribution import DistributionDisplay
+from calibrant.plots.drawing import draw
+from calibrant.plots.figure import audit_figure, costs_figure, reliability_figure, walk_figure
+from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.svg import figure_svg
-from calibrant.plots.walk import HOW_TO_READ_WALK, draw_walk
+from calibrant.plots.walk import ResidualWalkDisplay
 
 __all__ = [
-    "HOW_TO_READ_RELIABILITY",
-    "HOW_TO_READ_WALK",
+    "ComparisonDisplay",
+    "CostCurveDisplay",
+    "DecisionCurveDisplay",
+    "Display",
+    "DistributionDisplay",
+    "Model",
+    "ReliabilityDisplay",
+    "ResidualWalkDisplay",
     "audit_figure",
-    "draw_distribution",
-    "draw_reliability",
-    "draw_walk",
+    "costs_figure",
+    "draw",
     "figure_svg",
     "reliability_figure",
     "walk_figure",

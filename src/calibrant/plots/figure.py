@@ -1,4 +1,4 @@
-"""The picture of an audit: both diagrams side by side."""
+"""The pictures of an audit, as figures that pyplot does not know and that look the same whatever the user has set."""
 
 from __future__ import annotations
 
@@ -7,14 +7,47 @@ from typing import TYPE_CHECKING
 
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.wording import verdict_sentence
-from calibrant.plots.reliability import draw_reliability
-from calibrant.plots.style import INK, MUTED, drawing_style
-from calibrant.plots.walk import draw_walk
+from calibrant.plots.canvas import Canvas
+from calibrant.plots.cost import CostCurveDisplay
+from calibrant.plots.reliability import ReliabilityDisplay
+from calibrant.plots.style import LIGHT, drawing_style
+from calibrant.plots.walk import ResidualWalkDisplay
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["audit_figure", "reliability_figure", "walk_figure"]
+__all__ = [
+    "audit_figure",
+    "costs_figure",
+    "costs_of",
+    "reliability_figure",
+    "reliability_of",
+    "walk_figure",
+    "walk_of",
+]
+
+
+def reliability_of(audit: Findings) -> ReliabilityDisplay:
+    """Return the reliability diagram of an audit, not yet drawn."""
+    return ReliabilityDisplay(
+        audit.reliability,
+        line=audit.isotonic,
+        band=audit.band,
+        worst=audit.cutoff,
+        distribution=audit.histogram,
+        walk=audit.walk,
+        name=audit.name,
+    )
+
+
+def walk_of(audit: Findings) -> ResidualWalkDisplay:
+    """Return the residual walk of an audit, not yet drawn."""
+    return ResidualWalkDisplay(audit.walk, cutoff=audit.cutoff, name=audit.name)
+
+
+def costs_of(audit: Findings) -> CostCurveDisplay | None:
+    """Return the cost curve of an audit, not yet drawn; None if recalibration was not judged."""
+    return None if audit.recalibration is None else CostCurveDisplay(audit.recalibration.costs, name=audit.name)
 
 
 def audit_figure(audit: Findings) -> Figure:
@@ -36,12 +69,12 @@ def audit_figure(audit: Findings) -> Figure:
         figure = Figure(figsize=(11.4, 5.0), layout="constrained")
         header, body = figure.subfigures(2, 1, squeeze=False, height_ratios=[0.12, 0.88])[:, 0]
         # Names come from the user: a dollar sign is a dollar sign, not mathematics.
-        header.text(0.012, 0.58, shorten(audit.name, 90), fontsize=13, weight="bold", color=INK, parse_math=False)
-        header.text(0.012, 0.1, verdict_sentence(audit), fontsize=10, color=MUTED, parse_math=False)
+        header.text(0.012, 0.58, shorten(audit.name, 90), fontsize=13, weight="bold", parse_math=False)
+        header.text(0.012, 0.1, verdict_sentence(audit), fontsize=10, color=LIGHT.muted, parse_math=False)
         left, right = body.subfigures(1, 2, wspace=0.03)
-        ax, hist_ax = left.subplots(2, 1, sharex=True, height_ratios=[2.8, 1.0])
-        draw_reliability(audit, ax, hist_ax)
-        draw_walk(audit.walk, right.subplots(), audit.cutoff)
+        ax, beneath = left.subplots(2, 1, sharex=True, height_ratios=[2.8, 1.0])
+        reliability_of(audit).draw_on(Canvas(ax, beneath, own=True, palette=LIGHT))
+        walk_of(audit).draw_on(Canvas(right.subplots(), None, own=True, palette=LIGHT))
     return figure
 
 
@@ -51,8 +84,8 @@ def reliability_figure(audit: Findings) -> Figure:
 
     with drawing_style():
         figure = Figure(figsize=(4.8, 5.3), layout="constrained")
-        ax, hist_ax = figure.subplots(2, 1, sharex=True, height_ratios=[2.8, 1.0])
-        draw_reliability(audit, ax, hist_ax)
+        ax, beneath = figure.subplots(2, 1, sharex=True, height_ratios=[2.8, 1.0])
+        reliability_of(audit).draw_on(Canvas(ax, beneath, own=True, palette=LIGHT))
     return figure
 
 
@@ -62,5 +95,15 @@ def walk_figure(audit: Findings) -> Figure:
 
     with drawing_style():
         figure = Figure(figsize=(4.8, 3.8), layout="constrained")
-        draw_walk(audit.walk, figure.subplots(), audit.cutoff)
+        walk_of(audit).draw_on(Canvas(figure.subplots(), None, own=True, palette=LIGHT))
+    return figure
+
+
+def costs_figure(display: CostCurveDisplay) -> Figure:
+    """Draw a cost curve alone."""
+    from matplotlib.figure import Figure
+
+    with drawing_style():
+        figure = Figure(figsize=(4.8, 3.8), layout="constrained")
+        display.draw_on(Canvas(figure.subplots(), None, own=True, palette=LIGHT))
     return figure

@@ -2,169 +2,375 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.findings import Findings
-from calibrant.auditing.wording import share
-from calibrant.core.table import FloatArray
-from calibrant.curves import Curve, Histogram, ResidualWalk
+from calibrant.core.parameters import check_choice
+from calibrant.core.table import FloatArray, ScoreTable, as_table
+from calibrant.core.view import score_view
+from calibrant.curves import (
+    Curve,
+    Histogram,
+    ResidualWalk,
+    binned_curve,
+    isotonic_curve,
+    local_curve,
+    score_histogram,
+)
+from calibrant.errors import ArgumentError
 from calibrant.metrics import CutoffCalibration
-from calibrant.plots.style import BLUE, GREY, INK, MUTED, ORANGE, RULE, score_view, write_ticks
+from calibrant.plots.canvas import Canvas, canvas
+from calibrant.plots.display import Display
+from calibrant.plots.distribution import draw_bars, draw_shares
+from calibrant.plots.layers import (
+    draw_band,
+    draw_diagonal,
+    draw_line,
+    draw_points,
+    frame_diagram,
+    intervals_label,
+    shade,
+    strip_beneath,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["HOW_TO_READ_RELIABILITY", "draw_distribution", "draw_reliability"]
-
-HOW_TO_READ_RELIABILITY = (
-    "The points stand for about equally many rows each: across, the share of positives that their scores promised; "
-    "upwards, the share that happened, with an interval for what chance may have done to it. On the dashed line the "
-    "two agree. A point below it was promised too much, a point above it too little. The stepped line is the best "
-    "nondecreasing fit to the outcomes, which needs no bins. The shaded scores, taken together, missed by the most. "
-    "The panel below shows where the scores lie: positives upwards, negatives downwards, each class to its own "
-    "scale; or, for scores too close together, the share of rows up to each score."
-)
+__all__ = ["ReliabilityDisplay"]
 
 # With fewer bins of the histogram in view, bars would say nothing about where the scores lie.
 _FEWEST_BARS = 9
 
 
-def draw_reliability(audit: Findings, ax: Axes, hist_ax: Axes | None = None) -> None:
-    """Draw the binned points with their intervals, the isotonic curve and the worst interval of scores.
+class ReliabilityDisplay(Display):
+    """Reliability diagram: the share that happened over the share that was promised.
+
+    Made by `from_predictions` or `from_estimator`, or from results at hand; all of these are optional, but there must
+    be points, a line or a band.
 
     Parameters
     ----------
-    audit : Findings
-        What to draw.
-    ax : matplotlib.axes.Axes
-        Where to draw the diagram.
-    hist_ax : matplotlib.axes.Axes, optional
-        Where to draw the distribution of the scores; it should share its x axis with `ax` and lie below it.
-    """
-    left, right = score_view(audit.isotonic.score)
-    margin = 0.015 * (right - left)
-    ax.plot([0.0, 1.0], [0.0, 1.0], color=MUTED, linewidth=1.0, linestyle=(0, (4, 3)), label="as promised")
-    ax.plot(audit.isotonic.score, audit.isotonic.rate, color=INK, linewidth=1.1, label="isotonic curve")
-    _shade(ax, audit.cutoff, left - margin)
-    _bins(ax, audit.reliability)
-    ax.set_xlim(left - margin, right + margin)
-    ax.set_ylim(*_heights(audit.reliability, left, right))
-    write_ticks(ax.xaxis)
-    write_ticks(ax.yaxis)
-    ax.set_ylabel("share that happened")
-    _legend(ax)
-    if hist_ax is None:
-        ax.set_xlabel("score = promised share")
-        return
-    draw_distribution(audit.histogram, audit.walk, hist_ax)
-    hist_ax.set_xlim(ax.get_xlim())
-    hist_ax.set_xlabel("score = promised share")
-    ax.tick_params(labelbottom=False)
+    points : Curve, optional
+        Bins, drawn as points with their intervals.
+    line : Curve, optional
+        Drawn as a line, with a strip for its pointwise intervals if it has any.
+    band : object with arrays `score`, `lower` and `upper`, optional
+        A band that holds at all scores at once, drawn behind everything. Its `level`, or one minus its `delta`, is
+        named if it has one.
+    worst : CutoffCalibration, optional
+        Its interval is shaded.
+    distribution : Histogram, optional
+        Drawn beneath.
+    walk : ResidualWalk, optional
+        Its shares of rows are drawn beneath instead where the bins of `distribution` are too wide for the scores.
+    name : str, optional
+        What is shown.
+    pos_label : scalar, optional
+        Label of the positive class, for the axis.
+    view : (float, float), optional
+        Stretch of scores to show; by default all of [0, 1], or where the scores are if they lie close together.
 
-
-def draw_distribution(histogram: Histogram, walk: ResidualWalk, ax: Axes) -> None:
-    """Draw where the scores lie: mirrored bars by class, or the share of rows up to each score.
-
-    Parameters
+    Attributes
     ----------
-    histogram : Histogram
-        Drawn as bars, positives upwards and negatives downwards.
-    walk : ResidualWalk
-        Its shares are drawn instead if the scores lie in too few bins of the histogram.
-    ax : matplotlib.axes.Axes
-        Where to draw.
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
+        Where it was drawn last.
+    line_ : matplotlib.lines.Line2D or None
+        The points; if there are none, the line.
+    distribution_ax_ : matplotlib.axes.Axes or None
+        Where the distribution was drawn.
+
+    Raises
+    ------
+    ArgumentError
+        If there is nothing to draw, or the band is none.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from calibrant.plots import ReliabilityDisplay
+    >>> ax = Figure().subplots()
+    >>> display = ReliabilityDisplay.from_predictions([0, 1, 0, 1], [0.2, 0.2, 0.8, 0.8], n_bins=2, ax=ax)
+    >>> display.line_.get_ydata().tolist()
+    [0.5, 0.5]
+    >>> display.to_frame("pandas")["part"].tolist()
+    ['binned', 'binned', 'isotonic', 'isotonic']
     """
-    left, right = score_view(walk.score)
-    inside = (histogram.edges[1:] > left) & (histogram.edges[:-1] < right)
-    if np.count_nonzero(inside) < _FEWEST_BARS:
-        _draw_shares(walk, ax, left, right)
-    else:
-        _draw_bars(histogram, ax)
-    write_ticks(ax.xaxis)
+
+    def __init__(
+        self,
+        points: Curve | None = None,
+        *,
+        line: Curve | None = None,
+        band: Any = None,
+        worst: CutoffCalibration | None = None,
+        distribution: Histogram | None = None,
+        walk: ResidualWalk | None = None,
+        name: str | None = None,
+        pos_label: Any = None,
+        view: tuple[float, float] | None = None,
+    ) -> None:
+        self.points, self.line, self.band = points, line, None if band is None else _check_band(band)
+        self.worst, self.distribution, self.walk = worst, distribution, walk
+        self.name, self.pos_label = name, pos_label
+        scores = [layer.score for layer in (self.points, self.line, self.band) if layer is not None]
+        if not scores:
+            raise ArgumentError("points, a line or a band", "none of them", "see from_predictions")
+        ends = min(float(score[0]) for score in scores), max(float(score[-1]) for score in scores)
+        self.view = score_view(np.array(ends)) if view is None else view
+        self._beneath = distribution is not None
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: npt.ArrayLike | ScoreTable,
+        y_proba: npt.ArrayLike | None = None,
+        *,
+        n_bins: int | None = 10,
+        strategy: Literal["quantile", "uniform"] = "quantile",
+        curve: Literal["isotonic", "local"] | None = "isotonic",
+        nn: float = 0.15,
+        degree: int = 0,
+        level: float = 0.95,
+        band: Any = None,
+        sample_weight: npt.ArrayLike | None = None,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **keywords: Any,
+    ) -> Self:
+        """Compute bins, a curve without bins and the distribution of the scores, and draw them.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,) or ScoreTable
+            Labels, or a table that holds labels and scores.
+        y_proba : array-like of shape (n,)
+            Predicted probabilities of the positive class, in [0, 1].
+        n_bins : int or None
+            Number of bins; None leaves the points out.
+        strategy : {"quantile", "uniform"}
+            Bins with about equally many rows, or of equal width.
+        curve : {"isotonic", "local"} or None
+            Which line to draw: see `calibrant.curves.isotonic_curve` and `calibrant.curves.local_curve`.
+        nn, degree
+            Of the local curve.
+        level : float
+            Confidence of each interval of a bin or the local curve by itself, in (0, 1).
+        band : object with arrays `score`, `lower` and `upper`, optional
+            A band that holds at all scores at once, such as `calibrant.certificates` computes.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weights. Intervals are drawn only for whole numbers.
+        pos_label : scalar, optional
+            The label value that counts as 1.
+        name : str, optional
+            What is shown.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default on a new figure of pyplot.
+        **keywords
+            Passed on to `plot`.
+
+        Returns
+        -------
+        ReliabilityDisplay
+            Already drawn.
+
+        Raises
+        ------
+        ArgumentError
+            If a parameter is out of range, or there is nothing to draw.
+        DataError
+            If the rows cannot be used.
+        """
+        table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+        line = None
+        if curve is not None:
+            check_choice("curve", curve, ("isotonic", "local"))
+            local = curve == "local"
+            line = local_curve(table, nn=nn, degree=degree, level=level) if local else isotonic_curve(table)
+        view = score_view(table.score)
+        display = cls(
+            None if n_bins is None else binned_curve(table, n_bins=n_bins, strategy=strategy, level=level),
+            line=line,
+            band=band,
+            distribution=score_histogram(table, within=view),
+            name=name,
+            pos_label=pos_label,
+            view=view,
+        )
+        return display.plot(ax, **keywords)
+
+    @property
+    def how_to_read(self) -> str:
+        """A few sentences on how to read this picture, for its caption."""
+        return " ".join(self._sentences())
+
+    def columns(self) -> dict[str, Any]:
+        """Return all that is drawn of bins, line and band, one under the other; `part` says which.
+
+        The distribution has a table of its own: ``display.distribution.to_frame()``.
+        """
+        parts = [(layer.kind, layer) for layer in (self.points, self.line) if layer is not None]
+        parts += [] if self.band is None else [("band", self.band)]
+        lengths = [len(layer.score) for _, layer in parts]
+        columns: dict[str, Any] = {"part": np.repeat([kind for kind, _ in parts], lengths)}
+        for name in ("score", "rate", "lower", "upper", "n"):
+            columns[name] = np.concatenate([_values(layer, name) for _, layer in parts])
+        return columns
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        name: str | None = None,
+        ref_line: bool = True,
+        distribution: bool = True,
+        **keywords: Any,
+    ) -> Self:
+        """Draw the diagram.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default on a new figure of pyplot with a panel for the distribution; on axes of the
+            user the distribution lies in a strip along the lower edge. On axes that hold a diagram already, the next
+            one takes another colour, and neither the dashed line nor the strip are drawn again.
+        name : str, optional
+            Replaces the name given before.
+        ref_line : bool
+            Whether to draw the dashed line where promise and outcome agree.
+        distribution : bool
+            Whether to draw the distribution of the scores.
+        **keywords
+            Of matplotlib, for the points, or for the line if there are none: ``color``, ``marker`` ...
+        """
+        beneath = distribution and self.distribution is not None
+        with canvas(ax, (4.8, 5.3) if beneath else (4.8, 4.4), beneath=beneath) as place:
+            name = self.name if name is None else name
+            self.draw_on(place, name=name, ref_line=ref_line, distribution=distribution, keywords=keywords)
+            place.title(name)
+        return self
+
+    def draw_on(
+        self,
+        place: Canvas,
+        *,
+        name: str | None = None,
+        ref_line: bool = True,
+        distribution: bool = True,
+        keywords: dict[str, Any] | None = None,
+    ) -> None:
+        """Draw on a canvas; parameters as in `plot`."""
+        ax, palette, first, manner = place.ax, place.palette, place.series == 0, keywords or {}
+        colour = manner.get("color", place.colour())
+        self.line_ = None
+        if ref_line and first:
+            draw_diagonal(place)
+        if self.band is not None:
+            draw_band(self.band, ax, palette.grey if first else colour)
+        if self.line is not None and self.points is not None:
+            # Beside points the line is plain; the legend says once what such lines are.
+            quiet = {"color": palette.ink if first else colour, "linewidth": 1.1}
+            text = f"{self.line.kind} curve" + intervals_label(self.line)
+            self.line_ = draw_line(self.line, ax, quiet, text if first else "_nolegend_")
+        elif self.line is not None:
+            own = {"color": colour, "linewidth": 1.5} | manner
+            text = place.label(f"{self.line.kind} curve", name) + intervals_label(self.line)
+            self.line_ = draw_line(self.line, ax, own, text)
+        if self.worst is not None:
+            shade(self.worst, place, self.view)
+        if self.points is not None:
+            text = place.label("bins", name) + intervals_label(self.points)
+            self.line_ = draw_points(self.points, ax, {"color": colour} | manner, text)
+        if self.line_ is not None:
+            place.mark(self.line_)
+        self.distribution_ax_ = None
+        self._beneath = distribution and self.distribution is not None and (first or place.beneath is not None)
+        if self._beneath and self.distribution is not None:
+            self.distribution_ax_ = place.beneath if place.beneath is not None else strip_beneath(ax)
+            self._draw_distribution(self.distribution, self.distribution_ax_, place)
+        # A band may reach from 0 to 1 where there are few rows, and must not squeeze what else there is to see.
+        layers: list[Any] = [layer for layer in (self.points, self.line) if layer is not None] or [self.band]
+        heights = np.concatenate([_values(layer, name) for layer in layers for name in ("rate", "lower", "upper")])
+        strip = frame_diagram(place, self.view, heights, first=first, pos_label=self.pos_label)
+        place.legend(strip=strip)
+        self._drawn_on(place)
+
+    def _draw_distribution(self, histogram: Histogram, ax: Axes, place: Canvas) -> None:
+        walk = self._shares
+        if walk is None:
+            draw_bars(histogram, ax, place.palette)
+        else:
+            draw_shares(walk, ax, self.view, place.palette)
+        if place.beneath is None:
+            remark = "positives up, negatives down" if walk is None else "share of rows up to each score"
+            ax.set_title(remark, loc="left", fontsize=7, color=place.palette.muted, pad=1)
+            ax.set_yticks([])
+            ax.set_ylabel("")
+
+    @property
+    def _shares(self) -> ResidualWalk | None:
+        """The walk, if its shares are drawn because bars would say nothing; otherwise None."""
+        if self.walk is None or self.distribution is None:
+            return None
+        edges = self.distribution.edges
+        bars = np.count_nonzero((edges[1:] > self.view[0]) & (edges[:-1] < self.view[1]))
+        return self.walk if bars < _FEWEST_BARS else None
+
+    def _sentences(self) -> Iterator[str]:
+        yield "Across stands the share of positives that the scores promise, upwards the share that happened."
+        if self.points is not None:
+            chance = ", with an interval for what chance may have done to it" if intervals_label(self.points) else ""
+            yield f"Each point is a bin of neighbouring scores{chance}."
+        if self.line is not None:
+            yield _LINES[self.line.kind]
+            if intervals_label(self.line):
+                yield "Its strip is an interval at each score by itself."
+        if self.band is not None:
+            yield (
+                "The band behind holds at all scores at once, under its assumptions and with the confidence written "
+                "above: where the dashed line leaves it, the scores are wrong by more than chance."
+            )
+        yield (
+            "On the dashed line the two agree. What lies below it was promised too much, what lies above it too little."
+        )
+        if self.worst is not None and self.worst.interval is not None:
+            yield "The shaded scores, taken together, missed by the most."
+        if self._beneath and self._shares is not None:
+            yield "Beneath stands the share of rows up to each score, since the scores lie close together."
+        elif self._beneath:
+            yield (
+                "Beneath stands where the scores lie: positives upwards, negatives downwards, each class to its own "
+                "scale."
+            )
 
 
-def _shade(ax: Axes, cutoff: CutoffCalibration, left: float) -> None:
-    if cutoff.interval is None:
-        return
-    low, high = cutoff.interval
-    label = f"worst: {share(cutoff.promised)} promised, {share(cutoff.happened)} happened"
-    # The edge keeps an interval visible that is narrower than a pixel.
-    ax.axvspan(max(low, left), high, facecolor=(ORANGE, 0.12), edgecolor=(ORANGE, 0.5), linewidth=0.8, label=label)
+_LINES = {
+    "binned": "The line joins bins of neighbouring scores.",
+    "isotonic": "The stepped line is the best nondecreasing fit to the outcomes, which needs no bins.",
+    "local": "The curve is the share of positives among the rows with the nearest scores, which needs no bins.",
+}
 
 
-def _bins(ax: Axes, curve: Curve) -> None:
-    known = np.isfinite(curve.lower)
-    label = f"bins with {100 * curve.level:g}% intervals" if known.any() else "bins"
-    reach = np.nan_to_num(np.array([curve.rate - curve.lower, curve.upper - curve.rate]))
-    ax.errorbar(
-        curve.score,
-        curve.rate,
-        yerr=np.maximum(reach, 0.0),
-        fmt="o",
-        color=BLUE,
-        markersize=5,
-        markeredgecolor="white",
-        markeredgewidth=0.7,
-        elinewidth=1.3,
-        label=label,
-        zorder=3,
-    )
+def _check_band(band: Any) -> Any:
+    if isinstance(band, Curve):
+        raise ArgumentError(
+            "a band that holds at all scores at once",
+            "a curve, whose intervals each hold by themselves",
+            "draw it as points or line, or see calibrant.certificates.isotonic_band",
+        )
+    arrays = [np.asarray(getattr(band, name, None)) for name in ("score", "lower", "upper")]
+    if any(array.dtype.kind != "f" or array.ndim != 1 or array.shape != arrays[0].shape for array in arrays):
+        raise ArgumentError(
+            "a band with arrays score, lower and upper of equal length",
+            f"a {type(band).__name__}",
+            "see calibrant.certificates.isotonic_band",
+        )
+    return band
 
 
-def _legend(ax: Axes) -> None:
-    """Above the axes, where it hides nothing; from the left of the axis labels, since its labels are long."""
-    handles, _ = ax.get_legend_handles_labels()
-    ax.legend(handles=handles[::-1], loc="lower left", bbox_to_anchor=(-0.15, 1.0), ncols=2, borderaxespad=0.2)
-
-
-def _heights(curve: Curve, left: float, right: float) -> tuple[float, float]:
-    """Vertical limits: [0, 1] if scores are wide apart, otherwise what holds the points and the dashed line."""
-    if (left, right) == (0.0, 1.0):
-        return -0.015, 1.015
-    everything = np.concatenate([curve.rate, curve.lower, curve.upper, [left, right]])
-    low, high = float(np.nanmin(everything)), float(np.nanmax(everything))
-    margin = 0.04 * (high - low)
-    return low - margin, high + margin
-
-
-def _draw_bars(histogram: Histogram, ax: Axes) -> None:
-    widths = np.diff(histogram.edges)
-    up, down = float(histogram.positives.max()) or 1.0, float(histogram.negatives.max()) or 1.0
-
-    # Heights stay numbers of rows; only the axis stretches, so that a rare class can be seen beside a common one.
-    def squeeze(height: npt.ArrayLike) -> FloatArray:
-        height = np.asarray(height, dtype=np.float64)
-        return np.where(height > 0.0, height / up, height / down)
-
-    def stretch(height: npt.ArrayLike) -> FloatArray:
-        height = np.asarray(height, dtype=np.float64)
-        return np.where(height > 0.0, height * up, height * down)
-
-    for rows, colour in ((histogram.positives, BLUE), (-histogram.negatives, GREY)):
-        ax.bar(histogram.edges[:-1], rows, widths, align="edge", color=colour, edgecolor="white", linewidth=0.4)
-    ax.axhline(0.0, color=INK, linewidth=0.6)
-    ax.set_yscale("function", functions=(squeeze, stretch))
-    ax.set_ylim(-1.05 * down, 1.05 * up)
-    ax.set_yticks([-_round_down(down), 0.0, _round_down(up)])
-    ax.yaxis.set_major_formatter(lambda height, _: f"{abs(height):,g}" if abs(height) < 1e6 else f"{abs(height):.0e}")
-    ax.minorticks_off()
-    ax.set_ylabel("rows")
-    ax.set_title("positives up, negatives down, each to its own scale", loc="left", fontsize=8.5, color=MUTED, pad=3)
-
-
-def _draw_shares(walk: ResidualWalk, ax: Axes, left: float, right: float) -> None:
-    ax.plot([left, *walk.score, right], [0.0, *walk.share, 1.0], color=BLUE, linewidth=1.3, drawstyle="steps-post")
-    ax.set_ylim(0.0, 1.03)
-    ax.set_yticks([0.0, 0.5, 1.0], ["0%", "50%", "100%"])
-    ax.set_ylabel("rows")
-    ax.set_title("share of rows up to each score", loc="left", fontsize=8.5, color=MUTED, pad=3)
-    ax.grid(axis="y", color=RULE, linewidth=0.5)
-
-
-def _round_down(height: float) -> float:
-    """Largest of 1, 2, 5, 10, 20, ... that is not above the height."""
-    power = 10.0 ** np.floor(np.log10(height))
-    return float(max(step for step in (1.0, 2.0, 5.0) if step * power <= height * (1.0 + 1e-9)) * power)
+def _values(layer: Any, name: str) -> FloatArray:
+    """Values of a layer as floats, NaN where it has no such column."""
+    return np.asarray(getattr(layer, name, np.full(len(layer.score), np.nan)), dtype=np.float64)

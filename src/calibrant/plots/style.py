@@ -4,84 +4,134 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.core.table import FloatArray
-
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-__all__ = ["BAND", "BLUE", "GREY", "INK", "MUTED", "ORANGE", "RULE", "drawing_style", "score_view", "write_ticks"]
+__all__ = [
+    "DARK",
+    "LIGHT",
+    "Palette",
+    "drawing_style",
+    "ground_of",
+    "palette_on",
+    "tick_places",
+    "write_ticks",
+]
 
-# Okabe and Ito's blue and a darkened vermilion: apart for every kind of colour vision, and apart in grey.
-INK = "#1f2328"
-MUTED = "#57606a"
-RULE = "#c3c8ce"
-BAND = "#e9ecef"
-BLUE = "#0072b2"
-GREY = "#8b949e"
-ORANGE = "#b34700"
 
-_STYLE: dict[str, Any] = {
-    "font.family": "sans-serif",
-    "font.size": 9.5,
-    "axes.facecolor": "none",
-    "axes.edgecolor": RULE,
-    "axes.labelcolor": INK,
-    "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "text.color": INK,
-    "xtick.color": RULE,
-    "ytick.color": RULE,
-    "xtick.labelcolor": MUTED,
-    "ytick.labelcolor": MUTED,
-    "xtick.labelsize": 8.5,
-    "ytick.labelsize": 8.5,
-    "legend.frameon": False,
-    "legend.fontsize": 8.5,
-    "legend.handlelength": 1.6,
-    "legend.columnspacing": 1.2,
-    "figure.constrained_layout.w_pad": 0.06,
-    "figure.constrained_layout.h_pad": 0.06,
-    "svg.fonttype": "none",
-}
+@dataclass(frozen=True)
+class Palette:
+    """Colours that can be told apart on a ground: by every kind of colour vision, and in grey.
 
-# Scores that cover at least this much of [0, 1] are shown on all of it.
-_WIDE = 0.25
+    Attributes
+    ----------
+    ink, muted, rule, band : str
+        Text and lines; lesser text; frames; areas that lie behind.
+    blue, orange, grey : str
+        What happened and positives; the worst interval; negatives.
+    series : tuple of str
+        Colours of several models, in order.
+    """
+
+    ink: str
+    muted: str
+    rule: str
+    band: str
+    blue: str
+    orange: str
+    grey: str
+    series: tuple[str, ...]
+
+
+# Okabe and Ito's colours, on a light ground those that are too light for a line are darkened.
+LIGHT = Palette(
+    ink="#1f2328",
+    muted="#57606a",
+    rule="#c3c8ce",
+    band="#e9ecef",
+    blue="#0072b2",
+    orange="#b34700",
+    grey="#8b949e",
+    series=("#0072b2", "#b34700", "#00795a", "#a4508b", "#8a6d00", "#1f2328"),
+)
+DARK = Palette(
+    ink="#e6edf3",
+    muted="#a9b3bd",
+    rule="#5b646d",
+    band="#30363d",
+    blue="#56b4e9",
+    orange="#f08a4b",
+    grey="#8b949e",
+    series=("#56b4e9", "#f08a4b", "#2fc99a", "#e39bc6", "#f0e442", "#e6edf3"),
+)
 
 
 @contextmanager
-def drawing_style() -> Iterator[None]:
+def drawing_style(palette: Palette = LIGHT) -> Iterator[None]:
     """Draw in calibrant's style whatever the user has set, and leave the user's settings as they were."""
     from matplotlib import style
 
-    with style.context(["default", _STYLE]):
+    with style.context(["default", _settings(palette)]):
         yield
 
 
-def score_view(score: FloatArray) -> tuple[float, float]:
-    """Stretch of scores to show: all of [0, 1], or where the scores are if they lie close together.
+def _settings(palette: Palette) -> dict[str, Any]:
+    return {
+        "font.family": "sans-serif",
+        "font.size": 9.5,
+        "axes.facecolor": "none",
+        "axes.edgecolor": palette.rule,
+        "axes.labelcolor": palette.ink,
+        "axes.linewidth": 0.8,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.axisbelow": True,
+        "text.color": palette.ink,
+        "xtick.color": palette.rule,
+        "ytick.color": palette.rule,
+        "xtick.labelcolor": palette.muted,
+        "ytick.labelcolor": palette.muted,
+        "xtick.labelsize": 8.5,
+        "ytick.labelsize": 8.5,
+        "legend.frameon": False,
+        "legend.fontsize": 8.5,
+        "legend.handlelength": 1.6,
+        "legend.columnspacing": 1.2,
+        "figure.constrained_layout.w_pad": 0.06,
+        "figure.constrained_layout.h_pad": 0.06,
+        "svg.fonttype": "none",
+    }
 
-    Parameters
-    ----------
-    score : ndarray of float64
-        Increasing scores.
-    """
-    low, high = float(score[0]), float(score[-1])
-    width = high - low
-    if width >= _WIDE:
-        return 0.0, 1.0
-    if width == 0.0:
-        # One score only: as far as the nearer end of [0, 1], but not so far that the score is lost in it.
-        room = min(0.05, min(low, 1.0 - low) or 0.05)
-        return max(0.0, low - room), min(1.0, high + room)
-    left = 0.0 if low < width else low - 0.05 * width
-    right = 1.0 if 1.0 - high < width else high + 0.05 * width
-    return left, right
+
+def palette_on(ground: Any) -> Palette:
+    """Return the palette for a ground: that for dark grounds if white would stand out more on it than black."""
+    from matplotlib.colors import to_rgba
+
+    *parts, opacity = to_rgba(ground)
+    # Relative luminance as in the Web Content Accessibility Guidelines 2.2; a clear ground is taken for paper.
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    return DARK if opacity > 0.0 and 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05 else LIGHT
+
+
+def ground_of(ax: Axes) -> Any:
+    """Colour of the figure on which the axes lie."""
+    return ax.figure.canvas.figure.get_facecolor()
+
+
+def tick_places(low: float, high: float, *, most: int = 6) -> list[float]:
+    """Round numbers between two limits."""
+    from matplotlib.ticker import MaxNLocator
+
+    slack = 1e-9 * (high - low)
+    places = MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+    return [float(place) for place in places if low - slack <= place <= high + slack]
 
 
 def write_ticks(axis: Axis, *, most: int = 6) -> None:

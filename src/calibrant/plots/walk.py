@@ -3,81 +3,192 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.auditing.wording import number
-from calibrant.core.table import FloatArray
-from calibrant.curves import ResidualWalk
-from calibrant.metrics import CutoffCalibration
-from calibrant.plots.style import BAND, BLUE, MUTED, ORANGE, score_view, write_ticks
+from calibrant.core.table import FloatArray, ScoreTable, as_table
+from calibrant.core.view import score_view
+from calibrant.curves import ResidualWalk, residual_walk
+from calibrant.metrics import CutoffCalibration, cutoff_calibration
+from calibrant.plots.canvas import Canvas, canvas
+from calibrant.plots.display import Display
+from calibrant.plots.style import write_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["HOW_TO_READ_WALK", "crowded", "draw_walk"]
-
-HOW_TO_READ_WALK = (
-    "Going from the lowest score to the highest, the line adds up what happened minus what was promised, divided by "
-    "the number of rows. Where it falls, scores promise too much; where it climbs, too little; where it keeps level, "
-    "they are right. The height between its highest and its lowest point is the calibration error, and the shaded "
-    "scores lie between the two. The grey band is as high as chance alone would make it: the line of perfectly "
-    "calibrated scores would need more height at most once in twenty. If the scores crowd together, the line is drawn "
-    "over the rows in the order of their scores, with some scores written above."
-)
+__all__ = ["ResidualWalkDisplay", "crowded"]
 
 # The walk is drawn over rows if so few of so many columns of the picture would hold half of them.
 _FEW, _COLUMNS = 3, 40
 
 
-def draw_walk(walk: ResidualWalk, ax: Axes, cutoff: CutoffCalibration | None = None) -> None:
-    """Draw the walk with the interval that attains the calibration error, and its height.
+class ResidualWalkDisplay(Display):
+    """Residual walk with the interval of scores that attains the calibration error.
+
+    Made by `from_predictions` or `from_estimator`, or from results at hand.
 
     Parameters
     ----------
     walk : ResidualWalk
         What to draw.
-    ax : matplotlib.axes.Axes
-        Where to draw; there should be room for a label on the right.
     cutoff : CutoffCalibration, optional
-        Writes the error at that height, and draws a band as high as chance alone would make the walk.
+        Writes the error at the height of the walk, and draws a band as high as chance alone would make it.
+    name : str, optional
+        What is shown.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
+        Where it was drawn last.
+    line_ : matplotlib.lines.Line2D
+        The walk.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from calibrant.plots import ResidualWalkDisplay
+    >>> display = ResidualWalkDisplay.from_predictions([0, 1], [0.25, 0.75], ax=Figure().subplots())
+    >>> display.to_frame("pandas")["value"].tolist()
+    [-0.125, 0.0]
     """
-    bottom, top = min(0.0, float(walk.value.min())), max(0.0, float(walk.value.max()))
-    noise = cutoff.noise_95 if cutoff is not None and math.isfinite(cutoff.noise_95) else 0.0
-    middle = 0.5 * (bottom + top)
-    if noise > 0.0:
-        ax.axhspan(
-            middle - 0.5 * noise,
-            middle + 0.5 * noise,
-            color=BAND,
-            linewidth=0,
-            label="height chance alone keeps to, 19 times in 20",
+
+    def __init__(self, walk: ResidualWalk, *, cutoff: CutoffCalibration | None = None, name: str | None = None) -> None:
+        self.walk, self.cutoff, self.name = walk, cutoff, name
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: npt.ArrayLike | ScoreTable,
+        y_proba: npt.ArrayLike | None = None,
+        *,
+        n_points: int = 900,
+        sample_weight: npt.ArrayLike | None = None,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **keywords: Any,
+    ) -> Self:
+        """Add up the residuals, and draw the walk.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,) or ScoreTable
+            Labels, or a table that holds labels and scores.
+        y_proba : array-like of shape (n,)
+            Predicted probabilities of the positive class, in [0, 1].
+        n_points : int
+            Points to draw, at least 4. The highest and lowest point of the walk are always among them.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weights. The band of chance is drawn only for whole numbers.
+        pos_label : scalar, optional
+            The label value that counts as 1.
+        name : str, optional
+            What is shown.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default on a new figure of pyplot.
+        **keywords
+            Passed on to `plot`.
+
+        Returns
+        -------
+        ResidualWalkDisplay
+            Already drawn.
+        """
+        table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+        walk = residual_walk(table, n_points=n_points)
+        return cls(walk, cutoff=cutoff_calibration(table), name=name).plot(ax, **keywords)
+
+    @property
+    def how_to_read(self) -> str:
+        """A few sentences on how to read this picture, for its caption."""
+        course = (
+            "Going from the lowest score to the highest, the line adds up what happened minus what was promised, "
+            "divided by the number of rows. Where it falls, scores promise too much; where it climbs, too little; "
+            "where it keeps level, they are right. The height between its highest and its lowest point is the "
+            "calibration error"
         )
-    ax.axhline(0.0, color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
-    over_rows = crowded(walk)
-    left, right = (0.0, 1.0) if over_rows else score_view(walk.score)
-    margin = 0.015 * (right - left)
-    if over_rows:
-        ax.plot([0.0, *walk.share], [0.0, *walk.value], color=BLUE, linewidth=1.3)
-        _write_rows_axis(walk, ax)
-    else:
-        x, y = [left, *walk.score, right], [0.0, *walk.value, walk.value[-1]]
-        ax.plot(x, y, color=BLUE, linewidth=1.3, drawstyle="steps-post")
-        write_ticks(ax.xaxis)
-        ax.set_xlabel("score")
-    if walk.interval is not None:
-        low, high = walk.interval
-        ends = (_share_at(walk, low), _share_at(walk, high)) if over_rows else (max(low, left - margin), high)
-        ax.axvspan(*ends, facecolor=(ORANGE, 0.1), edgecolor=(ORANGE, 0.5), linewidth=0.8)
-        _bracket(ax, bottom, top, "" if cutoff is None else f"error {number(cutoff.value)}")
-    ax.set_xlim(left - margin, right + margin)
-    reach = max(0.5 * noise, 0.5 * (top - bottom)) or 0.01
-    ax.set_ylim(middle - 1.08 * reach, middle + 1.08 * reach)
-    write_ticks(ax.yaxis)
-    ax.set_ylabel("happened \N{MINUS SIGN} promised, added up")
-    if noise > 0.0:
-        ax.legend(loc="lower left", bbox_to_anchor=(-0.01, 1.12 if over_rows else 1.0), borderaxespad=0.2)
+        sentences = [course + ("." if self.walk.interval is None else ", and the shaded scores lie between the two.")]
+        if self._noise > 0.0:
+            sentences.append(
+                "The grey band is as high as chance alone would make it: the line of perfectly calibrated scores would "
+                "need more height at most once in twenty."
+            )
+        if crowded(self.walk):
+            sentences.append(
+                "As the scores crowd together, the line is drawn over the rows in the order of their scores, with some "
+                "scores written above."
+            )
+        return " ".join(sentences)
+
+    def columns(self) -> dict[str, Any]:
+        """Return the points of the walk: score, share of rows up to there, and the sum."""
+        return dict(self.walk.columns())
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **keywords: Any) -> Self:
+        """Draw the walk.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default on a new figure of pyplot.
+        name : str, optional
+            Replaces the name given before.
+        **keywords
+            Of matplotlib, for the line: ``color``, ``linewidth`` ...
+        """
+        with canvas(ax, (4.8, 3.8)) as place:
+            name = self.name if name is None else name
+            self.draw_on(place, name=name, keywords=keywords)
+            place.title(name)
+        return self
+
+    def draw_on(self, place: Canvas, *, name: str | None = None, keywords: dict[str, Any] | None = None) -> None:
+        """Draw on a canvas; parameters as in `plot`."""
+        ax, walk, palette, noise = place.ax, self.walk, place.palette, self._noise
+        bottom, top = min(0.0, float(walk.value.min())), max(0.0, float(walk.value.max()))
+        middle = 0.5 * (bottom + top)
+        if noise > 0.0:
+            reach = (middle - 0.5 * noise, middle + 0.5 * noise)
+            what = "height chance alone keeps to" if place.own else "chance alone"
+            ax.axhspan(*reach, color=palette.band, linewidth=0, label=f"{what}, 19 times in 20")
+        ax.axhline(0.0, color=palette.muted, linewidth=0.8, linestyle=(0, (4, 3)))
+        over_rows = crowded(walk)
+        left, right = (0.0, 1.0) if over_rows else score_view(walk.score)
+        margin = 0.015 * (right - left)
+        manner: dict[str, Any] = {"color": palette.blue, "linewidth": 1.3} | (keywords or {})
+        if name is not None and not place.own:
+            manner["label"] = place.label("residual walk", name)
+        if over_rows:
+            (self.line_,) = ax.plot([0.0, *walk.share], [0.0, *walk.value], **manner)
+            _write_rows_axis(walk, place)
+        else:
+            x, y = [left, *walk.score, right], [0.0, *walk.value, walk.value[-1]]
+            (self.line_,) = ax.plot(x, y, **({"drawstyle": "steps-post"} | manner))
+            write_ticks(ax.xaxis)
+            ax.set_xlabel("score")
+        if walk.interval is not None:
+            low, high = walk.interval
+            ends = (_share_at(walk, low), _share_at(walk, high)) if over_rows else (max(low, left - margin), high)
+            error = "" if self.cutoff is None else f"error {number(self.cutoff.value)}"
+            span = ax.axvspan(*ends, facecolor=(palette.orange, 0.1), edgecolor=(palette.orange, 0.5), linewidth=0.8)
+            if not place.own:
+                span.set_label(error or "worst scores")
+            _mark_heights(place, bottom, top, error)
+        ax.set_xlim(left - margin, right + margin)
+        tall = max(0.5 * noise, 0.5 * (top - bottom)) or 0.01
+        ax.set_ylim(middle - 1.08 * tall, middle + 1.08 * tall)
+        write_ticks(ax.yaxis)
+        ax.set_ylabel("happened \N{MINUS SIGN} promised, added up")
+        place.legend(height=1.12 if over_rows else 1.0, columns=1)
+        self._drawn_on(place)
+
+    @property
+    def _noise(self) -> float:
+        return self.cutoff.noise_95 if self.cutoff is not None and math.isfinite(self.cutoff.noise_95) else 0.0
 
 
 def crowded(walk: ResidualWalk) -> bool:
@@ -88,16 +199,16 @@ def crowded(walk: ResidualWalk) -> bool:
     return bool(sum(sorted(rows.tolist())[-_FEW:]) >= 0.5)
 
 
-def _write_rows_axis(walk: ResidualWalk, ax: Axes) -> None:
-    shares = np.linspace(0.0, 1.0, 5)
+def _write_rows_axis(walk: ResidualWalk, place: Canvas) -> None:
+    ax, shares = place.ax, np.linspace(0.0, 1.0, 5)
     ax.set_xticks(shares, [f"{100 * s:g}%" for s in shares])
     ax.set_xlabel("rows, in the order of their scores")
     scores = ax.secondary_xaxis("top")
     at = np.minimum(np.searchsorted(walk.share, shares), len(walk.share) - 1)
     scores.set_xticks(shares, [_brief(walk.score[i]) for i in at])
-    scores.set_xlabel("score", fontsize=8.5, color=MUTED)
+    scores.set_xlabel("score", fontsize=8.5, color=place.palette.muted)
     scores.spines["top"].set_visible(False)
-    scores.tick_params(length=0, labelcolor=MUTED, pad=1)
+    scores.tick_params(length=0, labelcolor=place.palette.muted, labelsize=8.5, pad=1)
 
 
 def _brief(score: float) -> str:
@@ -115,28 +226,22 @@ def _share_at(walk: ResidualWalk, score: float) -> float:
     return float(shares[np.searchsorted(walk.score, score, side="right")])
 
 
-def _bracket(ax: Axes, bottom: float, top: float, label: str) -> None:
-    """Height of the walk, to the right of the axes where it covers nothing."""
-    place = ax.get_yaxis_transform()
+def _mark_heights(place: Canvas, bottom: float, top: float, label: str) -> None:
+    """Mark the highest and lowest point, and where there is room the height between them: right of the axes."""
+    ax, colour = place.ax, place.palette.orange
     for height in (bottom, top):
-        ax.axhline(height, color=ORANGE, linewidth=0.7, linestyle=(0, (1, 2)))
+        ax.axhline(height, color=colour, linewidth=0.7, linestyle=(0, (1, 2)))
+    if not place.own:
+        return
+    across = ax.get_yaxis_transform()
     ax.annotate(
         "",
         xy=(1.025, bottom),
         xytext=(1.025, top),
-        xycoords=place,
-        textcoords=place,
+        xycoords=across,
+        textcoords=across,
         annotation_clip=False,
-        arrowprops={"arrowstyle": "|-|,widthA=0.3,widthB=0.3", "color": ORANGE, "shrinkA": 0, "shrinkB": 0},
+        arrowprops={"arrowstyle": "|-|,widthA=0.3,widthB=0.3", "color": colour, "shrinkA": 0, "shrinkB": 0},
     )
-    ax.text(
-        1.045,
-        0.5 * (bottom + top),
-        label,
-        transform=place,
-        color=ORANGE,
-        rotation=90,
-        va="center",
-        ha="left",
-        fontsize=9,
-    )
+    middle = 0.5 * (bottom + top)
+    ax.text(1.045, middle, label, transform=across, color=colour, rotation=90, va="center", ha="left", fontsize=9)

@@ -1,0 +1,180 @@
+"""Where a picture is drawn: on axes of the user, or on a new figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from calibrant.errors import ArgumentError
+from calibrant.plots.style import Palette, drawing_style, ground_of, palette_on
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+__all__ = ["Canvas", "canvas"]
+
+# Marks the artist that stands for a model, so that the next one on the same axes takes another colour.
+_MARK = "calibrant-series"
+
+
+class Canvas(NamedTuple):
+    """Axes to draw on.
+
+    Attributes
+    ----------
+    ax : matplotlib.axes.Axes
+        For the picture.
+    beneath : matplotlib.axes.Axes or None
+        For the distribution of the scores, below `ax`; None if there is no such place.
+    own : bool
+        Whether the figure was made for this picture, so that its margins may be used.
+    palette : Palette
+        Colours for the ground.
+    """
+
+    ax: Axes
+    beneath: Axes | None
+    own: bool
+    palette: Palette
+
+    @property
+    def series(self) -> int:
+        """Number of models drawn here before."""
+        return sum(line.get_gid() == _MARK for line in self.ax.lines)
+
+    def colour(self) -> str:
+        """Colour of the next model drawn here."""
+        return self.palette.series[self.series % len(self.palette.series)]
+
+    def mark(self, line: Line2D) -> None:
+        """Let a line stand for a model."""
+        line.set_gid(_MARK)
+
+    def limits(self, across: tuple[float, float], upwards: tuple[float, float], *, first: bool) -> None:
+        """Set the limits of the axes; what was drawn before stays in view."""
+        for limits, get, set_ in (
+            (across, self.ax.get_xlim, self.ax.set_xlim),
+            (upwards, self.ax.get_ylim, self.ax.set_ylim),
+        ):
+            before = limits if first else get()
+            set_(min(limits[0], before[0]), max(limits[1], before[1]))
+
+    def title(self, name: str | None) -> None:
+        """Write the name above a picture that has a figure to itself."""
+        if self.own and name is not None:
+            # Names come from the user: a dollar sign is a dollar sign, not mathematics.
+            place = {"x": 0.012, "ha": "left", "fontsize": 11, "fontweight": "bold"}
+            self.ax.figure.canvas.figure.suptitle(_shortened(name, 50), parse_math=False, **place)
+
+    def label(self, what: str, name: str | None) -> str:
+        """Say what is drawn; on axes that other models may share, say whose it is."""
+        return what if self.own or name is None else _shortened(name, 28)
+
+    def legend(self, *, height: float = 1.0, columns: int = 2, strip: float = 0.0) -> None:
+        """Write the legend: above the axes of an own figure, where it hides nothing, otherwise inside the axes.
+
+        Parameters
+        ----------
+        height : float
+            Where the legend starts above axes, in heights of them.
+        columns : int
+            Columns of a legend above axes.
+        strip : float
+            Share of the height of the axes, from below, that a legend inside must leave free.
+        """
+        handles, _ = self.ax.get_legend_handles_labels()
+        if not handles:
+            return
+        models = [handle for handle in handles if _is_marked(handle)]
+        handles = models + [handle for handle in handles if handle not in models][::-1]
+        manner: dict[str, Any] = {"handles": handles, "labelcolor": self.palette.ink}
+        if self.own:
+            # From the left of the axis labels, since its labels are long.
+            manner |= {"loc": "lower left", "bbox_to_anchor": (-0.15, height), "ncols": columns, "borderaxespad": 0.2}
+        else:
+            ground = ground_of(self.ax)
+            manner |= {
+                "loc": "best",
+                "bbox_to_anchor": (0.0, strip, 1.0, 1.0 - strip),
+                "frameon": True,
+                "facecolor": ground,
+                "edgecolor": "none",
+                "framealpha": 0.7,
+            }
+            manner |= {"fontsize": 7.5, "labelspacing": 0.3, "borderaxespad": 0.3}
+        legend = self.ax.legend(**manner)
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+
+
+@contextmanager
+def canvas(ax: Axes | None, size: tuple[float, float], *, beneath: bool = False) -> Iterator[Canvas]:
+    """Provide axes within calibrant's style.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes or None
+        Axes of the user, which get the colour of their figure as ground and small type, so that the words fit; their
+        frame and its colours stay. None makes a figure of pyplot with the user's ground, so that notebooks and
+        ``pyplot.show`` show it.
+    size : (float, float)
+        Inches of a new figure.
+    beneath : bool
+        Whether a new figure has a second panel below.
+
+    Raises
+    ------
+    ArgumentError
+        If `ax` is something else.
+    """
+    from matplotlib.axes import Axes
+
+    if ax is None:
+        import matplotlib.pyplot as plt
+        from matplotlib import rcParams
+
+        ground = rcParams["figure.facecolor"]
+        palette = palette_on(ground)
+        with drawing_style(palette):
+            figure = plt.figure(figsize=size, facecolor=ground, layout="constrained")
+            try:
+                if beneath:
+                    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[2.8, 1.0])
+                    yield _settled(Canvas(upper, lower, own=True, palette=palette))
+                else:
+                    yield _settled(Canvas(figure.subplots(), None, own=True, palette=palette))
+            except Exception:
+                # Pyplot keeps figures, and would show this half-drawn one with the next.
+                plt.close(figure)
+                raise
+    elif isinstance(ax, Axes):
+        palette = palette_on(ground_of(ax))
+        with drawing_style(palette):
+            ax.set_facecolor(ground_of(ax))
+            ax.tick_params(labelsize=8.5)
+            for label in (ax.xaxis.label, ax.yaxis.label):
+                label.set_fontsize(9.5)
+            yield Canvas(ax, None, own=False, palette=palette)
+    else:
+        raise ArgumentError("ax to be matplotlib axes", f"a {type(ax).__name__}", "pass one of plt.subplots()'s axes")
+
+
+def _shortened(name: str, most: int) -> str:
+    return shorten(name, most, placeholder=" ...") if len(name.split()) > 1 else name[:most]
+
+
+def _is_marked(handle: Any) -> bool:
+    """Whether an entry of the legend stands for a model; points with intervals are a container of their points."""
+    artist = handle[0] if isinstance(handle, tuple) else handle
+    return bool(artist.get_gid() == _MARK)
+
+
+def _settled(place: Canvas) -> Canvas:
+    """Say of ticks what is usually said when they are first shown, for then the user's settings hold again."""
+    for ax in (place.ax, place.beneath):
+        if ax is not None:
+            ax.tick_params(which="both", labelsize=8.5, color=place.palette.rule, labelcolor=place.palette.muted)
+    return place

@@ -1,0 +1,284 @@
+"""Several models on one reliability diagram."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.auditing.wording import number
+from calibrant.core.parameters import check_choice
+from calibrant.core.table import as_table
+from calibrant.core.view import score_view
+from calibrant.curves import Curve, ResidualWalk, binned_curve, local_curve, residual_walk
+from calibrant.errors import ArgumentError
+from calibrant.metrics import CutoffCalibration, cutoff_calibration
+from calibrant.plots.canvas import canvas
+from calibrant.plots.display import Display, positive_scores
+from calibrant.plots.distribution import write_shares
+from calibrant.plots.layers import draw_diagonal, frame_diagram
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["ComparisonDisplay", "Model"]
+
+_MARKERS = ("o", "s", "^", "D", "v", "P")
+_DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
+_WALK_POINTS = 900
+
+
+class Model(NamedTuple):
+    """What is drawn of one model.
+
+    Attributes
+    ----------
+    curve : Curve
+        Bins or local curve.
+    cutoff : CutoffCalibration
+        Its calibration error stands in the legend.
+    walk : ResidualWalk
+        Its shares of rows are drawn beneath.
+    """
+
+    curve: Curve
+    cutoff: CutoffCalibration
+    walk: ResidualWalk
+
+
+class ComparisonDisplay(Display):
+    """Several models on one reliability diagram, with their calibration errors in the legend.
+
+    Made by `from_predictions` or `from_estimator`, or from results at hand.
+
+    Parameters
+    ----------
+    models : mapping of str to Model
+        What to draw of each, by name.
+    name : str, optional
+        Title.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
+        Where it was drawn last.
+    lines_ : dict of str to matplotlib.lines.Line2D
+        The line of each model.
+    distribution_ax_ : matplotlib.axes.Axes or None
+        Where the shares of rows were drawn.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no model.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from calibrant.plots import ComparisonDisplay
+    >>> scores = {"one": [0.1, 0.3, 0.9], "two": [0.4, 0.5, 0.6]}
+    >>> display = ComparisonDisplay.from_predictions([0, 1, 1], scores, n_bins=1, ax=Figure().subplots())
+    >>> display.to_frame("pandas")["model"].tolist()
+    ['one', 'two']
+    """
+
+    def __init__(self, models: Mapping[str, Model], *, name: str | None = None) -> None:
+        if not models:
+            raise ArgumentError("at least one model", "none", "pass a mapping of names to scores")
+        self.models, self.name = dict(models), name
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_proba: Mapping[str, npt.ArrayLike] | None = None,
+        *,
+        n_bins: int = 10,
+        strategy: Literal["quantile", "uniform"] = "quantile",
+        curve: Literal["binned", "local"] = "binned",
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **keywords: Any,
+    ) -> Self:
+        """Compute a curve, the calibration error and the distribution of the scores of each model, and draw them.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,), or mapping of str to array-like or ScoreTable
+            Labels of the rows that all models scored; or of each model's own rows, by name.
+        y_proba : mapping of str to array-like
+            Predicted probabilities of the positive class, in [0, 1], by name. None if `y_true` holds tables.
+        n_bins, strategy
+            As in `calibrant.curves.binned_curve`.
+        curve : {"binned", "local"}
+            Which curve to draw.
+        sample_weight : array-like of shape (n,) or mapping of str to array-like, optional
+            Non-negative weights of the rows, or of each model's own rows.
+        pos_label : scalar, optional
+            The label value that counts as 1.
+        name : str, optional
+            Title.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default on a new figure of pyplot.
+        **keywords
+            Passed on to `plot`.
+
+        Returns
+        -------
+        ComparisonDisplay
+            Already drawn.
+
+        Raises
+        ------
+        ArgumentError
+            If there are no names, or labels or weights lack one.
+        DataError
+            If the rows cannot be used.
+        """
+        check_choice("curve", curve, ("binned", "local"))
+        names = y_proba if y_proba is not None else y_true
+        if not isinstance(names, Mapping):
+            raise ArgumentError(
+                "a mapping of names to scores", f"a {type(names).__name__}", "pass {'name': scores, ...} as y_proba"
+            )
+        models = {}
+        for model in names:
+            table = as_table(
+                _of(y_true, model, "labels"),
+                None if y_proba is None else y_proba[model],
+                sample_weight=_of(sample_weight, model, "weights"),
+                pos_label=pos_label,
+            )
+            line = binned_curve(table, n_bins=n_bins, strategy=strategy) if curve == "binned" else local_curve(table)
+            walk = residual_walk(table, n_points=_WALK_POINTS)
+            models[str(model)] = Model(line, cutoff_calibration(table), walk)
+        return cls(models, name=name).plot(ax, **keywords)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Mapping[str, Any],
+        X: Any,  # noqa: N803
+        y: npt.ArrayLike,
+        *,
+        pos_label: Any = None,
+        **keywords: Any,
+    ) -> Self:
+        """Draw fitted classifiers on the same data.
+
+        Parameters
+        ----------
+        estimator : mapping of str to object with ``predict_proba``
+            Fitted binary classifiers of the same two classes, by name.
+        X : array-like of shape (n, d)
+            Features.
+        y : array-like of shape (n,)
+            Labels.
+        pos_label : scalar, optional
+            The label value that counts as 1; by default ``classes_[1]``.
+        **keywords
+            Passed on to `from_predictions`.
+
+        Returns
+        -------
+        ComparisonDisplay
+            Already drawn.
+        """
+        if not isinstance(estimator, Mapping):
+            raise ArgumentError(
+                "a mapping of names to estimators", f"a {type(estimator).__name__}", "pass {'name': estimator, ...}"
+            )
+        scores = {}
+        for name, one in estimator.items():
+            scores[name], pos_label = positive_scores(one, X, pos_label)
+        return cls.from_predictions(y, scores, pos_label=pos_label, **keywords)
+
+    @property
+    def how_to_read(self) -> str:
+        """A few sentences on how to read this picture, for its caption."""
+        return (
+            "Across stands the share of positives that the scores promise, upwards the share that happened. The closer "
+            "a model's line lies to the dashed line, the more its scores are probabilities: what lies below was "
+            "promised too much, what lies above too little. Beside the name stands the calibration error. Beneath "
+            "stands the share of rows up to each score: a model whose line climbs near the ends and is level between "
+            "them tells cases apart."
+        )
+
+    def columns(self) -> dict[str, Any]:
+        """Return the curves, one under the other; `model` says whose."""
+        curves = [model.curve for model in self.models.values()]
+        columns: dict[str, Any] = {"model": np.repeat(list(self.models), [len(curve.score) for curve in curves])}
+        for name in ("score", "rate", "lower", "upper", "n"):
+            columns[name] = np.concatenate([getattr(curve, name) for curve in curves])
+        return columns
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        name: str | None = None,
+        ref_line: bool = True,
+        distribution: bool = True,
+    ) -> Self:
+        """Draw the diagram.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default on a new figure of pyplot with a panel for the shares of rows; on axes of the
+            user there is no such panel.
+        name : str, optional
+            Replaces the title given before.
+        ref_line : bool
+            Whether to draw the dashed line where promise and outcome agree.
+        distribution : bool
+            Whether to draw the shares of rows.
+        """
+        name = self.name if name is None else name
+        walks = [model.walk for model in self.models.values()]
+        view = score_view(np.array([min(w.score[0] for w in walks), max(w.score[-1] for w in walks)]))
+        size = (4.8, (5.3 if distribution else 4.4) + 0.18 * max(0, len(self.models) - 3))
+        self.lines_, self.distribution_ax_ = {}, None
+        with canvas(ax, size, beneath=distribution) as place:
+            first = place.series == 0
+            if ref_line and first:
+                draw_diagonal(place)
+            for model, (curve, cutoff, walk) in self.models.items():
+                i = place.series
+                manner: dict[str, Any] = {"color": place.colour(), "linestyle": _DASHES[i % len(_DASHES)]}
+                marks: dict[str, Any] = (
+                    {"marker": _MARKERS[i % len(_MARKERS)], "markersize": 4.5} if curve.kind == "binned" else {}
+                )
+                label = f"{model}, error {number(cutoff.value)}"
+                (line,) = place.ax.plot(curve.score, curve.rate, linewidth=1.2, label=label, **marks, **manner)
+                place.mark(line)
+                self.lines_[model] = line
+                if place.beneath is not None:
+                    _draw_share(walk, place.beneath, view, manner)
+            if place.beneath is not None:
+                write_shares(place.beneath, place.palette)
+            self.distribution_ax_ = place.beneath
+            rates = np.concatenate([model.curve.rate for model in self.models.values()])
+            strip = frame_diagram(place, view, rates, first=first)
+            place.legend(columns=1, strip=strip)
+            place.title(name)
+            self._drawn_on(place)
+        return self
+
+
+def _of(values: Any, name: str, what: str) -> Any:
+    """Return what belongs to a model: its entry of a mapping, or what all share."""
+    if not isinstance(values, Mapping):
+        return values
+    if name not in values:
+        raise ArgumentError(f"{what} of every model", f"none of {name!r}", "use the same names everywhere")
+    return values[name]
+
+
+def _draw_share(walk: ResidualWalk, ax: Axes, view: tuple[float, float], manner: dict[str, Any]) -> None:
+    x, y = [view[0], *walk.score, view[1]], [0.0, *walk.share, 1.0]
+    ax.plot(x, y, drawstyle="steps-post", linewidth=1.2, **manner)

@@ -1,0 +1,177 @@
+"""The cost curve: what deciding by the scores costs, for every trade-off between the two mistakes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.core.table import FloatArray, ScoreTable, as_table
+from calibrant.core.view import grid_in_view, score_view
+from calibrant.decisions import CostCurve, cost_curve
+from calibrant.plots.canvas import Canvas, canvas
+from calibrant.plots.display import Display
+from calibrant.plots.style import write_ticks
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["CostCurveDisplay"]
+
+
+class CostCurveDisplay(Display):
+    """Average cost per case by cost parameter, before and after recalibration, beside the best threshold.
+
+    Made by `from_predictions` or `from_estimator`, or from results at hand.
+
+    Parameters
+    ----------
+    curve : CostCurve
+        What to draw.
+    trivial : ndarray of float64, optional
+        At each cost parameter, the cost of the cheaper of acting always and never.
+    name : str, optional
+        What is shown.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
+        Where it was drawn last.
+    line_ : matplotlib.lines.Line2D
+        The cost before.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from calibrant.plots import CostCurveDisplay
+    >>> ax = Figure().subplots()
+    >>> display = CostCurveDisplay.from_predictions([0, 0, 0, 1], [0.6, 0.6, 0.6, 0.9], n_points=1, ax=ax)
+    >>> display.to_frame("pandas")[["cost_before", "cost_trivial"]].values.tolist()
+    [[0.375, 0.125]]
+    """
+
+    def __init__(self, curve: CostCurve, *, trivial: FloatArray | None = None, name: str | None = None) -> None:
+        self.curve, self.trivial, self.name = curve, trivial, name
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: npt.ArrayLike | ScoreTable,
+        y_proba: npt.ArrayLike | None = None,
+        *,
+        after: npt.ArrayLike | None = None,
+        n_points: int = 99,
+        at: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **keywords: Any,
+    ) -> Self:
+        """Compute the costs, and draw them.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,) or ScoreTable
+            Labels, or a table that holds labels and scores; a table allows no `after`.
+        y_proba : array-like of shape (n,)
+            Predicted probabilities of the positive class, in [0, 1].
+        after : array-like of shape (n,), optional
+            Other probabilities of the same rows: those of a calibrator fitted on other data.
+        n_points : int
+            Number of cost parameters, at equal distances in [0, 1], or where the scores are if they lie close together.
+        at : array-like of float, optional
+            Cost parameters to take instead, increasing, in (0, 1).
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weights.
+        pos_label : scalar, optional
+            The label value that counts as 1.
+        name : str, optional
+            What is shown.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default on a new figure of pyplot.
+        **keywords
+            Passed on to `plot`.
+
+        Returns
+        -------
+        CostCurveDisplay
+            Already drawn.
+        """
+        table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+        p = grid_in_view(table.score, n_points) if at is None else at
+        curve = cost_curve(y_true, y_proba, after, at=p, sample_weight=sample_weight, pos_label=pos_label)
+        # One score for all rows leaves only two rules: acting always and never.
+        nothing_known = ScoreTable.from_counts([0.5], [table.n.sum()], [table.k.sum()])
+        trivial = cost_curve(nothing_known, at=p).cost_best
+        return cls(curve, trivial=trivial, name=name).plot(ax, **keywords)
+
+    @property
+    def how_to_read(self) -> str:
+        """A few sentences on how to read this picture, for its caption."""
+        costs = (
+            "Across stands the cost of a false positive where both mistakes together cost 1; it is also the score from "
+            "which one acts. Upwards stands the average cost per case: the lower, the better."
+        )
+        sentences = [costs]
+        if self.trivial is not None:
+            sentences.append("At the edge of the shaded area, scores are worth no more than acting always or never.")
+        sentences.append(
+            "The thin line is the best threshold for these rows: no recalibration that keeps the order costs less."
+        )
+        if self.curve.cost_after is not None:
+            sentences.append("Where the line after lies below the line before, recalibration saves money.")
+        return " ".join(sentences)
+
+    def columns(self) -> dict[str, Any]:
+        """Return the costs, one entry per cost parameter."""
+        trivial = {} if self.trivial is None else {"cost_trivial": self.trivial}
+        return self.curve.columns() | trivial
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **keywords: Any) -> Self:
+        """Draw the costs.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default on a new figure of pyplot.
+        name : str, optional
+            Replaces the name given before.
+        **keywords
+            Of matplotlib, for the line of the cost before: ``color``, ``linewidth`` ...
+        """
+        name = self.name if name is None else name
+        with canvas(ax, (4.8, 4.0)) as place:
+            self.draw_on(place, name=name, **keywords)
+            place.title(name)
+        return self
+
+    def draw_on(self, place: Canvas, *, name: str | None = None, **keywords: Any) -> None:
+        """Draw the costs where everything is prepared."""
+        ax, palette, curve = place.ax, place.palette, self.curve
+        p = curve.cost_parameter
+        first = place.series == 0
+        if self.trivial is not None and first:
+            worse: dict[str, Any] = {"color": palette.band, "linewidth": 0}
+            ax.fill_between(p, self.trivial, 1.0, label="worse than acting always or never", **worse)
+        best = "best threshold for these rows" if first else "_nolegend_"
+        ax.plot(p, curve.cost_best, color=palette.ink, linewidth=1.0, label=best)
+        manner: dict[str, Any] = {"color": place.colour(), "linewidth": 1.6}
+        text = place.label("by the scores" if curve.cost_after is None else "before", name)
+        (self.line_,) = ax.plot(p, curve.cost_before, **(manner | keywords | {"label": text}))
+        if curve.cost_after is not None:
+            # A ratio that is not defined is not written.
+            times = f": {curve.overall_ratio:.3g} times the cost" if np.isfinite(curve.overall_ratio) else ""
+            other: dict[str, Any] = {"color": palette.orange, "linewidth": 1.6, "linestyle": (0, (5, 1.5))}
+            ax.plot(p, curve.cost_after, label=f"after{times}", **other)
+        drawn = (curve.cost_before, curve.cost_after, curve.cost_best, self.trivial)
+        top = max(float(cost.max()) for cost in drawn if cost is not None) or 1.0
+        place.limits(score_view(p), (0.0, 1.08 * top), first=first)
+        write_ticks(ax.xaxis)
+        write_ticks(ax.yaxis)
+        ax.set_xlabel("cost of a false positive = threshold")
+        ax.set_ylabel("average cost per case")
+        place.mark(self.line_)
+        place.legend()
+        self._drawn_on(place)

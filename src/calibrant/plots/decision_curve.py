@@ -1,0 +1,163 @@
+"""The decision curve: what acting on the scores is worth, beside acting on everyone and on no one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.core.table import ScoreTable, as_table
+from calibrant.core.view import grid_in_view, score_view
+from calibrant.decisions import NetBenefit, net_benefit
+from calibrant.plots.canvas import canvas
+from calibrant.plots.display import Display
+from calibrant.plots.style import write_ticks
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["DecisionCurveDisplay"]
+
+
+class DecisionCurveDisplay(Display):
+    """Net benefit by threshold, beside that of acting on everyone and on no one.
+
+    Made by `from_predictions` or `from_estimator`, or from results at hand.
+
+    Parameters
+    ----------
+    curve : NetBenefit
+        What to draw.
+    name : str, optional
+        What is shown.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
+        Where it was drawn last.
+    line_ : matplotlib.lines.Line2D
+        The net benefit of acting on the scores.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from calibrant.plots import DecisionCurveDisplay
+    >>> ax = Figure().subplots()
+    >>> display = DecisionCurveDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9], n_points=1, ax=ax)
+    >>> display.to_frame("pandas")["net_benefit"].tolist()
+    [0.0]
+    """
+
+    def __init__(self, curve: NetBenefit, *, name: str | None = None) -> None:
+        self.curve, self.name = curve, name
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: npt.ArrayLike | ScoreTable,
+        y_proba: npt.ArrayLike | None = None,
+        *,
+        n_points: int = 99,
+        at: npt.ArrayLike | None = None,
+        level: float = 0.95,
+        sample_weight: npt.ArrayLike | None = None,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **keywords: Any,
+    ) -> Self:
+        """Compute the net benefit, and draw it.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,) or ScoreTable
+            Labels, or a table that holds labels and scores.
+        y_proba : array-like of shape (n,)
+            Predicted probabilities of the positive class, in [0, 1].
+        n_points : int
+            Number of thresholds, at equal distances in [0, 1], or where the scores are if they lie close together.
+        at : array-like of float, optional
+            Thresholds to take instead, increasing, in (0, 1).
+        level : float
+            Confidence of each interval by itself, in (0, 1).
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weights. Intervals are drawn only for whole numbers.
+        pos_label : scalar, optional
+            The label value that counts as 1.
+        name : str, optional
+            What is shown.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default on a new figure of pyplot.
+        **keywords
+            Passed on to `plot`.
+
+        Returns
+        -------
+        DecisionCurveDisplay
+            Already drawn.
+        """
+        table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+        thresholds = grid_in_view(table.score, n_points) if at is None else at
+        return cls(net_benefit(table, at=thresholds, level=level), name=name).plot(ax, **keywords)
+
+    @property
+    def how_to_read(self) -> str:
+        """A few sentences on how to read this picture, for its caption."""
+        strip = (
+            " The strip is an interval at each threshold by itself; where no row acts there is none."
+            if np.isfinite(self.curve.lower).any()
+            else ""
+        )
+        return (
+            "Across stands the chance of a positive from which acting is worth it to you. Upwards stands what acting "
+            "from there on is worth: positives caught per case, less the false alarms at the price that the threshold "
+            "puts on them. The scores are of use where their line lies above both the grey line, acting on "
+            f"everyone, and zero, acting on no one.{strip}"
+        )
+
+    def columns(self) -> dict[str, Any]:
+        """Return the net benefits, one entry per threshold."""
+        return dict(self.curve.columns())
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **keywords: Any) -> Self:
+        """Draw the net benefit.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default on a new figure of pyplot.
+        name : str, optional
+            Replaces the name given before.
+        **keywords
+            Of matplotlib, for the line: ``color``, ``linewidth`` ...
+        """
+        name = self.name if name is None else name
+        with canvas(ax, (4.8, 3.8)) as place:
+            ax, palette, curve, first = place.ax, place.palette, self.curve, place.series == 0
+            if first:
+                nothing: dict[str, Any] = {"color": palette.muted, "linewidth": 1.0, "linestyle": (0, (4, 3))}
+                ax.plot(curve.threshold, curve.treat_none, label="acting on no one", **nothing)
+                ax.plot(curve.threshold, curve.treat_all, color=palette.grey, linewidth=1.3, label="acting on everyone")
+            manner: dict[str, Any] = {"color": place.colour(), "linewidth": 1.6} | keywords
+            known = np.isfinite(curve.lower)
+            text = place.label("acting on the scores", name)
+            if known.any():
+                text += f", {100 * curve.level:g}% intervals"
+                strip: dict[str, Any] = {"color": manner["color"], "alpha": 0.18, "linewidth": 0}
+                ax.fill_between(curve.threshold, curve.lower, curve.upper, **strip)
+            (self.line_,) = ax.plot(curve.threshold, curve.net_benefit, **(manner | {"label": text}))
+            top, depth = max(0.0, *curve.net_benefit, *curve.treat_all), max(0.0, *-curve.net_benefit)
+            # Acting on too many is ruinous at high thresholds; how ruinous nobody needs to see.
+            bottom = -max(0.25 * top, min(depth, top or depth))
+            margin = 0.1 * (top - bottom) or 0.01
+            place.limits(score_view(curve.threshold), (bottom - 0.2 * margin, top + margin), first=first)
+            write_ticks(ax.xaxis)
+            write_ticks(ax.yaxis)
+            ax.set_xlabel("threshold: score from which one acts")
+            ax.set_ylabel("net benefit per case")
+            place.mark(self.line_)
+            place.legend(columns=1)
+            place.title(name)
+            self._drawn_on(place)
+        return self

@@ -1,0 +1,176 @@
+"""What all displays share: they are made from predictions or from an estimator, are drawn, and have a table."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.core.results import frame_of
+from calibrant.core.table import FloatArray
+from calibrant.errors import ArgumentError, DataError
+from calibrant.plots.canvas import Canvas
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Display", "positive_scores"]
+
+
+class Display(ABC):
+    """A picture of finished numbers, in scikit-learn's manner.
+
+    Attributes
+    ----------
+    name : str or None
+        What is shown, for the title of a figure of its own or the legend of shared axes.
+    ax_ : matplotlib.axes.Axes
+        Axes with the picture, once it is drawn.
+    figure_ : matplotlib.figure.Figure
+        Figure that contains them.
+    """
+
+    name: str | None
+    ax_: Axes
+    figure_: Figure
+
+    @property
+    @abstractmethod
+    def how_to_read(self) -> str:
+        """A few sentences on how to read this picture, for its caption."""
+
+    @abstractmethod
+    def columns(self) -> dict[str, Any]:
+        """Columns of the table behind the picture, by name."""
+
+    @abstractmethod
+    def plot(self, ax: Axes | None = None, *, name: str | None = None) -> Self:
+        """Draw the picture."""
+
+    @classmethod
+    @abstractmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_proba: Any = None,
+        *,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Compute what is shown from labels and scores, and draw it."""
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,  # noqa: N803
+        y: npt.ArrayLike,
+        *,
+        sample_weight: npt.ArrayLike | None = None,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **keywords: Any,
+    ) -> Self:
+        """Draw the picture of a fitted classifier on data.
+
+        Parameters
+        ----------
+        estimator : object with ``predict_proba``
+            A fitted binary classifier, or a pipeline that ends in one.
+        X : array-like of shape (n, d)
+            Features.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weights.
+        pos_label : scalar, optional
+            The label value that counts as 1; by default ``estimator.classes_[1]``.
+        name : str, optional
+            By default the name of the estimator's class.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default on a new figure of pyplot, so that notebooks show it.
+        **keywords
+            Passed on to ``from_predictions``.
+
+        Returns
+        -------
+        Display
+            Already drawn.
+
+        Raises
+        ------
+        ArgumentError
+            If the estimator has no ``predict_proba`` or not two classes, or does not know the label.
+        DataError
+            If the labels or scores cannot be used.
+        """
+        y_proba, pos_label = positive_scores(estimator, X, pos_label)
+        return cls.from_predictions(
+            y,
+            y_proba,
+            sample_weight=sample_weight,
+            pos_label=pos_label,
+            name=type(estimator).__name__ if name is None else name,
+            ax=ax,
+            **keywords,
+        )
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the numbers that are drawn as a dataframe.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Whose dataframe. By default the first of them that is installed.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            One row per point.
+        """
+        return frame_of(self.columns(), backend)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}{'' if self.name is None else f' {self.name!r}'}>"
+
+    def _drawn_on(self, place: Canvas) -> None:
+        self.ax_, self.figure_ = place.ax, place.ax.figure.canvas.figure
+
+
+def positive_scores(estimator: Any, X: Any, pos_label: Any = None) -> tuple[FloatArray, Any]:  # noqa: N803
+    """Return an estimator's probabilities of the positive class, and the label of that class.
+
+    Parameters
+    ----------
+    estimator : object with ``predict_proba``
+        A fitted binary classifier.
+    X : array-like of shape (n, d)
+        Features.
+    pos_label : scalar, optional
+        The label value that counts as 1; by default ``estimator.classes_[1]``.
+    """
+    if not hasattr(estimator, "predict_proba"):
+        raise ArgumentError(
+            "an estimator with predict_proba",
+            f"a {type(estimator).__name__} without it",
+            "calibrate its scores first (calibrant.calibrators), or pass probabilities to from_predictions",
+        )
+    proba = np.asarray(estimator.predict_proba(X))
+    classes = list(getattr(estimator, "classes_", ()))
+    if proba.ndim != 2 or proba.shape[1] != 2 or len(classes) != 2:
+        raise ArgumentError(
+            "a binary classifier with two columns of probabilities",
+            f"probabilities of shape {proba.shape} and classes {classes}",
+            "pass the column of one class to from_predictions",
+        )
+    if pos_label is None:
+        pos_label = classes[1]
+    elif pos_label not in classes:
+        raise DataError(f"pos_label to be one of the classes {classes}", repr(pos_label), "check its spelling and type")
+    return np.asarray(proba[:, classes.index(pos_label)], dtype=np.float64), pos_label

@@ -1,0 +1,76 @@
+"""From a result to its picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from calibrant.certificates import Band
+from calibrant.core.results import Drawable
+from calibrant.curves import Curve, Histogram, ResidualWalk
+from calibrant.decisions import CostCurve, NetBenefit
+from calibrant.errors import ArgumentError
+from calibrant.plots.cost import CostCurveDisplay
+from calibrant.plots.decision_curve import DecisionCurveDisplay
+from calibrant.plots.display import Display
+from calibrant.plots.distribution import DistributionDisplay
+from calibrant.plots.reliability import ReliabilityDisplay
+from calibrant.plots.walk import ResidualWalkDisplay
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["draw"]
+
+
+def draw(result: Drawable, ax: Axes | None = None, **keywords: Any) -> Display:
+    """Draw a result; the same as its method ``plot``.
+
+    Parameters
+    ----------
+    result : Curve, Band, Histogram, ResidualWalk, CostCurve or NetBenefit
+        What to draw.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw. By default on a new figure of pyplot, so that notebooks show it.
+    **keywords
+        Passed on to the ``plot`` method of the display.
+
+    Returns
+    -------
+    Display
+        With `ax_`, `figure_`, `how_to_read` and ``to_frame``.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no picture of such a thing.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from calibrant.curves import residual_walk
+    >>> from calibrant.plots import draw
+    >>> draw(residual_walk([0, 1], [0.25, 0.75]), Figure().subplots())
+    <ResidualWalkDisplay>
+    """
+    return _display(result).plot(ax, **keywords)
+
+
+def _display(result: Any) -> Display:
+    match result:
+        case Curve(kind="binned"):
+            return ReliabilityDisplay(result)
+        case Curve():
+            return ReliabilityDisplay(line=result)
+        case Band():
+            return ReliabilityDisplay(band=result)
+        case Histogram():
+            return DistributionDisplay(result)
+        case ResidualWalk():
+            return ResidualWalkDisplay(result)
+        case CostCurve():
+            return CostCurveDisplay(result)
+        case NetBenefit():
+            return DecisionCurveDisplay(result)
+    raise ArgumentError(
+        "a curve, band, histogram, walk, cost curve or net benefit", f"a {type(result).__name__}", "see calibrant.plots"
+    )

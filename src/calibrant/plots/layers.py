@@ -1,0 +1,187 @@
+"""The layers of a reliability diagram, and its frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calibrant.auditing.wording import share
+from calibrant.core.table import FloatArray
+from calibrant.curves import Curve
+from calibrant.metrics import CutoffCalibration
+from calibrant.plots.canvas import Canvas
+from calibrant.plots.style import ground_of, tick_places, write_ticks
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+__all__ = [
+    "draw_band",
+    "draw_diagonal",
+    "draw_line",
+    "draw_points",
+    "frame_diagram",
+    "intervals_label",
+    "shade",
+    "strip_beneath",
+]
+
+# Share of the height of axes that a strip along their lower edge takes, and the name by which it is found again.
+_STRIP, _STRIP_NAME = 0.26, "calibrant-distribution"
+
+# Scores at which a band is drawn: more than a picture has pixels.
+_BAND_POINTS = 2000
+
+
+def draw_diagonal(place: Canvas) -> None:
+    """Draw the line where promise and outcome agree."""
+    manner: dict[str, Any] = {"color": place.palette.muted, "linewidth": 1.0, "linestyle": (0, (4, 3))}
+    place.ax.plot([0.0, 1.0], [0.0, 1.0], label="as promised", **manner)
+
+
+def draw_points(curve: Curve, ax: Axes, manner: dict[str, Any], label: str) -> Line2D:
+    """Draw bins as points with their intervals; return the points."""
+    reach = np.nan_to_num(np.array([curve.rate - curve.lower, curve.upper - curve.rate]))
+    usual: dict[str, Any] = {
+        "marker": "o",
+        "linestyle": "none",
+        "markersize": 5,
+        "markeredgecolor": ground_of(ax),
+        "markeredgewidth": 0.7,
+        "elinewidth": 1.3,
+        "zorder": 3,
+    }
+    drawn = ax.errorbar(curve.score, curve.rate, yerr=np.maximum(reach, 0.0), **(usual | manner | {"label": label}))
+    return drawn.lines[0]
+
+
+def intervals_label(curve: Curve) -> str:
+    """Words for the legend; they promise no intervals where there are none."""
+    return f" with {100 * curve.level:g}% intervals" if np.isfinite(curve.lower).any() else ""
+
+
+def draw_line(curve: Curve, ax: Axes, manner: dict[str, Any], label: str) -> Line2D:
+    """Draw a curve as a line, with a strip for its pointwise intervals; a curve of one point as that point."""
+    if len(curve.score) == 1:
+        return draw_points(curve, ax, manner, label)
+    if np.isfinite(curve.lower).any():
+        ax.fill_between(curve.score, curve.lower, curve.upper, color=manner["color"], alpha=0.18, linewidth=0)
+    (line,) = ax.plot(curve.score, curve.rate, **(manner | {"label": label}))
+    return line
+
+
+def draw_band(band: Any, ax: Axes, colour: str) -> None:
+    """Draw a band that holds at all scores at once.
+
+    Between two scores it has the lower limit of the left one and the upper limit of the right one, which is right for
+    curves that do not fall; limits for windows, which say nothing of such curves, are joined by straight lines. Of very
+    many scores some are drawn; that makes the band a little wider.
+    """
+    kept = np.linspace(0, len(band.score) - 1, min(len(band.score), _BAND_POINTS)).astype(np.intp)
+    score, lower, upper = (np.asarray(values)[kept] for values in (band.score, band.lower, band.upper))
+    if getattr(band, "method", None) != "windows":
+        score, lower, upper = np.repeat(score, 3)[1:-1], np.repeat(lower, 3)[:-2], np.repeat(upper, 3)[2:]
+    ax.fill_between(
+        score,
+        lower,
+        upper,
+        facecolor=(colour, 0.25),
+        edgecolor=(colour, 0.6),
+        linewidth=0.6,
+        label=_band_label(band),
+    )
+
+
+def _band_label(band: Any) -> str:
+    level = getattr(band, "level", 1.0 - getattr(band, "delta", np.nan))
+    return f"{100 * level:g}% band for all scores at once" if np.isfinite(level) else "band for all scores at once"
+
+
+def shade(cutoff: CutoffCalibration, place: Canvas, view: tuple[float, float]) -> None:
+    """Shade the worst interval of scores."""
+    if cutoff.interval is None:
+        return
+    low, high = cutoff.interval
+    colour = place.palette.orange
+    label = f"worst: {share(cutoff.promised)} promised, {share(cutoff.happened)} happened"
+    # The edge keeps an interval visible that is narrower than a pixel.
+    left = max(low, _with_margin(*view)[0])
+    place.ax.axvspan(left, high, facecolor=(colour, 0.12), edgecolor=(colour, 0.5), linewidth=0.8, label=label)
+
+
+def strip_beneath(ax: Axes) -> Axes:
+    """Make a strip along the lower edge of the axes, as wide as they are."""
+    # Above the bars there is room for a remark.
+    strip = ax.inset_axes((0.0, 0.0, 1.0, 0.75 * _STRIP), sharex=ax, zorder=1.5)
+    strip.set_label(_STRIP_NAME)
+    strip.spines[:].set_visible(False)
+    strip.tick_params(bottom=False, labelbottom=False)
+    return strip
+
+
+def frame_diagram(
+    place: Canvas, view: tuple[float, float], heights: FloatArray, *, first: bool, pos_label: Any = None
+) -> float:
+    """Set limits, ticks and labels; a diagram that was there before stays in view.
+
+    Parameters
+    ----------
+    place : Canvas
+        Where the diagram is.
+    view : (float, float)
+        Stretch of scores to show.
+    heights : ndarray of float64
+        Shares that must be in view; NaN is passed over.
+    first : bool
+        Whether there was no diagram before.
+    pos_label : scalar, optional
+        Label of the positive class.
+
+    Returns
+    -------
+    float
+        Share of the height of the axes that a strip along their lower edge takes.
+    """
+    ax = place.ax
+    strip = any(child.get_label() == _STRIP_NAME for child in ax.child_axes)
+    left, right = _with_margin(*view)
+    bottom, top = _heights(heights, *view)
+    if not first:
+        before = ax.get_ylim()
+        if strip:
+            before = before[0] + _STRIP * (before[1] - before[0]), before[1]
+        left, right = min(left, ax.get_xlim()[0]), max(right, ax.get_xlim()[1])
+        bottom, top = min(bottom, before[0]), max(top, before[1])
+    ax.set_xlim(left, right)
+    write_ticks(ax.xaxis)
+    write_ticks(ax.yaxis)
+    ax.set_ylim(bottom, top)
+    if strip:
+        ax.set_ylim(top - (top - bottom) / (1.0 - _STRIP), top)
+        # No tick stands beside the strip, where heights are no shares.
+        ax.yaxis.set_ticks(tick_places(bottom, top))
+    ax.set_ylabel("share that happened" + ("" if pos_label in (None, 1, True) else f" ({pos_label})"), parse_math=False)
+    lowest = ax if place.beneath is None else place.beneath
+    lowest.set_xlabel("score = promised share")
+    if place.beneath is not None:
+        place.beneath.set_xlim(left, right)
+        write_ticks(place.beneath.xaxis)
+        ax.tick_params(labelbottom=False)
+    return _STRIP if strip else 0.0
+
+
+def _with_margin(left: float, right: float) -> tuple[float, float]:
+    margin = 0.015 * (right - left)
+    return left - margin, right + margin
+
+
+def _heights(heights: FloatArray, left: float, right: float) -> tuple[float, float]:
+    """Vertical limits: [0, 1] if scores are wide apart, otherwise what holds the shares and the dashed line."""
+    if (left, right) == (0.0, 1.0):
+        return -0.015, 1.015
+    everything = np.append(heights, [left, right])
+    low, high = float(np.nanmin(everything)), float(np.nanmax(everything))
+    margin = 0.04 * (high - low)
+    return low - margin, high + margin

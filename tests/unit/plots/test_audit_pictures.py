@@ -1,0 +1,159 @@
+"""The pictures of an audit are tested by what they claim, not by their pixels."""
+
+import math
+import subprocess
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import calibrant
+from calibrant.plots import audit_figure, figure_svg, reliability_figure, walk_figure
+from calibrant.plots.figure import reliability_of, walk_of
+from calibrant.plots.style import LIGHT
+from calibrant.plots.walk import crowded
+
+
+def boxes(ax):
+    return [patch.get_path().transformed(patch.get_patch_transform()).get_extents() for patch in ax.patches]
+
+
+def spans(ax):
+    """Horizontal reach of the bands from bottom to top."""
+    return [(box.x0, box.x1) for box in boxes(ax) if (box.y0, box.y1) == (0.0, 1.0)]
+
+
+def labels(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+@pytest.fixture
+def audit(audit_of, kind):
+    return audit_of(kind)
+
+
+class TestEveryKind:
+    def test_figure_can_be_drawn(self, audit, tmp_path):
+        figure = audit_figure(audit)
+        figure.savefig(tmp_path / "audit.png", dpi=40)
+        assert len(figure.get_axes()) == 3
+
+    def test_everything_lies_inside_the_axes(self, audit):
+        ax, beneath = reliability_figure(audit).get_axes()
+        (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+        curve = audit.reliability
+        assert left <= curve.score.min()
+        assert curve.score.max() <= right
+        assert bottom <= np.nanmin([curve.rate, curve.lower])
+        assert np.nanmax([curve.rate, curve.upper]) <= top
+        assert beneath.get_xlim() == ax.get_xlim()
+
+    def test_walk_is_that_of_the_audit(self, audit):
+        (ax,) = walk_figure(audit).get_axes()
+        line = next(line for line in ax.lines if line.get_color() == LIGHT.blue)
+        at = audit.walk.share if crowded(audit.walk) else audit.walk.score
+        end = 1 + len(at)
+        assert np.array_equal(line.get_xdata()[1:end], at)
+        assert np.array_equal(line.get_ydata()[1:end], audit.walk.value)
+        assert line.get_ydata()[0] == 0.0
+        drawn = line.get_ydata()
+        assert max(drawn) - min(drawn) == pytest.approx(audit.cutoff.value, abs=1e-12)
+        assert ax.get_ylim()[0] < min(drawn)
+        assert max(drawn) < ax.get_ylim()[1]
+
+
+class TestReliability:
+    def test_axes_say_what_they_are(self, audit_of):
+        ax, beneath = reliability_figure(audit_of("spread")).get_axes()
+        assert ax.get_ylabel() == "share that happened"
+        assert beneath.get_xlabel() == "score = promised share"
+
+    def test_shaded_span_is_the_interval(self, audit_of):
+        audit = audit_of("spread")
+        ax, _ = reliability_figure(audit).get_axes()
+        assert spans(ax) == [pytest.approx(audit.cutoff.interval)]
+
+    def test_interval_without_lower_end_starts_at_the_edge(self, audit_of):
+        audit = audit_of("one score")
+        assert audit.cutoff.interval == (-math.inf, 0.35)
+        ax, _ = reliability_figure(audit).get_axes()
+        assert spans(ax) == [pytest.approx((ax.get_xlim()[0], 0.35))]
+
+    def test_no_error_no_span_and_no_word_about_it(self, audit_of):
+        audit = audit_of("no error")
+        ax, _ = reliability_figure(audit).get_axes()
+        assert not spans(ax)
+        assert "shaded" not in reliability_of(audit).how_to_read
+
+    def test_legend_names_the_worst_interval(self, audit_of):
+        ax, _ = reliability_figure(audit_of("spread")).get_axes()
+        assert any(label.startswith("worst: ") and label.endswith("happened") for label in labels(ax))
+        assert "bins with 95% intervals" in labels(ax)
+
+    def test_no_intervals_promised_where_there_are_none(self, audit_of):
+        ax, _ = reliability_figure(audit_of("weights")).get_axes()
+        assert "bins" in labels(ax)
+        assert "interval for" not in reliability_of(audit_of("weights")).how_to_read
+
+    def test_close_scores_are_drawn_as_shares(self, audit_of):
+        audit = audit_of("rare")
+        _, beneath = reliability_figure(audit).get_axes()
+        assert not beneath.containers
+        assert np.array_equal(beneath.lines[0].get_ydata()[1:-1], audit.walk.share)
+        assert "share of rows" in reliability_of(audit).how_to_read
+
+    def test_close_scores_on_axes_of_the_user(self, audit_of):
+        ax = Figure().subplots()
+        display = reliability_of(audit_of("rare")).plot(ax)
+        assert display.distribution_ax_.get_title(loc="left") == "share of rows up to each score"
+
+
+class TestWalk:
+    def test_span_and_height_are_those_of_the_error(self, audit_of):
+        audit = audit_of("spread")
+        (ax,) = walk_figure(audit).get_axes()
+        assert spans(ax) == [pytest.approx(audit.cutoff.interval)]
+        assert f"error {audit.cutoff.value:.4f}" in {text.get_text() for text in ax.texts}
+        assert ax.get_xlabel() == "score"
+
+    def test_crowded_scores_are_drawn_over_rows_and_the_words_say_so(self, audit_of):
+        audit = audit_of("crowded")
+        (ax,) = walk_figure(audit).get_axes()
+        assert ax.get_xlabel() == "rows, in the order of their scores"
+        assert "over the rows" in walk_of(audit).how_to_read
+        assert "over the rows" not in walk_of(audit_of("spread")).how_to_read
+        low, high = audit.cutoff.interval
+        at = dict(zip(audit.walk.score, audit.walk.share, strict=True))
+        assert spans(ax) == [pytest.approx((at.get(low, 0.0), at[high]))]
+
+    def test_noise_band_has_the_height_of_the_noise(self, audit_of):
+        audit = audit_of("spread")
+        (ax,) = walk_figure(audit).get_axes()
+        assert pytest.approx(audit.cutoff.noise_95) in [box.height for box in boxes(ax)]
+
+
+class TestNothingGlobal:
+    def test_settings_of_the_user_stay_and_do_not_matter(self, audit_of):
+        audit = audit_of("spread")
+        plain = figure_svg(walk_figure(audit))
+        with mpl.rc_context({"lines.linewidth": 9.0, "axes.facecolor": "black", "font.size": 30.0}):
+            before = dict(mpl.rcParams)
+            assert figure_svg(walk_figure(audit)) == plain
+            audit_figure(audit)
+            assert dict(mpl.rcParams) == before
+
+    def test_names_are_not_read_as_mathematics(self, tmp_path):
+        audit_figure(calibrant.audit([0, 1], [0.2, 0.7], name=r"$\frac$ & co")).savefig(tmp_path / "a.png", dpi=20)
+
+    def test_pyplot_is_not_imported(self):
+        program = (
+            "import sys, calibrant\n"
+            "audit = calibrant.audit([0, 1, 1, 0], [0.1, 0.4, 0.8, 0.9])\n"
+            "assert 'matplotlib' not in sys.modules\n"
+            "audit.plot().canvas.draw()\n"
+            "audit.to_html()\n"
+            "assert 'matplotlib.pyplot' not in sys.modules\n"
+        )
+        subprocess.run([sys.executable, "-c", program], check=True)

@@ -1,0 +1,84 @@
+"""Every result that has a picture draws it."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import calibrant
+from calibrant.certificates import isotonic_band
+from calibrant.core.results import Drawable
+from calibrant.curves import binned_curve, isotonic_curve, local_curve, residual_walk, score_histogram
+from calibrant.decisions import cost_curve, net_benefit
+from calibrant.errors import ArgumentError
+from calibrant.plots import (
+    CostCurveDisplay,
+    DecisionCurveDisplay,
+    DistributionDisplay,
+    ReliabilityDisplay,
+    ResidualWalkDisplay,
+    draw,
+)
+
+DISPLAY = {
+    binned_curve: ReliabilityDisplay,
+    isotonic_curve: ReliabilityDisplay,
+    local_curve: ReliabilityDisplay,
+    isotonic_band: ReliabilityDisplay,
+    residual_walk: ResidualWalkDisplay,
+    score_histogram: DistributionDisplay,
+    cost_curve: CostCurveDisplay,
+    net_benefit: DecisionCurveDisplay,
+}
+
+
+def rows():
+    s = np.arange(1, 40) / 40
+    return np.arange(39) % 3 == 0, s
+
+
+@pytest.mark.parametrize("function", DISPLAY)
+def test_results_draw_themselves(function):
+    result, ax = function(*rows()), Figure().subplots()
+    assert isinstance(result, Drawable)
+    display = result.plot(ax=ax, name="what")
+    assert type(display) is DISPLAY[function] is type(draw(result, Figure().subplots()))
+    assert display.ax_ is ax
+    assert ax.has_data()
+    mine, table = result.to_frame("polars"), display.to_frame("polars")
+    for column in set(mine.columns) & set(table.columns):
+        assert mine[column].to_list() == pytest.approx(table[column].to_list(), nan_ok=True)
+
+
+def test_every_drawable_result_has_a_display():
+    def below(cls):
+        return {cls}.union(*(below(sub) for sub in cls.__subclasses__()))
+
+    assert below(Drawable) - {Drawable} == {type(function(*rows())) for function in DISPLAY}
+
+
+def test_keywords_reach_the_display():
+    curve = binned_curve(*rows())
+    assert curve.plot(Figure().subplots(), color="red", ref_line=False).line_.get_color() == "red"
+
+
+@pytest.mark.parametrize("thing", [3, None, calibrant.metrics.cutoff_calibration([0, 1], [0.2, 0.4])])
+def test_what_has_no_picture(thing):
+    with pytest.raises(ArgumentError, match=type(thing).__name__):
+        draw(thing)
+
+
+def test_results_know_no_pictures_until_they_are_drawn():
+    program = (
+        "import sys\n"
+        "from calibrant.curves import residual_walk\n"
+        "walk = residual_walk([0, 1], [0.2, 0.4])\n"
+        "assert 'calibrant.plots' not in sys.modules\n"
+        "import matplotlib\n"
+        "matplotlib.use('Agg')\n"
+        "print(walk.plot())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout == "<ResidualWalkDisplay>\n"

@@ -1,0 +1,34 @@
+"""Figures as SVG: one element, the same bytes every time, ids of its own."""
+
+import re
+from xml.etree import ElementTree as ET
+
+from calibrant.plots import figure_svg, reliability_figure, walk_figure
+
+
+def test_same_figure_same_bytes(audit_of):
+    audit = audit_of("spread")
+    assert figure_svg(walk_figure(audit)) == figure_svg(walk_figure(audit))
+
+
+def test_is_one_element_without_date_or_size(audit_of):
+    svg = figure_svg(reliability_figure(audit_of("spread")), title="A & B", description="<what it shows>")
+    root = ET.fromstring(svg)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert "width" not in root.attrib
+    assert root[0].text == "A & B"
+    assert root[1].text == "<what it shows>"
+    assert "metadata" not in svg
+
+
+def test_every_reference_is_to_an_id_of_its_own(audit_of):
+    svg = figure_svg(walk_figure(audit_of("spread")), prefix="seventh")
+    ids = [element.get("id") for element in ET.fromstring(svg).iter() if element.get("id")]
+    assert len(ids) == len(set(ids))
+    assert all(name.startswith("seventh-") for name in ids)
+    assert {found[1:] for found in re.findall(r'(?:href="|url\()(#[\w-]+)', svg)} <= set(ids)
+
+
+def test_text_is_not_shortened(audit_of):
+    svg = figure_svg(reliability_figure(audit_of("all within 1e-4")))
+    assert ">0.49998<" in svg

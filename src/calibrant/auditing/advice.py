@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from calibrant.auditing.recalibration import Recalibration
-from calibrant.certificates import Certificate
+from calibrant.certificates import CalibrationTest, Certificate
 from calibrant.core.results import Result
 from calibrant.metrics import CutoffCalibration
 
 __all__ = ["Advice", "advise"]
+
+_BEYOND_CHANCE = 0.05
 
 Action = Literal["leave alone", "recalibrate", "collect more data", "none"]
 
@@ -31,13 +33,20 @@ class Advice(Result):
     reason: str
 
 
-def advise(cutoff: CutoffCalibration, certificate: Certificate | None, recalibration: Recalibration | None) -> Advice:
-    """Weigh the verdict, the noise level and the cross-fitted gain.
+def advise(
+    cutoff: CutoffCalibration,
+    test: CalibrationTest | None,
+    certificate: Certificate | None,
+    recalibration: Recalibration | None,
+) -> Advice:
+    """Weigh the verdict, the evidence and the cross-fitted gain.
 
     Parameters
     ----------
     cutoff : CutoffCalibration
         The error measured.
+    test : CalibrationTest or None
+        Whether it is more than chance; if None, the noise level decides that.
     certificate : Certificate or None
         None if the weights are not whole numbers.
     recalibration : Recalibration or None
@@ -46,7 +55,7 @@ def advise(cutoff: CutoffCalibration, certificate: Certificate | None, recalibra
     if certificate is None:
         return Advice("none", "weights that do not count rows leave the noise level unknown.")
     verdict = certificate.verdict
-    suspicious = cutoff.value > cutoff.noise_95
+    suspicious = cutoff.value > cutoff.noise_95 if test is None else test.p_value <= _BEYOND_CHANCE
     helps = recalibration is not None and recalibration.helps
     if verdict == "certified":
         more = ", though isotonic calibration would still lower the Brier score" if suspicious and helps else ""

@@ -10,12 +10,14 @@ import numpy.typing as npt
 
 import calibrant
 from calibrant.auditing.advice import advise
+from calibrant.auditing.evidence import affordable_test, drawable_band
 from calibrant.auditing.findings import Findings, Sample
+from calibrant.auditing.measures import measure
 from calibrant.auditing.recalibration import cross_fitted_isotonic
 from calibrant.certificates import certify, check_request
 from calibrant.core.table import ScoreTable, as_table
-from calibrant.curves import binned_curve, isotonic_curve, residual_walk, score_histogram
-from calibrant.decisions import check_costs, saving_bound
+from calibrant.curves import binned_curve, isotonic_curve, local_curve, residual_walk, score_histogram
+from calibrant.decisions import check_costs, max_regret, saving_bound
 from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics import brier_score, cutoff_calibration, log_loss, roc_auc_limits
 
@@ -72,26 +74,33 @@ def examine(
         decision = saving_bound(table, false_positive_cost=prices[0], false_negative_cost=prices[1], delta=delta)
     recalibration = cross_fitted_isotonic(table, n_folds=n_folds, delta=delta, random_state=random_state)
     cutoff = cutoff_calibration(table)
+    test = affordable_test(table, random_state)
+    regret = max_regret(table, delta=delta) if table.counts else None
     brier = brier_score(table)
     auc_low, auc_high = roc_auc_limits(table)
     references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
-    for part in (certificate, decision):
+    for part in (certificate, test, decision, regret):
         references += part.references if part is not None else ()
     return Findings(
         name=name,
         sample=_sample(table),
         cutoff=cutoff,
         certificate=certificate,
+        test=test,
         brier=brier,
         log_loss=log_loss(table),
         roc_auc=0.5 * (auc_low + auc_high),
         roc_auc_error=0.5 * (auc_high - auc_low),
         brier_of_base_rate=table.base_rate * (1.0 - table.base_rate),
         decision=decision,
+        max_regret=regret,
         recalibration=recalibration,
-        advice=advise(cutoff, certificate, recalibration),
+        advice=advise(cutoff, test, certificate, recalibration),
+        measures=measure(table),
         reliability=binned_curve(table),
         isotonic=isotonic_curve(table),
+        local=local_curve(table),
+        band=drawable_band(table, delta),
         histogram=score_histogram(table),
         walk=residual_walk(table, n_points=_WALK_POINTS),
         references=tuple(dict.fromkeys(references)),

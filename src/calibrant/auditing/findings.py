@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant.auditing.advice import Advice
+from calibrant.auditing.measures import Measures
 from calibrant.auditing.recalibration import Recalibration
-from calibrant.certificates import Certificate
+from calibrant.certificates import Band, CalibrationTest, Certificate
 from calibrant.core.results import Result
 from calibrant.curves import Curve, Histogram, ResidualWalk
-from calibrant.decisions import Decision
+from calibrant.decisions import Decision, MaxRegret
 from calibrant.metrics import CutoffCalibration
 
 __all__ = ["Findings", "Sample"]
@@ -61,6 +62,9 @@ class Findings(Result):
         Cutoff calibration error with its interval and noise floor.
     certificate : Certificate or None
         Bound and verdict; None if the weights are not whole numbers.
+    test : CalibrationTest or None
+        Whether the error is more than the play of chance; None if the weights are not whole numbers, or very many
+        scores promise very few events.
     brier, log_loss, roc_auc : float
         Brier score and log loss (smaller is better), area under the ROC curve (larger is better).
     roc_auc_error : float
@@ -68,13 +72,20 @@ class Findings(Result):
     brier_of_base_rate : float
         Brier score of always predicting the base rate, for comparison.
     decision : Decision or None
-        Money; None if no costs were given.
+        Money at the costs given; None if there were none.
+    max_regret : MaxRegret or None
+        Money at any costs; None if the weights are not whole numbers.
     recalibration : Recalibration or None
         What isotonic calibration achieves on rows it has not seen; None if it could not be judged.
     advice : Advice
         What to do.
-    reliability, isotonic : Curve
-        Binned and isotonic reliability curve.
+    measures : Measures
+        Further measures of calibration.
+    reliability, isotonic, local : Curve
+        Binned, isotonic and local reliability curve.
+    band : Band or None
+        Limits for the true share of positives at every score at once, if it never falls as the score rises; thinned for
+        drawing, which widens it between the scores kept. None if the weights are not whole numbers, or rows too few.
     histogram : Histogram
         Distribution of the scores by class.
     walk : ResidualWalk
@@ -89,16 +100,21 @@ class Findings(Result):
     sample: Sample
     cutoff: CutoffCalibration
     certificate: Certificate | None
+    test: CalibrationTest | None
     brier: float
     log_loss: float
     roc_auc: float
     roc_auc_error: float
     brier_of_base_rate: float
     decision: Decision | None
+    max_regret: MaxRegret | None
     recalibration: Recalibration | None
     advice: Advice
+    measures: Measures
     reliability: Curve
     isotonic: Curve
+    local: Curve
+    band: Band | None
     histogram: Histogram
     walk: ResidualWalk
     references: tuple[str, ...]

@@ -13,6 +13,8 @@ from calibrant.core.parameters import check_count
 from calibrant.core.pava import isotonic_fit
 from calibrant.core.results import Result
 from calibrant.core.table import FloatArray, ScoreTable
+from calibrant.core.view import grid_in_view
+from calibrant.decisions import CostCurve, cost_curve
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
 
 __all__ = ["Recalibration", "cross_fitted_isotonic"]
@@ -42,7 +44,9 @@ class Recalibration(Result):
         Upper confidence bound on the true calibration error after recalibration by a fit on all rows; no row has to be
         held out for it (see `calibrant.certificates.certify_recalibrated`).
     delta : float
-        Probability with which `bound_after` may fail.
+        Probability with which `bound_after` may fail, and each band of `costs`.
+    costs : CostCurve
+        Cost of deciding by the scores before and after, at all trade-offs between the mistakes.
     """
 
     method: str
@@ -57,6 +61,7 @@ class Recalibration(Result):
     brier_gain_error: float
     bound_after: float
     delta: float
+    costs: CostCurve
 
     @property
     def helps(self) -> bool:
@@ -89,13 +94,14 @@ def cross_fitted_isotonic(
     if not table.counts or table.total < 2 * n_folds:
         return None
     folds = table.split(n_folds, np.random.default_rng(random_state))
-    mapped, gain, gain_squared = [], 0.0, 0.0
+    mapped, pairs, gain, gain_squared = [], [], 0.0, 0.0
     for i, fold in enumerate(folds):
         rest = reduce(ScoreTable.merge, [other for j, other in enumerate(folds) if j != i])
         if not len(fold) or not len(rest):
             continue
         value = isotonic_fit(rest, log_safe=True).linear(fold.score)
         mapped.append(ScoreTable.from_counts(value, fold.n, fold.k))
+        pairs.append((fold, value))
         of_positives, of_negatives = _brier_falls(fold.score, value)
         negatives = fold.n - fold.k
         gain += float(np.dot(fold.k, of_positives) + np.dot(negatives, of_negatives))
@@ -116,7 +122,19 @@ def cross_fitted_isotonic(
         brier_gain_error=math.sqrt(max(0.0, gain_squared / table.total - mean**2) / table.total),
         bound_after=min(1.0, cutoff_calibration_error(fitted) + uniform_width(table.total, delta)),
         delta=delta,
+        costs=_costs(pairs, delta),
     )
+
+
+def _costs(pairs: list[tuple[ScoreTable, FloatArray]], delta: float) -> CostCurve:
+    """Cost curve before and after, from the scores of each fold and what they were mapped to."""
+    before = np.concatenate([fold.score for fold, _ in pairs] * 2)
+    after = np.concatenate([value for _, value in pairs] * 2)
+    rows = np.concatenate([fold.k for fold, _ in pairs] + [fold.n - fold.k for fold, _ in pairs])
+    label = np.repeat([1, 0], len(before) // 2)
+    at = grid_in_view(np.array([before.min(), before.max()]), 99)
+    level = min(1.0 - delta, float(np.nextafter(1.0, 0.0)))  # however small delta is
+    return cost_curve(label, before, after, at=at, sample_weight=rows, level=level)
 
 
 def _brier_falls(before: FloatArray, after: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -6,15 +6,19 @@ import math
 
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.recalibration import Recalibration
+from calibrant.certificates import CalibrationTest
+from calibrant.decisions import CostCurve
 
 __all__ = [
     "advice_sentence",
     "cells_sentence",
     "certificate_sentence",
     "confidence",
+    "costs_description",
     "data_sentence",
     "error_place",
     "error_sentence",
+    "evidence_text",
     "gain_sentence",
     "interval_text",
     "money_sentence",
@@ -146,10 +150,19 @@ def noise_sentence(audit: Findings) -> str:
     """Noise floor."""
     if not math.isfinite(audit.cutoff.noise_floor):
         return "unknown for weights that do not count rows"
+    evidence = "" if audit.test is None else f"; {evidence_text(audit.test)}"
     return (
         f"a perfectly calibrated model with {rows(audit.sample.n)} rows would show about "
         f"{number(audit.cutoff.noise_floor)}, and above {number(audit.cutoff.noise_95)} at most once in twenty"
+        f"{evidence}"
     )
+
+
+def evidence_text(test: CalibrationTest) -> str:
+    """Write the p-value and how it was found."""
+    how = "exact test" if test.method == "exact" else "limit law for many rows"
+    p_value = f"p = {test.p_value:.2g}" if test.p_value >= 0.0001 else "p < 0.0001"
+    return f"{p_value} ({how})"
 
 
 def certificate_sentence(audit: Findings) -> str:
@@ -196,14 +209,23 @@ def data_sentence(audit: Findings) -> str:
 
 def money_sentence(audit: Findings) -> str:
     """Costs and the most that can be saved."""
-    decision = audit.decision
+    decision, regret = audit.decision, audit.max_regret
     if decision is None:
-        return "no costs given"
+        if regret is None:
+            return "no costs given"
+        return (
+            "no costs given; whatever they are, a for a false positive and b for a false negative, no order-preserving "
+            f"recalibration could save more than {number(regret.bound)} (a + b) per case "
+            f"({confidence(regret.delta)} confidence)"
+        )
+    sure = confidence(decision.delta)
     return (
         f"acting from score {decision.threshold:.4g} costs {number(decision.cost)} per case "
-        f"(always acting {number(decision.cost_act_always)}, never {number(decision.cost_act_never)}); "
+        f"({number(decision.cost_lower)} to {number(decision.cost_upper)} with {sure} confidence), "
+        f"the scores promise {number(decision.cost_forecast)}; always acting costs {number(decision.cost_act_always)}, "
+        f"never {number(decision.cost_act_never)}; "
         f"no order-preserving recalibration could save more than {number(decision.saving_bound)} "
-        f"({confidence(decision.delta)} confidence"
+        f"({sure} confidence"
         + (", too few rows for a bound below the present cost)" if decision.saving_bound > decision.cost else ")")
     )
 
@@ -279,6 +301,17 @@ def walk_description(audit: Findings) -> str:
     return (
         f"The line {course} by {number(cutoff.value)}, the calibration error, over scores "
         f"{interval_text(cutoff.interval)}, and ends at {number(cutoff.bias)}.{chance}"
+    )
+
+
+def costs_description(curve: CostCurve) -> str:
+    """What the cost curve shows, for readers who do not see it."""
+    middle = len(curve.cost_parameter) // 2
+    after = "" if curve.cost_after is None else f", {number(float(curve.cost_after[middle]))} after recalibration"
+    return (
+        f"Where a false positive costs {curve.cost_parameter[middle]:.3g} and a false negative the rest of 1, a case "
+        f"costs {number(float(curve.cost_before[middle]))} by these scores{after}, and "
+        f"{number(float(curve.cost_best[middle]))} by the best threshold."
     )
 
 

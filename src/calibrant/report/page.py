@@ -8,6 +8,7 @@ from typing import Any
 import calibrant
 from calibrant.auditing import wording
 from calibrant.auditing.findings import Findings
+from calibrant.decisions import isotonic_harm_bound
 from calibrant.errors import ArgumentError
 from calibrant.references import cite
 from calibrant.report import view
@@ -74,6 +75,9 @@ def _section(audit: Findings, place: int) -> dict[str, Any]:
         "money": view.money(audit),
         "recalibration": view.recalibration(audit),
         "gain": wording.gain_sentence(audit),
+        "further": view.further(audit),
+        "costs": [] if audit.recalibration is None else view.costs(audit.recalibration.costs),
+        "harm": isotonic_harm_bound(audit.sample.n, audit.recalibration.delta) if audit.recalibration else None,
         "pictures": pictures(audit, anchor),
         "bins": view.bins(audit.reliability),
         "histogram": view.histogram(audit.histogram),

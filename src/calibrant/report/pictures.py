@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from calibrant.auditing.findings import Findings
-from calibrant.auditing.wording import reliability_description, walk_description
-from calibrant.plots import HOW_TO_READ_RELIABILITY, HOW_TO_READ_WALK, figure_svg, reliability_figure, walk_figure
+from calibrant.auditing.wording import costs_description, reliability_description, walk_description
+from calibrant.plots import costs_figure, figure_svg, reliability_figure, walk_figure
+from calibrant.plots.figure import costs_of, reliability_of, walk_of
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -26,6 +27,7 @@ class Pictures(NamedTuple):
 
     reliability: Picture
     walk: Picture
+    costs: Picture | None
 
 
 def pictures(audit: Findings, anchor: str) -> Pictures:
@@ -52,8 +54,19 @@ def pictures(audit: Findings, anchor: str) -> Pictures:
         description=walk_description(audit),
         prefix=f"{anchor}-walk",
     )
+    display = costs_of(audit)
+    costs = None
+    if display is not None:
+        drawing = figure_svg(
+            costs_figure(display),
+            title=f"Cost curve: {audit.name}",
+            description=costs_description(display.curve),
+            prefix=f"{anchor}-costs",
+        )
+        costs = Picture(Markup(drawing), display.how_to_read)
     # figure_svg escapes what it is given, and the drawings hold no other text of the user.
     return Pictures(
-        Picture(Markup(reliability), HOW_TO_READ_RELIABILITY),
-        Picture(Markup(walk), HOW_TO_READ_WALK),
+        Picture(Markup(reliability), reliability_of(audit).how_to_read),
+        Picture(Markup(walk), walk_of(audit).how_to_read),
+        costs,
     )

@@ -10,13 +10,17 @@ import numpy as np
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.wording import confidence, error_place, number, points, rows, share
 from calibrant.curves import Curve, Histogram, ResidualWalk
+from calibrant.decisions import CostCurve, Decision
 
 __all__ = [
     "Change",
+    "CostPoint",
     "Fact",
     "WalkPoint",
     "assumptions",
     "bins",
+    "costs",
+    "further",
     "histogram",
     "key_numbers",
     "money",
@@ -42,6 +46,15 @@ class Change(NamedTuple):
     name: str
     before: str
     after: str
+
+
+class CostPoint(NamedTuple):
+    """What a case costs where a false positive costs so much and a false negative the rest of 1."""
+
+    parameter: str
+    before: str
+    after: str
+    difference: str
 
 
 class WalkPoint(NamedTuple):
@@ -89,16 +102,34 @@ def key_numbers(audit: Findings) -> list[Fact]:
 
 
 def money(audit: Findings) -> list[Fact]:
-    """Return costs per case and the most that recalibration could save; nothing if no costs were given."""
-    decision = audit.decision
-    if decision is None:
-        return []
+    """Return costs per case, if costs were given, and the most that recalibration could save at these and at any."""
+    decision, regret = audit.decision, audit.max_regret
+    facts = [] if decision is None else _at_given_costs(decision)
+    if regret is not None:
+        facts.append(
+            Fact(
+                "Possible saving at any costs",
+                f"{number(regret.bound)} (a + b)",
+                "whatever a false positive (a) and a false negative (b) cost, no order-preserving recalibration could "
+                f"save more per case, with {confidence(regret.delta)} confidence",
+            )
+        )
+    return facts
+
+
+def _at_given_costs(decision: Decision) -> list[Fact]:
     sure = confidence(decision.delta)
     return [
         Fact(
             f"Acting from score {decision.threshold:.4g}",
             number(decision.cost),
-            f"the scores themselves forecast {number(decision.cost_forecast)}",
+            f"truly {number(decision.cost_lower)} to {number(decision.cost_upper)}, with {sure} confidence",
+        ),
+        Fact(
+            "What the scores promise",
+            number(decision.cost_forecast),
+            f"the true cost differs from it by {_signed(decision.forecast_error_lower)} to "
+            f"{_signed(decision.forecast_error_upper)}, with {sure} confidence",
         ),
         Fact("Always acting", number(decision.cost_act_always), "whatever the score"),
         Fact("Never acting", number(decision.cost_act_never), "whatever the score"),
@@ -121,6 +152,74 @@ def recalibration(audit: Findings) -> list[Change]:
         Change("Brier score", number(result.brier_before), number(result.brier_after)),
         Change("Log loss", number(result.log_loss_before), number(result.log_loss_after)),
     ]
+
+
+def further(audit: Findings) -> list[Fact]:
+    """Return the measures that other people report."""
+    measures = audit.measures
+    binned, integrated, local, slope = measures.binned, measures.integrated, measures.local, measures.slope
+    facts = [
+        Fact(
+            "Expected calibration error",
+            number(binned.value),
+            f"{len(binned.n)} bins of about equally many rows{_by_chance(binned.noise)}",
+        ),
+        Fact(
+            "Integrated calibration index",
+            number(integrated.ici),
+            f"mean distance to a local regression; E50 {number(integrated.e50)}, E90 {number(integrated.e90)}, "
+            f"Emax {number(integrated.emax)}{_by_chance(integrated.noise_floor)}",
+        ),
+        Fact(
+            "Local Calibration Score",
+            number(local.value),
+            f"mean squared distance to local means{_by_chance(local.noise_floor)}",
+        ),
+        Fact("Smooth calibration error", number(measures.smooth), "at the bandwidth that equals it"),
+    ]
+    if slope is None:
+        facts.append(Fact("Calibration slope", "none", f"not computed: {measures.slope_refused}"))
+    else:
+        ends = "" if math.isnan(slope.slope_se) else "; {} to {}".format(*map(number, slope.slope_interval))
+        facts += [
+            Fact("Calibration slope", number(slope.slope), f"1 is ideal, below 1 scores are too extreme{ends}"),
+            Fact("Calibration in the large", number(slope.in_the_large), "0 is ideal, below 0 scores are too high"),
+        ]
+    parts = measures.brier_parts
+    return [
+        *facts,
+        Fact(
+            "Miscalibration", number(parts.miscalibration), "part of the Brier score that recalibration would take off"
+        ),
+        Fact("Discrimination", number(parts.discrimination), "part of it that the order of the scores earns"),
+        Fact("Uncertainty", number(parts.uncertainty), "Brier score of the base rate"),
+        Fact("Brier skill", number(parts.skill), "1 is perfect, 0 no better than the base rate"),
+    ]
+
+
+def _by_chance(noise: float) -> str:
+    return "" if math.isnan(noise) else f"; about {number(noise)} by chance alone"
+
+
+def costs(curve: CostCurve) -> list[CostPoint]:
+    """Return costs before and after, and the saving with its interval, at some trade-offs between the mistakes."""
+    columns = (
+        curve.cost_parameter,
+        curve.cost_before,
+        curve.cost_after,
+        curve.difference,
+        curve.difference_lower,
+        curve.difference_upper,
+    )
+    rows = zip(*(column[9::10].tolist() for column in columns if column is not None), strict=True)
+    return [
+        CostPoint(f"{p:.4g}", number(before), number(after), f"{_signed(saved)} ({_signed(low)} to {_signed(high)})")
+        for p, before, after, saved, low, high in rows
+    ]
+
+
+def _signed(value: float) -> str:
+    return f"\N{MINUS SIGN}{number(-value)}" if value < 0.0 else number(value)
 
 
 def bins(curve: Curve) -> list[Fact]:

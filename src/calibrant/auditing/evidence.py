@@ -1,0 +1,77 @@
+"""What the rows can tell, at a price an audit can afford: a test, and limits for the true curve."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from calibrant.certificates import Band, CalibrationTest, calibration_test, isotonic_band
+from calibrant.core.brownian import LEAST_EVENTS
+from calibrant.core.table import ScoreTable
+
+__all__ = ["affordable_test", "drawable_band"]
+
+# Labels are redrawn at every distinct score: a fifth of a second at so many, and some seconds at the second limit.
+_EXACT, _MOST = 20_000, 200_000
+_FEWEST_ROWS = 6  # a band needs them
+_BAND_POINTS = 400
+
+
+def affordable_test(table: ScoreTable, random_state: int | np.random.Generator) -> CalibrationTest | None:
+    """Test by redrawing labels where scores are few, by the limit law where rows are many.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Any table.
+    random_state : int or numpy.random.Generator
+        Seeds the redraws.
+
+    Returns
+    -------
+    CalibrationTest or None
+        None if the weights are not whole numbers, or if so many scores promise so few events that the limit law is
+        wrong and redrawing would take long.
+    """
+    if not table.counts:
+        return None
+    by_limit = table.total * table.mean_variance >= LEAST_EVENTS
+    if table.exact and len(table) <= (_EXACT if by_limit else _MOST):
+        return calibration_test(table, random_state=random_state)
+    return calibration_test(table, method="asymptotic") if by_limit else None
+
+
+def drawable_band(table: ScoreTable, delta: float) -> Band | None:
+    """Return the band around the isotonic fit at no more scores than a picture can show.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Any table.
+    delta : float
+        Probability with which the band may fail anywhere.
+
+    Returns
+    -------
+    Band or None
+        None if the weights are not whole numbers, or there are too few rows for a band.
+    """
+    if not table.counts or table.total < _FEWEST_ROWS:
+        return None
+    band = isotonic_band(table, delta=delta)
+    if len(band.score) <= _BAND_POINTS:
+        return band
+    # Half of them spread over the scores, half over the rows. Limits hold at each score, so any choice is a band.
+    kept = np.zeros(len(band.score), dtype=bool)
+    kept[np.linspace(0, len(kept) - 1, _BAND_POINTS // 2).astype(np.intp)] = True
+    rows = np.cumsum(band.n)
+    kept[np.searchsorted(rows, np.linspace(0.0, 1.0, _BAND_POINTS // 2) * rows[-1])] = True
+    return replace(
+        band,
+        score=band.score[kept],
+        rate=band.rate[kept],
+        lower=band.lower[kept],
+        upper=band.upper[kept],
+        n=band.n[kept],
+    )

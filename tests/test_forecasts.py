@@ -47,5 +47,18 @@ def test_election_night_forecasts_with_many_ties():
     assert data["cutoff"]["value"] == pytest.approx(range_of_sorted_residuals(rows), abs=1e-12)
     assert data["cutoff"]["value"] > 4 * data["cutoff"]["noise_95"]
     assert done.exit_code == 1
-    assert data["certificate"]["verdict"] == "undecided"
+    assert data["certificate"]["verdict"] == "refuted"
     assert data["advice"]["action"] == "recalibrate"
+
+
+def test_election_night_forecasts_by_race():
+    """Rows of one race share its outcome: the error is no more than 103 races would show by chance."""
+    by_race = [argument for name in ("year", "state", "special") for argument in ("--group", name)]
+    done, data, rows = audited("us_senate_election_night.csv", "--tolerance", "0.05", *by_race)
+    assert data["sample"]["groups"] == data["certificate"]["n_groups"] == 103  # the README of the file
+    assert data["cutoff"]["value"] == pytest.approx(range_of_sorted_residuals(rows), abs=1e-12)
+    assert data["certificate"]["method"] == "normal"
+    assert data["certificate"]["verdict"] == "undecided"
+    assert data["certificate"]["bound"] > 5 * data["cutoff"]["value"]
+    assert data["test"]["p_value"] > 0.05
+    assert done.exit_code == 1

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from calibrant.auditing import Findings, examine
 from calibrant.auditing.wording import summary
+from calibrant.core.clusters import Groups
 from calibrant.core.table import ScoreTable
 
 if TYPE_CHECKING:
@@ -79,8 +80,9 @@ def audit(
     tolerance: float | None = None,
     delta: float = 0.05,
     costs: Mapping[str, float] | tuple[float, float] | None = None,
-    method: Literal["bernstein", "anytime", "hoeffding", "normal", "theorem2"] = "bernstein",
+    method: Literal["bernstein", "anytime", "hoeffding", "normal", "theorem2"] | None = None,
     brier_guess: float = 0.12,
+    groups: Groups | None = None,
     n_folds: int = 5,
     random_state: int | np.random.Generator = 0,
     name: str = "scores",
@@ -104,12 +106,17 @@ def audit(
     costs : (float, float) or mapping, optional
         Cost of a false positive and of a false negative, as a pair or as
         ``{"false_positive": a, "false_negative": b}``; asks for money.
-    method, brier_guess
-        See `calibrant.certificates.certify`.
+    method : {"bernstein", "anytime", "hoeffding", "normal", "theorem2"}, optional
+        Which bound, see `calibrant.certificates.certify`; by default "bernstein", or "normal" with groups.
+    brier_guess : float
+        For "bernstein", see `calibrant.certificates.certify`.
+    groups : sequence of length n, optional
+        The group of each row, such as the patient it was measured on. Rows of one group may then depend on each other;
+        statements hold in the limit of many groups, and those that count independent rows are left out.
     n_folds : int
         Folds for judging recalibration, at least 2.
     random_state : int or numpy.random.Generator
-        Deals the rows into folds; nothing else is random.
+        Deals the rows into folds, and those of the lower bound; redraws labels for the test.
     name : str
         What is audited, for headings.
 
@@ -146,6 +153,7 @@ def audit(
         costs=costs,
         method=method,
         brier_guess=brier_guess,
+        groups=groups,
         n_folds=n_folds,
         random_state=random_state,
         name=name,

@@ -10,8 +10,9 @@ import calibrant as cal
 from calibrant.auditing import cross_fitted_isotonic
 from calibrant.auditing.wording import interval_text, number, one_line, rows, share
 from calibrant.calibrators import IsotonicCalibrator
-from calibrant.certificates import certify_recalibrated
-from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss, roc_auc
+from calibrant.certificates import calibration_test, certify_recalibrated, isotonic_band
+from calibrant.decisions import max_regret
+from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss, roc_auc, smooth_calibration_error
 
 
 def world(n, distortion=1.0, seed=0):
@@ -242,3 +243,92 @@ def test_costs_need_rows():
 def test_folds_are_a_whole_number(n_folds):
     with pytest.raises(cal.ArgumentError, match="n_folds"):
         cal.audit([0, 1], [0.2, 0.7], n_folds=n_folds)
+
+
+def clustered_world(seed=1):
+    """Twenty readings of each of 200 patients, who either have the condition or not."""
+    rng = np.random.default_rng(seed)
+    patient = np.repeat(np.arange(200), 20)
+    chance = rng.uniform(size=200)
+    score = np.clip(chance[patient] + rng.normal(0.0, 0.02, len(patient)), 0.001, 0.999)
+    return (rng.uniform(size=200) < chance)[patient], score, patient
+
+
+def test_rows_of_groups_are_not_taken_as_independent():
+    y, p, patient = clustered_world()
+    alone = cal.audit(y, p, tolerance=0.1)
+    grouped = cal.audit(y, p, groups=patient, tolerance=0.1)
+    assert alone.certificate.verdict == "certified"
+    assert grouped.certificate.verdict == "undecided"
+    assert alone.test.p_value < 0.05 < grouped.test.p_value
+    assert grouped.cutoff.value == pytest.approx(alone.cutoff.value, abs=1e-12)
+    assert (grouped.sample.n, grouped.sample.groups, alone.sample.groups) == (4000, 200, None)
+    # What counts rows as evidence is left out.
+    assert np.isnan(grouped.cutoff.noise_floor)
+    assert np.isnan(grouped.reliability.lower).all()
+    assert np.isnan(grouped.measures.integrated.noise_floor)
+    assert grouped.band is None
+    assert grouped.max_regret is None
+    assert grouped.recalibration.bound_after is None
+    # Folds that tear patients apart make recalibration look good; whole patients show that it is not.
+    assert alone.recalibration.helps
+    assert not grouped.recalibration.helps
+    assert grouped.recalibration.brier_gain_error > 3 * alone.recalibration.brier_gain_error
+    text = str(grouped)
+    assert "4,000 rows in 200 groups cannot tell" in text
+    assert "independent groups (200 of them)" in text
+    assert json.loads(grouped.to_json(), parse_constant=pytest.fail)["sample"]["groups"] == 200
+
+
+def test_groups_may_have_any_names_and_rows_any_order():
+    y, p, patient = clustered_world()
+    order = np.random.default_rng(0).permutation(len(y))
+    names = [f"patient {i}" for i in patient[order]]
+    assert cal.audit(y[order], p[order], groups=names).to_json() == cal.audit(y, p, groups=patient).to_json()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"method": "bernstein"}, "method 'normal' with groups"),
+        ({"costs": (1, 4)}, "costs or groups"),
+    ],
+)
+def test_statements_about_rows_are_refused_for_groups(arguments, message):
+    y, p, patient = clustered_world()
+    with pytest.raises(cal.ArgumentError, match=message):
+        cal.audit(y, p, groups=patient, **arguments)
+
+
+def test_groups_need_rows():
+    y, p, patient = clustered_world()
+    with pytest.raises(cal.ArgumentError, match="a table does not know"):
+        cal.audit(cal.ScoreTable.from_scores(y, p), groups=patient)
+    with pytest.raises(cal.DataError, match="as many|one group per row"):
+        cal.audit(y, p, groups=patient[:-1])
+
+
+def test_the_audit_tests_and_prices_at_any_costs():
+    y, p = world(3000)
+    result = cal.audit(y, p, delta=0.1)
+    assert result.test == calibration_test(y, p)
+    assert result.max_regret == max_regret(y, p, delta=0.1)
+    assert result.recalibration.costs.band == pytest.approx(math.sqrt(math.log(20) / 6000))
+    assert result.measures.smooth == smooth_calibration_error(y, p)
+    band = isotonic_band(y, p, delta=0.1)
+    assert len(result.band.score) <= 400 < len(band.score)
+    places = np.searchsorted(band.score, result.band.score)
+    np.testing.assert_array_equal(result.band.upper, band.upper[places])
+    np.testing.assert_array_equal(result.band.lower, band.lower[places])
+
+
+def test_many_scores_are_tested_by_the_limit_law():
+    y, p = world(30_000)
+    assert cal.audit(y, p).test.method == "asymptotic"
+    assert cal.audit(y, np.round(p, 2)).test.method == "exact"
+
+
+def test_a_slope_that_cannot_be_computed_says_why():
+    measures = cal.audit([0, 1, 1, 0] * 5, [0.0, 1.0, 0.4, 0.4] * 5).measures
+    assert measures.slope is None
+    assert "10 rows with a score of 0 or 1" in measures.slope_refused

@@ -14,7 +14,8 @@ from calibrant.auditing.evidence import affordable_test, drawable_band
 from calibrant.auditing.findings import Findings, Sample
 from calibrant.auditing.measures import measure
 from calibrant.auditing.recalibration import cross_fitted_isotonic
-from calibrant.certificates import certify, check_request
+from calibrant.certificates import calibration_test, certify, check_request
+from calibrant.core.clusters import GroupedRows, Groups, group_rows
 from calibrant.core.table import ScoreTable, as_table
 from calibrant.curves import binned_curve, isotonic_curve, local_curve, residual_walk, score_histogram
 from calibrant.decisions import check_costs, max_regret, saving_bound
@@ -36,15 +37,21 @@ def examine(
     tolerance: float | None = None,
     delta: float = 0.05,
     costs: Mapping[str, float] | tuple[float, float] | None = None,
-    method: Literal["bernstein", "anytime", "hoeffding", "normal", "theorem2"] = "bernstein",
+    method: Literal["bernstein", "anytime", "hoeffding", "normal", "theorem2"] | None = None,
     brier_guess: float = 0.12,
+    groups: Groups | None = None,
     n_folds: int = 5,
     random_state: int | np.random.Generator = 0,
     name: str = "scores",
 ) -> Findings:
     """Collect the findings on one set of scores; parameters as in `calibrant.audit`."""
-    prices = check_audit(tolerance=tolerance, delta=delta, method=method, costs=costs)
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    prices = check_audit(tolerance=tolerance, delta=delta, method=method, costs=costs, grouped=groups is not None)
+    grouped = None
+    if groups is None:
+        table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    else:
+        grouped = group_rows(y_true, y_proba, groups, sample_weight=sample_weight, pos_label=pos_label)
+        table = grouped.table
     if table.positives in (0.0, table.total):
         raise DataError(
             "rows of both classes",
@@ -52,11 +59,21 @@ def examine(
             "an audit compares what happened with what did not: check which value is the positive class "
             "(pos_label, --pos-label) and how the rows were selected",
         )
-    certificate = (
-        certify(table, tolerance=tolerance, delta=delta, method=method, brier_guess=brier_guess)
-        if table.counts
-        else None
-    )
+    certificate = test = None
+    if groups is not None:
+        rows = {"groups": groups, "sample_weight": sample_weight, "pos_label": pos_label, "random_state": random_state}
+        certificate = certify(y_true, y_proba, tolerance=tolerance, delta=delta, method="normal", **rows)
+        test = calibration_test(y_true, y_proba, method="asymptotic", **rows)
+    elif table.counts:
+        certificate = certify(
+            table,
+            tolerance=tolerance,
+            delta=delta,
+            method=method or "bernstein",
+            brier_guess=brier_guess,
+            random_state=random_state,
+        )
+        test = affordable_test(table, random_state)
     if certificate is None and tolerance is not None:
         raise DataError(
             "weights that are whole numbers of independent rows, since a verdict was asked for",
@@ -72,9 +89,12 @@ def examine(
         )
     if prices is not None:
         decision = saving_bound(table, false_positive_cost=prices[0], false_negative_cost=prices[1], delta=delta)
-    recalibration = cross_fitted_isotonic(table, n_folds=n_folds, delta=delta, random_state=random_state)
+    recalibration = cross_fitted_isotonic(grouped or table, n_folds=n_folds, delta=delta, random_state=random_state)
+    sample = _sample(table, grouped)
+    if grouped is not None:
+        # Rows of groups are weights, not independent evidence: what would count them as such stays unknown.
+        table = ScoreTable(table.score, table.n.astype(np.float64), table.k.astype(np.float64))
     cutoff = cutoff_calibration(table)
-    test = affordable_test(table, random_state)
     regret = max_regret(table, delta=delta) if table.counts else None
     brier = brier_score(table)
     auc_low, auc_high = roc_auc_limits(table)
@@ -83,7 +103,7 @@ def examine(
         references += part.references if part is not None else ()
     return Findings(
         name=name,
-        sample=_sample(table),
+        sample=sample,
         cutoff=cutoff,
         certificate=certificate,
         test=test,
@@ -109,12 +129,29 @@ def examine(
 
 
 def check_audit(
-    *, tolerance: float | None, delta: float, method: str, costs: Mapping[str, float] | tuple[float, float] | None
+    *,
+    tolerance: float | None,
+    delta: float,
+    method: str | None,
+    costs: Mapping[str, float] | tuple[float, float] | None,
+    grouped: bool = False,
 ) -> tuple[float, float] | None:
     """Check what is asked of an audit before any data is read; return the costs as a pair."""
-    check_request(delta=delta, tolerance=tolerance, method=method)
+    check_request(delta=delta, tolerance=tolerance, method=method or "bernstein")
+    if grouped and method not in (None, "normal"):
+        raise ArgumentError(
+            "method 'normal' with groups",
+            f"method {method!r}",
+            "it counts rows as independent: leave the method out, or keep one row per group and leave out the groups",
+        )
     if costs is None:
         return None
+    if grouped:
+        raise ArgumentError(
+            "costs or groups",
+            "both",
+            "statements about costs count rows as independent: leave out the costs, or keep one row per group",
+        )
     if isinstance(costs, Mapping):
         if set(costs) == {"false_positive", "false_negative"}:
             return check_costs(costs["false_positive"], costs["false_negative"])
@@ -127,7 +164,7 @@ def check_audit(
     )
 
 
-def _sample(table: ScoreTable) -> Sample:
+def _sample(table: ScoreTable, grouped: GroupedRows | None) -> Sample:
     known = table.exact and table.counts
     return Sample(
         n=table.total,
@@ -137,4 +174,5 @@ def _sample(table: ScoreTable) -> Sample:
         distinct_scores=len(table) if table.exact else None,
         tied_rows=float(table.n[table.n > 1].sum()) if known else None,
         weights="rows" if table.counts else "other",
+        groups=None if grouped is None else len(grouped.size),
     )

@@ -37,6 +37,8 @@ class Sample(Result):
         Rows that share their score with another row; None if unknown.
     weights : {"rows", "other"}
         Whether a weight is a number of rows.
+    groups : int or None
+        Groups of rows that may depend on each other; None if rows are independent.
     """
 
     n: float
@@ -46,6 +48,7 @@ class Sample(Result):
     distinct_scores: int | None
     tied_rows: float | None
     weights: str
+    groups: int | None
 
 
 @dataclass(frozen=True)

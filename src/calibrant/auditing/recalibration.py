@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.certificates import uniform_width
+from calibrant.core.clusters import GroupedRows
 from calibrant.core.parameters import check_count
 from calibrant.core.pava import isotonic_fit
 from calibrant.core.results import Result
-from calibrant.core.table import FloatArray, ScoreTable
+from calibrant.core.table import FloatArray, NumberArray, ScoreTable
 from calibrant.core.view import grid_in_view
 from calibrant.decisions import CostCurve, cost_curve
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
@@ -40,13 +43,14 @@ class Recalibration(Result):
         Mean fall of the squared residual per row; positive if recalibration helps.
     brier_gain_error : float
         Standard error of `brier_gain`, taking the fitted maps as given.
-    bound_after : float
+    bound_after : float or None
         Upper confidence bound on the true calibration error after recalibration by a fit on all rows; no row has to be
-        held out for it (see `calibrant.certificates.certify_recalibrated`).
+        held out for it (see `calibrant.certificates.certify_recalibrated`). None for groups.
     delta : float
         Probability with which `bound_after` may fail, and each band of `costs`.
-    costs : CostCurve
-        Cost of deciding by the scores before and after, at all trade-offs between the mistakes.
+    costs : CostCurve or None
+        Cost of deciding by the scores before and after, at all trade-offs between the mistakes. None for
+        groups, whose uncertainty it does not know.
     """
 
     method: str
@@ -59,9 +63,9 @@ class Recalibration(Result):
     log_loss_after: float
     brier_gain: float
     brier_gain_error: float
-    bound_after: float
+    bound_after: float | None
     delta: float
-    costs: CostCurve
+    costs: CostCurve | None
 
     @property
     def helps(self) -> bool:
@@ -69,15 +73,29 @@ class Recalibration(Result):
         return self.brier_gain > 1.645 * self.brier_gain_error
 
 
+class _Fold(NamedTuple):
+    """What is judged, entry by entry, and the table of all other rows, which the map is fitted on."""
+
+    rest: ScoreTable
+    score: FloatArray
+    n: NumberArray
+    k: NumberArray
+    group: npt.NDArray[np.int64] | None
+
+
 def cross_fitted_isotonic(
-    table: ScoreTable, *, n_folds: int = 5, delta: float = 0.05, random_state: int | np.random.Generator = 0
+    rows: ScoreTable | GroupedRows,
+    *,
+    n_folds: int = 5,
+    delta: float = 0.05,
+    random_state: int | np.random.Generator = 0,
 ) -> Recalibration | None:
     """Deal the rows into folds, map each fold by the isotonic fit of the others, and judge the result.
 
     Parameters
     ----------
-    table : ScoreTable
-        Rows with whole-number weights.
+    rows : ScoreTable or GroupedRows
+        Rows with whole-number weights. Groups are dealt whole, so that no map is judged on relatives of its rows.
     n_folds : int
         Number of folds, at least 2.
     delta : float
@@ -88,27 +106,32 @@ def cross_fitted_isotonic(
     Returns
     -------
     Recalibration or None
-        None if there are fewer than two rows per fold, or the weights are not whole numbers.
+        None if there are fewer than two rows (or groups) per fold, or the weights are not whole numbers.
     """
     n_folds = check_count("n_folds", n_folds, 2, "five folds are customary")
-    if not table.counts or table.total < 2 * n_folds:
+    rng = np.random.default_rng(random_state)
+    if isinstance(rows, GroupedRows):
+        table, folds = rows.table, _folds_of_groups(rows, n_folds, rng)
+    else:
+        table, folds = rows, _folds_of_rows(rows, n_folds, rng)
+    if not folds:
         return None
-    folds = table.split(n_folds, np.random.default_rng(random_state))
-    mapped, pairs, gain, gain_squared = [], [], 0.0, 0.0
-    for i, fold in enumerate(folds):
-        rest = reduce(ScoreTable.merge, [other for j, other in enumerate(folds) if j != i])
-        if not len(fold) or not len(rest):
-            continue
-        value = isotonic_fit(rest, log_safe=True).linear(fold.score)
-        mapped.append(ScoreTable.from_counts(value, fold.n, fold.k))
-        pairs.append((fold, value))
-        of_positives, of_negatives = _brier_falls(fold.score, value)
-        negatives = fold.n - fold.k
-        gain += float(np.dot(fold.k, of_positives) + np.dot(negatives, of_negatives))
-        gain_squared += float(np.dot(fold.k, of_positives**2) + np.dot(negatives, of_negatives**2))
-    after = reduce(ScoreTable.merge, mapped)
+    before, n, k = (np.concatenate(columns) for columns in zip(*((f.score, f.n, f.k) for f in folds), strict=True))
+    value = np.concatenate([isotonic_fit(fold.rest, log_safe=True).linear(fold.score) for fold in folds])
+    of_positives, of_negatives = _brier_falls(before, value)
+    gain = float(np.dot(k, of_positives) + np.dot(n - k, of_negatives)) / table.total
+    after = ScoreTable.from_counts(value, n, k)
     fitted = ScoreTable.from_counts(isotonic_fit(table, log_safe=True).linear(table.score), table.n, table.k)
-    mean = gain / table.total
+    if isinstance(rows, GroupedRows):
+        group = np.concatenate([fold.group for fold in folds if fold.group is not None])
+        falls = np.bincount(group, k * of_positives + (n - k) * of_negatives - n * gain, len(rows.size))
+        error = math.sqrt(float(np.dot(falls, falls)) * len(falls) / (len(falls) - 1)) / table.total
+        bound, costs = None, None
+    else:
+        squares = float(np.dot(k, of_positives**2) + np.dot(n - k, of_negatives**2)) / table.total
+        error = math.sqrt(max(0.0, squares - gain**2) / table.total)
+        bound = min(1.0, cutoff_calibration_error(fitted) + uniform_width(table.total, delta))
+        costs = _costs(before, value, n, k, delta)
     return Recalibration(
         method="isotonic",
         n_folds=n_folds,
@@ -118,23 +141,46 @@ def cross_fitted_isotonic(
         brier_after=brier_score(after),
         log_loss_before=log_loss(table),
         log_loss_after=log_loss(after),
-        brier_gain=mean,
-        brier_gain_error=math.sqrt(max(0.0, gain_squared / table.total - mean**2) / table.total),
-        bound_after=min(1.0, cutoff_calibration_error(fitted) + uniform_width(table.total, delta)),
+        brier_gain=gain,
+        brier_gain_error=error,
+        bound_after=bound,
         delta=delta,
-        costs=_costs(pairs, delta),
+        costs=costs,
     )
 
 
-def _costs(pairs: list[tuple[ScoreTable, FloatArray]], delta: float) -> CostCurve:
-    """Cost curve before and after, from the scores of each fold and what they were mapped to."""
-    before = np.concatenate([fold.score for fold, _ in pairs] * 2)
-    after = np.concatenate([value for _, value in pairs] * 2)
-    rows = np.concatenate([fold.k for fold, _ in pairs] + [fold.n - fold.k for fold, _ in pairs])
-    label = np.repeat([1, 0], len(before) // 2)
+def _folds_of_rows(table: ScoreTable, n_folds: int, rng: np.random.Generator) -> list[_Fold]:
+    if not table.counts or table.total < 2 * n_folds:
+        return []
+    parts = table.split(n_folds, rng)
+    folds = []
+    for i, part in enumerate(parts):
+        rest = reduce(ScoreTable.merge, [other for j, other in enumerate(parts) if j != i])
+        if len(part) and len(rest):
+            folds.append(_Fold(rest, part.score, part.n, part.k, None))
+    return folds
+
+
+def _folds_of_groups(rows: GroupedRows, n_folds: int, rng: np.random.Generator) -> list[_Fold]:
+    groups = len(rows.size)
+    if groups < 2 * n_folds:
+        return []
+    fold_of = rng.permutation(np.arange(groups) % n_folds)[rows.group]
+    folds = []
+    for i in range(n_folds):
+        inside, outside = fold_of == i, fold_of != i
+        rest = ScoreTable.from_counts(rows.score[outside], rows.n[outside], rows.k[outside])
+        folds.append(_Fold(rest, rows.score[inside], rows.n[inside], rows.k[inside], rows.group[inside]))
+    return folds
+
+
+def _costs(before: FloatArray, after: FloatArray, n: NumberArray, k: NumberArray, delta: float) -> CostCurve:
+    """Cost curve before and after, from the scores judged and what they were mapped to."""
+    label = np.repeat([1, 0], len(before))
+    rows = np.concatenate([k, n - k])
     at = grid_in_view(np.array([before.min(), before.max()]), 99)
     level = min(1.0 - delta, float(np.nextafter(1.0, 0.0)))  # however small delta is
-    return cost_curve(label, before, after, at=at, sample_weight=rows, level=level)
+    return cost_curve(label, np.tile(before, 2), np.tile(after, 2), at=at, sample_weight=rows, level=level)
 
 
 def _brier_falls(before: FloatArray, after: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -6,11 +6,12 @@ import math
 
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.recalibration import Recalibration
-from calibrant.certificates import CalibrationTest
+from calibrant.certificates import CalibrationTest, Certificate
 from calibrant.decisions import CostCurve
 
 __all__ = [
     "advice_sentence",
+    "assumption_sentence",
     "cells_sentence",
     "certificate_sentence",
     "confidence",
@@ -106,8 +107,8 @@ def verdict_meaning(audit: Findings) -> str:
     meaning = {
         "certified": f"the calibration error is within {tolerance}, with {sure} confidence.",
         "refuted": f"the calibration error is above {tolerance}, with {sure} confidence.",
-        "undecided": f"{rows(certificate.n)} rows cannot tell whether the calibration error is within {tolerance}.",
-        "uninformative": f"{rows(certificate.n)} rows are too few to say anything about a tolerance of {tolerance}.",
+        "undecided": f"{_extent(certificate)} cannot tell whether the calibration error is within {tolerance}.",
+        "uninformative": f"{_extent(certificate)} are too few to say anything about a tolerance of {tolerance}.",
     }[certificate.verdict]
     if certificate.verdict not in ("undecided", "uninformative"):
         return meaning
@@ -118,6 +119,12 @@ def verdict_meaning(audit: Findings) -> str:
     if certificate.method == "anytime":
         return f"{meaning} The error seems to be above it, which this method does not refute."
     return f"{meaning} The error seems to equal the tolerance: no number of rows within reach would decide."
+
+
+def _extent(certificate: Certificate) -> str:
+    """How many rows, or rows in how many groups."""
+    groups = "" if certificate.n_groups is None else f" in {rows(certificate.n_groups)} groups"
+    return f"{rows(certificate.n)} rows{groups}"
 
 
 def verdict_sentence(audit: Findings) -> str:
@@ -148,9 +155,11 @@ def error_place(audit: Findings) -> str:
 
 def noise_sentence(audit: Findings) -> str:
     """Noise floor."""
+    evidence = "" if audit.test is None else f"; {evidence_text(audit.test)}"
+    if audit.sample.groups is not None:
+        return f"unknown for rows that depend on each other{evidence}"
     if not math.isfinite(audit.cutoff.noise_floor):
         return "unknown for weights that do not count rows"
-    evidence = "" if audit.test is None else f"; {evidence_text(audit.test)}"
     return (
         f"a perfectly calibrated model with {rows(audit.sample.n)} rows would show about "
         f"{number(audit.cutoff.noise_floor)}, and above {number(audit.cutoff.noise_95)} at most once in twenty"
@@ -160,7 +169,8 @@ def noise_sentence(audit: Findings) -> str:
 
 def evidence_text(test: CalibrationTest) -> str:
     """Write the p-value and how it was found."""
-    how = "exact test" if test.method == "exact" else "limit law for many rows"
+    many = "rows" if test.n_groups is None else "groups"
+    how = "exact test" if test.method == "exact" else f"limit law for many {many}"
     p_value = f"p = {test.p_value:.2g}" if test.p_value >= 0.0001 else "p < 0.0001"
     return f"{p_value} ({how})"
 
@@ -242,8 +252,13 @@ def recalibration_line(result: Recalibration | None) -> str:
     return (
         f"{result.method}, judged on rows it has not seen ({result.n_folds} folds): error "
         f"{number(result.error_before)} -> {number(result.error_after)}, Brier score {number(result.brier_before)} -> "
-        f"{number(result.brier_after)}, log loss {number(result.log_loss_before)} -> {number(result.log_loss_after)}; "
-        f"fitted on all rows, true error at most {number(result.bound_after)} ({confidence(result.delta)} confidence)"
+        f"{number(result.brier_after)}, log loss {number(result.log_loss_before)} -> {number(result.log_loss_after)}"
+        + (
+            ""
+            if result.bound_after is None
+            else f"; fitted on all rows, true error at most {number(result.bound_after)} "
+            f"({confidence(result.delta)} confidence)"
+        )
     )
 
 
@@ -259,10 +274,13 @@ def gain_sentence(audit: Findings) -> str:
         change = f"The Brier score falls by {fall}: no more than chance would show"
     else:
         change = f"The Brier score rises by {fall}: recalibration does not help"
+    judged = f"{change}. Judged in {result.n_folds} folds, each on rows that the map had not seen."
+    if result.bound_after is None:
+        return judged
     return (
-        f"{change}. Judged in {result.n_folds} folds, each on rows that the map had not seen. Fitted on all rows, "
-        f"isotonic calibration leaves a true error of at most {number(result.bound_after)}, with "
-        f"{confidence(result.delta)} confidence; no rows have to be held out for that."
+        f"{judged} Fitted on all rows, isotonic calibration leaves a true error of at most "
+        f"{number(result.bound_after)}, with {confidence(result.delta)} confidence; "
+        "no rows have to be held out for that."
     )
 
 
@@ -315,6 +333,12 @@ def costs_description(curve: CostCurve) -> str:
     )
 
 
+def assumption_sentence(audit: Findings) -> str:
+    """What must hold, in brief."""
+    unit = "rows" if audit.sample.groups is None else f"groups ({rows(audit.sample.groups)} of them)"
+    return f"independent {unit}, and a classifier fixed before they were seen"
+
+
 def advice_sentence(audit: Findings) -> str:
     """What to do and why."""
     action = audit.advice.action
@@ -333,7 +357,7 @@ def summary(audit: Findings) -> str:
         f"Money              {money_sentence(audit)}",
         f"Recalibration      {recalibration_sentence(audit)}",
         f"Advice             {advice_sentence(audit)}",
-        "Assumes            independent rows, and a classifier fixed before they were seen",
+        f"Assumes            {assumption_sentence(audit)}",
     ]
     return "\n".join(lines)
 

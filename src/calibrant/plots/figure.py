@@ -47,7 +47,8 @@ def walk_of(audit: Findings) -> ResidualWalkDisplay:
 
 def costs_of(audit: Findings) -> CostCurveDisplay | None:
     """Return the cost curve of an audit, not yet drawn; None if recalibration was not judged."""
-    return None if audit.recalibration is None else CostCurveDisplay(audit.recalibration.costs, name=audit.name)
+    judged = audit.recalibration
+    return None if judged is None or judged.costs is None else CostCurveDisplay(judged.costs, name=audit.name)
 
 
 def audit_figure(audit: Findings) -> Figure:

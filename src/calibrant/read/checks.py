@@ -50,7 +50,7 @@ class Columns:
     score: str
     weight: str | None
     pos_label: Any
-    group: str | None = None
+    group: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def check(source: Source, columns: Columns) -> Summary:
     _refuse_bad_scores(source, columns.score, sql, seen)
     _check_labels(source, columns, sql, seen)
     if seen.get("group_missing"):
-        place, _ = _first(source, sql, str(columns.group), "g IS NULL", "g")
+        place, _ = _first(source, sql, " and ".join(columns.group), "g IS NULL", "g")
         raise describe_missing_group("an empty value", place, seen["group_missing"])
     weights = "none" if columns.weight is None else _check_weights(source, columns, sql, seen)
     return Summary(
@@ -145,8 +145,11 @@ def _rows_sql(source: Source, columns: Columns) -> str:
     if columns.weight is not None:
         weight = source.column(columns.weight)
         parts += [f"{weight} AS weight_raw", f"{_as_number(weight, source.kind(columns.weight))} AS w"]
-    if columns.group is not None:
-        parts.append(f"CAST({source.column(columns.group)} AS VARCHAR) AS g")
+    if columns.group:
+        named = [f"CAST({source.column(name)} AS VARCHAR)" for name in columns.group]
+        # Columns that name the group together are joined by a character that text does not hold; some may be empty.
+        joined = " || chr(31) || ".join(f"coalesce({name}, '')" for name in named)
+        parts.append(f"CASE WHEN coalesce({', '.join(named)}) IS NOT NULL THEN {joined} END AS g")
     return f"SELECT {', '.join(parts)} FROM ({source.sql})"
 
 
@@ -210,7 +213,7 @@ def _aggregates(columns: Columns) -> dict[str, str]:
             "one_number": f"coalesce(min(label_number) {rest} = max(label_number) {rest}, false)",
             "no_number": _count("NOT positive AND label_number IS NULL"),
         }
-    if columns.group is not None:
+    if columns.group:
         wanted["group_missing"] = _count("g IS NULL")
     if columns.weight is not None:
         wanted |= {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,7 +45,7 @@ def read_rows(
     *,
     label: str,
     score: str,
-    group: str,
+    group: str | Sequence[str],
     weight: str | None = None,
     pos_label: Any = None,
     console: Console | None = None,
@@ -55,8 +56,8 @@ def read_rows(
     ----------
     path, label, score, weight, pos_label, console
         As in `read_table`.
-    group : str
-        Column that names the group: a patient, a race, a customer. Compared as text.
+    group : str or sequence of str
+        Column that names the group: a patient, a race, a customer; or columns that name it together. Compared as text.
 
     Returns
     -------
@@ -79,7 +80,8 @@ def read_rows(
     [1, 0, 1]
     """
     with open_source(path, console=console) as source:
-        summary = check(source, Columns(label, score, weight, pos_label, group))
+        named = (group,) if isinstance(group, str) else tuple(group)
+        summary = check(source, Columns(label, score, weight, pos_label, named))
         source.in_order()
         names = f"SELECT g, row_number() OVER (ORDER BY g) - 1 AS number FROM (SELECT DISTINCT g FROM ({summary.sql}))"
         columns = "rows.positive, rows.s, groups.number" + ("" if weight is None else ", rows.w")

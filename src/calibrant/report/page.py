@@ -76,7 +76,7 @@ def _section(audit: Findings, place: int) -> dict[str, Any]:
         "recalibration": view.recalibration(audit),
         "gain": wording.gain_sentence(audit),
         "further": view.further(audit),
-        "costs": [] if audit.recalibration is None else view.costs(audit.recalibration.costs),
+        "costs": view.costs(audit),
         "harm": isotonic_harm_bound(audit.sample.n, audit.recalibration.delta) if audit.recalibration else None,
         "pictures": pictures(audit, anchor),
         "bins": view.bins(audit.reliability),

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.wording import confidence, error_place, number, points, rows, share
 from calibrant.curves import Curve, Histogram, ResidualWalk
-from calibrant.decisions import CostCurve, Decision
+from calibrant.decisions import Decision
 
 __all__ = [
     "Change",
@@ -91,7 +91,12 @@ def key_numbers(audit: Findings) -> list[Fact]:
             f"smaller is better; base rate alone: {number(audit.brier_of_base_rate)}",
         ),
         Fact("Log loss", number(audit.log_loss), loss),
-        Fact(unit, rows(sample.n), f"{rows(sample.positives)} positive"),
+        Fact(
+            unit,
+            rows(sample.n),
+            f"{rows(sample.positives)} positive"
+            + ("" if sample.groups is None else f"; in {rows(sample.groups)} groups of rows that depend on each other"),
+        ),
         Fact("Base rate", share(sample.base_rate), f"happened; promised on average: {share(sample.mean_score)}"),
         Fact("Bias", points(cutoff.bias), "base rate minus average promise"),
     ]
@@ -201,8 +206,11 @@ def _by_chance(noise: float) -> str:
     return "" if math.isnan(noise) else f"; about {number(noise)} by chance alone"
 
 
-def costs(curve: CostCurve) -> list[CostPoint]:
+def costs(audit: Findings) -> list[CostPoint]:
     """Return costs before and after, and the saving with its interval, at some trade-offs between the mistakes."""
+    curve = None if audit.recalibration is None else audit.recalibration.costs
+    if curve is None:
+        return []
     columns = (
         curve.cost_parameter,
         curve.cost_before,

@@ -35,6 +35,20 @@ def test_rows_of_parquet_with_weights(tmp_path):
     assert rows.weight.tolist() == [1.5, 2.0, 0.0]
 
 
+def test_several_columns_name_a_group_together(write):
+    path = write("rows.csv", "y,p,year,state\n0,0.1,1,11\n1,0.2,11,1\n1,0.3,1,11\n")
+    rows = read_rows(path, label="y", score="p", group=["year", "state"])
+    assert rows.group.tolist() == [0, 1, 0]
+
+
+def test_some_of_the_columns_that_name_a_group_may_be_empty(write):
+    path = write("rows.csv", "y,p,year,state\n0,0.1,,a\n1,0.2,1,\n1,0.3,,a\n")
+    assert read_rows(path, label="y", score="p", group=["year", "state"]).group.tolist() == [0, 1, 0]
+    path = write("rows.csv", "y,p,year,state\n0,0.1,,a\n1,0.2,,\n")
+    with pytest.raises(DataError, match="row 2 of column year and state"):
+        read_rows(path, label="y", score="p", group=["year", "state"])
+
+
 def test_a_row_without_a_group_is_named(write):
     path = write("rows.csv", "y,p,g\n0,0.1,a\n1,0.2,\n1,0.3,\n")
     with pytest.raises(DataError, match=r"a group in every row.*row 2 of column g.*1 more"):

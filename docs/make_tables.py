@@ -17,6 +17,7 @@ from calibrant.certificates import (
     rademacher_of_intervals,
     range_width,
     required_sample_size,
+    skorokhod_width,
     theorem2_width,
     uniform_width,
 )
@@ -52,6 +53,7 @@ WIDTHS: dict[str, Callable[[float], float]] = {
     "Theorem 2 in one step": lambda n: theorem2_width(n, DELTA, rademacher_of_intervals(n), form="sharp"),
     "all monotone maps at once (after recalibration)": lambda n: uniform_width(n, DELTA),
     "Hoeffding": lambda n: hoeffding_width(n, DELTA),
+    "two-sided, for these very scores (Skorokhod)": lambda n: skorokhod_width(n, DELTA),
     "empirical Bernstein at any time": lambda n: anytime_width(n, BRIER, DELTA),
     "empirical Bernstein (default)": lambda n: bernstein_width(n, BRIER, DELTA),
     "two-sided, in the limit": lambda n: range_width(n, BRIER, DELTA),
@@ -59,7 +61,12 @@ WIDTHS: dict[str, Callable[[float], float]] = {
 }
 
 # Rows for which the library has no plan of its own are found from their widths.
-SEARCHED = (*list(WIDTHS)[:4], "all monotone maps at once (after recalibration)", "two-sided, in the limit")
+SEARCHED = (
+    *list(WIDTHS)[:4],
+    "all monotone maps at once (after recalibration)",
+    "two-sided, for these very scores (Skorokhod)",
+    "two-sided, in the limit",
+)
 METHODS = {
     "Theorem 2 as its proof gives it": "theorem2-proof",
     "Theorem 2 as printed": "theorem2-printed",

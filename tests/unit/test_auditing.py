@@ -304,7 +304,7 @@ def test_groups_need_rows():
     y, p, patient = clustered_world()
     with pytest.raises(cal.ArgumentError, match="a table does not know"):
         cal.audit(cal.ScoreTable.from_scores(y, p), groups=patient)
-    with pytest.raises(cal.DataError, match="as many|one group per row"):
+    with pytest.raises(cal.DataError, match=r"as many|one group per row"):
         cal.audit(y, p, groups=patient[:-1])
 
 

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
-
+from calibrant.calibrators.base import Calibrator
 from calibrant.core.parameters import check_choice
 from calibrant.core.pava import IsotonicFit, isotonic_fit
-from calibrant.core.table import FloatArray, ScoreTable, as_table
-from calibrant.core.validate import clean_scores
-from calibrant.errors import ArgumentError
+from calibrant.core.table import FloatArray, ScoreTable
 
 __all__ = ["IsotonicCalibrator"]
 
 
-class IsotonicCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class IsotonicCalibrator(Calibrator):
     """Best nondecreasing map from scores to probabilities (pool adjacent violators).
 
-    Equal scores are pooled before the fit, without which the guarantees of Gao et al. (2017), Claim 5, fail.
+    Equal scores are pooled before the fit, without which the guarantees of Gao et al. (2017), Claim 5, fail. Outside
+    the range of the sample the map keeps its end values. A sample of one class gives a constant.
 
     Parameters
     ----------
@@ -56,64 +51,9 @@ class IsotonicCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.interpolation = interpolation
         self.log_safe = log_safe
 
-    def fit(
-        self,
-        scores: npt.ArrayLike | ScoreTable,
-        y: npt.ArrayLike | None = None,
-        sample_weight: npt.ArrayLike | None = None,
-    ) -> Self:
-        """Fit the map.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n,) or (n, 1), or ScoreTable
-            Scores in [0, 1], or a table that holds scores and labels.
-        y : array-like of shape (n,)
-            Labels; None with a table.
-        sample_weight : array-like of shape (n,), optional
-            Non-negative weights.
-
-        Returns
-        -------
-        IsotonicCalibrator
-            Itself.
-
-        Raises
-        ------
-        DataError
-            If the rows cannot be used. A sample of one class is accepted: the map is then a constant.
-        """
+    def _fit_table(self, table: ScoreTable) -> None:
         check_choice("interpolation", self.interpolation, ("linear", "step"))
-        if isinstance(scores, ScoreTable):
-            table = as_table(scores, y, sample_weight=sample_weight)
-        elif y is None:
-            raise ArgumentError("labels for the scores", "none", "pass y as second argument")
-        else:
-            table = as_table(y, scores, sample_weight=sample_weight)
         self.fit_: IsotonicFit = isotonic_fit(table, log_safe=self.log_safe)
-        self.n_features_in_ = 1
-        return self
 
-    def predict(self, scores: npt.ArrayLike) -> FloatArray:
-        """Map scores to probabilities.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n,) or (n, 1)
-            Scores in [0, 1]; outside the range of the sample the end values are used.
-
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-            Calibrated probabilities.
-        """
-        check_is_fitted(self)
-        clean = clean_scores(scores).astype(np.float64, copy=False)
-        return self.fit_.linear(clean) if self.interpolation == "linear" else self.fit_.step(clean)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.one_d_array = True
-        tags.input_tags.two_d_array = False
-        tags.input_tags.positive_only = True
-        return tags
+    def _predict(self, scores: FloatArray) -> FloatArray:
+        return self.fit_.linear(scores) if self.interpolation == "linear" else self.fit_.step(scores)

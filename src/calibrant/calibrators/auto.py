@@ -1,0 +1,198 @@
+"""Calibration that weighs several maps by how well they predict rows they were not fitted to, no change among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from sklearn.base import clone
+
+from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.beta import BetaCalibrator
+from calibrant.calibrators.isotonic import IsotonicCalibrator
+from calibrant.calibrators.linear_pool import log_likelihood, pool_weights
+from calibrant.calibrators.platt import PlattCalibrator
+from calibrant.calibrators.temperature import TemperatureCalibrator
+from calibrant.core.parameters import check_count
+from calibrant.core.table import FloatArray, NumberArray, ScoreTable
+from calibrant.errors import ArgumentError
+
+__all__ = ["AutoCalibrator"]
+
+_PRIOR = 0.25  # rows, for each member
+_MANY = 100_000  # rows above which one part is held out instead of every fold in turn
+_ENOUGH = 20_000  # rows in that part
+_SMALLEST, _LARGEST = float(np.finfo(np.float64).tiny), 1.0 - 2.0**-53
+
+
+class AutoCalibrator(Calibrator):
+    """Weighted mean of several calibrated probabilities and of the score itself; it may leave scores alone.
+
+    The weights make the labels most likely on rows that the maps were not fitted to: rows are dealt into folds, the
+    maps are fitted to all folds but one and predict that one. Then every map is fitted to all rows. A mean is safer
+    than the choice of one map, and on small samples better: where maps do equally well it need not choose. Such a mean
+    is known as a linear pool, and such weighing as stacking.
+
+    Parameters
+    ----------
+    members : sequence of calibrators, optional
+        Maps to pool besides the identity, which always belongs. Default: `TemperatureCalibrator`, `PlattCalibrator`
+        that does not fall, `BetaCalibrator` and `IsotonicCalibrator`. All of these are nondecreasing, and so is their
+        mean, so statements about monotone recalibration cover it, `calibrant.certificates.certify_recalibrated` among
+        them. They do not cover the mean with other members unless these are nondecreasing.
+    n_folds : int, default=5
+        Number of folds, at least 2. Of more than 100,000 rows, 20,000 are held out once instead, which is enough to
+        weigh a few maps.
+    random_state : int or numpy.random.Generator, default=0
+        Deals the rows. With a whole number the result depends on nothing but the data, not on the order of its rows.
+
+    Attributes
+    ----------
+    members_ : list of str
+        Names of what is pooled, "identity" first.
+    weights_ : ndarray of float64
+        Weight of each, adding up to 1.
+    calibrators_ : list of calibrators
+        Members besides the identity, fitted to all rows: ``calibrators_[i]`` has the weight ``weights_[i + 1]``.
+    decision_ : {"pooled", "left alone"}
+        "left alone": all weight is on the identity, and `predict` returns the scores as they are. So it is where the
+        scores of the sample are all strictly between 0 and 1 and the best pool makes held-out labels no more likely, or
+        where nothing can be held out.
+    reason_ : str
+        What was decided and why, in a sentence.
+    gain_ : float
+        Fall of the mean log loss per held-out row from the scores to the pool, larger is better; infinite if a score
+        of 0 or 1 was wrong, NaN if nothing could be held out. The weights were chosen on these rows, so it flatters a
+        little.
+    n_features_in_ : int
+        1.
+
+    Notes
+    -----
+    With p members the time is that of ``p (n_folds + 1)`` fits. Weights that do not count rows are dealt whole: all
+    rows at one score come into one fold. The cells of an inexact table are treated as rows at their mean score. Each
+    member begins with a quarter of a row, so none is ruled out by few rows.
+
+    References
+    ----------
+    Stone (1961). The opinion pool. Wolpert (1992). Stacked generalization. Yao, Vehtari, Simpson & Gelman (2018). Using
+    stacking to average Bayesian predictive distributions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.calibrators import AutoCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(size=2000)
+    >>> fitted = AutoCalibrator().fit(p, rng.uniform(size=2000) < p**2)
+    >>> fitted.decision_, fitted.predict([0.2, 0.5, 0.9]).round(2).tolist()
+    ('pooled', [0.05, 0.26, 0.8])
+    """
+
+    def __init__(
+        self,
+        members: Sequence[Calibrator] | None = None,
+        *,
+        n_folds: int = 5,
+        random_state: int | np.random.Generator = 0,
+    ) -> None:
+        self.members = members
+        self.n_folds = n_folds
+        self.random_state = random_state
+
+    def _fit_table(self, table: ScoreTable) -> None:
+        n_folds = check_count("n_folds", self.n_folds, 2, "five folds are customary")
+        members = _checked(self.members)
+        self.members_ = ["identity", *_names(members)]
+        self.calibrators_ = [clone(member).fit(table) for member in members]
+        self.weights_ = np.append(1.0, np.zeros(len(members)))
+        held_out = list(_dealt(table, n_folds, np.random.default_rng(self.random_state)))
+        if not held_out:
+            self.decision_, self.gain_ = "left alone", float("nan")
+            self.reason_ = (
+                "Left alone: the rows cannot be dealt into folds, so nothing says whether a change would help."
+            )
+            return
+        predicted = np.concatenate([_predictions(members, rest, fold.score) for rest, fold in held_out], axis=1)
+        n = np.concatenate([fold.n for _, fold in held_out])
+        k = np.concatenate([fold.k for _, fold in held_out])
+        weights = pool_weights(predicted, n, k, _PRIOR)
+        before = -log_likelihood(predicted[0], n, k) / float(n.sum())
+        after = -log_likelihood(weights @ predicted, n, k) / float(n.sum())
+        self.gain_ = before - after
+        inside = table.low[0] > 0.0 and table.high[-1] < 1.0
+        if inside and self.gain_ <= 0.0:
+            self.decision_ = "left alone"
+            self.reason_ = (
+                f"Left alone: on {n.sum():g} rows not fitted to, the log loss of the scores is {before:.4g}, and the "
+                "best pool of calibrated probabilities has no less."
+            )
+            return
+        self.weights_, self.decision_ = weights, "pooled"
+        shares = ", ".join(f"{name} {weight:.0%}" for name, weight in zip(self.members_, weights, strict=True))
+        self.reason_ = (
+            f"Pooled ({shares}): on {n.sum():g} rows not fitted to, the log loss of the scores is {before:.4g}, that "
+            f"of the pool {after:.4g}."
+        )
+
+    def _predict(self, scores: FloatArray) -> FloatArray:
+        if self.decision_ == "left alone":
+            return scores.copy()
+        value = self.weights_[0] * scores
+        # One product after the other: in this order rounding keeps the mean nondecreasing, a matrix product might not.
+        for weight, calibrator in zip(self.weights_[1:], self.calibrators_, strict=True):
+            value = value + weight * calibrator.predict(scores)
+        return np.asarray(np.clip(value, _SMALLEST, _LARGEST))
+
+
+def _checked(members: Sequence[Calibrator] | None) -> list[Calibrator]:
+    if members is None:
+        return [TemperatureCalibrator(), PlattCalibrator(increasing=True), BetaCalibrator(), IsotonicCalibrator()]
+    wrong = [member for member in members if not isinstance(member, Calibrator)]
+    if wrong or not len(members):
+        raise ArgumentError(
+            "members to be calibrators, at least one",
+            repr(wrong[0]) if wrong else "none",
+            "pass a list such as [PlattCalibrator(), IsotonicCalibrator()]",
+        )
+    return list(members)
+
+
+def _names(members: Sequence[Calibrator]) -> list[str]:
+    """Return lower-case names of the classes, numbered where a class is met again."""
+    kinds = [type(member).__name__.removesuffix("Calibrator").lower() for member in members]
+    return [kind if kinds.count(kind) == 1 else f"{kind} {kinds[: i + 1].count(kind)}" for i, kind in enumerate(kinds)]
+
+
+def _predictions(members: Sequence[Calibrator], rest: ScoreTable, score: FloatArray) -> FloatArray:
+    """Return the scores themselves, then what each member predicts for them after a fit to the other rows."""
+    return np.stack([score, *(clone(member).fit(rest).predict(score) for member in members)])
+
+
+def _dealt(table: ScoreTable, n_folds: int, rng: np.random.Generator) -> Iterator[tuple[ScoreTable, ScoreTable]]:
+    """Yield tables to fit to and the rows held out from them."""
+    if not table.counts:
+        fold = rng.integers(n_folds, size=len(table))
+        held = [np.where(fold == i, (table.n, table.k), 0.0) for i in range(n_folds)]
+    else:
+        many = table.total > _MANY
+        share = _ENOUGH / table.total
+        folds = table.split([share, 1.0 - share], rng)[:1] if many else table.split(n_folds, rng)
+        held = [_on_rows_of(table, part) for part in folds]
+    for n, k in held:
+        rest = _kept(table.score, table.n - n, table.k - k)
+        part = _kept(table.score, n, k)
+        if len(rest) and len(part):
+            yield rest, part
+
+
+def _on_rows_of(table: ScoreTable, part: ScoreTable) -> NumberArray:
+    """Return n and k of a part for every row of the table, 0 where the part has none."""
+    spread: NumberArray = np.zeros((2, len(table)), dtype=table.n.dtype)
+    spread[:, np.searchsorted(table.score, part.score)] = part.n, part.k
+    return spread
+
+
+def _kept(score: FloatArray, n: NumberArray, k: NumberArray) -> ScoreTable:
+    rows = np.flatnonzero(n)
+    return ScoreTable(score[rows], n[rows], k[rows])

@@ -1,0 +1,109 @@
+"""What all calibrators share: one column of scores in, one column of probabilities out."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from calibrant.core.table import FloatArray, ScoreTable, as_table
+from calibrant.core.validate import clean_scores
+from calibrant.errors import ArgumentError
+
+__all__ = ["Calibrator"]
+
+
+class Calibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the calibrators, which are scikit-learn regressors on one column, as its `IsotonicRegression` is.
+
+    A subclass stores its parameters in `__init__`, checks them and learns from a score table in `_fit_table`, and maps
+    clean float64 scores in `_predict`. What it learns are attributes that end in an underscore.
+    """
+
+    def fit(
+        self,
+        scores: npt.ArrayLike | ScoreTable,
+        y: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+        *,
+        pos_label: Any = None,
+    ) -> Self:
+        """Fit the map.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1), or ScoreTable
+            Scores in [0, 1], or a table that holds scores and labels.
+        y : array-like of shape (n,)
+            Labels: {0, 1}, booleans, {-1, 1}, or anything with `pos_label`. None with a table.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weights; a whole number stands for as many rows.
+        pos_label : scalar, optional
+            The label value that counts as 1.
+
+        Returns
+        -------
+        Calibrator
+            Itself.
+
+        Raises
+        ------
+        DataError
+            If the rows cannot be used. A sample of one class is accepted unless the class says otherwise.
+        ArgumentError
+            If a parameter is out of range.
+        """
+        if isinstance(scores, ScoreTable):
+            table = as_table(scores, y, sample_weight=sample_weight, pos_label=pos_label)
+        elif y is None:
+            raise ArgumentError("labels for the scores", "none", "pass y as second argument")
+        else:
+            table = as_table(y, scores, sample_weight=sample_weight, pos_label=pos_label)
+        self._fit_table(table)
+        self.n_features_in_ = 1
+        if _is_column(scores):
+            validate_data(self, scores, skip_check_array=True)  # remembers the name of the column
+        return self
+
+    def predict(self, scores: npt.ArrayLike) -> FloatArray:
+        """Map scores to probabilities.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Scores in [0, 1].
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            Calibrated probabilities.
+        """
+        check_is_fitted(self)
+        clean = clean_scores(scores).astype(np.float64, copy=False)
+        if _is_column(scores):
+            validate_data(self, scores, skip_check_array=True, reset=False)
+        return self._predict(clean)
+
+    def _fit_table(self, table: ScoreTable) -> None:
+        """Check the parameters and learn the map from a table with at least one row."""
+        raise NotImplementedError
+
+    def _predict(self, scores: FloatArray) -> FloatArray:
+        """Map scores known to be in [0, 1]."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        tags.input_tags.positive_only = True
+        return tags
+
+
+def _is_column(scores: Any) -> bool:
+    """Whether scores are a two-dimensional array or a dataframe of one column."""
+    shape: tuple[int, ...] = getattr(scores, "shape", ())
+    return len(shape) == 2 and shape[1] == 1

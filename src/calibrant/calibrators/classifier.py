@@ -1,0 +1,342 @@
+"""Any scikit-learn classifier together with a calibrator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import check_cv
+from sklearn.preprocessing import LabelEncoder
+from sklearn.utils import _safe_indexing, assert_all_finite, get_tags, indexable
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, has_fit_parameter
+
+from calibrant.calibrators.auto import AutoCalibrator
+from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.log_odds import probability
+from calibrant.core.table import FloatArray
+from calibrant.errors import ArgumentError, DataError
+
+__all__ = ["CalibratedClassifier", "CalibratedPair"]
+
+Rows = npt.NDArray[np.intp]
+
+
+class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Classifier whose probabilities are mapped by a calibrator fitted to rows that the classifier has not seen.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With `predict_proba`, or else `decision_function`. Wrapped in `sklearn.frozen.FrozenEstimator` it is taken as
+        fitted already: all rows given to `fit` are for the calibrator, and should be new to the classifier.
+    calibrator : Calibrator, optional
+        Map from scores to probabilities. Default: `AutoCalibrator`.
+    cv : int, splitter or iterable, default=5
+        Folds; a number stands for as many stratified ones. Where rows belong together, use a splitter by groups, and
+        pass the groups by metadata routing. Not used with a frozen estimator.
+    ensemble : bool, default=False
+        False: the folds give out-of-fold scores of all rows, to which one calibrator is fitted, and the estimator is
+        fitted again to all rows. True: for every fold one estimator fitted to the others and one calibrator fitted to
+        the fold are kept, and their probabilities averaged.
+    n_jobs : int, optional
+        Folds fitted at the same time, as in scikit-learn.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels in order.
+    pairs_ : list of CalibratedPair
+        Fitted estimators with their calibrators: one, or one for every fold with ``ensemble=True``.
+    n_features_in_, feature_names_in_
+        Those of the estimator, where it has them.
+
+    Notes
+    -----
+    With more than two classes each class is calibrated against the rest, and the probabilities are divided by their
+    sum. A class that no calibrator gives any probability shares what is left equally.
+
+    Margins of `decision_function` become scores as ``1 / (1 + exp(-margin / scale))``, where `scale` is the root mean
+    square of the margins that the calibrator is fitted to. `PlattCalibrator` then does exactly what Platt (1999)
+    proposed for margins, and no margin is out of range, as it is with the rescaling by smallest and largest margin in
+    footnote 5 of Gao et al. (2017).
+
+    Weights go to the calibrator, and to the estimator if its `fit` takes them (with metadata routing: if it asks for
+    them). They do not influence how rows are dealt into folds, so weights and repeated rows agree only where the folds
+    do.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from calibrant.calibrators import CalibratedClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = CalibratedClassifier(GaussianNB()).fit(X[:400], y[:400])
+    >>> model.predict_proba(X[400:]).shape
+    (169, 2)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        calibrator: Calibrator | None = None,
+        *,
+        cv: Any = 5,
+        ensemble: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.calibrator = calibrator
+        self.cv = cv
+        self.ensemble = ensemble
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None, **params: Any) -> Self:  # noqa: N803
+        """Fit the estimator and the calibrators.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Features, passed on to the estimator as they are.
+        y : array-like of shape (n,)
+            Labels of two classes or more.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weights.
+        **params : dict
+            Passed on to `fit` of the estimator; with metadata routing, to whoever asks for them.
+
+        Returns
+        -------
+        CalibratedClassifier
+            Itself.
+
+        Raises
+        ------
+        DataError
+            If there is one class only, or folds that cannot be used.
+        ArgumentError
+            If the calibrator is none, or the estimator has no scores.
+        """
+        calibrator = AutoCalibrator() if self.calibrator is None else self.calibrator
+        if not isinstance(calibrator, Calibrator):
+            raise ArgumentError("calibrator to be one of calibrant.calibrators", repr(calibrator), "pass an instance")
+        X, y, sample_weight = indexable(X, y, sample_weight)  # noqa: N806
+        labels = column_or_1d(y, warn=True)
+        if not len(labels):
+            raise DataError("rows to fit", "0 sample(s)", "check how the data were selected")
+        assert_all_finite(labels, input_name="y", estimator_name=type(self).__name__)
+        check_classification_targets(labels)
+        encoder = LabelEncoder().fit(labels)
+        self.classes_ = encoder.classes_
+        if len(self.classes_) < 2:
+            raise DataError(
+                "labels of two classes or more", f"one class, {self.classes_[0]}", "pass rows of the other class too"
+            )
+        calibrate = _Calibration(calibrator, self.classes_, encoder.transform(labels), sample_weight)
+        if isinstance(self.estimator, FrozenEstimator):
+            model, everything = clone(self.estimator), np.arange(_num_samples(X))
+            self.pairs_ = [calibrate(model, _response(model, X, self.classes_), everything)]
+        else:
+            fit_params, split_params = self._routed(sample_weight, params)
+            self.pairs_ = list(self._cross_fitted(X, labels, fit_params, split_params, calibrate))
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.pairs_[0].estimator, name):
+                setattr(self, name, getattr(self.pairs_[0].estimator, name))
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803
+        """Return calibrated probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Features.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_classes)
+            One column for each of `classes_`; rows add up to 1.
+        """
+        check_is_fitted(self)
+        return np.asarray(np.mean([pair.predict_proba(X, self.classes_) for pair in self.pairs_], axis=0))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
+        """Return the most probable class of each row, the first of them where several are.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels out of `classes_`.
+        """
+        likeliest = np.argmax(self.predict_proba(X), axis=1)
+        return np.asarray(self.classes_[likeliest])
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return who is asked about metadata: this object, the estimator's `fit` and the splitter's `split`.
+
+        Returns
+        -------
+        MetadataRouter
+            The routing, see the user guide of scikit-learn.
+        """
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+            .add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        )
+
+    def _routed(self, sample_weight: Any, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what goes to `fit` of the estimator and to `split` of the splitter."""
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
+            return dict(routed.estimator.fit), dict(routed.splitter.split)
+        if sample_weight is not None and has_fit_parameter(self.estimator, "sample_weight"):
+            params = params | {"sample_weight": sample_weight}
+        return params, {}
+
+    def _cross_fitted(
+        self,
+        X: Any,  # noqa: N803
+        labels: npt.NDArray[Any],
+        fit_params: dict[str, Any],
+        split_params: dict[str, Any],
+        calibrate: _Calibration,
+    ) -> Iterator[CalibratedPair]:
+        splits = list(check_cv(self.cv, labels, classifier=True).split(X, labels, **split_params))
+        models = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fitted)(self.estimator, X, labels, fit_params, train) for train, _ in splits
+        )
+        responses = [
+            _response(model, _safe_indexing(X, test), self.classes_)
+            for model, (_, test) in zip(models, splits, strict=True)
+        ]
+        tests = [test for _, test in splits]
+        if self.ensemble:
+            for model, response, test in zip(models, responses, tests, strict=True):
+                yield calibrate(model, response, test)
+        else:
+            whole = _fitted(self.estimator, X, labels, fit_params, None)
+            yield calibrate(whole, np.concatenate(responses), np.concatenate(tests))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator).input_tags
+        tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
+        tags.input_tags.pairwise = inner.pairwise
+        return tags
+
+
+@dataclass(frozen=True)
+class CalibratedPair:
+    """A fitted classifier and the calibrators of its scores.
+
+    Attributes
+    ----------
+    estimator : classifier
+        Fitted.
+    calibrators : list of Calibrator
+        One of the second class if there are two; otherwise one of each class.
+    margin_scale : float or None
+        What margins are divided by before they become scores; None if the classifier gives probabilities.
+    """
+
+    estimator: Any
+    calibrators: list[Calibrator]
+    margin_scale: float | None
+
+    def predict_proba(self, X: Any, classes: npt.NDArray[Any]) -> FloatArray:  # noqa: N803
+        """Return probabilities of all classes, shape (n, n_classes)."""
+        scores = _scores(_response(self.estimator, X, classes), self.margin_scale)
+        columns = [calibrator.predict(score) for calibrator, score in zip(self.calibrators, scores.T, strict=True)]
+        if len(columns) == 1:
+            return np.column_stack([1.0 - columns[0], columns[0]])
+        parts = np.column_stack(columns)
+        nothing = parts.sum(axis=1) == 0.0
+        parts[nothing] = 1.0
+        return np.asarray(parts / parts.sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class _Calibration:
+    """Fits calibrators to the responses of a classifier."""
+
+    calibrator: Calibrator
+    classes: npt.NDArray[Any]
+    code: Rows  # index of the class of every row
+    weight: Any
+
+    def __call__(self, estimator: Any, response: FloatArray, rows: Rows) -> CalibratedPair:
+        scale = None
+        if not hasattr(estimator, "predict_proba"):
+            scale = float(np.sqrt(np.mean(response**2))) or 1.0
+        scores, code = _scores(response, scale), self.code[rows]
+        weight = None if self.weight is None else _safe_indexing(self.weight, rows)
+        positive_codes = [1] if len(self.classes) == 2 else range(len(self.classes))
+        calibrators = [
+            clone(self.calibrator).fit(score, (code == positive).astype(np.int64), weight)
+            for score, positive in zip(scores.T, positive_codes, strict=True)
+        ]
+        return CalibratedPair(estimator, calibrators, scale)
+
+
+def _fitted(estimator: Any, X: Any, labels: npt.NDArray[Any], params: dict[str, Any], rows: Rows | None) -> Any:  # noqa: N803
+    """Return the estimator fitted to some rows, or to all."""
+    if rows is None:
+        return clone(estimator).fit(X, labels, **params)
+    n = len(labels)
+    chosen = {
+        name: _safe_indexing(value, rows) if hasattr(value, "__len__") and _num_samples(value) == n else value
+        for name, value in params.items()
+    }
+    return clone(estimator).fit(_safe_indexing(X, rows), labels[rows], **chosen)
+
+
+def _response(estimator: Any, X: Any, classes: npt.NDArray[Any]) -> FloatArray:  # noqa: N803
+    """Return probabilities or margins: of the second class if there are two, otherwise of each; shape (n, columns)."""
+    method: Callable[[Any], Any] | None = getattr(estimator, "predict_proba", None)
+    margins = method is None
+    if method is None:
+        method = getattr(estimator, "decision_function", None)
+    if method is None:
+        raise ArgumentError(
+            "an estimator with predict_proba or decision_function", type(estimator).__name__, "use a classifier"
+        )
+    response = np.asarray(method(X), dtype=np.float64)
+    known = list(estimator.classes_)
+    if margins and response.ndim == 1 and len(classes) == 2 and len(known) == 2:
+        return response[:, None]
+    missing = [label for label in classes if label not in known]
+    if margins and (missing or response.ndim == 1):
+        raise DataError(
+            "every class among the training rows of each fold",
+            f"none of class {missing[0]}",
+            "use fewer or larger folds",
+        )
+    wide = np.zeros((len(response), len(classes)))
+    for column, label in enumerate(classes):
+        if label in known:
+            wide[:, column] = response[:, known.index(label)]
+    return wide[:, 1:] if len(classes) == 2 else wide
+
+
+def _scores(response: FloatArray, margin_scale: float | None) -> FloatArray:
+    """Return scores in [0, 1] of probabilities, which rounding may put a little outside, or of margins."""
+    if margin_scale is not None:
+        return probability(response / margin_scale)
+    if ((response < -1e-6) | (response > 1.0 + 1e-6)).any():
+        raise DataError("probabilities from predict_proba", "values outside [0, 1]", "check the estimator")
+    return np.clip(response, 0.0, 1.0)

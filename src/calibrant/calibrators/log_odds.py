@@ -1,0 +1,120 @@
+"""What the calibrators that work on log-odds share: clipping, targets and the likelihood fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from calibrant.core.logistic import logistic_fit
+from calibrant.core.parameters import check_between
+from calibrant.core.table import FloatArray, ScoreTable
+from calibrant.errors import DataError
+
+__all__ = ["Clip", "constant_fit", "find_clip", "likelihood_fit", "log_scores", "probability", "target_positives"]
+
+Clip = tuple[float, float]
+
+_SMALLEST = float(np.finfo(np.float64).tiny)
+_MOST = 0.25  # keeps 0 and 1 apart when there is no other score
+_LARGEST = 1.0 - 2.0**-53  # the float below 1
+
+
+def find_clip(table: ScoreTable, clip: float | Literal["auto"]) -> Clip:
+    """Return how far from 0 and from 1 scores are kept before their logarithm is taken.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Training data.
+    clip : float or "auto"
+        The distance; "auto" goes half way from 0 to the smallest positive score, and from 1 to the largest score below,
+        at most 1/4. At an end where the sample has no score of exactly 0 (or 1) it goes no further than ``1 / (2 m)``
+        for m distinct scores, so that scores beyond the sample are hardly ever clipped.
+
+    Returns
+    -------
+    tuple of float
+        Distance from 0 and distance from 1.
+    """
+    if isinstance(clip, str) and clip == "auto":
+        return _half_way(table.score[:2], len(table)), _half_way(1.0 - table.score[:-3:-1], len(table))
+    remedy = "choose the distance from 0 and 1 at which scores are clipped, or 'auto'"
+    distance = max(check_between("clip", clip, 0.0, 0.5, remedy=remedy), _SMALLEST)
+    return distance, distance
+
+
+def _half_way(distance: FloatArray, n_scores: int) -> float:
+    """Return the clipping distance from one end, given how far from it the two nearest scores are."""
+    at_the_end = int(distance[0] == 0.0)
+    nearest = float(distance[at_the_end]) if at_the_end < len(distance) else 1.0
+    most = _MOST if at_the_end else min(_MOST, 0.5 / n_scores)
+    return max(min(0.5 * nearest, most), _SMALLEST)
+
+
+def log_scores(score: FloatArray, clip: Clip) -> tuple[FloatArray, FloatArray]:
+    """Return ``log(score)`` and ``log(1 - score)`` of the clipped scores."""
+    low, high = clip
+    with np.errstate(divide="ignore"):
+        of_score, of_rest = np.log(score), np.log1p(-score)
+    # Logarithms are clipped rather than scores, since 1 - high may round to 1.
+    return np.clip(of_score, np.log(low), np.log1p(-high)), np.clip(of_rest, np.log(high), np.log1p(-low))
+
+
+def probability(logit: FloatArray) -> FloatArray:
+    """Return ``1 / (1 + exp(-logit))``, kept strictly between 0 and 1 where that would round to them."""
+    small = np.exp(-np.abs(logit))
+    plain = np.where(logit >= 0.0, 1.0, small) / (1.0 + small)
+    return np.clip(plain, _SMALLEST, _LARGEST)
+
+
+def target_positives(table: ScoreTable, smooth: bool) -> FloatArray:
+    """Return the positives of each row of the table, or what the targets of Platt (1999) add up to.
+
+    These are ``(P + 1) / (P + 2)`` for a positive and ``1 / (N + 2)`` for a negative, where P and N count the
+    positives and the negatives: the posterior means of a rate after P successes (N failures) and a uniform prior.
+    """
+    if not smooth:
+        return table.k.astype(np.float64)
+    positives, negatives = table.positives, table.total - table.positives
+    return table.k * ((positives + 1.0) / (positives + 2.0)) + (table.n - table.k) / (negatives + 2.0)
+
+
+def likelihood_fit(columns: Sequence[FloatArray], table: ScoreTable, positives: FloatArray) -> FloatArray | None:
+    """Return the coefficients with the largest likelihood, or None if the columns do not determine them.
+
+    Raises
+    ------
+    DataError
+        If no finite coefficients have the largest likelihood.
+    """
+    fit = logistic_fit(np.stack(columns).T, table.n, positives)
+    if fit.status == "collinear":
+        return None
+    if not fit.converged:
+        raise _infinite("classes that the scores separate")
+    return fit.coefficients
+
+
+def constant_fit(table: ScoreTable, positives: FloatArray) -> float:
+    """Return the logit of the share of positives, the best constant.
+
+    Raises
+    ------
+    DataError
+        If it is infinite.
+    """
+    hits = float(positives.sum())
+    if not 0.0 < hits < table.total:
+        raise _infinite("one class only")
+    return math.log(hits / (table.total - hits))
+
+
+def _infinite(found: str) -> DataError:
+    return DataError(
+        "labels of both classes at overlapping scores",
+        f"{found}, for which no finite parameters have the largest likelihood",
+        "leave smooth_targets=True, or fit on more rows",
+    )

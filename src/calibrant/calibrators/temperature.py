@@ -1,0 +1,75 @@
+"""Temperature scaling: the log-odds divided by one number."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.log_odds import find_clip, likelihood_fit, log_scores, probability, target_positives
+from calibrant.core.table import FloatArray, ScoreTable
+
+__all__ = ["TemperatureCalibrator"]
+
+
+class TemperatureCalibrator(Calibrator):
+    """Temperature scaling: ``logit P(y = 1) = logit(score) / temperature``, by maximum likelihood.
+
+    The map keeps 1/2 where it is, so it can repair scores that are too sharp or too flat, but no bias.
+
+    Parameters
+    ----------
+    smooth_targets : bool, default=True
+        Fit to the targets of Platt (1999) instead of 1 and 0, see `PlattCalibrator`. The temperature is then positive
+        for every sample. False gives plain maximum likelihood, and an error where it would make the temperature 0.
+    clip : float or "auto", default="auto"
+        How far from 0 and 1 scores are kept before the logit is taken, see `PlattCalibrator`.
+
+    Attributes
+    ----------
+    inverse_temperature_ : float
+        Factor of the logit, at least 0. It is 0, and every probability 1/2, if the classes stand on the wrong sides of
+        1/2; it is 1 if all scores are 1/2.
+    clip_ : tuple of two floats
+        Distance from 0 and from 1 at which scores are clipped.
+    n_features_in_ : int
+        1.
+
+    Notes
+    -----
+    Predictions are strictly between 0 and 1: the largest is ``1 - 2**-53``. The cells of an inexact table are treated
+    as rows at their mean score.
+
+    References
+    ----------
+    Guo, Pleiss, Sun & Weinberger (2017). On calibration of modern neural networks. ICML.
+
+    Examples
+    --------
+    >>> from calibrant.calibrators import TemperatureCalibrator
+    >>> fitted = TemperatureCalibrator(smooth_targets=False).fit([0.1] * 4 + [0.9] * 4, [0, 0, 0, 1, 0, 1, 1, 1])
+    >>> round(fitted.temperature_, 6), fitted.predict([0.1, 0.5, 0.9]).round(6).tolist()
+    (2.0, [0.25, 0.5, 0.75])
+    """
+
+    def __init__(self, *, smooth_targets: bool = True, clip: float | Literal["auto"] = "auto") -> None:
+        self.smooth_targets = smooth_targets
+        self.clip = clip
+
+    @property
+    def temperature_(self) -> float:
+        """Temperature: above 1 if the scores were too sharp; infinite if `inverse_temperature_` is 0."""
+        return 1.0 / self.inverse_temperature_ if self.inverse_temperature_ > 0.0 else float("inf")
+
+    def _fit_table(self, table: ScoreTable) -> None:
+        self.clip_ = find_clip(table, self.clip)
+        factor = likelihood_fit([self._logit(table.score)], table, target_positives(table, self.smooth_targets))
+        self.inverse_temperature_ = 1.0 if factor is None else max(0.0, float(factor[0]))
+
+    def _predict(self, scores: FloatArray) -> FloatArray:
+        return probability(self.inverse_temperature_ * self._logit(scores))
+
+    def _logit(self, scores: FloatArray) -> FloatArray:
+        log_score, log_rest = log_scores(scores, self.clip_)
+        return np.asarray(log_score - log_rest)

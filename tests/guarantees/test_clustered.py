@@ -119,7 +119,27 @@ def noise_and_rare(n_groups, rng) -> Sample:
     return np.where(noise, rng.random(len(g)) < s, (rng.random(n_groups) < p)[g]) * 1, s, g, p / 2
 
 
+def outbreaks(expected: float, base: float, *, promised: bool) -> Callable[[int, np.random.Generator], Sample]:
+    """In so many groups all rows are positive, in the others few, each by itself, at the one score of all rows.
+
+    Where no group of the sample shows it, rows seem independent, and nothing hints at it.
+    """
+
+    def draw(n_groups, rng) -> Sample:
+        g, q = equal(n_groups), expected / n_groups
+        y = (rng.random(n_groups) < q)[g] | (rng.random(len(g)) < base)
+        rise = q * (1.0 - base)
+        return y * 1, np.full(len(g), base + rise * promised), g, rise * (not promised)
+
+    return draw
+
+
 WORLDS = {
+    "outbreaks not promised 2": outbreaks(2.0, 0.02, promised=False),
+    "outbreaks not promised 2.4": outbreaks(2.4, 0.01, promised=False),
+    "outbreaks among noise": outbreaks(1.8, 0.1, promised=False),
+    "outbreaks promised 1.5": outbreaks(1.5, 0.02, promised=True),
+    "outbreaks promised 2": outbreaks(2.0, 0.02, promised=True),
     "single rows": single_rows,
     "one outcome": one_outcome,
     "one outcome, unequal": one_outcome_unequal,
@@ -242,23 +262,33 @@ def test_without_the_shortfall_rare_events_are_rejected_too_often():
         assert_failures_within(rejected, said, 0.05)
 
 
-def test_the_level_of_the_test_is_used_up():
-    """A test that never rejected would be valid and useless: at 20 percent, at least 8 of 100."""
-    drawn = samples("over and under", 50, 100)
+def test_the_test_finds_errors():
+    """A test that never rejected would be valid and useless; with 400 groups an error of .1 is beyond doubt."""
+    drawn = samples("one outcome", 400, 50)
     p = [calibration_test(y, s, method="asymptotic", groups=g, n_redraws=99).p_value for y, s, g, _ in drawn]
-    assert sum(value <= 0.2 for value in p) >= 8
+    assert sum(value <= 0.05 for value in p) >= 40
+
+
+@pytest.mark.parametrize("name", ["outbreaks not promised 2", "outbreaks among noise"])
+def test_without_room_for_what_no_group_has_shown_the_bound_fails(name):
+    missed, said = upper_failures(name, 100, 300, lambda found: found.upper_width(0.05) - found.hidden(0.05))
+    with pytest.raises(AssertionError, match="failures"):
+        assert_failures_within(missed, said, 0.05)
 
 
 def test_statements_are_of_use():
-    """200 groups of 50 rows that hardly depend on each other: nearly as good as 10,000 independent ones."""
+    """200 groups of 50 rows that hardly depend on each other.
+
+    To the width of 10,000 independent rows comes what groups may still hide, 1 - .05^(1/200) = .0149.
+    """
     rng = np.random.default_rng(0)
     g = equal(200, 50)
     s = rng.random(len(g))
     y = (rng.random(len(g)) < s) * 1
     grouped, plain = certify(y, s, method="normal", groups=g), certify(y, s, method="normal")
-    assert plain.width < grouped.width < 1.25 * plain.width
+    assert plain.width < grouped.width < 0.0149 + 1.25 * plain.width
     interval = cutoff_interval(y, s, method="asymptotic", groups=g)
-    assert interval.high - interval.low < 0.03
+    assert interval.high - interval.low < 0.045
     # Shares of .25 of too many positives in half of the scores: an error of about .1, in groups that share outcomes.
     y, s, g, _ = one_outcome(400, rng)
     found = certify(y, s, method="normal", groups=g, tolerance=0.02)

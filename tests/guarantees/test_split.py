@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from calibrant import ScoreTable
-from calibrant.certificates.bernstein import mean_width
 from calibrant.certificates import split_lower_bound, uniform_width
+from calibrant.certificates.bernstein import mean_width
 from calibrant.core.walk import extremes, residual_walk
 from guarantees.counting import assert_failures_within
 from guarantees.worlds import WORLDS, at, spread

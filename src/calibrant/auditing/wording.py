@@ -44,7 +44,7 @@ def number(value: float) -> str:
     """Write a number with four decimals, or two significant digits if it is small."""
     if not math.isfinite(value):
         return "infinite" if value > 0 else "unknown"
-    return f"{value:.4f}" if value == 0.0 or abs(value) >= 0.001 else f"{value:.2g}"
+    return f"{value + 0.0:.4f}" if value == 0.0 or abs(value) >= 0.001 else f"{value:.2g}"
 
 
 def share(value: float) -> str:
@@ -97,16 +97,16 @@ def verdict_meaning(audit: Findings) -> str:
     certificate = audit.certificate
     if certificate is None:
         return "the weights are not whole numbers of rows, so these are point estimates only."
-    sure = confidence(certificate.delta)
+    sure = f"{confidence(certificate.delta)} confidence{_limit(certificate)}"
     if certificate.verdict is None:
         return (
-            f"the calibration error is at most {number(certificate.bound)} with {sure} confidence "
+            f"the calibration error is at most {number(certificate.bound)} with {sure} "
             f"(no tolerance was given, so there is no verdict)."
         )
     tolerance = f"{certificate.tolerance:g}"
     meaning = {
-        "certified": f"the calibration error is within {tolerance}, with {sure} confidence.",
-        "refuted": f"the calibration error is above {tolerance}, with {sure} confidence.",
+        "certified": f"the calibration error is within {tolerance}, with {sure}.",
+        "refuted": f"the calibration error is above {tolerance}, with {sure}.",
         "undecided": f"{_extent(certificate)} cannot tell whether the calibration error is within {tolerance}.",
         "uninformative": f"{_extent(certificate)} are too few to say anything about a tolerance of {tolerance}.",
     }[certificate.verdict]
@@ -171,7 +171,8 @@ def evidence_text(test: CalibrationTest) -> str:
     """Write the p-value and how it was found."""
     many = "rows" if test.n_groups is None else "groups"
     how = "exact test" if test.method == "exact" else f"limit law for many {many}"
-    p_value = f"p = {test.p_value:.2g}" if test.p_value >= 0.0001 else "p < 0.0001"
+    least = 0.0001 if test.n_redraws is None else 1.0 / (test.n_redraws + 1)  # no rank is higher than the first
+    p_value = f"p = {test.p_value:.2g}" if test.p_value > least else f"p <= {least:.2g}"
     return f"{p_value} ({how})"
 
 
@@ -184,7 +185,15 @@ def certificate_sentence(audit: Findings) -> str:
     above = ""
     if certificate.lower_bound > 0.0:
         above = f"; at least {number(certificate.lower_bound)}, also with {sure} confidence, each bound on its own"
-    return f"true error at most {number(certificate.bound)} with {sure} confidence ({certificate.method}){above}"
+    how = f"{certificate.method}{_limit(certificate)}"
+    return f"true error at most {number(certificate.bound)} with {sure} confidence ({how}){above}"
+
+
+def _limit(certificate: Certificate) -> str:
+    """Say so where a statement is not for every number of rows."""
+    if certificate.method != "normal":
+        return ""
+    return f", in the limit of many {'rows' if certificate.n_groups is None else 'groups'}"
 
 
 def resolution_sentence(audit: Findings) -> str:
@@ -208,7 +217,8 @@ def data_sentence(audit: Findings) -> str:
     unit = "rows" if sample.weights == "rows" else "total weight"
     ties = ""
     if sample.distinct_scores is not None:
-        ties = f"; {rows(sample.distinct_scores)} distinct scores"
+        different = "one score" if sample.distinct_scores == 1 else f"{rows(sample.distinct_scores)} distinct scores"
+        ties = f"; {different}"
         if sample.tied_rows is not None:
             ties += f", {rows(sample.tied_rows)} rows tied" if sample.tied_rows else ", no ties"
     return (
@@ -335,6 +345,8 @@ def costs_description(curve: CostCurve) -> str:
 
 def assumption_sentence(audit: Findings) -> str:
     """What must hold, in brief."""
+    if audit.certificate is None:
+        return "nothing, since nothing is claimed beyond these rows"
     unit = "rows" if audit.sample.groups is None else f"groups ({rows(audit.sample.groups)} of them)"
     return f"independent {unit}, and a classifier fixed before they were seen"
 

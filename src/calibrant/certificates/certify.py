@@ -203,10 +203,11 @@ def certify(
 
     With groups, the population is one of groups, and its error is that of its rows: large groups count more. The upper
     bound is one-sided like that of "normal", with the variance between groups in the interval where it is largest
-    and a term for events that no group has shown; the lower bound is a cluster bootstrap of the residual walk (see
-    `cutoff_interval`). In simulations with 10 to 400 groups, equal and very unequal ones, and rare events, both kept
-    their probability; that is evidence, not a proof. Not covered is a kind of group too rare to be among those seen
-    that carries much of the error.
+    and a term for events that take hold of whole groups and that no group has shown: with G groups of equal size
+    ``1 - delta**(1 / G)``, which no number of rows per group makes smaller. The lower bound is a cluster bootstrap of
+    the residual walk with the same term (see `cutoff_interval`). In simulations with 10 to 400 groups, equal and very
+    unequal ones, and rare events, both kept their probability; that is evidence, not a proof. Not covered is a kind of
+    group, larger than others or at other scores, too rare to be among those seen.
 
     References
     ----------

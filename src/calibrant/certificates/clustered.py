@@ -23,6 +23,8 @@ __all__ = ["LEAST_GROUPS", "Clustered", "clustered", "need_limit"]
 # With fewer groups of equal size, or fewer that count, nothing useful can be said in the limit of many.
 LEAST_GROUPS = 5.0
 _BLOCK = 1 << 17  # values of redrawn walks held at a time
+# Redrawn errors that agree with the observed one but for rounding count as reaching it.
+_SLACK = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +71,7 @@ class Clustered:
         Returns
         -------
         float
-            ``t * spread + hidden / N``: t is the quantile of Student's distribution, and `hidden` is the largest
-            expected sum of events of which none would be seen with probability `delta`.
+            ``t * spread + hidden(delta)`` with t the quantile of Student's distribution.
 
         Notes
         -----
@@ -78,20 +79,33 @@ class Clustered:
         has expectation 0 and one quantile is enough; its variance is bounded by that of the widest interval. For
         groups of one row this is `normal_width`.
 
-        An event that shows in group g with probability p_g and moves its sum by a_g adds ``sum p_g a_g`` to the
-        error; none is seen with probability ``prod (1 - p_g)``. The largest such sum is ``sum (a_g - u)_+`` with u so
-        that ``sum log(a_g / u)_+ = log(1 / delta)``. As a_g serve the part of its rows that moves as one, or
-        all rows where no row spoke against the score, if these are more.
         """
         growth = 1.0 if n is None else n / self.rows.table.total
         chance = max(0.0, _student_quantile(1.0 - delta, self.rows.effective_groups - 1.0)) * self.spread
-        return chance / math.sqrt(growth) + self._hidden(delta) / growth
+        return chance / math.sqrt(growth) + self.hidden(delta) / growth
 
-    def _hidden(self, delta: float) -> float:
+    def hidden(self, delta: float) -> float:
+        """Largest error due to events that take hold of whole groups and of which none would be seen.
+
+        Parameters
+        ----------
+        delta : float
+            Probability with which none is seen, in (0, 1).
+
+        Returns
+        -------
+        float
+            For groups of equal size ``1 - delta**(1 / G)``.
+
+        Notes
+        -----
+        An event that takes hold of group g with probability p_g moves its sum by at most its rows m_g and adds
+        ``sum p_g m_g`` to the sum of all; none is seen with probability ``prod (1 - p_g)``. The largest such sum is
+        ``sum (m_g - u)_+`` with u so that ``sum log(m_g / u)_+ = log(1 / delta)``. Nothing the groups have shown
+        rules such events out, not even rows that seem independent of each other.
+        """
         rows = self.rows
-        silent = rows.by_group(np.where(rows.silent, rows.n, 0))
-        moved = np.maximum(silent, _moving(rows, self.correlation))
-        largest = moved[score_order(-moved)]
+        largest = rows.size[score_order(-rows.size)]
         # u for each number of groups that pass it; the right number is the last that is consistent.
         logs = np.log(largest)
         level = (np.cumsum(logs) + math.log(delta)) / np.arange(1, len(logs) + 1)
@@ -115,7 +129,8 @@ class Clustered:
         float
             The larger of two quantiles of the range of redrawn walks: of the sums of residuals of the groups, and of
             these less their expectation. The second is the cluster bootstrap of the centred process; the first
-            is safe where the groups happen to agree.
+            is safe where the groups happen to agree. Its square and that of `hidden` are added: it takes both to
+            see no such event and to be led astray by the others.
 
         Raises
         ------
@@ -130,7 +145,34 @@ class Clustered:
                 "raise n_redraws, or choose a larger delta",
             )
         redrawn = self.redrawn_errors(n_redraws, np.random.default_rng(random_state), centred=True)
-        return float(np.partition(redrawn, rank - 1, axis=1)[:, rank - 1].max())
+        return math.hypot(float(np.partition(redrawn, rank - 1, axis=1)[:, rank - 1].max()), self.hidden(delta))
+
+    def p_value(self, statistic: float, n_redraws: int, random_state: int | np.random.Generator) -> float:
+        """Probability of an error like this, or a larger one, if the scores are exactly right.
+
+        Parameters
+        ----------
+        statistic : float
+            The error seen.
+        n_redraws, random_state
+            As in `lower_width`.
+
+        Returns
+        -------
+        float
+            The smallest level at which the error is more than a redrawn one and `hidden` at that level explain.
+        """
+        redrawn = self.redrawn_errors(n_redraws, np.random.default_rng(random_state), centred=False)[0]
+
+        def reached(level: int) -> bool:
+            errors = np.hypot(redrawn, self.hidden(min(level / (n_redraws + 1.0), 1.0)))
+            return 1 + int(np.count_nonzero(errors >= statistic - _SLACK)) <= level
+
+        low, high = 0, n_redraws + 1  # the larger the level, the less is hidden and the fewer redraws reach the rest
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if reached(middle) else (middle, high)
+        return high / (n_redraws + 1.0)
 
     def redrawn_errors(self, n_redraws: int, rng: np.random.Generator, *, centred: bool) -> FloatArray:
         r"""Calibration errors that groups like these would show if the scores were exactly right.

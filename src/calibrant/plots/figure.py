@@ -32,7 +32,7 @@ def reliability_of(audit: Findings) -> ReliabilityDisplay:
     return ReliabilityDisplay(
         audit.reliability,
         line=audit.isotonic,
-        band=audit.band,
+        band=audit.band if audit.band is not None and audit.band.consistent else None,
         worst=audit.cutoff,
         distribution=audit.histogram,
         walk=audit.walk,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 import calibrant
 from calibrant.auditing import wording
 from calibrant.auditing.findings import Findings
@@ -78,6 +80,7 @@ def _section(audit: Findings, place: int) -> dict[str, Any]:
         "further": view.further(audit),
         "costs": view.costs(audit),
         "harm": isotonic_harm_bound(audit.sample.n, audit.recalibration.delta) if audit.recalibration else None,
+        "intervals": not np.isnan(audit.reliability.lower).all(),
         "pictures": pictures(audit, anchor),
         "bins": view.bins(audit.reliability),
         "histogram": view.histogram(audit.histogram),

@@ -273,8 +273,9 @@ def walk_points(walk: ResidualWalk) -> list[WalkPoint]:
 
 
 def assumptions(audit: Findings) -> list[str]:
-    """Return what must hold for the certificate and the saving bound, each sentence once."""
-    parts = (audit.certificate, audit.decision)
+    """Return what must hold for what is claimed, each sentence once."""
+    band = audit.band if audit.band is not None and audit.band.consistent else None
+    parts = (audit.certificate, audit.decision, audit.max_regret, band)
     return list(dict.fromkeys(sentence for part in parts if part is not None for sentence in part.assumptions))
 
 

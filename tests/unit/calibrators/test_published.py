@@ -1,4 +1,4 @@
-"""The published table of recalibrated scores (Fernandes Machado et al. 2024, ebook tables 2.1 to 2.10), from our own draws.
+"""The published table of recalibrated scores (Fernandes Machado et al. 2024, ebook tables 2.1 to 2.10), drawn anew.
 
 Their local regressions are the default fits of locfit, a coarse interpolation, linear beyond the sample;
 their Local Calibration Score adds noise and interpolates as well. What differs for that reason has its own allowance.

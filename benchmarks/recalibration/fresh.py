@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from pairs import Task, adult_rows, covtype_rows, number_columns, scaled
+from data import Task, adult_rows, covtype_rows, number_columns, scaled
 
 
 def tasks(data: Path) -> Iterator[Task]:

@@ -22,13 +22,10 @@ class Metric:
     number: Callable[..., float]
     highest: float
     at_perfect: float
-    takes_arrays: bool = True
     flipped: Callable[..., float] | None = None  # what it becomes when labels and scores are turned round
 
     def of_rows(self, y, s, w=None) -> float:
-        if self.takes_arrays:
-            return self.number(y, s, sample_weight=w)
-        return self.of_table(ScoreTable.from_scores(y, s, sample_weight=w))
+        return self.number(y, s, sample_weight=w)
 
     def of_table(self, table: ScoreTable) -> float:
         return self.number(table)
@@ -121,8 +118,8 @@ METRICS = [
     Metric("integrated_calibration_index", part(metrics.integrated_calibration_index, lambda r: r.ici), 1.0, 0.0),
     Metric("integrated_calibration_index", part(metrics.integrated_calibration_index, lambda r: r.e90), 1.0, 0.0),
     Metric("roc_auc", metrics.roc_auc, highest=1.0, at_perfect=1.0),
-    Metric("roc_auc_limits", part(metrics.roc_auc_limits, lambda r: r[0]), 1.0, 1.0, takes_arrays=False),
-    Metric("roc_auc_limits", part(metrics.roc_auc_limits, lambda r: r[1]), 1.0, 1.0, takes_arrays=False),
+    Metric("roc_auc_limits", part(metrics.roc_auc_limits, lambda r: r[0]), 1.0, 1.0),
+    Metric("roc_auc_limits", part(metrics.roc_auc_limits, lambda r: r[1]), 1.0, 1.0),
     Metric("roc_auc_interval", part(metrics.roc_auc_interval, lambda r: r.value), highest=1.0, at_perfect=1.0),
     Metric("roc_curve", part(metrics.roc_curve, lambda r: r.auc), highest=1.0, at_perfect=1.0),
     Metric(
@@ -194,7 +191,7 @@ def check_zero_weight_removes_a_row(metric: Metric) -> None:
 
 
 def check_label_flip(metric: Metric) -> None:
-    turned = metric if metric.flipped is None else Metric(metric.name, metric.flipped, 1.0, 0.0, metric.takes_arrays)
+    turned = metric if metric.flipped is None else Metric(metric.name, metric.flipped, 1.0, 0.0)
     for y, s, _ in samples():
         assert turned.of_rows(1 - y, 1.0 - s) == pytest.approx(metric.of_rows(y, s), rel=1e-12, abs=1e-15)
 

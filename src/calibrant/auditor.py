@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
@@ -79,7 +79,7 @@ def audit(
     pos_label: Any = None,
     tolerance: float | None = None,
     delta: float = 0.05,
-    costs: Mapping[str, float] | tuple[float, float] | None = None,
+    costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None = None,
     method: Literal["bernstein", "anytime", "hoeffding", "normal", "theorem2"] | None = None,
     brier_guess: float = 0.12,
     groups: Groups | None = None,

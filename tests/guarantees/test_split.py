@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant import ScoreTable
+from calibrant import ArgumentError, ScoreTable
 from calibrant.certificates import split_lower_bound, uniform_width
 from calibrant.certificates.bernstein import mean_width
 from calibrant.core.walk import extremes, residual_walk
@@ -26,7 +26,7 @@ HARD = WORLDS | {
 def failures(world, n: int, repetitions: int, delta: float, seed: int) -> int:
     rng = np.random.default_rng(seed)
     samples = world.samples(n, repetitions, rng)
-    return sum(split_lower_bound(table, delta, random_state=rng) > world.error + 1e-12 for table in samples)
+    return sum(split_lower_bound(table, delta=delta, random_state=rng) > world.error + 1e-12 for table in samples)
 
 
 @pytest.mark.parametrize("delta", [0.05, 0.2])
@@ -88,3 +88,19 @@ def test_bound_does_not_depend_on_the_order_of_rows_but_on_the_seed():
 def test_few_or_agreeing_rows_give_no_bound():
     assert split_lower_bound(ScoreTable.from_scores([1], [0.5])) == 0.0
     assert split_lower_bound(ScoreTable.from_scores([1, 0] * 50, [1.0, 0.0] * 50)) == 0.0
+
+
+def test_rows_or_their_table():
+    y, p = np.tile([0, 1, 1, 1, 0], 400), np.tile([0.2, 0.2, 0.9, 0.3, 0.3], 400)
+    w = np.tile([1, 2], 1_000)
+    found = split_lower_bound(y, p, sample_weight=w, delta=0.1, random_state=3)
+    table = ScoreTable.from_scores(y, p, sample_weight=w)
+    assert found == split_lower_bound(table, delta=0.1, random_state=3) > 0.0
+    words = split_lower_bound(np.where(y, "yes", "no"), p, sample_weight=w, pos_label="yes", delta=0.1, random_state=3)
+    assert words == found
+
+
+@pytest.mark.parametrize("seed", ["a", -1, 0.5])
+def test_no_seed(seed):
+    with pytest.raises(ArgumentError, match="random_state"):
+        split_lower_bound([0, 1], [0.2, 0.7], random_state=seed)

@@ -332,3 +332,20 @@ def test_a_slope_that_cannot_be_computed_says_why():
     measures = cal.audit([0, 1, 1, 0] * 5, [0.0, 1.0, 0.4, 0.4] * 5).measures
     assert measures.slope is None
     assert "10 rows with a score of 0 or 1" in measures.slope_refused
+
+
+def test_costs_as_an_array():
+    y, p = [0, 1, 0, 1] * 50, [0.2, 0.4, 0.6, 0.8] * 50
+    assert cal.audit(y, p, costs=np.array([1, 4])).to_dict() == cal.audit(y, p, costs=[1, 4]).to_dict()
+
+
+@pytest.mark.parametrize("costs", [np.array([1, 4, 2]), np.array([[1, 4]]), np.array(1.0), np.array(["a", "b"])])
+def test_costs_that_are_no_pair(costs):
+    with pytest.raises(cal.ArgumentError, match="cost"):
+        cal.audit([0, 1], [0.2, 0.8], costs=costs)
+
+
+@pytest.mark.parametrize("seed", ["a", -1, 0.5])
+def test_no_seed(seed):
+    with pytest.raises(cal.ArgumentError, match="random_state to be a whole number"):
+        cal.audit([0, 1], [0.2, 0.8], random_state=seed)

@@ -28,7 +28,7 @@ from calibrant.certificates import (
 )
 from calibrant.certificates.monotone_limits import binomial_limits, walk_limits
 from calibrant.core.brownian import range_quantile
-from calibrant.curves import binned_curve, isotonic_curve
+from calibrant.curves import binned_curve, isotonic_curve, local_curve
 from strategies import Rows, small_rows
 
 some = settings(max_examples=150, deadline=None, derandomize=True)
@@ -536,3 +536,44 @@ def test_curves_that_are_no_averages_are_refused():
     y, p, w = some_rows(100)
     with pytest.raises(DataError, match="plain averages"):
         window_band(binned_curve(y, p, sample_weight=w), y, p)
+
+
+def others(y, p):
+    """Rows that a curve of y and p does not belong to, though there are as many."""
+    one = np.flatnonzero(y == 1)[0]
+    fewer = y.copy()
+    fewer[one] = 0
+    yield "other labels", (fewer, p)
+    yield "fewer rows", (y[:-1], p[:-1])
+    yield "more rows", (np.append(y, 0), np.append(p, 0.5))
+    yield "other scores", (y, 0.5 * p)
+    yield "scores turned round", (1 - y, 1 - p)
+
+
+@pytest.mark.parametrize("case", range(5))
+@pytest.mark.parametrize("curve", [binned_curve, isotonic_curve, local_curve])
+def test_curves_of_other_rows_are_refused(curve, case):
+    y, p, _ = some_rows(1_000)
+    points = curve(y, p)
+    window_band(points, y, p)
+    with pytest.raises(DataError, match="of these rows"):
+        window_band(points, *list(others(y, p))[case][1])
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(
+    small_rows(most=12, weighted=("none", "whole")),
+    st.sampled_from([0.1, 0.5, 1.0]),
+    st.sampled_from(["quantile", "uniform", "type7"]),
+)
+def test_curves_of_these_rows_are_known(rows, nn, strategy):
+    table = ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
+    if table.total > 5:
+        for curve in (
+            binned_curve(table, n_bins=4, strategy=strategy),
+            isotonic_curve(table),
+            local_curve(table, nn=nn, n_points=7),
+        ):
+            band = window_band(curve, table)
+            assert (band.lower <= band.rate).all()
+            assert (band.rate <= band.upper).all()

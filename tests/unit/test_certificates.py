@@ -194,8 +194,8 @@ def test_bounds_are_the_estimate_and_the_widths(method):
     brier, n = 0.1875, 80_000  # mean of s (1 - s), since the table is exactly calibrated
     off = ScoreTable.from_counts([0.25, 0.75], [40_000, 40_000], [26_000, 30_000])
     upper, lower_bound = {
-        "bernstein": (bernstein_width(n, brier, 0.1, brier_guess=0.2), split_lower_bound(off, 0.1)),
-        "hoeffding": (hoeffding_width(n, 0.1), split_lower_bound(off, 0.1)),
+        "bernstein": (bernstein_width(n, brier, 0.1, brier_guess=0.2), split_lower_bound(off, delta=0.1)),
+        "hoeffding": (hoeffding_width(n, 0.1), split_lower_bound(off, delta=0.1)),
         "theorem2": (width := theorem2_width(n, 0.1, rademacher_of_intervals(n)), 0.2 - width),
     }[method]
     found = certify(CALIBRATED, delta=0.1, method=method, brier_guess=0.2)

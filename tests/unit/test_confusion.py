@@ -232,6 +232,35 @@ class TestRocAucInterval:
         turned = roc_auc_interval(1 - y, scores)
         assert (turned.lower, turned.upper) == (0.0, pytest.approx(1 - 0.025 ** (1 / n)))
 
+    @pytest.mark.parametrize(("n", "level"), [(2, 0.95), (2, 0.5), (40, 0.95), (1000, 0.99)])
+    def test_equal_scores_say_only_how_many_rows_there_are(self, n, level):
+        """kl(1/2, a) = -log(4 a (1 - a)) / 2 = log(2 / (1 - level)) / n, so a = (1 -+ sqrt(1 - e)) / 2."""
+        found = roc_auc_interval([0, 1] * n, [0.3] * 2 * n, level=level)
+        e = ((1 - level) / 2) ** (2 / n)
+        assert (found.value, found.standard_error) == (0.5, 0.0)
+        assert (found.lower, found.upper) == pytest.approx((0.5 - math.sqrt(1 - e) / 2, 0.5 + math.sqrt(1 - e) / 2))
+
+    @pytest.mark.parametrize(("n", "middle"), [(10**9, 2), (10**9, 40), (10**15, 40)])
+    def test_areas_that_round_to_one(self, n, middle):
+        """1 minus the area is (middle / n)**2 / 8, which no float below 1 shows; the ends are those of n pairs."""
+        found = roc_auc_interval(ScoreTable.from_counts([0.1, 0.5, 0.9], [n, middle, n], [0, middle // 2, n]))
+        assert found.value == pytest.approx(1.0)
+        assert 1 - 4 / n < found.lower <= found.upper <= 1.0
+        assert 1 - found.lower == pytest.approx(math.log(40) / n, rel=0.1)
+
+    @settings(max_examples=100, deadline=None, derandomize=True)
+    @given(small_rows(most=12, weighted=("none", "whole"), both_classes=True), st.sampled_from([0.5, 0.95, 1 - 2**-53]))
+    def test_turned_round(self, rows, level):
+        """Labels exchanged: the area and the interval are 1 minus what they were."""
+        table = ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
+        one, other = (
+            roc_auc_interval(t, level=level) for t in (table, ScoreTable(table.score, table.n, table.n - table.k))
+        )
+        if not math.isnan(one.lower):
+            assert (other.lower, other.upper) == pytest.approx((1 - one.upper, 1 - one.lower), abs=1e-12)
+            assert 0.0 <= one.lower <= one.value + 1e-12
+            assert one.value - 1e-12 <= one.upper <= 1.0
+
     def test_other_weights_have_no_interval(self):
         found = roc_auc_interval(*tied(), sample_weight=np.full(600, 0.5))
         assert found.value == pytest.approx(roc_auc(*tied()))

@@ -46,3 +46,9 @@ def test_rows_outside_are_not_counted():
 def test_bad_stretch(within):
     with pytest.raises(ArgumentError, match="end of within"):
         score_histogram([0, 1], [0.1, 0.9], within=within)
+
+
+@pytest.mark.parametrize("within", [3, None, "01", (0.1,), (0.1, 0.2, 0.3), [[0.1, 0.2]]])
+def test_ends_that_are_no_pair(within):
+    with pytest.raises(ArgumentError, match="within to be a pair of scores"):
+        score_histogram([0, 1], [0.2, 0.7], within=within)

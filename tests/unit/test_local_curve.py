@@ -140,8 +140,8 @@ def test_binned_curve_has_the_exact_interval_too():
         ({"n_points": 1}, "expected n_points to be a whole number"),
         ({"interval": "wald"}, "expected interval to be one of"),
         ({"interval": "wilson", "degree": 1}, "leave interval out"),
-        ({"at": [0.1, np.nan]}, "expected at to be a list of finite scores, found nan"),
-        ({"at": 0.5}, "expected at to be a list of finite scores"),
+        ({"at": [0.1, np.nan]}, "expected at to be a finite score or a list of them, found nan"),
+        ({"at": [[0.5]]}, "expected at to be a finite score or a list of them, found shape"),
         ({"at": ["low"]}, "expected points as numbers"),
     ],
 )
@@ -161,3 +161,10 @@ def test_bad_scores(s):
 def test_no_rows():
     with pytest.raises(DataError):
         local_curve([], [])
+
+
+def test_one_point_may_be_a_number():
+    y, p = [0, 1, 0, 1], [0.2, 0.4, 0.6, 0.8]
+    one, many = local_curve(y, p, nn=0.5, at=0.25), local_curve(y, p, nn=0.5, at=[0.25])
+    assert one.to_dict() == many.to_dict()
+    assert one.rate.tolist() == [0.5]

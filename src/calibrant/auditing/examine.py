@@ -16,6 +16,7 @@ from calibrant.auditing.measures import measure
 from calibrant.auditing.recalibration import cross_fitted_isotonic
 from calibrant.certificates import calibration_test, certify, check_request
 from calibrant.core.clusters import GroupedRows, Groups, group_rows
+from calibrant.core.parameters import check_random_state
 from calibrant.core.table import ScoreTable, as_table
 from calibrant.curves import binned_curve, isotonic_curve, local_curve, residual_walk, score_histogram
 from calibrant.decisions import check_costs, max_regret, saving_bound
@@ -36,7 +37,7 @@ def examine(
     pos_label: Any = None,
     tolerance: float | None = None,
     delta: float = 0.05,
-    costs: Mapping[str, float] | tuple[float, float] | None = None,
+    costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None = None,
     method: Literal["bernstein", "anytime", "hoeffding", "normal", "theorem2"] | None = None,
     brier_guess: float = 0.12,
     groups: Groups | None = None,
@@ -46,6 +47,7 @@ def examine(
 ) -> Findings:
     """Collect the findings on one set of scores; parameters as in `calibrant.audit`."""
     prices = check_audit(tolerance=tolerance, delta=delta, method=method, costs=costs, grouped=groups is not None)
+    check_random_state(random_state)
     grouped = None
     if groups is None:
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
@@ -133,7 +135,7 @@ def check_audit(
     tolerance: float | None,
     delta: float,
     method: str | None,
-    costs: Mapping[str, float] | tuple[float, float] | None,
+    costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None,
     grouped: bool = False,
 ) -> tuple[float, float] | None:
     """Check what is asked of an audit before any data is read; return the costs as a pair."""
@@ -155,7 +157,7 @@ def check_audit(
     if isinstance(costs, Mapping):
         if set(costs) == {"false_positive", "false_negative"}:
             return check_costs(costs["false_positive"], costs["false_negative"])
-    elif isinstance(costs, Sequence) and len(costs) == 2:
+    elif (isinstance(costs, Sequence) and len(costs) == 2) or (isinstance(costs, np.ndarray) and costs.shape == (2,)):
         return check_costs(costs[0], costs[1])
     raise ArgumentError(
         "costs as a pair (false positive, false negative)",

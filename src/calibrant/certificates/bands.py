@@ -14,6 +14,8 @@ from calibrant.core.parameters import check_between, check_choice
 from calibrant.core.pava import isotonic_fit
 from calibrant.core.results import Drawable
 from calibrant.core.table import FloatArray, ScoreTable, as_table, need_counts
+from calibrant.core.windows import nearest_windows
+from calibrant.core.wording import at_least
 from calibrant.curves import Curve
 from calibrant.errors import ArgumentError, DataError
 
@@ -180,7 +182,7 @@ def isotonic_band(
         delta=delta,
         consistent=consistent,
         method=method,
-        claim=f"With probability at least {1 - delta:.6g} the true share of positives is within the limits at every "
+        claim=f"With probability at least {at_least(delta)} the true share of positives is within the limits at every "
         "score at once, provided that it never falls as the score rises.",
         assumptions=(*ROWS, _NONDECREASING),
         references=("gao2017",) if method == "binomial" else ("gao2017", "feller1951"),
@@ -265,8 +267,8 @@ def window_band(
     ArgumentError
         If delta is out of range.
     DataError
-        If the input cannot be used, weights are not whole numbers, there are 5 rows or fewer, or the points of the
-        curve are no averages over windows of these rows.
+        If the input cannot be used, weights are not whole numbers, there are 5 rows or fewer, or a point of the curve
+        is no average over all rows of a bin, block or window of these rows.
 
     See Also
     --------
@@ -285,6 +287,8 @@ def window_band(
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "a band needs rows")
+    width = walk_width(table, delta)
+    half = _half_width(np.asarray(curve.n, dtype=np.float64), table.total, width)
     hits = curve.rate * curve.n
     if not (np.abs(hits - np.rint(hits)) <= 1e-9 * table.total).all():
         raise DataError(
@@ -292,8 +296,12 @@ def window_band(
             "points that no whole number of positives gives",
             "use a binned curve, or a local one of degree 0 with the rectangular kernel",
         )
-    width = walk_width(table, delta)
-    half = _half_width(np.asarray(curve.n, dtype=np.float64), table.total, width)
+    if not _belongs_to(curve, table):
+        raise DataError(
+            "a curve of plain averages over bins or windows of these rows",
+            "points with other rows or other positives",
+            "pass the rows, or the table, that the curve was made from",
+        )
     return Band(
         score=curve.score,
         rate=curve.rate,
@@ -304,11 +312,32 @@ def window_band(
         delta=delta,
         consistent=True,
         method="skorokhod",
-        claim=f"With probability at least {1 - delta:.6g}, given the scores, the mean true probability in every bin or "
-        "window is within its limits, all at once, however these were chosen.",
+        claim=f"With probability at least {at_least(delta)}, given the scores, the mean true probability in every bin "
+        "or window is within its limits, all at once, however these were chosen.",
         assumptions=ROWS,
         references=("gao2017", "feller1951"),
     )
+
+
+def _belongs_to(curve: Curve, table: ScoreTable) -> bool:
+    """Whether every point of a curve has the rows and positives of the bin, block or window of the table there."""
+    hits = np.rint(curve.rate * curve.n)
+    if curve.kind == "local":
+        windows = nearest_windows(table, curve.score, curve.n)
+        return bool((windows.n == curve.n).all() and (windows.k == hits).all())
+    first = np.ones(len(curve.n), dtype=bool)
+    if curve.kind == "isotonic":  # a block has a point at either end
+        first[1:] = (np.diff(curve.n) != 0) | (np.diff(curve.rate) != 0)
+    n_up_to, ends = np.cumsum(table.n), np.cumsum(curve.n[first])
+    last = np.searchsorted(n_up_to, ends)  # the last score of each bin
+    if ends[-1] != table.total or (n_up_to[last] != ends).any():
+        return False
+    k = np.diff(np.cumsum(table.k)[last], prepend=0)
+    starts, of_point = np.append(0, last[:-1] + 1), np.cumsum(first) - 1
+    # A mean score may be rounded to beyond the scores it is the mean of.
+    after = curve.score >= table.low[starts][of_point] - 1e-9
+    before = curve.score <= table.high[last][of_point] + 1e-9
+    return bool((k == hits[first]).all() and after.all() and before.all())
 
 
 def _half_width(n_window: FloatArray, n: float, width: float) -> FloatArray:

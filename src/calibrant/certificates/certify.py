@@ -25,6 +25,7 @@ from calibrant.core.parameters import check_between, check_choice, check_count
 from calibrant.core.results import Result
 from calibrant.core.table import ScoreTable, as_table, need_counts
 from calibrant.core.walk import extremes, residual_walk
+from calibrant.core.wording import at_least
 from calibrant.errors import ArgumentError
 
 __all__ = ["ASSUMPTIONS", "GROUP_ASSUMPTIONS", "METHODS", "Certificate", "certify", "check_request"]
@@ -276,7 +277,7 @@ def certify(
     width = upper_width(n)
     bound, lower_bound = min(1.0, estimate + width), max(0.0, estimate - lower_width(n))
     if method in ("bernstein", "hoeffding"):
-        lower_bound = split_lower_bound(table, delta, random_state=random_state)
+        lower_bound = split_lower_bound(table, delta=delta, random_state=random_state)
     trivial_bound = max(table.mean_score, 1.0 - table.mean_score)
     verdict = None if tolerance is None else _verdict(bound, lower_bound, trivial_bound, tolerance)
     rows_needed = None
@@ -292,7 +293,7 @@ def certify(
         )
     drawn, claim = ("rows", _CLAIM[method]) if found is None else ("groups", _CLUSTERED_CLAIM)
     return Certificate(
-        claim=f"With probability at least {1 - delta:.6g} over the draw of the {drawn}, the cutoff calibration error "
+        claim=f"With probability at least {at_least(delta)} over the draw of the {drawn}, the cutoff calibration error "
         f"of this classifier in the population is at most {bound:.4g} ({claim}).",
         verdict=verdict,
         tolerance=tolerance,

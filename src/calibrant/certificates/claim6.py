@@ -14,6 +14,7 @@ from calibrant.certificates.uniform import uniform_width
 from calibrant.core.pava import isotonic_fit
 from calibrant.core.results import Tabular
 from calibrant.core.table import FloatArray, ScoreTable, as_table
+from calibrant.core.wording import at_least
 
 __all__ = ["CumulativeBand", "claim6_band"]
 
@@ -132,7 +133,7 @@ def claim6_band(
     share = np.cumsum(table.n) / table.total
     cumulative = np.cumsum(table.n * isotonic_fit(table).step(table.score)) / table.total
     population_width = uniform_width(table.total, delta)
-    sure = f"With probability at least {1 - delta:.6g}"
+    sure = f"With probability at least {at_least(delta)}"
     return CumulativeBand(
         score=table.high,
         share=share,

@@ -15,6 +15,7 @@ from calibrant.core.results import Result
 from calibrant.core.table import ScoreTable, as_table, need_counts
 from calibrant.core.validate import clean_weights
 from calibrant.core.walk import extremes, residual_walk
+from calibrant.core.wording import at_least
 from calibrant.errors import ArgumentError
 
 __all__ = ["SampleCertificate", "certify_sample"]
@@ -176,8 +177,9 @@ def certify_sample(
     bound = min(1.0, estimate + width)
     limits = f"at most {bound:.4g}" if method == "hoeffding" else f"between {lower:.4g} and {bound:.4g}"
     return SampleCertificate(
-        claim=f"With probability at least {1 - delta:.6g} over the outcomes of these {n} cases, the cutoff calibration "
-        f"error of their scores against their true probabilities is {limits}; nothing is said about other cases.",
+        claim=f"With probability at least {at_least(delta)} over the outcomes of these {n} cases, the cutoff "
+        f"calibration error of their scores against their true probabilities is {limits}; "
+        "nothing is said about other cases.",
         estimate=estimate,
         bound=bound,
         lower_bound=lower,

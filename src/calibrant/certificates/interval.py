@@ -19,6 +19,7 @@ from calibrant.core.parameters import check_choice, check_count
 from calibrant.core.results import Result
 from calibrant.core.table import ScoreTable, as_table, need_counts
 from calibrant.core.walk import extremes, residual_walk
+from calibrant.core.wording import at_least
 
 __all__ = ["CutoffInterval", "cutoff_interval"]
 
@@ -157,8 +158,8 @@ def cutoff_interval(
     drawn = "rows" if n_groups is None else "groups"
     limit = "" if method == "finite" else f", in the limit of many {drawn},"
     return CutoffInterval(
-        claim=f"With probability at least {1 - delta:.6g}{limit} over the draw of the {drawn}, the cutoff calibration "
-        f"error of this classifier in the population is between {low:.4g} and {high:.4g}.",
+        claim=f"With probability at least {at_least(delta)}{limit} over the draw of the {drawn}, the cutoff "
+        f"calibration error of this classifier in the population is between {low:.4g} and {high:.4g}.",
         estimate=estimate,
         low=low,
         high=high,
@@ -182,7 +183,7 @@ def _limits(
     """Lower limit for the error of independent rows, and how far it may be above the empirical one."""
     n, brier = table.total, float(table.squared.sum()) / table.total
     if method == "finite":
-        low = split_lower_bound(table, delta, random_state=random_state)
+        low = split_lower_bound(table, delta=delta, random_state=random_state)
         return low, bernstein_width(n, brier, delta, brier_guess=brier_guess)
     below = range_width(n, max(brier, table.mean_variance), delta)
     return max(0.0, estimate - below), normal_width(n, brier, delta)

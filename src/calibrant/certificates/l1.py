@@ -16,6 +16,7 @@ from calibrant.core.parameters import check_between, check_choice, check_count
 from calibrant.core.results import Result
 from calibrant.core.table import FloatArray
 from calibrant.core.validate import clean_rows, clean_scores
+from calibrant.core.wording import at_least
 from calibrant.errors import DataError
 
 __all__ = ["L1Bound", "L1Impossibility", "l1_cannot_be_certified", "l1_from_repeats"]
@@ -325,7 +326,7 @@ def l1_from_repeats(
         else (f"over these {n_items} repeated items", "labels")
     )
     return L1Bound(
-        claim=f"With probability at least {1 - delta:.6g} over the draw of {chance}, the mean distance between the "
+        claim=f"With probability at least {at_least(delta)} over the draw of {chance}, the mean distance between the "
         f"score and the true probability of the item is at most {bound:.4g} {whose} (finite-sample Hoeffding bound).",
         squared=squared,
         squared_width=width,

@@ -18,6 +18,7 @@ from calibrant.core.results import Result
 from calibrant.core.table import ScoreTable, need_counts
 from calibrant.core.validate import clean_rows, clean_scores
 from calibrant.core.walk import extremes, residual_walk
+from calibrant.core.wording import at_least
 from calibrant.errors import DataError
 
 __all__ = ["RecalibratedCertificate", "certify_recalibrated"]
@@ -160,7 +161,7 @@ def certify_recalibrated(
         verdict = "uninformative" if bound >= trivial else "certified" if bound <= tolerance else "undecided"
     limit = "" if method == "finite" else ", in the limit of many rows,"
     return RecalibratedCertificate(
-        claim=f"With probability at least {1 - delta:.6g}{limit} over the draw of the rows, the cutoff calibration "
+        claim=f"With probability at least {at_least(delta)}{limit} over the draw of the rows, the cutoff calibration "
         f"error of the recalibrated scores in the population is at most {bound:.4g}, though the map was fitted on "
         "these rows.",
         verdict=verdict,

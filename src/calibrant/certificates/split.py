@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.certificates.bernstein import mean_width
 from calibrant.certificates.uniform import uniform_width
-from calibrant.core.parameters import check_between
-from calibrant.core.table import ScoreTable, need_counts
+from calibrant.core.parameters import check_between, check_random_state
+from calibrant.core.table import ScoreTable, as_table, need_counts
 from calibrant.core.walk import Extremes, extremes, residual_walk
 
 __all__ = ["split_lower_bound", "split_width"]
@@ -16,17 +19,31 @@ __all__ = ["split_lower_bound", "split_width"]
 _CHOOSE = 1.0 / 3.0
 
 
-def split_lower_bound(table: ScoreTable, delta: float = 0.05, *, random_state: int | np.random.Generator = 0) -> float:
+def split_lower_bound(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    delta: float = 0.05,
+    random_state: int | np.random.Generator = 0,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
     """Bound the true cutoff calibration error from below, for every number of rows and every distribution.
 
     Parameters
     ----------
-    table : ScoreTable
-        Rows with whole-number weights.
+    y_true : array-like of shape (n,) or ScoreTable
+        Labels, or a table that holds labels and scores.
+    y_proba : array-like of shape (n,)
+        Predicted probabilities of the positive class, in [0, 1].
     delta : float
         Probability with which the bound may fail, in (0, 1).
     random_state : int or numpy.random.Generator
         Deals the rows. Choose it before seeing bounds: the largest of several is not a bound.
+    sample_weight : array-like of shape (n,), optional
+        Whole numbers that count repeated independent rows. Other weights are refused.
+    pos_label : scalar, optional
+        The label value that counts as 1.
 
     Returns
     -------
@@ -35,8 +52,10 @@ def split_lower_bound(table: ScoreTable, delta: float = 0.05, *, random_state: i
 
     Raises
     ------
+    ArgumentError
+        If `delta` is out of range, or `random_state` is no seed.
     DataError
-        If the weights are not whole numbers.
+        If the input cannot be used, or weights are not whole numbers.
 
     See Also
     --------
@@ -60,8 +79,10 @@ def split_lower_bound(table: ScoreTable, delta: float = 0.05, *, random_state: i
     >>> 0.1 - uniform_width(10_000) < split_lower_bound(table) < 0.1
     True
     """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "a lower bound needs rows")
     check_between("delta", delta, 0.0, 1.0)
+    check_random_state(random_state)
     if table.cells is not None:
         return max(0.0, extremes(residual_walk(table)).value - uniform_width(table.total, delta))
     chosen, rest = table.split((_CHOOSE, 1.0 - _CHOOSE), np.random.default_rng(random_state))

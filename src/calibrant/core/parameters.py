@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from calibrant.errors import ArgumentError
 
-__all__ = ["check_between", "check_choice", "check_count", "check_rows", "is_number"]
+__all__ = ["check_between", "check_choice", "check_count", "check_random_state", "check_rows", "is_number"]
 
 
 def check_between(
@@ -59,6 +61,18 @@ def check_count(name: str, value: Any, least: int, remedy: str) -> int:
     if not whole or int(value) < least:
         raise ArgumentError(f"{name} to be a whole number, at least {least}", repr(value), remedy)
     return int(value)
+
+
+def check_random_state(value: Any) -> None:
+    """Raise an `ArgumentError` if `numpy.random.default_rng` makes no generator of `value`; nothing is drawn."""
+    try:
+        np.random.default_rng(value)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            "random_state to be a whole number that is not negative, or a numpy.random.Generator",
+            repr(value),
+            "leave it out for the seed 0",
+        ) from None
 
 
 def check_rows(n: float) -> float:

@@ -21,7 +21,7 @@ from calibrant.core.pooling import (
     pool_weighted,
     score_order,
 )
-from calibrant.core.validate import clean_rows, clean_scores
+from calibrant.core.validate import check_weight_range, clean_rows, clean_scores
 from calibrant.errors import ArgumentError, DataError
 
 __all__ = ["CellSums", "FloatArray", "NumberArray", "ScoreTable", "as_table", "need_counts"]
@@ -158,6 +158,9 @@ class ScoreTable:
         if not ((positive >= 0) & (positive <= total) & (total < np.inf)).all():
             raise DataError("finite 0 <= k <= n at every score", "a row that breaks it", "check the aggregation")
         kept = total > 0
+        if total.dtype.kind == "f" and kept.any():
+            with np.errstate(over="ignore"):  # an infinite total is what is looked for
+                check_weight_range(float(total.max()), float(total.sum()))
         return cls(*pool_counts(s[kept], total[kept], positive[kept]))
 
     @classmethod

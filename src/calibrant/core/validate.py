@@ -14,6 +14,7 @@ from calibrant.errors import DataError
 
 __all__ = [
     "CleanRows",
+    "check_weight_range",
     "clean_labels",
     "clean_rows",
     "clean_scores",
@@ -29,6 +30,8 @@ __all__ = [
     "swapped_columns",
 ]
 
+# Totals and shares of weights in this range stay clear of the ends of the range of floats.
+_LEAST_WEIGHT, _MOST_WEIGHT = 1e-290, 1e290
 # Rows checked at a time: small enough for the cache, so that checking costs one read of the data.
 _CHUNK = 1 << 16
 _LOOK = 100_000  # rows looked at to name some of the label values in a message
@@ -307,6 +310,8 @@ def clean_weights(sample_weight: npt.ArrayLike, n_rows: int) -> npt.NDArray[Any]
         raise describe_bad_weight(float(weight[where]), f"row {where}")
     if not weight.any():
         raise describe_zero_weights()
+    with np.errstate(over="ignore"):
+        check_weight_range(float(weight.max()), float(weight.sum()))
     # Counts beyond 2**53 are not exact in float64, so they are weights, not rows.
     if float(weight.sum()) < 2.0**53 and np.array_equal(np.floor(weight), weight):
         return weight.astype(np.int64)
@@ -320,6 +325,15 @@ def describe_bad_weight(value: float, place: str, count: int = 1) -> DataError:
         _and_more(repr(value), place, count),
         "a weight says how many rows this row stands for; drop or correct such rows",
     )
+
+
+def check_weight_range(largest: float, total: float) -> None:
+    """Raise a `DataError` if the largest weight or the total of all is near an end of the range of floats."""
+    remedy = "only the ratios of such weights matter: rescale them, for example by dividing by the largest"
+    if not total <= _MOST_WEIGHT:
+        raise DataError(f"weights that add up to at most {_MOST_WEIGHT:g}", f"a total of {total:g}", remedy)
+    if largest < _LEAST_WEIGHT:
+        raise DataError(f"some weight of at least {_LEAST_WEIGHT:g}", f"{largest:g} as the largest", remedy)
 
 
 def describe_zero_weights() -> DataError:

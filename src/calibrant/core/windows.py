@@ -109,7 +109,7 @@ def window_weight(table: ScoreTable, nn: float) -> float:
     return table.total * nn * (1.0 - _ROUNDING)
 
 
-def nearest_windows(table: ScoreTable, at: FloatArray, weight: float) -> Windows:
+def nearest_windows(table: ScoreTable, at: FloatArray, weight: float | NumberArray) -> Windows:
     """Find the rows nearest to each point.
 
     Parameters
@@ -118,9 +118,10 @@ def nearest_windows(table: ScoreTable, at: FloatArray, weight: float) -> Windows
         A cell counts as standing at its mean score.
     at : ndarray of float64, shape (p,)
         Points, in any order.
-    weight : float
-        Rows or weight to reach, at most those of the table: the half-width is the smallest distance within which
-        so much is found. All rows at that distance belong to the window, so equal scores are never separated.
+    weight : float or ndarray of shape (p,)
+        Rows or weight to reach, for each point or for all, at most those of the table: the half-width is the smallest
+        distance within which so much is found. All rows at that distance belong to the window, so equal scores are
+        never separated.
 
     Returns
     -------

@@ -12,6 +12,7 @@ from calibrant.core.bins import equal_width_bins
 from calibrant.core.parameters import check_between, check_count
 from calibrant.core.results import Drawable
 from calibrant.core.table import FloatArray, NumberArray, ScoreTable, as_table
+from calibrant.errors import ArgumentError
 
 __all__ = ["Histogram", "score_histogram"]
 
@@ -89,6 +90,8 @@ def score_histogram(
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     n_bins = check_count("n_bins", n_bins, 1, "40 bins suit most pictures")
     remedy = "pass (low, high) with low below high"
+    if np.shape(within) != (2,):
+        raise ArgumentError("within to be a pair of scores", repr(within), remedy)
     high = check_between("upper end of within", within[1], 0.0, 1.0, closed="right", remedy=remedy)
     low = check_between("lower end of within", within[0], 0.0, high, closed="left", remedy=remedy)
     bins = equal_width_bins(table, n_bins, (low, high))

@@ -47,7 +47,7 @@ def local_curve(
         Degree of the polynomial fitted in a window. 0 averages; 1 and 2 follow slopes, which matters most at the ends.
     kernel : {"rectangular", "tricube"}
         Rows of a window count alike, or less the farther they are.
-    at : array-like of shape (p,), optional
+    at : float or array-like of shape (p,), optional
         Points. Outside the observed scores the curve is NaN: no row tells anything about them.
     n_points : int
         Without `at`: number of points, evenly spaced from the smallest to the largest score.
@@ -145,12 +145,12 @@ def local_curve(
 
 def _points(at: npt.ArrayLike) -> FloatArray:
     try:
-        points = np.array(at, dtype=np.float64)
+        points = np.atleast_1d(np.array(at, dtype=np.float64))
     except (TypeError, ValueError) as error:
         raise ArgumentError("points as numbers", str(error), "pass the scores at which to fit") from error
     if points.ndim != 1 or not np.isfinite(points).all():
         found = f"shape {points.shape}" if points.ndim != 1 else f"{points[~np.isfinite(points)][0]} among them"
-        raise ArgumentError("at to be a list of finite scores", found, "pass the scores at which to fit")
+        raise ArgumentError("at to be a finite score or a list of them", found, "pass the scores at which to fit")
     return points
 
 

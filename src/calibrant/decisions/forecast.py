@@ -13,6 +13,7 @@ from calibrant.core.intervals import clopper_pearson
 from calibrant.core.parameters import check_between
 from calibrant.core.results import Result
 from calibrant.core.table import ScoreTable, as_table, need_counts
+from calibrant.core.wording import at_least
 from calibrant.decisions.cost import check_costs, costs_by_cut
 from calibrant.decisions.limits import bernstein_half_width
 
@@ -165,9 +166,9 @@ def cost_forecast(
     error = cost - forecast
     error_lower, error_upper = _error_limits(table, a, b, tau, error, delta)
     return CostForecast(
-        claim=f"With probability at least {1 - delta:.6g} over the draw of the rows, the true cost per case of acting "
-        f"from score {tau:.4g} on, at costs {a:g} (false positive) and {b:g} (false negative), is the forecast of the "
-        f"scores plus {error_lower:.4g} to {error_upper:.4g}.",
+        claim=f"With probability at least {at_least(delta)} over the draw of the rows, the true cost per case of "
+        f"acting from score {tau:.4g} on, at costs {a:g} (false positive) and {b:g} (false negative), is the "
+        f"forecast of the scores plus {error_lower:.4g} to {error_upper:.4g}.",
         false_positive_cost=a,
         false_negative_cost=b,
         threshold=tau,

@@ -13,6 +13,7 @@ from calibrant.core.parameters import check_between
 from calibrant.core.results import Result
 from calibrant.core.table import ScoreTable, as_table
 from calibrant.core.walk import extremes, residual_walk
+from calibrant.core.wording import at_least
 from calibrant.decisions.cost_curve import cheapest_cuts
 from calibrant.errors import DataError
 
@@ -173,7 +174,7 @@ def max_regret(
     slack = 2.0 * float(hidden.max()) / n if len(hidden) else 0.0
     bound = min(1.0, value + slack + math.sqrt(math.log(1.0 / delta) / (2.0 * n)))
     return MaxRegret(
-        claim=f"With probability at least {1 - delta:.6g} over the draw of the rows, at no costs a (false positive) "
+        claim=f"With probability at least {at_least(delta)} over the draw of the rows, at no costs a (false positive) "
         f"and b (false negative), even if chosen after seeing the rows, could an order-preserving recalibration save "
         f"more than {bound:.4g} (a + b) per case.",
         value=value,

@@ -13,6 +13,7 @@ from calibrant.core.brownian import normal_quantile
 from calibrant.core.parameters import check_between, check_choice
 from calibrant.core.results import Result
 from calibrant.core.table import ScoreTable, as_table, need_counts
+from calibrant.core.wording import at_least
 from calibrant.decisions.cost import check_costs, costs_by_cut
 from calibrant.decisions.forecast import cost_forecast
 from calibrant.decisions.limits import bernstein_half_width
@@ -189,8 +190,9 @@ def saving_bound(
     bound = min(bound, a + b)
     promised = cost_forecast(table, false_positive_cost=a, false_negative_cost=b, delta=delta)
     return Decision(
-        claim=f"With probability at least {1 - delta:.6g} over the draw of the rows, no order-preserving recalibration "
-        f"could save more than {bound:.4g} per case at costs {a:g} (false positive) and {b:g} (false negative).",
+        claim=f"With probability at least {at_least(delta)} over the draw of the rows, no order-preserving "
+        f"recalibration could save more than {bound:.4g} per case at costs {a:g} (false positive) and {b:g} "
+        "(false negative).",
         false_positive_cost=a,
         false_negative_cost=b,
         threshold=tau,

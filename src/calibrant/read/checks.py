@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant.core.validate import (
+    check_weight_range,
     describe_bad_labels,
     describe_bad_scores,
     describe_bad_weight,
@@ -221,6 +222,7 @@ def _aggregates(columns: Columns) -> dict[str, str]:
             "weight_text": _count("weight_raw IS NOT NULL AND w IS NULL"),
             "weight_bad": _count("NOT (w >= 0 AND isfinite(w))"),
             "weight_sum": "sum(w) FILTER (WHERE isfinite(w))",
+            "weight_largest": "max(w) FILTER (WHERE isfinite(w))",
             "weight_broken": _count("w <> floor(w)"),
             "pairs": "approx_count_distinct(hash(s, w))",
         }
@@ -272,6 +274,7 @@ def _check_weights(source: Source, columns: Columns, sql: str, seen: dict[str, A
         raise describe_bad_weight(value, place, seen["weight_bad"])
     if not seen["weight_sum"] > 0:
         raise describe_zero_weights()
+    check_weight_range(seen["weight_largest"], seen["weight_sum"])
     return "whole" if not seen["weight_broken"] and seen["weight_sum"] < _MOST_COUNTS else "other"
 
 

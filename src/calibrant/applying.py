@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calibrant.calibrators import IsotonicCalibrator
+from calibrant.calibrators.base import Calibrator
 from calibrant.errors import SourceError
 from calibrant.export.sql import expression
 from calibrant.read import check_scores, open_source, quote_name, quote_text
@@ -29,7 +29,7 @@ _FORMATS = {
 
 
 def apply_to_file(
-    calibrator: IsotonicCalibrator,
+    calibrator: Calibrator,
     path: str | PathLike[str],
     output: str | PathLike[str],
     *,
@@ -41,8 +41,8 @@ def apply_to_file(
 
     Parameters
     ----------
-    calibrator : IsotonicCalibrator
-        Fitted.
+    calibrator : Calibrator
+        Fitted; the column holds what its `predict` gives, for logistic maps to about 1e-15.
     path : path-like
         CSV, Parquet or JSON lines file, or "-" for standard input.
     output : path-like

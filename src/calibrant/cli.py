@@ -102,11 +102,25 @@ def audit(
     cost_fp: Annotated[float | None, typer.Option("--cost-fp", help="Cost of a false positive.")] = None,
     cost_fn: Annotated[float | None, typer.Option("--cost-fn", help="Cost of a false negative.")] = None,
     method: Annotated[
-        str, typer.Option("--method", help="Bound: bernstein, anytime, hoeffding, normal or theorem2.")
-    ] = "bernstein",
+        str | None,
+        typer.Option(
+            "--method",
+            help="Bound: bernstein (the default), anytime, hoeffding, normal (the default with --group) or theorem2.",
+        ),
+    ] = None,
     brier_guess: Annotated[
         float, typer.Option("--brier-guess", help="Brier score expected beforehand; tightens the bernstein bound.")
     ] = 0.12,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--group",
+            help="Column that says which rows belong together, such as a patient; rows of one group may depend on each "
+            "other. Repeated, the columns name one group together: each combination is taken as independent of all "
+            "others. Statements then hold in the limit of many groups.",
+            metavar="COL",
+        ),
+    ] = None,
     as_json: AsJson = False,
     report: Report = None,
 ) -> None:
@@ -120,14 +134,18 @@ def audit(
     if (cost_fp is None) != (cost_fn is None):
         raise ArgumentError("both --cost-fp and --cost-fn", "one of them", "give both, or neither")
     costs = None if cost_fp is None or cost_fn is None else (cost_fp, cost_fn)
-    check_audit(tolerance=tolerance, delta=delta, method=method, costs=costs)
+    check_audit(tolerance=tolerance, delta=delta, method=method, costs=costs, grouped=bool(group))
     if report is not None:
         from calibrant.write import check_writable
 
         check_writable(report, file)
-    table = _read(file, label=label, score=score, weight=weight, pos_label=pos_label)
+    data: dict[str, Any]
+    if not group:
+        data = {"y_true": _read(file, label=label, score=score, weight=weight, pos_label=pos_label)}
+    else:
+        data = _read_groups(file, label=label, score=score, weight=weight, pos_label=pos_label, group=group)
     result = run_audit(
-        table,
+        **data,
         tolerance=tolerance,
         delta=delta,
         costs=costs,
@@ -151,24 +169,44 @@ def recalibrate(
     model: Annotated[Path, typer.Option("--model", help="Where to write the model.", metavar="OUT.json")],
     weight: Weight = None,
     pos_label: PosLabel = None,
-    method: Annotated[str, typer.Option("--method", help="isotonic.")] = "isotonic",
-    interpolation: Annotated[str, typer.Option("--interpolation", help="linear or step.")] = "linear",
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            help="auto, isotonic, lipschitz, venn-abers, local, histogram, platt, temperature, beta or cutoff.",
+        ),
+    ] = "auto",
+    interpolation: Annotated[
+        str | None, typer.Option("--interpolation", help="linear or step, of isotonic; linear by default.")
+    ] = None,
 ) -> None:
     """Fit a recalibrator and write it to a JSON file."""
     from calibrant.auditing import cross_fitted_isotonic
     from calibrant.auditing.wording import recalibration_line
-    from calibrant.calibrators import IsotonicCalibrator
+    from calibrant.calibrators import AutoCalibrator, CutoffCalibrator, IsotonicCalibrator
     from calibrant.core.parameters import check_choice
     from calibrant.export import to_json
+    from calibrant.export.layouts import LAYOUTS
     from calibrant.write import check_writable, write_text
 
-    check_choice("method", method, ("isotonic",))
-    check_choice("interpolation", interpolation, ("linear", "step"))
+    check_choice("method", method, tuple(LAYOUTS))
+    options: dict[str, str] = {}
+    if interpolation is not None:
+        if method != "isotonic":
+            raise ArgumentError(
+                "--interpolation with the method isotonic only", f"the method {method}", "leave it away"
+            )
+        options["interpolation"] = check_choice("interpolation", interpolation, ("linear", "step"))
     check_writable(model, file)
     table = _read(file, label=label, score=score, weight=weight, pos_label=pos_label)
-    calibrator = IsotonicCalibrator(interpolation=interpolation)  # type: ignore[arg-type]  # checked above
-    write_text(to_json(calibrator.fit(table)), model)
-    typer.echo(recalibration_line(cross_fitted_isotonic(table)))
+    calibrator = LAYOUTS[method].estimator(**options).fit(table)
+    write_text(to_json(calibrator), model)
+    if isinstance(calibrator, AutoCalibrator):
+        typer.echo(calibrator.reason_)
+    elif isinstance(calibrator, CutoffCalibrator):
+        typer.echo(calibrator.message_)
+    elif isinstance(calibrator, IsotonicCalibrator):
+        typer.echo(recalibration_line(cross_fitted_isotonic(table)))
     typer.echo(f"model written to {model}", err=True)
 
 
@@ -182,7 +220,7 @@ def apply(
 ) -> None:
     """Add a column of recalibrated probabilities to a file.
 
-    Rows and other columns stay as they are, in the same order.
+    Missing scores stay missing. Rows and other columns stay as they are, in the same order.
     """
     from calibrant.applying import apply_to_file
     from calibrant.export import read_model
@@ -191,6 +229,46 @@ def apply(
     check_writable(output, file, model)
     count = apply_to_file(read_model(model), file, output, score=score, column=column, console=_console())
     typer.echo(f"{count:,} rows written to {output}", err=True)
+
+
+@_command
+def export(
+    model: Annotated[Path, typer.Argument(help="Model written by recalibrate.", metavar="MODEL.json")],
+    to: Annotated[str, typer.Option("--to", help="sql, python, onnx or json.", metavar="FORM")],
+    dialect: Annotated[
+        str, typer.Option("--dialect", help="Of SQL: duckdb, postgresql, sqlite, spark or bigquery.")
+    ] = "duckdb",
+    column: Annotated[str, typer.Option("--column", help="Column of scores in SQL.", metavar="COL")] = "score",
+    output: Annotated[
+        Path | None, typer.Option("--output", help="File to write instead of standard output.", metavar="OUT")
+    ] = None,
+) -> None:
+    """Write a model as an SQL expression, a Python function, an ONNX graph or JSON of the present format.
+
+    ONNX needs the packages of calibrant[onnx] and --output.
+    """
+    from calibrant.core.parameters import check_choice
+    from calibrant.export import read_model, to_json, to_onnx, to_python, to_sql
+    from calibrant.write import check_writable, replacing
+
+    check_choice("the form", to, ("sql", "python", "onnx", "json"))
+    if output is not None:
+        check_writable(output, model)
+    elif to == "onnx":
+        raise ArgumentError("--output for a binary form", "none", "name the file to write")
+    calibrator = read_model(model)
+    if to == "onnx":
+        content = to_onnx(calibrator).SerializeToString()
+    elif to == "sql":
+        content = (to_sql(calibrator, column, dialect=dialect) + "\n").encode()  # type: ignore[arg-type]  # checked there
+    else:
+        content = (to_python(calibrator) if to == "python" else to_json(calibrator)).encode()
+    if output is None:
+        typer.echo(content, nl=False)
+        return
+    with replacing(output) as draft:
+        draft.write_bytes(content)
+    typer.echo(f"{to} written to {output}", err=True)
 
 
 @_command
@@ -242,13 +320,29 @@ def cite() -> None:
     typer.echo(bibtex(REFERENCES), nl=False)
 
 
-def _read(file: str, *, label: str, score: str, weight: str | None, pos_label: str | None) -> Any:
-    from calibrant.read import read_table
+def _read_groups(
+    file: str, *, label: str, score: str, weight: str | None, pos_label: str | None, group: list[str]
+) -> dict[str, Any]:
+    from calibrant.read import read_rows
 
+    _check_columns(label, score)
+    rows = read_rows(
+        file, label=label, score=score, weight=weight, pos_label=pos_label, group=group, console=_console()
+    )
+    return {"y_true": rows.label, "y_proba": rows.score, "sample_weight": rows.weight, "groups": rows.group}
+
+
+def _check_columns(label: str, score: str) -> None:
     if label == score:
         raise SourceError(
             "different columns for label and score", f"{label!r} for both", "name the column of outcomes with --label"
         )
+
+
+def _read(file: str, *, label: str, score: str, weight: str | None, pos_label: str | None) -> Any:
+    from calibrant.read import read_table
+
+    _check_columns(label, score)
     return read_table(file, label=label, score=score, weight=weight, pos_label=pos_label, console=_console())
 
 

@@ -187,7 +187,7 @@ def expect_error(message, folder, *arguments):
 class TestRecalibrateAndApply:
     @pytest.fixture
     def model(self, bad_scores, tmp_path):
-        done = run("recalibrate", bad_scores, "--label", "y", "--score", "p", "--model", tmp_path / "m.json")
+        done = run("recalibrate", bad_scores, "--label", "y", "--score", "p", "--model", tmp_path / "m.json", "--method", "isotonic")  # fmt: skip # noqa: E501
         assert done.exit_code == 0, done.output
         assert re.search(r"error 0\.\d+ -> 0\.0\d+", done.stdout)
         return tmp_path / "m.json"
@@ -287,3 +287,28 @@ def test_interruption_is_said_and_leaves_nothing(scores, tmp_path, monkeypatch):
     assert done.exit_code == 130
     assert "interrupted" in done.stderr
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_groups_of_rows(tmp_path):
+    rng = np.random.default_rng(0)
+    chance, patient = rng.uniform(size=100), np.repeat(np.arange(100), 10)
+    y = (rng.uniform(size=100) < chance)[patient]
+    lines = "\n".join(f"{int(a)},{b!r},{c}" for a, b, c in zip(y, chance[patient].tolist(), patient, strict=True))
+    path = tmp_path / "rows.csv"
+    path.write_text(f"y,p,patient\n{lines}\n")
+    done = run("audit", path, "--label", "y", "--score", "p", "--group", "patient", "--json")
+    assert done.exit_code == 0
+    data = json.loads(done.stdout)
+    assert data["sample"]["groups"] == 100
+    assert data["certificate"]["method"] == "normal"
+    assert data == cal.audit(y, chance[patient], groups=patient, name=data["name"]).to_dict()
+    for arguments, message in (
+        (["--method", "bernstein"], "method 'normal' with groups"),
+        (["--cost-fp", "1", "--cost-fn", "1"], "costs or groups"),
+    ):
+        done = run("audit", path, "--label", "y", "--score", "p", "--group", "patient", *arguments)
+        assert done.exit_code == 2
+        assert message in done.stderr
+    done = run("audit", path, "--label", "y", "--score", "p", "--group", "ward")
+    assert done.exit_code == 2
+    assert "a column 'ward'" in done.stderr

@@ -3,36 +3,43 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import fields
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import numpy as np
 
 import calibrant
-from calibrant.calibrators import IsotonicCalibrator
-from calibrant.core.pava import IsotonicFit
-from calibrant.errors import SourceError
+from calibrant.calibrators.base import Calibrator
+from calibrant.errors import ArgumentError, SourceError
+from calibrant.export.layouts import LAYOUTS
 
 __all__ = ["from_json", "read_model", "to_json"]
 
 # Raised when the meaning of a field changes; older files stay readable.
-_FORMAT = 1
-_BLOCKS = ("low", "high", "value", "n", "k")
+_FORMAT = 2
+_EXPECTED, _REMEDY = "a model file written by calibrant", "write it with 'calibrant recalibrate' or to_json"
 
 
-def to_json(calibrator: IsotonicCalibrator) -> str:
+def to_json(calibrator: Calibrator) -> str:
     """Return a fitted calibrator as a JSON document.
 
     Parameters
     ----------
-    calibrator : IsotonicCalibrator
+    calibrator : Calibrator
         Fitted.
 
     Returns
     -------
     str
         Numbers are written so that reading them back gives the same floats.
+
+    Raises
+    ------
+    ArgumentError
+        If it is of a class that cannot be exported, or a parameter is no number, text, bool or None.
 
     Examples
     --------
@@ -42,57 +49,50 @@ def to_json(calibrator: IsotonicCalibrator) -> str:
     >>> from_json(to_json(fitted)).predict([0.3]) == fitted.predict([0.3])
     array([ True])
     """
-    document = {
-        "kind": "calibrator",
-        "format": _FORMAT,
-        "calibrant": calibrant.__version__,
-        "method": "isotonic",
-        "parameters": calibrator.get_params(),
-        "blocks": {name: getattr(calibrator.fit_, name).tolist() for name in _BLOCKS},
-    }
+    from sklearn.utils.validation import check_is_fitted
+
+    check_is_fitted(calibrator)
+    document = {"kind": "calibrator", "format": _FORMAT, "calibrant": calibrant.__version__, **_fitted(calibrator)}
     return json.dumps(document, indent=1, allow_nan=False) + "\n"
 
 
-def from_json(text: str) -> IsotonicCalibrator:
+def from_json(text: str) -> Calibrator:
     """Rebuild a fitted calibrator from what `to_json` wrote.
 
     Parameters
     ----------
     text : str
-        The document.
+        The document, of this or an earlier version of calibrant.
 
     Returns
     -------
-    IsotonicCalibrator
-        Predicts the same floats.
+    Calibrator
+        Of the class it had; predicts the same floats.
 
     Raises
     ------
     SourceError
-        If the text is not such a document, or was written by a newer format.
+        If the text is not such a document, is damaged, or was written by a newer version.
     """
-    expected, remedy = "a model file written by calibrant", "write it with 'calibrant recalibrate' or to_json"
     try:
-        document: dict[str, Any] = json.loads(text)
+        document = json.loads(text, parse_constant=_no_number)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise SourceError(expected, f"text that is not JSON ({error})", remedy) from None
+        raise SourceError(_EXPECTED, f"text that is not JSON ({error})", _REMEDY) from None
     if not isinstance(document, dict) or document.get("kind") != "calibrator":
-        raise SourceError(expected, "another kind of JSON document", remedy)
-    if document.get("format") != _FORMAT or document.get("method") != "isotonic":
-        found = f"format {document.get('format')!r}, method {document.get('method')!r}"
-        raise SourceError(f"format {_FORMAT} and method 'isotonic'", found, "read it with the version that wrote it")
-    try:
-        blocks = {name: np.asarray(document["blocks"][name], dtype=np.float64) for name in _BLOCKS}
-        calibrator = IsotonicCalibrator(**document["parameters"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise SourceError(expected, f"a damaged one ({error!r})", remedy) from None
-    _check_blocks(blocks, expected, remedy)
-    calibrator.fit_ = IsotonicFit(**blocks)
-    calibrator.n_features_in_ = 1
-    return calibrator
+        raise SourceError(_EXPECTED, "another kind of JSON document", _REMEDY)
+    version = document.get("format")
+    if version == 1:
+        document = _of_format_1(document)
+    elif version != _FORMAT:
+        raise SourceError(
+            f"format {_FORMAT} or older",
+            f"format {version!r}, written by calibrant {document.get('calibrant')}",
+            "read it with that version",
+        )
+    return _rebuilt_fitted(document)
 
 
-def read_model(path: str | PathLike[str]) -> IsotonicCalibrator:
+def read_model(path: str | PathLike[str]) -> Calibrator:
     """Read a model file.
 
     Parameters
@@ -102,7 +102,7 @@ def read_model(path: str | PathLike[str]) -> IsotonicCalibrator:
 
     Returns
     -------
-    IsotonicCalibrator
+    Calibrator
         As `from_json`.
 
     Raises
@@ -119,12 +119,117 @@ def read_model(path: str | PathLike[str]) -> IsotonicCalibrator:
     return from_json(text)
 
 
-def _check_blocks(blocks: dict[str, np.ndarray[Any, Any]], expected: str, remedy: str) -> None:
-    low, high, value = blocks["low"], blocks["high"], blocks["value"]
-    sound = (
-        all(block.ndim == 1 and len(block) == len(low) > 0 for block in blocks.values())
-        and bool((low <= high).all() and (high[:-1] < low[1:]).all() and (value[:-1] < value[1:]).all())
-        and bool((value >= 0.0).all() and (value <= 1.0).all())
-    )
+def _fitted(calibrator: Calibrator) -> dict[str, Any]:
+    """Return what makes up a calibrator; those inside others are stored in the same way."""
+    document = _unfitted(calibrator)
+    fitted = LAYOUTS[document["method"]].fitted
+    document["fitted"] = {name: _plain(getattr(calibrator, name)) for name in fitted}
+    if hasattr(calibrator, "feature_names_in_"):
+        document["column"] = str(calibrator.feature_names_in_[0])
+    return document
+
+
+def _unfitted(calibrator: Calibrator) -> dict[str, Any]:
+    method = next((name for name, layout in LAYOUTS.items() if layout.estimator is type(calibrator)), None)
+    if method is None:
+        raise ArgumentError(
+            "a calibrator that can be exported", type(calibrator).__name__, "use one of calibrant.calibrators"
+        )
+    parameters = calibrator.get_params(deep=False)
+    return {"method": method, "parameters": {name: _parameter(name, value) for name, value in parameters.items()}}
+
+
+def _parameter(name: str, value: Any) -> Any:
+    if isinstance(value, list | tuple) and all(isinstance(entry, Calibrator) for entry in value):
+        return {"calibrators": [_unfitted(entry) for entry in value]}
+    if value is None or isinstance(value, bool | int | float | str | np.generic):
+        return _plain(value)
+    raise ArgumentError(f"{name} to be a number, a text, a bool or None", repr(value), "fit with such a parameter")
+
+
+def _plain(value: Any) -> Any:
+    """Return a number, a text, or lists of these, or a mapping by name; JSON has no words for infinity and NaN."""
+    if isinstance(value, Calibrator):
+        return _fitted(value)
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": repr(value)}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tuple | list):
+        return [_plain(entry) for entry in value]
+    return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+
+
+def _rebuilt_fitted(document: dict[str, Any]) -> Calibrator:
+    try:
+        calibrator = _rebuilt_unfitted(document)
+        layout = LAYOUTS[document["method"]]
+        for name, kind in layout.fitted.items():
+            setattr(calibrator, name, _rebuilt(document["fitted"][name], kind))
+        calibrator.n_features_in_ = 1
+        if "column" in document:
+            calibrator.feature_names_in_ = np.array([document["column"]], dtype=object)
+        sound = layout.sound(calibrator)
+    except SourceError:
+        raise
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise SourceError(_EXPECTED, f"a damaged one ({error!r})", _REMEDY) from None
     if not sound:
-        raise SourceError(expected, "blocks that are not increasing", remedy)
+        raise SourceError(_EXPECTED, f"a damaged one, whose numbers no {document['method']} fit has", _REMEDY)
+    return calibrator
+
+
+def _rebuilt_unfitted(document: dict[str, Any]) -> Calibrator:
+    method = document["method"]
+    if method not in LAYOUTS:
+        raise SourceError(
+            f"a method among {', '.join(map(repr, LAYOUTS))}",
+            f"method {method!r}",
+            "read it with the version of calibrant that wrote it",
+        )
+    parameters = {name: _rebuilt_parameter(value) for name, value in document["parameters"].items()}
+    return LAYOUTS[method].estimator(**parameters)
+
+
+def _rebuilt_parameter(value: Any) -> Any:
+    if isinstance(value, dict) and "calibrators" in value:
+        return [_rebuilt_unfitted(entry) for entry in value["calibrators"]]
+    return _number(value) if isinstance(value, dict) else value
+
+
+def _rebuilt(value: Any, kind: Any) -> Any:
+    if kind is float:
+        return _number(value)
+    if kind is np.ndarray:
+        return np.array([_number(entry) for entry in value], dtype=np.float64)
+    if kind is tuple:
+        first, second = value
+        return _number(first), _number(second)
+    if kind in (bool, str):
+        return _of_type(value, kind)
+    if kind is Calibrator:
+        return _rebuilt_fitted(value)
+    if get_origin(kind) is list:
+        return [_rebuilt(entry, get_args(kind)[0]) for entry in value]
+    return kind(**{field.name: _rebuilt(value[field.name], np.ndarray) for field in fields(kind)})
+
+
+def _of_type(value: Any, *kinds: type) -> Any:
+    if type(value) not in kinds:
+        raise TypeError(f"{value!r} for {' or '.join(kind.__name__ for kind in kinds)}")
+    return value
+
+
+def _number(value: Any) -> float:
+    return float(value["float"] if isinstance(value, dict) else _of_type(value, int, float))
+
+
+def _no_number(token: str) -> float:
+    raise SourceError(_EXPECTED, f"{token} in it", _REMEDY)
+
+
+def _of_format_1(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document of the first format, which held isotonic fits only, in the present one."""
+    return document | {"fitted": {"fit_": document.get("blocks")}}

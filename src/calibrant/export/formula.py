@@ -1,0 +1,137 @@
+"""What a fitted calibrator computes, as data: calibrators are turned into it, and every export is written from it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant.core.table import FloatArray
+
+__all__ = [
+    "IDENTITY",
+    "LEAST",
+    "MOST",
+    "Formula",
+    "Lines",
+    "LogOdds",
+    "LogTerm",
+    "Logistic",
+    "Mixture",
+    "lines_through",
+    "steps",
+]
+
+# Between these logistic maps and mixtures are kept.
+LEAST = float(np.finfo(np.float64).tiny)
+MOST = 1.0 - 2.0**-53
+
+_NEAR_ZERO = -(2.0**-54)  # logarithms of floats below 1 are less
+_NEGLIGIBLE = 2.0**-900  # a coefficient that moves no logit by as much as rounding does
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Level or straight pieces, each from its first score up to the first score of the next.
+
+    Attributes
+    ----------
+    start : ndarray of float64, shape (m,)
+        Scores at which pieces 1 to m begin, strictly increasing. Piece 0 is what comes before.
+    value : ndarray of float64, shape (m + 1,)
+        Value of each piece at its start.
+    slope : ndarray of float64, shape (m + 1,)
+        Finite; that of piece 0 is 0. Piece i is ``slope[i] * (score - start[i - 1]) + value[i]``.
+    """
+
+    start: FloatArray
+    value: FloatArray
+    slope: FloatArray
+
+
+@dataclass(frozen=True)
+class LogTerm:
+    """``coefficient * log(x)``, where x is the score or the rest, ``1 - score``.
+
+    Attributes
+    ----------
+    coefficient : float
+        Not 0.
+    of_rest : bool
+        Whether x is the rest.
+    least : float
+        What x is raised to where it is smaller, positive.
+    most : float or None
+        What the logarithm is lowered to where it is larger; None where that changes less than rounding does.
+    """
+
+    coefficient: float
+    of_rest: bool
+    least: float
+    most: float | None
+
+
+@dataclass(frozen=True)
+class LogOdds:
+    """``of_score * log(score) + of_rest * log(1 - score) + constant``, with scores kept away from 0 and 1.
+
+    Attributes
+    ----------
+    of_score, of_rest, constant : float
+        The coefficients.
+    clip : tuple of two floats
+        Distance from 0 and from 1 at which scores are clipped, both positive.
+    """
+
+    of_score: float
+    of_rest: float
+    constant: float
+    clip: tuple[float, float]
+
+    @property
+    def terms(self) -> list[LogTerm]:
+        """The logarithms that count."""
+        low, high = self.clip
+        both = [(self.of_score, False, low, high), (self.of_rest, True, high, low)]
+        return [
+            LogTerm(coefficient, of_rest, least, most if (most := math.log1p(-opposite)) < _NEAR_ZERO else None)
+            for coefficient, of_rest, least, opposite in both
+            if abs(coefficient) > _NEGLIGIBLE
+        ]
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """``1 / (1 + exp(-logit))``, kept between `LEAST` and `MOST`."""
+
+    logit: Lines | LogOdds
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Weighted sum of other formulas, kept between `LEAST` and `MOST`; the first of them is added first."""
+
+    parts: tuple[tuple[float, Formula], ...]
+
+
+Formula = Lines | Logistic | Mixture
+
+IDENTITY = Lines(np.zeros(1), np.zeros(2), np.array([0.0, 1.0]))
+
+
+def steps(start: FloatArray, value: FloatArray) -> Lines:
+    """Return the map that has ``value[i]`` from ``start[i - 1]`` on; steps of no height are left out."""
+    kept = np.append(True, value[1:] != value[:-1])
+    return Lines(start[kept[1:]], value[kept], np.zeros(np.count_nonzero(kept)))
+
+
+def lines_through(knot: FloatArray, value: FloatArray) -> Lines:
+    """Return the map that `calibrant.core.interpolation.interpolate` evaluates, with the same arithmetic."""
+    with np.errstate(over="ignore"):
+        slope = np.diff(value) / np.diff(knot)
+    slope[~np.isfinite(slope)] = 0.0  # there it jumps
+    value, slope = np.append(value[0], value), np.concatenate([[0.0], slope, [0.0]])
+    level = slope == 0.0
+    kept = np.append(True, ~(level[1:] & level[:-1] & (value[1:] == value[:-1])))
+    return Lines(knot[kept[1:]], value[kept], slope[kept])

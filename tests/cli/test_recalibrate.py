@@ -1,0 +1,179 @@
+"""`calibrant recalibrate`, `apply` and `export` with every method: the three agree with what Python predicts."""
+
+import sys
+
+import duckdb
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from calibrant.calibrators import AutoCalibrator, IsotonicCalibrator, PlattCalibrator
+from calibrant.cli import app
+from calibrant.export import from_json, read_model, to_json, to_sql
+from calibrant.export.layouts import LAYOUTS
+from export_cases import assert_same
+
+FIT = ["--label", "y", "--score", "p"]
+
+
+def run(*arguments, **kwargs):
+    return CliRunner().invoke(app, [str(a) for a in arguments], **kwargs)
+
+
+def refused(message, folder, *arguments):
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    done = run(*arguments)
+    assert done.exit_code == 2, done.output
+    assert message in done.stderr
+    assert done.stdout == ""
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def sample(n=500):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=n)
+    return p, (rng.uniform(size=n) < p**2).astype(int)
+
+
+@pytest.fixture
+def scores(tmp_path):
+    """500 scores that promise too much, in a CSV file."""
+    path = tmp_path / "scores.csv"
+    path.write_text("y,p\n" + "".join(f"{y},{p!r}\n" for p, y in zip(*(a.tolist() for a in sample()), strict=True)))
+    return path
+
+
+@pytest.fixture
+def model(scores, tmp_path):
+    path = tmp_path / "model.json"
+    assert run("recalibrate", scores, *FIT, "--model", path, "--method", "isotonic").exit_code == 0
+    return path
+
+
+@pytest.mark.parametrize("method", LAYOUTS)
+def test_every_method_is_fitted_stored_and_applied(method, scores, tmp_path):
+    model, out = tmp_path / "m.json", tmp_path / "out.parquet"
+    done = run("recalibrate", scores, *FIT, "--model", model, "--method", method)
+    assert done.exit_code == 0, done.output
+    p, y = sample()
+    fitted = LAYOUTS[method].estimator().fit(p, y)
+    assert to_json(read_model(model)) == to_json(fitted)
+    done = run("apply", scores, "--score", "p", "--model", model, "--output", out)
+    assert done.exit_code == 0, done.output
+    back = duckdb.sql(f"SELECT p::DOUBLE AS p, calibrated FROM '{out}'").fetchnumpy()
+    np.testing.assert_array_equal(back["p"], p)
+    assert_same(back["calibrated"], fitted, p)
+
+
+def test_the_default_may_change_nothing_and_says_what_it_did(scores, tmp_path):
+    done = run("recalibrate", scores, *FIT, "--model", tmp_path / "m.json")
+    assert done.exit_code == 0, done.output
+    fitted = AutoCalibrator().fit(*sample())
+    assert done.stdout.strip() == fitted.reason_
+    assert isinstance(read_model(tmp_path / "m.json"), AutoCalibrator)
+
+
+def test_isotonic_can_be_made_of_steps(scores, tmp_path):
+    done = run("recalibrate", scores, *FIT, "--model", tmp_path / "m.json", "--method", "isotonic", "--interpolation", "step")  # fmt: skip # noqa: E501
+    assert done.exit_code == 0, done.output
+    assert read_model(tmp_path / "m.json").interpolation == "step"
+    assert "error 0." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--method", "magic"], "'venn-abers'"),
+        (["--interpolation", "cubic", "--method", "isotonic"], "'linear', 'step'"),
+        (["--interpolation", "step"], "--interpolation with the method isotonic only"),
+        (["--interpolation", "step", "--method", "platt"], "--interpolation with the method isotonic only"),
+    ],
+)
+def test_bad_options(options, message, scores, tmp_path):
+    refused(message, tmp_path, "recalibrate", scores, *FIT, "--model", tmp_path / "m.json", *options)
+
+
+def test_weights_and_names_of_labels(tmp_path):
+    scores = tmp_path / "s.csv"
+    scores.write_text("y,p,w\nno,0.2,3\nyes,0.7,2\nno,0.7,1\n")
+    done = run("recalibrate", scores, *FIT, "--weight", "w", "--pos-label", "yes", "--model", tmp_path / "m.json", "--method", "platt")  # fmt: skip # noqa: E501
+    assert done.exit_code == 0, done.output
+    fitted = PlattCalibrator().fit([0.2, 0.7, 0.7], [0, 1, 0], sample_weight=[3, 2, 1])
+    assert to_json(read_model(tmp_path / "m.json")) == to_json(fitted)
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgresql", "sqlite", "spark", "bigquery"])
+def test_export_to_sql(dialect, model):
+    done = run("export", model, "--to", "sql", "--dialect", dialect, "--column", 'the "score"')
+    assert done.exit_code == 0, done.output
+    assert done.stdout == to_sql(read_model(model), 'the "score"', dialect=dialect) + "\n"
+
+
+def test_exported_sql_runs(model, scores):
+    expression = run("export", model, "--to", "sql", "--column", "p").stdout
+    found = duckdb.sql(f"SELECT {expression} AS z FROM '{scores}'").fetchnumpy()["z"]
+    assert_same(found, read_model(model), sample()[0])
+
+
+def test_export_to_python(model, tmp_path):
+    out = tmp_path / "model.py"
+    done = run("export", model, "--to", "python", "--output", out)
+    assert done.exit_code == 0, done.output
+    assert done.stdout == ""
+    module = {}
+    exec(out.read_text(encoding="utf-8"), module)
+    assert_same([module["calibrate"](p) for p in sample()[0].tolist()], read_model(model), sample()[0])
+
+
+def test_export_to_json_brings_old_files_up_to_date(tmp_path):
+    old = tmp_path / "old.json"
+    blocks = '"low": [0.2, 0.8], "high": [0.4, 0.8], "value": [0.25, 0.75], "n": [2, 2], "k": [0.5, 1.5]'
+    old.write_text(
+        '{"kind": "calibrator", "format": 1, "calibrant": "0.1.0", "method": "isotonic", '
+        f'"parameters": {{"interpolation": "step", "log_safe": true}}, "blocks": {{{blocks}}}}}'
+    )
+    done = run("export", old, "--to", "json")
+    assert done.exit_code == 0, done.output
+    again = from_json(done.stdout)
+    assert isinstance(again, IsotonicCalibrator)
+    assert again.predict([0.1, 0.7, 0.8]).tolist() == [0.25, 0.25, 0.75]
+    assert '"format": 2' in done.stdout
+
+
+def test_export_to_onnx(model, tmp_path):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    out = tmp_path / "model.onnx"
+    done = run("export", model, "--to", "onnx", "--output", out)
+    assert done.exit_code == 0, done.output
+    session = runtime.InferenceSession(out.read_bytes(), providers=["CPUExecutionProvider"])
+    assert_same(session.run(None, {"score": sample()[0]})[0], read_model(model), sample()[0])
+
+
+def test_bad_exports(model, tmp_path):
+    refused("the form to be one of 'sql', 'python', 'onnx', 'json'", tmp_path, "export", model, "--to", "pmml")
+    refused("dialect to be one of", tmp_path, "export", model, "--to", "sql", "--dialect", "oracle")
+    refused("--output for a binary form", tmp_path, "export", model, "--to", "onnx")
+    refused("another file as output", tmp_path, "export", model, "--to", "sql", "--output", model)
+    refused("no folder", tmp_path, "export", model, "--to", "sql", "--output", tmp_path / "missing" / "m.sql")
+    refused("No such file", tmp_path, "export", tmp_path / "missing.json", "--to", "sql")
+    refused("not JSON", tmp_path, "export", tmp_path / "scores.csv", "--to", "sql")
+    (tmp_path / "new.json").write_text('{"kind": "calibrator", "format": 3, "calibrant": "9.0"}')
+    refused("format 3, written by calibrant 9.0", tmp_path, "export", tmp_path / "new.json", "--to", "sql")
+
+
+def test_onnx_without_its_packages(model, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    refused("calibrant[onnx]", tmp_path, "export", model, "--to", "onnx", "--output", tmp_path / "m.onnx")
+
+
+@pytest.mark.parametrize("method", ["auto", "venn-abers", "beta"])
+def test_missing_scores_stay_missing_in_json_lines(method, scores, tmp_path):
+    model, source, out = tmp_path / "m.json", tmp_path / "s.jsonl", tmp_path / "o.jsonl"
+    assert run("recalibrate", scores, *FIT, "--model", model, "--method", method).exit_code == 0
+    source.write_text('{"p": 0.25}\n{"p": null}\n{"p": 1.0}\n')
+    done = run("apply", source, "--score", "p", "--model", model, "--output", out)
+    assert done.exit_code == 0, done.output
+    found = [value for (value,) in duckdb.sql(f"SELECT calibrated FROM '{out}'").fetchall()]
+    assert found[1] is None
+    assert_same([found[0], found[2]], read_model(model), [0.25, 1.0])

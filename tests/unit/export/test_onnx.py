@@ -1,0 +1,67 @@
+"""The exported ONNX model, run by ONNX Runtime, predicts what the calibrator does."""
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from calibrant.calibrators import IsotonicCalibrator
+from calibrant.errors import ArgumentError
+from calibrant.export import to_onnx
+from export_cases import CALIBRATORS, NAMES, OUTSIDE, ROWS, WORLDS, assert_same, fitted, probes, world
+
+
+def test_without_the_package_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ArgumentError, match=r"calibrant\[onnx\]"):
+        to_onnx(IsotonicCalibrator().fit([0.2, 0.6], [0, 1]))
+
+
+@pytest.fixture(scope="module")
+def run():
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+
+    def run(model, score):
+        session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+        return session.run(["probability"], {"score": score})[0]
+
+    return run
+
+
+@settings(deadline=None, max_examples=60)
+@given(NAMES, ROWS)
+def test_model_equals_predict(run, name, rows):
+    calibrator = fitted(name, rows)
+    at = probes(calibrator, rows.s)
+    assert_same(run(to_onnx(calibrator), at), calibrator, at)
+
+
+@pytest.mark.parametrize("name", CALIBRATORS)
+@pytest.mark.parametrize("kind", WORLDS)
+def test_model_equals_predict_on_larger_samples(run, name, kind):
+    score, y = world(kind)
+    calibrator = clone(CALIBRATORS[name]).fit(score, y)
+    at = probes(calibrator, score)
+    assert_same(run(to_onnx(calibrator), at), calibrator, at)
+
+
+@pytest.mark.parametrize("name", CALIBRATORS)
+def test_columns_and_numbers_that_are_no_scores(run, name):
+    calibrator = clone(CALIBRATORS[name]).fit(*world("uniform"))
+    at = np.array([0.25, *OUTSIDE])
+    for as_column in (False, True):
+        found = run(to_onnx(calibrator, as_column=as_column), at[:, None] if as_column else at)
+        assert found.dtype == np.float64
+        assert_same(found[:1], calibrator, at[:1])
+        assert np.isnan(found[1:]).all()
+    assert run(to_onnx(calibrator), np.zeros(0)).shape == (0,)
+
+
+def test_unfitted_calibrators_are_refused():
+    pytest.importorskip("onnx")
+    with pytest.raises(NotFittedError):
+        to_onnx(IsotonicCalibrator())

@@ -20,6 +20,8 @@ from calibrant.core.table import FloatArray, ScoreTable
 
 __all__ = ["PlattCalibrator"]
 
+_LEAST_SPREAD = 1e-150
+
 
 class PlattCalibrator(Calibrator):
     """Logistic calibration: ``logit P(y = 1) = slope * x + intercept``, by maximum likelihood.
@@ -89,7 +91,10 @@ class PlattCalibrator(Calibrator):
         check_choice("on", self.on, ("logit", "score"))
         self.clip_ = find_clip(table, self.clip) if self.on == "logit" else (0.0, 0.0)
         positives = target_positives(table, self.smooth_targets)
-        line = likelihood_fit([self._x(table.score), np.ones(len(table))], table, positives)
+        x = self._x(table.score)
+        # No float is a slope over so little; the log-odds of different scores are further apart.
+        flat = float(x[-1] - x[0]) < _LEAST_SPREAD
+        line = None if flat else likelihood_fit([x, np.ones(len(table))], table, positives)
         if line is None or (self.increasing and line[0] < 0.0):
             self.slope_, self.intercept_ = 0.0, constant_fit(table, positives)
         else:

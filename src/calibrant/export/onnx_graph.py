@@ -53,8 +53,8 @@ def to_onnx(calibrator: Calibrator, *, as_column: bool = False) -> onnx.ModelPro
     --------
     >>> from calibrant.calibrators import IsotonicCalibrator
     >>> from calibrant.export import to_onnx
-    >>> model = to_onnx(IsotonicCalibrator().fit([0.2, 0.6], [0, 1]))  # doctest: +SKIP
-    >>> model.graph.output[0].name  # doctest: +SKIP
+    >>> model = to_onnx(IsotonicCalibrator().fit([0.2, 0.6], [0, 1]))
+    >>> model.graph.output[0].name
     'probability'
     """
     try:

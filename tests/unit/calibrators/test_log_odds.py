@@ -223,3 +223,10 @@ def test_the_identity_is_found_in_calibrated_scores():
     assert (platt.slope_, platt.intercept_) == pytest.approx((1.0, 0.0), abs=1e-12)
     assert (beta.a_, beta.b_, beta.c_) == pytest.approx((1.0, 1.0, 0.0), abs=1e-11)
     assert TemperatureCalibrator(smooth_targets=False).fit(table).temperature_ == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("spread", [5e-324, 1e-181, 1e-151])
+def test_scores_too_close_for_a_slope_are_taken_as_equal(spread):
+    fitted = PlattCalibrator(on="score").fit([0.0, spread, 0.0, spread], [0, 1, 1, 1])
+    assert fitted.slope_ == 0.0
+    assert np.isfinite(fitted.predict([0.0, 0.5, 1.0])).all()

@@ -43,6 +43,7 @@ HEAVY = {
     "jinja2",
     "rich",
     "typer",
+    "onnx",
     "pandas",
     "polars",
     "pyarrow",

@@ -124,14 +124,14 @@ class AutoCalibrator(Calibrator):
         if inside and self.gain_ <= 0.0:
             self.decision_ = "left alone"
             self.reason_ = (
-                f"Left alone: on {n.sum():g} rows not fitted to, the log loss of the scores is {before:.4g}, and the "
+                f"Left alone: on {n.sum():g} rows not fitted to, the log loss of the scores is {_loss(before)}, and the "
                 "best pool of calibrated probabilities has no less."
             )
             return
         self.weights_, self.decision_ = weights, "pooled"
         shares = ", ".join(f"{name} {weight:.0%}" for name, weight in zip(self.members_, weights, strict=True))
         self.reason_ = (
-            f"Pooled ({shares}): on {n.sum():g} rows not fitted to, the log loss of the scores is {before:.4g}, that "
+            f"Pooled ({shares}): on {n.sum():g} rows not fitted to, the log loss of the scores is {_loss(before)}, that "
             f"of the pool {after:.4g}."
         )
 
@@ -143,6 +143,10 @@ class AutoCalibrator(Calibrator):
         for weight, calibrator in zip(self.weights_[1:], self.calibrators_, strict=True):
             value = value + weight * calibrator.predict(scores)
         return np.asarray(np.clip(value, _SMALLEST, _LARGEST))
+
+
+def _loss(value: float) -> str:
+    return f"{value:.4g}" if np.isfinite(value) else "infinite (a score of 0 or 1 was wrong)"
 
 
 def _checked(members: Sequence[Calibrator] | None) -> list[Calibrator]:

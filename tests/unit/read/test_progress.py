@@ -18,13 +18,21 @@ LONG = "SELECT sum(ln(i + 1.0)) FROM range(1000000000000) t(i)"
 PLAIN = "y,p\n0,0.2\n1,0.7\n0,0.7\n"
 
 
+@pytest.fixture
+def control_c():
+    """Ctrl-C raises KeyboardInterrupt even where the tests run in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def terminal():
     return Console(file=io.StringIO(), force_terminal=True, width=100)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 @pytest.mark.parametrize("console", [None, terminal()])
-def test_control_c_stops_the_query_and_leaves_nothing(write, console, temporary_folder):
+def test_control_c_stops_the_query_and_leaves_nothing(write, console, temporary_folder, control_c):
     path = write("scores.csv", PLAIN)
     with open_source(path, console=console) as source:
         assert list(temporary_folder.iterdir()) != []

@@ -139,7 +139,7 @@ class AutoCalibrator(Calibrator):
         if self.decision_ == "left alone":
             return scores.copy()
         value = self.weights_[0] * scores
-        # One product after the other: in this order rounding keeps the mean nondecreasing, a matrix product might not.
+        # One product after the other: a matrix product may add them up in another order for other numbers of scores.
         for weight, calibrator in zip(self.weights_[1:], self.calibrators_, strict=True):
             value = value + weight * calibrator.predict(scores)
         return np.asarray(np.clip(value, _SMALLEST, _LARGEST))
@@ -169,8 +169,12 @@ def _names(members: Sequence[Calibrator]) -> list[str]:
 
 
 def _predictions(members: Sequence[Calibrator], rest: ScoreTable, score: FloatArray) -> FloatArray:
-    """Return the scores themselves, then what each member predicts for them after a fit to the other rows."""
-    return np.stack([score, *(clone(member).fit(rest).predict(score) for member in members)])
+    """Return the scores themselves, then what each member predicts for them after a fit to the other rows.
+
+    Members that may be certain are moved off 0 and 1, so that no label is impossible.
+    """
+    fitted = (clone(member).fit(rest).predict(score) for member in members)
+    return np.stack([score, *(np.clip(value, 1.0 - _LARGEST, _LARGEST) for value in fitted)])
 
 
 def _dealt(table: ScoreTable, n_folds: int, rng: np.random.Generator) -> Iterator[tuple[ScoreTable, ScoreTable]]:

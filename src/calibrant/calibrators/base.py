@@ -11,9 +11,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from calibrant.core.table import FloatArray, ScoreTable, as_table
 from calibrant.core.validate import clean_scores
-from calibrant.errors import ArgumentError
+from calibrant.errors import ArgumentError, DataError
 
 __all__ = ["Calibrator"]
+
+_MOST_RATIO, _MOST_TOTAL = 1e12, 1e15
 
 
 class Calibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -62,6 +64,7 @@ class Calibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise ArgumentError("labels for the scores", "none", "pass y as second argument")
         else:
             table = as_table(y, scores, sample_weight=sample_weight, pos_label=pos_label)
+        _check_weights(table)
         self._fit_table(table)
         self.n_features_in_ = 1
         if _is_column(scores):
@@ -101,6 +104,18 @@ class Calibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.two_d_array = False
         tags.input_tags.positive_only = True
         return tags
+
+
+def _check_weights(table: ScoreTable) -> None:
+    """Refuse weights of which rounding would lose the small ones, and what they stand for."""
+    smallest, largest = float(table.n.min()), float(table.n.max())
+    if table.counts or (largest <= _MOST_RATIO * smallest and table.total <= _MOST_TOTAL):
+        return
+    raise DataError(
+        f"weights within a factor of {_MOST_RATIO:g} of each other that add up to at most {_MOST_TOTAL:g}",
+        f"weights from {smallest:.3g} to {largest:.3g}, {table.total:.3g} in all",
+        "drop rows whose weight is next to nothing, and divide the others by their mean",
+    )
 
 
 def _is_column(scores: Any) -> bool:

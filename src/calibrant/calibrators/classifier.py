@@ -317,6 +317,12 @@ def _response(estimator: Any, X: Any, classes: npt.NDArray[Any]) -> FloatArray: 
         )
     response = np.asarray(method(X), dtype=np.float64)
     known = list(estimator.classes_)
+    if not any(label in known for label in classes):
+        raise DataError(
+            f"labels that the estimator knows, such as {known[0]}",
+            f"{classes[0]}",
+            "fit with the labels that the estimator was fitted with",
+        )
     if margins and response.ndim == 1 and len(classes) == 2 and len(known) == 2:
         return response[:, None]
     missing = [label for label in classes if label not in known]

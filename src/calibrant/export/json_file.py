@@ -76,7 +76,9 @@ def from_json(text: str) -> Calibrator:
     """
     try:
         document = json.loads(text, parse_constant=_no_number)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except SourceError:
+        raise
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
         raise SourceError(_EXPECTED, f"text that is not JSON ({error})", _REMEDY) from None
     if not isinstance(document, dict) or document.get("kind") != "calibrator":
         raise SourceError(_EXPECTED, "another kind of JSON document", _REMEDY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 
 import calibrant
@@ -11,6 +12,8 @@ from calibrant.export.fitted import formula_of
 from calibrant.export.formula import LEAST, MOST, Formula, Lines, Logistic, LogOdds, Mixture
 
 __all__ = ["to_python"]
+
+_USED = ("bisect", "math")  # by the source itself, which names its constants with a leading underscore
 
 
 def to_python(calibrator: Calibrator, *, name: str = "calibrate") -> str:
@@ -44,7 +47,7 @@ def to_python(calibrator: Calibrator, *, name: str = "calibrate") -> str:
     >>> module["calibrate"](0.4), module["calibrate"](None)
     (0.5, None)
     """
-    if not name.isidentifier() or keyword.iskeyword(name):
+    if not name.isidentifier() or keyword.iskeyword(name) or hasattr(builtins, name) or name[0] == "_" or name in _USED:
         raise ArgumentError("a name that a Python function can have", repr(name), "use letters, digits and underscores")
     source = _Source()
     result = source.formula(formula_of(calibrator))

@@ -247,3 +247,13 @@ def test_attributes_are_learned_by_fit_alone(calibrator):
 def test_every_public_calibrator_is_tested_here():
     public = {getattr(calibrant.calibrators, name) for name in calibrant.calibrators.__all__}
     assert {type(one) for one in ONES} == {one for one in public if issubclass(one, Calibrator)}
+
+
+@every
+@pytest.mark.parametrize(
+    "weight", [10.0 ** np.linspace(-20, 20, 200), np.r_[1e16, np.full(199, 0.5)], np.full(200, 1e16)]
+)
+def test_weights_that_rounding_would_lose(calibrator, weight):
+    score, y = sample(200)
+    with pytest.raises(DataError, match="weights within a factor of"):
+        clone(calibrator).fit(score, y, sample_weight=weight)

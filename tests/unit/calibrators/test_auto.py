@@ -15,6 +15,7 @@ from calibrant.calibrators import (
     AutoCalibrator,
     HistogramCalibrator,
     IsotonicCalibrator,
+    LocalCalibrator,
     PlattCalibrator,
     TemperatureCalibrator,
 )
@@ -259,3 +260,15 @@ def test_platt_that_must_not_fall_is_a_constant():
     np.testing.assert_allclose(flat.predict([0.1, 0.9]), share, rtol=1e-12)
     rising = PlattCalibrator(increasing=True).fit(score, y)
     np.testing.assert_array_equal(rising.predict(score), PlattCalibrator().fit(score, y).predict(score))
+
+
+@pytest.mark.parametrize(
+    "member", [IsotonicCalibrator(log_safe=False), HistogramCalibrator(smoothing=0), LocalCalibrator(log_safe=False)]
+)
+def test_members_that_may_be_certain_and_wrong(member):
+    score = np.r_[np.zeros(30), np.ones(30)]
+    y = np.r_[1, np.zeros(29), np.ones(29), 0].astype(int)
+    fitted = AutoCalibrator(members=[member]).fit(score, y)
+    assert np.isfinite(fitted.weights_).all()
+    value = fitted.predict([0.0, 0.5, 1.0])
+    assert ((value > 0.0) & (value < 1.0)).all()

@@ -207,3 +207,11 @@ def test_bad_parameters(model, error, message):
 def test_one_class():
     with pytest.raises(DataError, match="one class"):
         CalibratedClassifier(GaussianNB()).fit(np.zeros((5, 1)), np.ones(5))
+
+
+def test_a_frozen_estimator_must_know_the_labels():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((200, 2))
+    frozen = FrozenEstimator(LogisticRegression().fit(x, np.where(x[:, 0] > 0, "malign", "benign")))
+    with pytest.raises(DataError, match="labels that the estimator knows, such as benign, found no"):
+        CalibratedClassifier(frozen).fit(x, np.where(x[:, 0] > 0, "yes", "no"))

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.core.pooling import FloatArray, NumberArray, score_order
+from calibrant.errors import DataError
 
 __all__ = ["IndexRows", "index_of", "index_rows"]
 
@@ -47,7 +48,19 @@ def index_rows(features: FloatArray, label: npt.NDArray[np.int8], weight: Number
     plain = plain[starts]
     share = n / n.sum()
     mean = share @ plain
-    spread = np.sqrt(share @ (plain - mean) ** 2)
+    with np.errstate(over="ignore"):
+        largest = np.abs(plain - mean).max(axis=0)
+    if not np.isfinite(largest).all():
+        column = int(np.argmin(np.isfinite(largest)))
+        raise DataError(
+            "features whose differences are finite",
+            f"larger ones in column {column}",
+            "divide that column by a constant",
+        )
+    unit = np.where(
+        largest > 0.0, largest, 1.0
+    )  # squares of what is very large or small would leave the range of floats
+    spread = unit * np.sqrt(share @ ((plain - mean) / unit) ** 2)
     constant = (plain == plain[0]).all(axis=0)
     mean, scale = np.where(constant, plain[0], mean), np.where(constant | (spread == 0.0), 1.0, spread)
     return IndexRows((plain - mean) / scale, n, k, mean, scale)

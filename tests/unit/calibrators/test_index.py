@@ -248,3 +248,19 @@ def test_what_a_fitted_link_gains_and_costs():
         for world in ("step", "skewed"):
             assert measure(world, learner, "squared error") < measure(world, once, "squared error")
     assert measure("step", "alternating, squared", "squared error") < 0.7 * measure("step", once, "squared error")
+
+
+@pytest.mark.parametrize("scale", [1e160, 1e-170, 1e-200])
+def test_the_scale_of_features_does_not_matter(scale):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((200, 2))
+    y = rng.random(200) < 1.0 / (1.0 + np.exp(-2.0 * x[:, 0] - x[:, 1]))
+    plain = CalibratedIndexClassifier().fit(x, y)
+    scaled = CalibratedIndexClassifier().fit(x * scale, y)
+    np.testing.assert_allclose(scaled.predict_proba(x * scale), plain.predict_proba(x), rtol=1e-6)
+
+
+def test_features_beyond_the_range_of_floats():
+    x = np.array([[-1.7e308]] + [[1.7e308]] * 19)
+    with pytest.raises(DataError, match="features whose differences are finite, found larger ones in column 0"):
+        CalibratedIndexClassifier().fit(x, [0, 1] * 10)

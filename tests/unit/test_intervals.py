@@ -144,3 +144,15 @@ class TestRecalibrated:
     def test_verdicts(self, n, tolerance, verdict):
         y, p = world(n)
         assert certify_recalibrated(y, p, p, tolerance=tolerance).verdict == verdict
+
+
+def test_falls_by_rounding_are_no_falls():
+    """exp is not monotone to the last digit, so neither are logistic maps."""
+    p = np.linspace(0.1, 0.9, 50)
+    y = np.tile([0, 1], 25)
+    after = p.copy()
+    after[20] = after[19] - 1e-16
+    assert certify_recalibrated(y, p, after).bound > 0.0
+    after[20] = after[19] - 1e-15
+    with pytest.raises(cal.DataError, match="a monotone recalibration"):
+        certify_recalibrated(y, p, after)

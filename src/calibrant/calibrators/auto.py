@@ -37,9 +37,10 @@ class AutoCalibrator(Calibrator):
     ----------
     members : sequence of calibrators, optional
         Maps to pool besides the identity, which always belongs. Default: `TemperatureCalibrator`, `PlattCalibrator`
-        that does not fall, `BetaCalibrator` and `IsotonicCalibrator`. All of these are nondecreasing, and so is their
-        mean, so statements about monotone recalibration cover it, `calibrant.certificates.certify_recalibrated` among
-        them. They do not cover the mean with other members unless these are nondecreasing.
+        that does not fall, `BetaCalibrator` and `IsotonicCalibrator`. None of these falls but by rounding, nor does
+        their mean, so statements about monotone recalibration cover it, among them
+        `calibrant.certificates.certify_recalibrated`. They do not cover the mean with other members unless these are
+        nondecreasing.
     n_folds : int, default=5
         Number of folds, at least 2. Of more than 100,000 rows, 20,000 are held out once instead, which is enough to
         weigh a few maps.

@@ -23,6 +23,10 @@ from calibrant.errors import DataError
 
 __all__ = ["RecalibratedCertificate", "certify_recalibrated"]
 
+# Logistic maps fall by this between neighbouring scores, since exp is not monotone to the last digit. A map that is
+# monotone but for this is as far from one that is, and so is its error.
+_ROUNDING = 4e-16
+
 _ASSUMPTIONS = (
     (
         "The rows are independent draws from the population the statement is about: no repeated measurements of the "
@@ -196,9 +200,9 @@ def _check_monotone(before: npt.NDArray[np.float64], after: npt.NDArray[np.float
             f"score {before[where]:.6g} mapped to {after[where]:.6g} and to {after[where + 1]:.6g}",
             "certify on rows that the recalibration has not seen, with certify",
         )
-    if (steps < 0.0).any() and (steps > 0.0).any():
-        falling = int(np.argmax(steps < 0.0))
-        rising = int(np.argmax(steps > 0.0))
+    falls, rises = steps < -_ROUNDING, steps > _ROUNDING
+    if falls.any() and rises.any():
+        falling, rising = int(np.argmax(falls)), int(np.argmax(rises))
         raise DataError(
             "a monotone recalibration",
             f"one that rises after score {before[rising]:.6g} and falls after score {before[falling]:.6g}",

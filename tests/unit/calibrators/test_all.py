@@ -31,6 +31,9 @@ from calibrant.core.table import CellSums
 from calibrant.errors import ArgumentError, CalibrantError
 from strategies import small_rows
 
+# Logistic maps may fall by this between neighbouring scores: exp is not monotone to the last digit.
+ROUNDING = 4e-16
+
 many = settings(max_examples=60, deadline=None, derandomize=True)
 
 ONES = [
@@ -76,7 +79,7 @@ def test_any_small_sample_gives_probabilities(calibrator, rows):
 @given(rows=small_rows())
 def test_order_of_scores_is_kept(calibrator, rows):
     at = np.sort(np.concatenate([rows.s.astype(float), np.linspace(0, 1, 50)]))
-    assert (np.diff(clone(calibrator).fit(rows.s, rows.y, sample_weight=rows.w).predict(at)) >= 0.0).all()
+    assert (np.diff(clone(calibrator).fit(rows.s, rows.y, sample_weight=rows.w).predict(at)) >= -ROUNDING).all()
 
 
 @every

@@ -26,6 +26,9 @@ from calibrant.errors import ArgumentError
 from calibrant.metrics import log_loss
 from strategies import small_rows
 
+# Logistic maps may fall by this between neighbouring scores: exp is not monotone to the last digit.
+ROUNDING = 4e-16
+
 many = settings(max_examples=40, deadline=None, derandomize=True)
 
 
@@ -89,7 +92,7 @@ def test_any_small_sample_gives_probabilities_in_order(rows):
     at = np.sort(np.concatenate([rows.s.astype(float), np.linspace(0, 1, 50), [5e-324]]))
     value = fitted.predict(at)
     assert value.dtype == np.float64
-    assert (np.diff(value) >= 0.0).all()
+    assert (np.diff(value) >= -ROUNDING).all()
     assert fitted.weights_.sum() == pytest.approx(1.0)
     assert len(fitted.members_) == len(fitted.weights_) == len(fitted.calibrators_) + 1
     if fitted.decision_ == "left alone":
@@ -102,7 +105,7 @@ def test_any_small_sample_gives_probabilities_in_order(rows):
 def test_scores_that_rank_the_wrong_way_are_not_turned_round():
     score, y = sample(2000)
     after = AutoCalibrator().fit(score, 1 - y).predict(np.linspace(0, 1, 101))
-    assert (np.diff(after) >= 0.0).all()
+    assert (np.diff(after) >= -ROUNDING).all()
     assert np.ptp(after) < 0.1
 
 

@@ -24,6 +24,9 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics import cutoff_calibration_error
 from strategies import small_rows
 
+# Logistic maps may fall by this between neighbouring scores: exp is not monotone to the last digit.
+ROUNDING = 4e-16
+
 LIKELIEST = {"platt": PlattCalibrator, "beta": BetaCalibrator, "temperature": TemperatureCalibrator}
 families = pytest.mark.parametrize("family", LIKELIEST)
 objectives = pytest.mark.parametrize("objective", ["log_loss", "cutoff"])
@@ -128,7 +131,7 @@ def test_any_small_sample(family, rows):
         fitted = CutoffCalibrator(family=family, objective=objective).fit(rows.s, rows.y, sample_weight=rows.w)
         p = fitted.predict(s)
         assert ((p > 0.0) & (p < 1.0)).all()
-        assert (np.diff(fitted.predict(at)) >= 0.0).all()
+        assert (np.diff(fitted.predict(at)) >= -ROUNDING).all()
         kept = w > 0
         assert fitted.cutoff_ == pytest.approx(range_of_walk(rows.y[kept], s[kept], w[kept], p[kept]), abs=1e-9)
         assert mean_loss(rows.y, w, logit_of(p)) >= best - 1e-9
@@ -223,7 +226,7 @@ def test_scores_that_rank_the_wrong_way_and_equal_scores(family):
     y = (rng.random(400) > score).astype(int)
     for objective in ("log_loss", "cutoff"):
         fitted = CutoffCalibrator(family=family, objective=objective).fit(score, y)
-        assert (np.diff(fitted.predict(np.linspace(0, 1, 50))) >= 0.0).all()
+        assert (np.diff(fitted.predict(np.linspace(0, 1, 50))) >= -ROUNDING).all()
         assert fitted.refuted_
     same = CutoffCalibrator(family=family, objective="cutoff").fit([0.4] * 40, [1] * 10 + [0] * 30)
     # one score: 10 / 40 leaves no residual, and the search may stop at half a row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ __all__ = ["Calibrator"]
 _MOST_RATIO, _MOST_TOTAL = 1e12, 1e15
 
 
-class Calibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class Calibrator(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """Base of the calibrators, which are scikit-learn regressors on one column, as its `IsotonicRegression` is.
 
     A subclass stores its parameters in `__init__`, checks them and learns from a score table in `_fit_table`, and maps
@@ -90,13 +91,13 @@ class Calibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             validate_data(self, scores, skip_check_array=True, reset=False)
         return self._predict(clean)
 
+    @abstractmethod
     def _fit_table(self, table: ScoreTable) -> None:
         """Check the parameters and learn the map from a table with at least one row."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _predict(self, scores: FloatArray) -> FloatArray:
         """Map scores known to be in [0, 1]."""
-        raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

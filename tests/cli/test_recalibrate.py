@@ -4,6 +4,7 @@ import sys
 
 import duckdb
 import numpy as np
+import onnxruntime
 import pytest
 from typer.testing import CliRunner
 
@@ -141,12 +142,10 @@ def test_export_to_json_brings_old_files_up_to_date(tmp_path):
 
 
 def test_export_to_onnx(model, tmp_path):
-    pytest.importorskip("onnx")
-    runtime = pytest.importorskip("onnxruntime")
     out = tmp_path / "model.onnx"
     done = run("export", model, "--to", "onnx", "--output", out)
     assert done.exit_code == 0, done.output
-    session = runtime.InferenceSession(out.read_bytes(), providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(out.read_bytes(), providers=["CPUExecutionProvider"])
     assert_same(session.run(None, {"score": sample()[0]})[0], read_model(model), sample()[0])
 
 

@@ -6,6 +6,8 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -325,18 +327,16 @@ def test_bad_groups(statement):
 
 
 def test_columns_of_dataframes():
-    pandas = pytest.importorskip("pandas")
-    polars = pytest.importorskip("polars")
     y, s, g = sample()
     names = [f"p{x}" for x in g.tolist()]
     expected = STATEMENTS["certify"](y, s, groups=names)
-    columns = [pandas.Series(names), pandas.Series(names, dtype="category"), polars.Series(names), np.c_[names]]
+    columns = [pd.Series(names), pd.Series(names, dtype="category"), pl.Series(names), np.c_[names]]
     for groups in columns:
         assert STATEMENTS["certify"](y, s, groups=groups) == expected
     with pytest.raises(DataError, match="in row 1"):
-        certify(y, s, method="normal", groups=["a", pandas.NA, *names[2:]])
+        certify(y, s, method="normal", groups=["a", pd.NA, *names[2:]])
     with pytest.raises(DataError, match="in row 3"):
-        certify(y, s, method="normal", groups=pandas.Series([*names[:3], None, *names[4:]], dtype="string"))
+        certify(y, s, method="normal", groups=pd.Series([*names[:3], None, *names[4:]], dtype="string"))
 
 
 def test_redraws_are_seeded():

@@ -3,6 +3,7 @@
 import sys
 
 import numpy as np
+import onnxruntime
 import pytest
 from hypothesis import given, settings
 from sklearn.base import clone
@@ -22,11 +23,8 @@ def test_without_the_package_the_error_names_the_extra(monkeypatch):
 
 @pytest.fixture(scope="module")
 def run():
-    pytest.importorskip("onnx")
-    runtime = pytest.importorskip("onnxruntime")
-
     def run(model, score):
-        session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
         return session.run(["probability"], {"score": score})[0]
 
     return run
@@ -62,6 +60,5 @@ def test_columns_and_numbers_that_are_no_scores(run, name):
 
 
 def test_unfitted_calibrators_are_refused():
-    pytest.importorskip("onnx")
     with pytest.raises(NotFittedError):
         to_onnx(IsotonicCalibrator())

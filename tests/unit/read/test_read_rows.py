@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
 from calibrant import DataError, SourceError
@@ -26,9 +27,8 @@ def test_rows_keep_the_order_of_the_file(write):
 
 
 def test_rows_of_parquet_with_weights(tmp_path):
-    polars = pytest.importorskip("polars")
     path = tmp_path / "rows.parquet"
-    polars.DataFrame({"y": [1, 0, 1], "p": [0.5, 0.25, 1.0], "g": [7, 7, 3], "w": [1.5, 2.0, 0.0]}).write_parquet(path)
+    pl.DataFrame({"y": [1, 0, 1], "p": [0.5, 0.25, 1.0], "g": [7, 7, 3], "w": [1.5, 2.0, 0.0]}).write_parquet(path)
     rows = read_rows(path, **COLUMNS, weight="w")
     assert rows.label.tolist() == [True, False, True]
     assert rows.group.tolist() == [1, 1, 0]

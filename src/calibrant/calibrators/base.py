@@ -85,11 +85,15 @@ class Calibrator(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         ndarray of float64, shape (n,)
             Calibrated probabilities.
         """
+        return self._predict(self._clean(scores))
+
+    def _clean(self, scores: npt.ArrayLike) -> FloatArray:
+        """Check that the calibrator is fitted, and the scores and the name of their column."""
         check_is_fitted(self)
         clean = clean_scores(scores).astype(np.float64, copy=False)
         if _is_column(scores):
             validate_data(self, scores, skip_check_array=True, reset=False)
-        return self._predict(clean)
+        return clean
 
     @abstractmethod
     def _fit_table(self, table: ScoreTable) -> None:

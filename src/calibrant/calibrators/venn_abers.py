@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from calibrant.calibrators.base import Calibrator
 from calibrant.core.table import FloatArray, ScoreTable
-from calibrant.core.validate import clean_scores
 from calibrant.core.venn_abers import VennAbersFit, venn_abers_fit
 
 __all__ = ["VennAbersCalibrator"]
@@ -68,10 +66,7 @@ class VennAbersCalibrator(Calibrator):
             Isotonic fit at each score with the new object taken for a negative and for a positive; ``p0 <= p1``.
             Not a confidence interval.
         """
-        check_is_fitted(self)
-        clean = clean_scores(scores).astype(np.float64, copy=False)
-        if np.ndim(scores) == 2:
-            validate_data(self, scores, skip_check_array=True, reset=False)
+        clean = self._clean(scores)
         return self.fit_.lower(clean), self.fit_.upper(clean)
 
     def _fit_table(self, table: ScoreTable) -> None:

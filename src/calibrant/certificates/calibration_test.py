@@ -17,7 +17,7 @@ from calibrant.core.brownian import LEAST_EVENTS, range_survival
 from calibrant.core.clusters import Groups
 from calibrant.core.parameters import check_choice, check_count
 from calibrant.core.results import Result
-from calibrant.core.table import FloatArray, ScoreTable, as_table
+from calibrant.core.table import FloatArray, ScoreTable, as_table, need_counts
 from calibrant.core.walk import extremes, residual_walk
 from calibrant.errors import ArgumentError, DataError
 
@@ -167,12 +167,7 @@ def calibration_test(
         how = f"cluster bootstrap with {n_redraws} redraws, in the limit of many groups"
         return _result(found.rows.table, statistic, p_value, how, method, n_redraws, found.n_groups)
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    if not table.counts:
-        raise DataError(
-            "weights that are whole numbers of independent rows",
-            "other weights",
-            "a test needs rows; test without weights, or use weights for point estimates only",
-        )
+    need_counts(table, "a test needs rows")
     statistic = extremes(residual_walk(table)).value
     if method == "exact":
         p_value = _by_redraws(table, n_redraws, rng)

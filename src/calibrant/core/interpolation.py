@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.core.table import FloatArray
 
 __all__ = ["interpolate"]
 
 
-def interpolate(score: FloatArray, knot: FloatArray, value: FloatArray) -> FloatArray:
+def interpolate(score: npt.NDArray[np.floating], knot: FloatArray, value: FloatArray) -> FloatArray:
     """Connect values at increasing scores by straight lines; outside of them the map keeps its end values."""
     found = np.asarray(np.interp(score, knot, value), dtype=np.float64)
     steep = ~np.isfinite(found)  # a gap so narrow, near 0, that its slope is beyond float64: there it jumps

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.core.interpolation import interpolate
 from calibrant.core.table import FloatArray, ScoreTable
 from calibrant.errors import DataError
 
@@ -49,10 +50,7 @@ class IsotonicFit:
 
         It keeps the value at every score of the table, so what holds there still holds (Claim 5).
         """
-        x, z = self.knots()
-        value = np.asarray(np.interp(score, x, z), dtype=np.float64)
-        steep = ~np.isfinite(value)  # a gap so narrow, near 0, that its slope is beyond float64: there it jumps
-        return np.where(steep, self.step(score), value) if steep.any() else value
+        return interpolate(score, *self.knots())
 
     def step(self, score: npt.NDArray[np.floating]) -> FloatArray:
         """Evaluate the map that jumps at the first score of each block."""

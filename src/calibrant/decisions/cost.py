@@ -12,7 +12,7 @@ from calibrant.core.table import ScoreTable, as_table
 from calibrant.core.validate import clean_scores
 from calibrant.errors import ArgumentError
 
-__all__ = ["check_costs", "costs_by_cut", "decide", "expected_cost", "threshold"]
+__all__ = ["check_costs", "costs_by_cut", "decide", "expected_cost", "prices", "threshold"]
 
 
 def check_costs(false_positive_cost: float, false_negative_cost: float) -> tuple[float, float]:
@@ -135,9 +135,16 @@ def expected_cost(
     1.6666666666666667
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    a, b = check_costs(false_positive_cost, false_negative_cost)
-    tau = a / (a + b) if threshold is None else check_between("threshold", threshold, 0.0, 1.0, closed="both")
+    a, b, tau = prices(false_positive_cost, false_negative_cost, threshold)
     return float(costs_by_cut(table, a, b)[np.searchsorted(table.score, tau, side="left")])
+
+
+def prices(
+    false_positive_cost: float, false_negative_cost: float, threshold: float | None
+) -> tuple[float, float, float]:
+    """Return both costs and the threshold asked for, or else the one that is right for them; all checked."""
+    a, b = check_costs(false_positive_cost, false_negative_cost)
+    return a, b, a / (a + b) if threshold is None else check_between("threshold", threshold, 0.0, 1.0, closed="both")
 
 
 def costs_by_cut(table: ScoreTable, false_positive_cost: float, false_negative_cost: float) -> npt.NDArray[np.float64]:

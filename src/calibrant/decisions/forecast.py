@@ -14,7 +14,7 @@ from calibrant.core.parameters import check_between
 from calibrant.core.results import Result
 from calibrant.core.table import ScoreTable, as_table, need_counts
 from calibrant.core.wording import at_least
-from calibrant.decisions.cost import check_costs, costs_by_cut
+from calibrant.decisions.cost import costs_by_cut, prices
 from calibrant.decisions.limits import bernstein_half_width
 
 __all__ = ["CostForecast", "cost_forecast"]
@@ -155,8 +155,7 @@ def cost_forecast(
     (0.5, -0.25, -0.3109, -0.1891)
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    a, b = check_costs(false_positive_cost, false_negative_cost)
-    tau = a / (a + b) if threshold is None else check_between("threshold", threshold, 0.0, 1.0, closed="both")
+    a, b, tau = prices(false_positive_cost, false_negative_cost, threshold)
     check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
     need_counts(table, "confidence limits for a cost need rows")
     cut = int(np.searchsorted(table.score, tau, side="left"))

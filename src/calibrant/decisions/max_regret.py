@@ -11,11 +11,10 @@ import numpy.typing as npt
 
 from calibrant.core.parameters import check_between
 from calibrant.core.results import Result
-from calibrant.core.table import ScoreTable, as_table
+from calibrant.core.table import ScoreTable, as_table, need_counts
 from calibrant.core.walk import extremes, residual_walk
 from calibrant.core.wording import at_least
 from calibrant.decisions.cost_curve import cheapest_cuts
-from calibrant.errors import DataError
 
 __all__ = ["MaxRegret", "Worst", "max_regret", "worst_costs"]
 
@@ -158,12 +157,7 @@ def max_regret(
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
-    if not table.counts:
-        raise DataError(
-            "weights that are whole numbers of independent rows",
-            "other weights",
-            "the bound needs rows; use cost_curve for point estimates",
-        )
+    need_counts(table, "the bound needs rows")
     n = int(table.total)
     worst = worst_costs(table)
     error = extremes(residual_walk(table)).value

@@ -73,12 +73,30 @@ DARK = Palette(
 
 
 @contextmanager
-def drawing_style(palette: Palette = LIGHT) -> Iterator[None]:
-    """Draw in calibrant's style whatever the user has set, and leave the user's settings as they were."""
+def drawing_style(palette: Palette = LIGHT) -> Iterator[Palette]:
+    """Draw in calibrant's style whatever the user has set, and leave the user's settings as they were.
+
+    Parameters
+    ----------
+    palette : Palette
+        Colours; the default is for a light ground.
+
+    Yields
+    ------
+    Palette
+        The same, for pictures of your own beside ours.
+
+    Examples
+    --------
+    >>> from calibrant.plots import drawing_style
+    >>> with drawing_style() as palette:
+    ...     palette.blue
+    '#0072b2'
+    """
     from matplotlib import style
 
     with style.context(["default", _settings(palette)]):
-        yield
+        yield palette
 
 
 def _settings(palette: Palette) -> dict[str, Any]:

@@ -117,6 +117,14 @@ def test_error_of_the_mean_ratio_is_that_of_repeated_samples():
     assert error.mean() == pytest.approx(value.std(), rel=4 / math.sqrt(2 * 200))
 
 
+@pytest.mark.parametrize(("p", "error"), [(1e-310, math.inf), (np.nextafter(1.0, 0.0), 0.0)])
+def test_a_ratio_of_costs_near_zero_has_no_finite_error(p, error):
+    """Acting on all rows costs p per negative, and the inverse of 1e-310 is no float; on none, nothing changes."""
+    y, before = [0, 1, 1, 0, 1, 0], [0.2, 0.7, 0.9, 0.4, 0.6, 0.9]
+    curve = cost_curve(y, before, np.array(before) + 0.05, at=[p])
+    assert (curve.mean_ratio, curve.mean_ratio_error) == (1.0, error)
+
+
 @given(ROWS, st.randoms(use_true_random=False))
 def test_changes_are_counted_row_by_row(rows, random):
     other = other_scores(rows, random)

@@ -97,11 +97,14 @@ def _averaged_ratios(
         mean = float(quotient[defined].mean())
         # what one row adds to the mean of the ratios, to first order
         price = np.zeros(len(p))
-        price[defined] = 1.0 / before[defined] / defined.sum()
-        worth = price * np.where(defined, quotient, 0.0)
-        adds = pairs.sums(pairs.second, p * price, (1.0 - p) * price)
-        adds = adds - pairs.sums(pairs.first, p * worth, (1.0 - p) * worth)
-        error = math.sqrt(float(np.dot(share, adds**2)) / pairs.n)
+        with np.errstate(over="ignore", invalid="ignore"):  # a cost so near 0 that its inverse leaves float64
+            price[defined] = 1.0 / before[defined] / defined.sum()
+            worth = price * np.where(defined, quotient, 0.0)
+            adds = pairs.sums(pairs.second, p * price, (1.0 - p) * price)
+            adds = adds - pairs.sums(pairs.first, p * worth, (1.0 - p) * worth)
+            error = math.sqrt(float(np.dot(share, adds**2)) / pairs.n)
+        if math.isnan(error) and not math.isnan(pairs.n):
+            error = math.inf
     return {
         "mean_ratio": mean,
         "mean_ratio_error": error,

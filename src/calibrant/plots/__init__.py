@@ -12,7 +12,7 @@ from calibrant.plots.distribution import DistributionDisplay
 from calibrant.plots.drawing import draw
 from calibrant.plots.figure import audit_figure, costs_figure, reliability_figure, walk_figure
 from calibrant.plots.reliability import ReliabilityDisplay
-from calibrant.plots.style import drawing_style
+from calibrant.plots.style import Palette, drawing_style
 from calibrant.plots.svg import figure_svg
 from calibrant.plots.walk import ResidualWalkDisplay
 
@@ -23,6 +23,7 @@ __all__ = [
     "Display",
     "DistributionDisplay",
     "Model",
+    "Palette",
     "ReliabilityDisplay",
     "ResidualWalkDisplay",
     "audit_figure",

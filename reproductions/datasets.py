@@ -1,0 +1,148 @@
+"""ADULT and COVTYPE of the UCI repository, from a folder or through scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+__all__ = ["Dataset", "adult", "covtype"]
+
+# fmt: off
+_ADULT = ("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship",
+          "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income")
+_ADULT_NUMBERS = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
+# fmt: on
+# Columns of COVTYPE: numbers, indicators of areas, indicators of soils, and the kind of trees.
+_N_NUMBERS, _N_AREAS = 10, 4
+_LARGEST = 2  # lodgepole pine
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A binary classification task.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    numbers : ndarray of shape (n, a)
+        Features that are quantities.
+    categories : ndarray of int of shape (n, b)
+        Features that are names, each as its place among the names of the column.
+    n_values : tuple of int
+        How many names each of these columns has.
+    label : ndarray of bool of shape (n,)
+        Whether a row is positive.
+    """
+
+    name: str
+    numbers: npt.NDArray[np.float64]
+    categories: npt.NDArray[np.int64]
+    n_values: tuple[int, ...]
+    label: npt.NDArray[np.bool_]
+
+
+def adult(folder: Path | None) -> Dataset:
+    """Return ADULT: who earns more than 50,000 dollars a year.
+
+    Training and test rows of UCI stand together. A missing value is a name of its own. Rows are in the order of their
+    values, so that they do not depend on where they come from.
+
+    Parameters
+    ----------
+    folder : Path or None
+        Holds ``adult/adult.data`` and ``adult/adult.test``; None fetches the rows through scikit-learn.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder lacks a file.
+    ConnectionError
+        If there is no folder and the rows cannot be fetched.
+    """
+    frame = _adult_fetched() if folder is None else _adult_read(folder)
+    frame = frame.sort_values(list(_ADULT), ignore_index=True)
+    names = [column for column in _ADULT[:-1] if column not in _ADULT_NUMBERS]
+    coded = [pd.factorize(frame[column], sort=True) for column in names]
+    return Dataset(
+        "ADULT",
+        frame[list(_ADULT_NUMBERS)].to_numpy(np.float64),
+        np.column_stack([codes for codes, _ in coded]),
+        tuple(len(values) for _, values in coded),
+        (frame["income"] == ">50K").to_numpy(),
+    )
+
+
+def _adult_read(folder: Path) -> pd.DataFrame:
+    # adult.test starts with a comment, and its labels end in a full stop
+    parts = [
+        pd.read_csv(_found(folder / "adult" / file), names=list(_ADULT), skipinitialspace=True, skiprows=skipped)
+        for file, skipped in (("adult.data", 0), ("adult.test", 1))
+    ]
+    frame = pd.concat(parts)
+    return frame.assign(income=frame["income"].str.rstrip("."))
+
+
+def _adult_fetched() -> pd.DataFrame:
+    from sklearn.datasets import fetch_openml
+
+    found = _fetched("ADULT", lambda: fetch_openml("adult", version=2, as_frame=True))
+    frame = found.data.assign(income=found.target)
+    names = [column for column in _ADULT if column not in _ADULT_NUMBERS]
+    frame[names] = frame[names].astype(object).fillna("?").astype(str)
+    return frame.astype(dict.fromkeys(_ADULT_NUMBERS, np.int64))
+
+
+def covtype(folder: Path | None) -> Dataset:
+    """Return COVTYPE: whether the largest class, lodgepole pine, grows on a patch of forest.
+
+    Rows are in the order of UCI's file, which is not random: the first 15,120 have equally many of each kind of trees.
+
+    Parameters
+    ----------
+    folder : Path or None
+        Holds ``covtype/covtype.data.gz``; None fetches the rows through scikit-learn.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder lacks the file.
+    ConnectionError
+        If there is no folder and the rows cannot be fetched.
+    """
+    if folder is None:
+        from sklearn.datasets import fetch_covtype
+
+        features, kind = _fetched("COVTYPE", lambda: fetch_covtype(return_X_y=True))
+    else:
+        rows = pd.read_csv(_found(folder / "covtype" / "covtype.data.gz"), header=None, dtype=np.int16).to_numpy()
+        features, kind = rows[:, :-1], rows[:, -1]
+    numbers, areas, soils = np.split(features, [_N_NUMBERS, _N_NUMBERS + _N_AREAS], axis=1)
+    return Dataset(
+        "COVTYPE",
+        numbers.astype(np.float64),
+        np.column_stack([areas.argmax(axis=1), soils.argmax(axis=1)]),
+        (areas.shape[1], soils.shape[1]),
+        kind == _LARGEST,
+    )
+
+
+def _found(path: Path) -> Path:
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is missing: put UCI's file there, or give no folder and it is fetched")
+    return path
+
+
+def _fetched(name: str, fetch: Callable[[], Any]) -> Any:
+    try:
+        return fetch()
+    except OSError as error:
+        raise ConnectionError(
+            f"{name} could not be fetched ({error}): give a folder with adult and covtype, as UCI publishes them"
+        ) from error

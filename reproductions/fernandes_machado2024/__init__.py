@@ -1,0 +1,1 @@
+"""From Uncertainty to Precision: Enhancing Binary Classifier Performance through Calibration (2024)."""

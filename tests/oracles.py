@@ -140,5 +140,6 @@ def cell_table(y, s, w, breaks) -> ScoreTable:
             fall=per_run(lambda y, s, w: (w * (1.0 - y) * s).sum()),
             squared=per_run(lambda y, s, w: (w * (y - s) ** 2).sum()),
             surprise=per_run(surprise),
+            residual=None,
         ),
     )

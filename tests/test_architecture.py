@@ -47,6 +47,7 @@ HEAVY = {
     "pandas",
     "polars",
     "pyarrow",
+    "pyspark",
     "narwhals",
 }
 

@@ -31,6 +31,22 @@ app = typer.Typer(
 )
 
 File = Annotated[str, typer.Argument(help="CSV, Parquet or JSON lines file, or - for standard input.", metavar="FILE")]
+MaybeFile = Annotated[
+    str | None, typer.Argument(help="CSV, Parquet or JSON lines file, or - for standard input.", metavar="FILE")
+]
+Sql = Annotated[
+    str | None,
+    typer.Option("--query", help="One SELECT instead of a file; see --database.", metavar="SQL"),
+]
+Database = Annotated[
+    str | None,
+    typer.Option(
+        "--database",
+        help="Where the query runs: a DuckDB or SQLite file, or postgresql://... (needs calibrant[postgresql]). "
+        "Without it the query names files itself, in the SQL of DuckDB.",
+        metavar="DB",
+    ),
+]
 Label = Annotated[str, typer.Option("--label", help="Column of outcomes.", metavar="COL")]
 Score = Annotated[str, typer.Option("--score", help="Column of predicted probabilities.", metavar="COL")]
 Weight = Annotated[
@@ -90,9 +106,11 @@ def _options(
 
 @_command
 def audit(
-    file: File,
     label: Label,
     score: Score,
+    file: MaybeFile = None,
+    query: Sql = None,
+    database: Database = None,
     weight: Weight = None,
     pos_label: PosLabel = None,
     tolerance: Annotated[
@@ -134,16 +152,17 @@ def audit(
     if (cost_fp is None) != (cost_fn is None):
         raise ArgumentError("both --cost-fp and --cost-fn", "one of them", "give both, or neither")
     costs = None if cost_fp is None or cost_fn is None else (cost_fp, cost_fn)
+    source = _source(file, query, database)
     check_audit(tolerance=tolerance, delta=delta, method=method, costs=costs, grouped=bool(group))
     if report is not None:
         from calibrant.write import check_writable
 
-        check_writable(report, file)
+        check_writable(report, _path_of(source))
     data: dict[str, Any]
     if not group:
-        data = {"y_true": _read(file, label=label, score=score, weight=weight, pos_label=pos_label)}
+        data = {"y_true": _read(source, label=label, score=score, weight=weight, pos_label=pos_label)}
     else:
-        data = _read_groups(file, label=label, score=score, weight=weight, pos_label=pos_label, group=group)
+        data = _read_groups(source, label=label, score=score, weight=weight, pos_label=pos_label, group=group)
     result = run_audit(
         **data,
         tolerance=tolerance,
@@ -151,7 +170,7 @@ def audit(
         costs=costs,
         method=method,  # type: ignore[arg-type]  # checked above
         brier_guess=brier_guess,
-        name=f"column {score} of {'standard input' if file == '-' else Path(file).name}",
+        name=f"column {score} of {_name_of(source)}",
     )
     if report is not None:
         result.to_html(report)
@@ -163,10 +182,12 @@ def audit(
 
 @_command
 def recalibrate(
-    file: File,
     label: Label,
     score: Score,
     model: Annotated[Path, typer.Option("--model", help="Where to write the model.", metavar="OUT.json")],
+    file: MaybeFile = None,
+    query: Sql = None,
+    database: Database = None,
     weight: Weight = None,
     pos_label: PosLabel = None,
     method: Annotated[
@@ -197,8 +218,9 @@ def recalibrate(
                 "--interpolation with the method isotonic only", f"the method {method}", "leave it away"
             )
         options["interpolation"] = check_choice("interpolation", interpolation, ("linear", "step"))
-    check_writable(model, file)
-    table = _read(file, label=label, score=score, weight=weight, pos_label=pos_label)
+    source = _source(file, query, database)
+    check_writable(model, _path_of(source))
+    table = _read(source, label=label, score=score, weight=weight, pos_label=pos_label)
     calibrator = LAYOUTS[method].estimator(**options).fit(table)
     write_text(to_json(calibrator), model)
     if isinstance(calibrator, AutoCalibrator):
@@ -320,14 +342,36 @@ def cite() -> None:
     typer.echo(bibtex(REFERENCES), nl=False)
 
 
+def _source(file: str | None, query: str | None, database: str | None) -> Any:
+    """Return what to read: a path or a `Query`."""
+    from calibrant.read import Query
+
+    if (file is None) == (query is None):
+        raise ArgumentError("a file or --query", "neither" if file is None else "both", "name one of them")
+    if query is None and database is not None:
+        raise ArgumentError("--database together with --query", "no query", "add --query 'SELECT ...'")
+    return file if query is None else Query(query, database)
+
+
+def _path_of(source: Any) -> str:
+    """Return the file that is read, for protection against overwriting."""
+    return source if isinstance(source, str) else source.database or "-"
+
+
+def _name_of(source: Any) -> str:
+    if not isinstance(source, str):
+        return "the query"
+    return "standard input" if source == "-" else Path(source).name
+
+
 def _read_groups(
-    file: str, *, label: str, score: str, weight: str | None, pos_label: str | None, group: list[str]
+    source: Any, *, label: str, score: str, weight: str | None, pos_label: str | None, group: list[str]
 ) -> dict[str, Any]:
     from calibrant.read import read_rows
 
     _check_columns(label, score)
     rows = read_rows(
-        file, label=label, score=score, weight=weight, pos_label=pos_label, group=group, console=_console()
+        source, label=label, score=score, weight=weight, pos_label=pos_label, group=group, console=_console()
     )
     return {"y_true": rows.label, "y_proba": rows.score, "sample_weight": rows.weight, "groups": rows.group}
 
@@ -339,11 +383,11 @@ def _check_columns(label: str, score: str) -> None:
         )
 
 
-def _read(file: str, *, label: str, score: str, weight: str | None, pos_label: str | None) -> Any:
+def _read(source: Any, *, label: str, score: str, weight: str | None, pos_label: str | None) -> Any:
     from calibrant.read import read_table
 
     _check_columns(label, score)
-    return read_table(file, label=label, score=score, weight=weight, pos_label=pos_label, console=_console())
+    return read_table(source, label=label, score=score, weight=weight, pos_label=pos_label, console=_console())
 
 
 def _console() -> Any:

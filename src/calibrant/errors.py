@@ -46,4 +46,4 @@ class ArgumentError(CalibrantError):
 
 
 class SourceError(CalibrantError):
-    """A file cannot be read or written."""
+    """A file, database or dataframe cannot be read, or a file cannot be written."""

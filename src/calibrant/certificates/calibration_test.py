@@ -93,7 +93,7 @@ def calibration_test(
         Predicted probabilities of the positive class, in [0, 1].
     method : {"exact", "asymptotic"}
         "exact" redraws the labels from the scores. "asymptotic" uses the limit law, costs nothing, and also works
-        on a table with cells.
+        on a table with cells; where these can hide a larger error the p-value is too large, never too small.
     n_redraws : int
         For "exact", or with groups: how often labels, or the walks of the groups, are redrawn. The smallest possible
         p-value is ``1 / (n_redraws + 1)``.

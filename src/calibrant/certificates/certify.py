@@ -88,14 +88,15 @@ class Certificate(Result):
     tolerance : float or None
         The tolerance asked for.
     estimate : float
-        Empirical cutoff calibration error.
+        Empirical cutoff calibration error; from a table of rows that could be read only once, as much of it as is seen.
     bound : float
         Upper confidence bound: below the true error with probability at most `delta`.
     lower_bound : float
         Lower confidence bound: above the true error with probability at most `delta`. The two bounds are
         one-sided: together they hold with probability ``1 - 2 delta``.
     width : float
-        ``bound - estimate`` before capping at 1.
+        ``bound - estimate`` before capping at 1; it includes what the cells of such a table can hide, see
+        `value_at_most` of `calibrant.metrics.cutoff_calibration`.
     trivial_bound : float
         What holds without any data about calibration: the larger of mean score and one minus mean score.
     delta : float
@@ -239,7 +240,8 @@ def certify(
         table = found.rows.table
     need_counts(table, "finite-sample bounds need rows")
     n = int(table.total)
-    estimate = extremes(residual_walk(table)).value
+    walk = extremes(residual_walk(table))
+    estimate = walk.value
     brier = float(table.squared.sum()) / n
     mean_variance = table.mean_variance if found is None else found.variance
     band = 0.0 if found is None else found.lower_width(delta, n_redraws, random_state)
@@ -274,7 +276,7 @@ def certify(
             f"{rademacher * math.sqrt(n):.3g}",
             "use form 'sharp' or 'proof', which hold for every class",
         )
-    width = upper_width(n)
+    width = upper_width(n) + (walk.at_most - estimate)
     bound, lower_bound = min(1.0, estimate + width), max(0.0, estimate - lower_width(n))
     if method in ("bernstein", "hoeffding"):
         lower_bound = split_lower_bound(table, delta=delta, random_state=random_state)

@@ -43,13 +43,14 @@ class SampleCertificate(Result):
     claim : str
         What is asserted, in one sentence.
     estimate : float
-        Empirical cutoff calibration error, weighted.
+        Empirical cutoff calibration error, weighted; from a table of rows that could be read only once, as much of it
+        as is seen.
     bound : float
         Upper confidence bound on the same error with the outcomes replaced by their true probabilities.
     lower_bound : float
         Lower bound. With "skorokhod" both bounds hold together with probability ``1 - delta``; 0 with "hoeffding".
     width : float
-        ``bound - estimate`` before capping at 1.
+        ``bound - estimate`` before capping at 1; it includes what the cells of such a table can hide.
     delta : float
         Probability of failure.
     n : int
@@ -172,8 +173,10 @@ def certify_sample(
         n = int(np.count_nonzero(weight))
         effective = effective_rows(weight)
         width = weighted_skorokhod_width(weight, delta) if method == "skorokhod" else _hoeffding_width(effective, delta)
-    estimate = extremes(residual_walk(table)).value
+    walk = extremes(residual_walk(table))
+    estimate = walk.value
     lower = max(0.0, estimate - width) if method == "skorokhod" else 0.0
+    width += walk.at_most - estimate
     bound = min(1.0, estimate + width)
     limits = f"at most {bound:.4g}" if method == "hoeffding" else f"between {lower:.4g} and {bound:.4g}"
     return SampleCertificate(

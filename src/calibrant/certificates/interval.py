@@ -102,7 +102,8 @@ def cutoff_interval(
     Returns
     -------
     CutoffInterval
-        If only one limit is of interest use `certify`, which spends all of `delta` on it.
+        If only one limit is of interest use `certify`, which spends all of `delta` on it. From a table of rows that
+        could be read only once, `high` allows for what its cells can hide.
 
     Raises
     ------
@@ -143,8 +144,10 @@ def cutoff_interval(
     if groups is None:
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
         need_counts(table, "an interval needs rows")
-        estimate = extremes(residual_walk(table)).value
+        walk = extremes(residual_walk(table))
+        estimate = walk.value
         low, above = _limits(table, estimate, method, half, brier_guess, random_state)
+        above += walk.at_most - estimate
         references = ("gao2017", "fan2015") if method == "finite" else ("gao2017", "feller1951")
     else:
         need_limit(method, "asymptotic")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FloatArray", "NumberArray", "pool_counts", "pool_rows", "pool_weighted", "score_order"]
+__all__ = ["FloatArray", "NumberArray", "Pooled", "pool_counts", "pool_rows", "pool_weighted", "score_order"]
 
 FloatArray = npt.NDArray[np.float64]
 NumberArray = npt.NDArray[Any]  # int64 where weights are whole numbers, float64 otherwise
@@ -51,6 +51,9 @@ def pool_weighted(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating], 
         # Sums of floats depend on their order: fix it, so that the order of the rows cannot show.
         order = score_order(s, y, w)
         s, w, y = s[order], w[order], y[order]
+        # Equal rows are counted, as databases do, so that both round alike.
+        first = np.flatnonzero(np.append(True, (s[1:] != s[:-1]) | (y[1:] != y[:-1]) | (w[1:] != w[:-1])))
+        s, y, w = s[first], y[first], w[first] * np.diff(first, append=len(order))
     return pool_counts(s, w, w * y)
 
 

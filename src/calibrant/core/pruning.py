@@ -17,12 +17,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.table import FloatArray
-from calibrant.core.walk import BITS, UNIT, score_units
+from calibrant.core.bounds import can_hold_extreme
+from calibrant.core.pooling import FloatArray
+from calibrant.core.units import BITS, UNIT, IntArray, score_units
 
-__all__ = ["can_hold_extreme", "pruned_range"]
-
-IntArray = npt.NDArray[np.int64]
+__all__ = ["pruned_range"]
 
 _CHUNK = 1 << 16  # rows at a time, so that temporaries stay in the cache
 _SAMPLE = 1 << 14  # rows looked at to choose the buckets
@@ -80,34 +79,6 @@ class _EqualMass:
         place >>= BITS - _COARSE_BITS
         place += np.take(self.base, cell)
         return place
-
-
-def can_hold_extreme(rise: FloatArray, fall: FloatArray, slack: float) -> npt.NDArray[np.bool_]:
-    """Tell which buckets can hold the highest or lowest point of the walk strictly inside them.
-
-    Parameters
-    ----------
-    rise, fall : ndarray of float64
-        Sum of `1 - s` over the positives and of `s` over the negatives of each bucket, in the order of scores.
-    slack : float
-        How far sums can be off by rounding; buckets within it are kept.
-
-    Returns
-    -------
-    ndarray of bool
-        False only where the walk provably stays within what its bucket edges already show.
-
-    Notes
-    -----
-    From the edge before a bucket the walk climbs at most `rise`; to the edge after it, it can have at most `fall`
-    still to drop. So inside, ``walk <= min(before + rise, after + fall)``, and likewise from below.
-    """
-    after = np.cumsum(rise - fall)
-    before = after - (rise - fall)
-    top, bottom = max(float(after.max()), 0.0), min(float(after.min()), 0.0)
-    above = np.minimum(before + rise, after + fall) > top - slack
-    below = np.maximum(before - fall, after - rise) < bottom + slack
-    return np.asarray((above | below) & (rise + fall > 0.0))
 
 
 def pruned_range(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -> float | None:

@@ -7,53 +7,32 @@ the wrong way, weights live in one place and two tables merge into one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.core.accumulator import Accumulator
+from calibrant.core.bucket_sums import BucketSums
+from calibrant.core.cells import CellSums, join_cells
+from calibrant.core.chunk_rows import ChunkRows, Chunks
+from calibrant.core.dealing import chances_of, deal
+from calibrant.core.frames import FrameArrays, FrameColumns, LazySummary, open_frame
+from calibrant.core.grid import Grid
 from calibrant.core.pooling import (
     FloatArray,
     NumberArray,
     pool_counts,
     pool_rows,
     pool_weighted,
-    score_order,
 )
+from calibrant.core.refinement import FIRST_BITS, MOST_BUCKETS, MOST_DISTINCT, Rows, refined
+from calibrant.core.units import BITS, MOST_ROWS, Whole, score_units
 from calibrant.core.validate import check_weight_range, clean_rows, clean_scores
 from calibrant.errors import ArgumentError, DataError
 
 __all__ = ["CellSums", "FloatArray", "NumberArray", "ScoreTable", "as_table", "need_counts"]
-
-
-@dataclass(frozen=True, eq=False)
-class CellSums:
-    """What is kept of the rows of each cell besides their count, positives and mean score.
-
-    A cell is a run of neighbouring scores that share one row of a table. All arrays have one entry per row of
-    the table; sums are over the rows of the data in the cell, each times its weight.
-
-    Attributes
-    ----------
-    low, high : ndarray of float64
-        Smallest and largest score in the cell. A row with `low == high` is exact.
-    rise : ndarray of float64
-        Sum of `1 - s` over the positives: the most that the residual walk can climb inside the cell.
-    fall : ndarray of float64
-        Sum of `s` over the negatives: the most that the residual walk can drop inside the cell.
-    squared : ndarray of float64
-        Sum of `(y - s)**2`.
-    surprise : ndarray of float64
-        Sum of `-log` of the probability given to what happened.
-    """
-
-    low: FloatArray
-    high: FloatArray
-    rise: FloatArray
-    fall: FloatArray
-    squared: FloatArray
-    surprise: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +51,8 @@ class ScoreTable:
     k : ndarray like `n`, shape (m,)
         Positives at each score, or their total weight.
     cells : CellSums or None
-        None if every row of the table is one distinct score.
+        None if every row of the table is one distinct score. A cell is never wider than ``2**-15``; if the rows came
+        in chunks, than ``2**-17``.
 
     Examples
     --------
@@ -90,7 +70,7 @@ class ScoreTable:
     def __post_init__(self) -> None:
         arrays = [self.score, self.n, self.k]
         if self.cells is not None:
-            arrays += [getattr(self.cells, field.name) for field in fields(self.cells)]
+            arrays += self.cells.arrays
         for array in arrays:
             array.setflags(write=False)
 
@@ -130,6 +110,131 @@ class ScoreTable:
         if rows.weight is None:
             return cls(*pool_rows(rows.label, rows.score))
         return cls(*pool_weighted(rows.label, rows.score, rows.weight))
+
+    @classmethod
+    def from_chunks(cls, chunks: Chunks, *, pos_label: Any = None) -> ScoreTable:
+        """Pool rows that come a chunk at a time, in bounded memory.
+
+        Parameters
+        ----------
+        chunks : callable or iterable
+            Chunks ``(labels, scores)`` or ``(labels, scores, weights)``, each as in `from_scores`. A function is called
+            for every reading and returns an iterable of all chunks; a list or another object that can be gone through
+            again will do too. An iterator is read once.
+        pos_label : scalar, optional
+            The label value that counts as 1.
+
+        Returns
+        -------
+        ScoreTable
+            Equal to that of `from_scores` up to two million different scores. With more, neighbours share cells,
+            except where the cutoff calibration error and the isotonic fit need single scores: both stay exact. That
+            takes further readings, usually two. If the rows can be read only once, the error is known within limits,
+            see `value_at_most` of `calibrant.metrics.cutoff_calibration`. The table does not depend on the order of
+            the rows nor on how they are cut into chunks: not in one bit if weights are whole numbers, up to rounding
+            if they are not.
+
+        Raises
+        ------
+        DataError
+            If a chunk cannot be used; the message names it, counted from 0. If chunks do not belong together, such as
+            labels {0, 1} and {-1, 1}; if `pos_label` is met in none; if a later reading yields other rows than the
+            first.
+        ArgumentError
+            If `chunks` is neither.
+
+        Examples
+        --------
+        >>> from calibrant import ScoreTable
+        >>> labels, scores = [0, 1, 1, 0], [0.2, 0.7, 0.7, 0.7]
+        >>> ScoreTable.from_chunks(lambda: ((labels[i : i + 2], scores[i : i + 2]) for i in (0, 2)))
+        ScoreTable(2 distinct scores, n=4, positives=2)
+        """
+        rows = ChunkRows(chunks, pos_label)
+        found = Accumulator(most_distinct=MOST_DISTINCT, most_buckets=MOST_BUCKETS)
+        for pooled in rows.batches():
+            found.add(pooled)
+        sums = found.held
+        if not isinstance(sums, BucketSums):
+            return cls.from_counts(*sums)
+        total = float(sums.n.sum())
+        check_weight_range(float(sums.n.max()), total)
+        if not rows.once:
+            sums = refined(rows, sums, found.grid, most=MOST_DISTINCT * total / rows.size)
+        return cls._from_sums(sums)
+
+    @classmethod
+    def from_frame(
+        cls, frame: Any, *, label: str, score: str, weight: str | None = None, pos_label: Any = None
+    ) -> ScoreTable:
+        """Pool the rows of a dataframe, whatever library it is of.
+
+        Parameters
+        ----------
+        frame : dataframe
+            Of pandas, Polars (also lazy), PyArrow, DuckDB, PySpark or another library that narwhals reads. One that
+            lives in an engine (lazy Polars, DuckDB, PySpark) stays there: the engine checks and adds up the rows,
+            in two or a few scans, and only sums per bucket and the rows where the answer can lie come back.
+        label, score, weight : str
+            Names of columns, see `from_scores`.
+        pos_label : scalar, optional
+            The label value that counts as 1.
+
+        Returns
+        -------
+        ScoreTable
+            As `from_chunks` gives it for rows that can be read again; of a dataframe in memory always exact.
+
+        Raises
+        ------
+        DataError
+            If it is no dataframe, has no such column, or holds a value that cannot be used.
+        SourceError
+            If the engine fails.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from calibrant import ScoreTable
+        >>> frame = pd.DataFrame({"outcome": [0, 1, 1, 0], "p": [0.2, 0.7, 0.7, 0.7]})
+        >>> ScoreTable.from_frame(frame, label="outcome", score="p")
+        ScoreTable(2 distinct scores, n=4, positives=2)
+        """
+        found = open_frame(frame, FrameColumns(label, score, weight, pos_label))
+        if isinstance(found, FrameArrays):
+            try:
+                return cls.from_scores(found.labels, found.scores, sample_weight=found.weights, pos_label=pos_label)
+            except DataError as error:
+                raise found.locate(error) from None
+        return cls.from_rows(found.rows, found.summary)
+
+    @classmethod
+    def from_rows(cls, rows: Rows, summary: LazySummary) -> ScoreTable:
+        """Make a table from rows that can only be asked for sums.
+
+        Parameters
+        ----------
+        rows : Rows
+            Checked rows in an engine.
+        summary : LazySummary
+            Their range, and about how many different scores there are.
+
+        Returns
+        -------
+        ScoreTable
+            As `from_frame` says.
+        """
+        if summary.distinct <= MOST_DISTINCT:
+            return cls.from_counts(*rows.pooled_scores(None))
+        grid = Grid.over(summary.low, summary.high, bits=FIRST_BITS)
+        sums = rows.bucket_sums(grid, None)
+        # what can be held is different scores: so much of the weight as so many of them have on average
+        most = MOST_DISTINCT * float(sums.n.sum()) / summary.distinct
+        return cls._from_sums(refined(rows, sums, grid, most=most))
+
+    @classmethod
+    def _from_sums(cls, sums: BucketSums) -> ScoreTable:
+        return cls.from_cells(sums.n, sums.k, sums.cells())
 
     @classmethod
     def from_counts(cls, score: npt.ArrayLike, n: npt.ArrayLike, k: npt.ArrayLike) -> ScoreTable:
@@ -179,25 +284,7 @@ class ScoreTable:
         ScoreTable
             Cells in increasing order.
         """
-        order = score_order(cells.low, cells.high)
-        low, reach = cells.low[order], np.maximum.accumulate(cells.high[order])
-        starts = np.flatnonzero(np.append(True, low[1:] > reach[:-1]))
-
-        def total(values: NumberArray) -> NumberArray:
-            return np.add.reduceat(values[order], starts)
-
-        joined = CellSums(
-            low=low[starts],
-            high=np.maximum.reduceat(cells.high[order], starts),
-            rise=total(cells.rise),
-            fall=total(cells.fall),
-            squared=total(cells.squared),
-            surprise=total(cells.surprise),
-        )
-        n, k = total(n), total(k)
-        # sum s = (k - rise) + fall; the mean is kept inside the cell against rounding
-        mean = np.clip(((k - joined.rise) + joined.fall) / n, joined.low, joined.high)
-        return cls(mean, n, k, joined)
+        return cls(*join_cells(n, k, cells))
 
     @property
     def exact(self) -> bool:
@@ -276,6 +363,15 @@ class ScoreTable:
             of_negatives = np.where(negatives > 0, -negatives * np.log1p(-self.score), 0.0)
         return np.asarray(of_positives + of_negatives, dtype=np.float64)
 
+    @property
+    def residual(self) -> Whole | None:
+        """Sum of `y - s` of each row in whole units, or None if rows are not counted or are more than fit."""
+        if self.cells is not None:
+            return self.cells.residual
+        if not self.counts or not self.total < MOST_ROWS:
+            return None
+        return Whole.product(self.k, np.full(len(self), 1 << BITS)) - Whole.product(self.n, score_units(self.score))
+
     def __len__(self) -> int:
         return int(self.score.shape[0])
 
@@ -301,10 +397,12 @@ class ScoreTable:
         if self.cells is None and other.cells is None:
             return ScoreTable(*pool_counts(np.concatenate([self.score, other.score]), n, k))
         both = {
-            field.name: np.concatenate([getattr(self, field.name), getattr(other, field.name)])
-            for field in fields(CellSums)
+            name: np.concatenate([getattr(self, name), getattr(other, name)])
+            for name in ("low", "high", "rise", "fall", "squared", "surprise")
         }
-        return ScoreTable.from_cells(n, k, CellSums(**both))
+        one, two = self.residual, other.residual
+        residual = None if one is None or two is None else Whole.joined([one, two])
+        return ScoreTable.from_cells(n, k, CellSums(**both, residual=residual))
 
     def split(self, parts: int | Sequence[float], rng: np.random.Generator) -> list[ScoreTable]:
         """Deal the rows at random into parts, each row by itself.
@@ -329,17 +427,14 @@ class ScoreTable:
         DataError
             If the weights are not whole numbers, because then rows cannot be told apart.
         """
-        chances = np.full(parts, 1.0 / parts) if isinstance(parts, int) and parts > 0 else np.array(parts, dtype=float)
-        if chances.ndim != 1 or len(chances) < 2:
-            raise ArgumentError("at least 2 parts", repr(parts), "ask for 2 or more, or give the chance of each")
         if not self.counts:
             raise DataError(
                 "weights that are whole numbers of rows",
                 "other weights",
                 "pass rows, or weights that count rows",
             )
-        positives = _deal(self.k, chances, rng)
-        negatives = _deal(self.n - self.k, chances, rng)
+        chances = chances_of(parts)
+        positives, negatives = deal(self.k, chances, rng), deal(self.n - self.k, chances, rng)
         tables = []
         for hit, miss in zip(positives, negatives, strict=True):
             kept = np.flatnonzero(hit + miss)
@@ -385,15 +480,3 @@ def _same_kind(n: npt.ArrayLike, k: npt.ArrayLike) -> tuple[NumberArray, NumberA
     whole = total.dtype.kind in "iu" and positive.dtype.kind in "iu" and total.sum(dtype=np.float64) < 2.0**53
     kind = np.int64 if whole else np.float64
     return total.astype(kind), positive.astype(kind)
-
-
-def _deal(counts: NumberArray, chances: FloatArray, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Deal each count into parts; shape (parts, m)."""
-    dealt = np.zeros((len(chances), len(counts)), dtype=np.int64)
-    single = np.flatnonzero(counts == 1)
-    part = np.searchsorted(np.cumsum(chances)[:-1], rng.random(len(single)), side="right")
-    dealt[part, single] = 1
-    many = np.flatnonzero(counts > 1)
-    if len(many):
-        dealt[:, many] = rng.multinomial(counts[many].astype(np.int64), chances).T
-    return dealt

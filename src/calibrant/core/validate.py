@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.core.parameters import is_number
+from calibrant.core.units import MOST_ROWS
 from calibrant.errors import DataError
 
 __all__ = [
@@ -58,6 +59,7 @@ def clean_rows(
     *,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
+    part: bool = False,
 ) -> CleanRows:
     """Validate the three columns together.
 
@@ -71,6 +73,8 @@ def clean_rows(
         Finite weights, none negative, not all zero. Whole numbers count as repeated rows.
     pos_label : scalar, optional
         The label value that counts as 1.
+    part : bool
+        Whether these rows are a part of the data: then positive labels and positive weights may be in other parts.
 
     Returns
     -------
@@ -94,8 +98,8 @@ def clean_rows(
             f"{raw.shape[0]} labels and {score.shape[0]} scores",
             "pass two columns of the same table",
         )
-    label = _labels_or_swapped(raw, score, pos_label)
-    weight = None if sample_weight is None else clean_weights(sample_weight, score.shape[0])
+    label = _labels_or_swapped(raw, score, pos_label, part=part)
+    weight = None if sample_weight is None else clean_weights(sample_weight, score.shape[0], part=part)
     return CleanRows(label, score, weight)
 
 
@@ -181,9 +185,11 @@ def describe_bad_scores(value: float, place: str, count: int, low: float, high: 
     return DataError("scores between 0 and 1", found, remedy)
 
 
-def _labels_or_swapped(raw: npt.NDArray[Any], score: npt.NDArray[np.floating], pos_label: Any) -> npt.NDArray[np.int8]:
+def _labels_or_swapped(
+    raw: npt.NDArray[Any], score: npt.NDArray[np.floating], pos_label: Any, *, part: bool
+) -> npt.NDArray[np.int8]:
     try:
-        return clean_labels(raw, pos_label)
+        return clean_labels(raw, pos_label, part=part)
     except DataError as error:
         looks_binary = bool(((score == 0.0) | (score == 1.0)).all())
         looks_like_scores = raw.dtype.kind == "f" and bool(((raw >= 0.0) & (raw <= 1.0)).all())
@@ -197,11 +203,11 @@ def swapped_columns(error: DataError) -> DataError:
     return DataError(error.expected, error.found, "the label and score columns look swapped")
 
 
-def clean_labels(y_true: npt.ArrayLike, pos_label: Any = None) -> npt.NDArray[np.int8]:
+def clean_labels(y_true: npt.ArrayLike, pos_label: Any = None, *, part: bool = False) -> npt.NDArray[np.int8]:
     """Return the labels as an array of 0 and 1 bytes.
 
     Follows scikit-learn: without `pos_label`, {0, 1}, booleans and {-1, 1} are understood and the larger
-    value is the positive class.
+    value is the positive class. In a part of the data the positive class may be missing.
     """
     raw = _as_array(y_true, "labels")
     if raw.dtype.kind == "O":
@@ -210,7 +216,7 @@ def clean_labels(y_true: npt.ArrayLike, pos_label: Any = None) -> npt.NDArray[np
         where, value = _first(raw, lambda v: not math.isfinite(v))
         raise describe_missing_label(repr(value), f"row {where}")
     if pos_label is not None:
-        return _labels_by_name(raw, pos_label)
+        return _labels_by_name(raw, pos_label, part=part)
     if raw.dtype.kind == "b":
         return raw.view(np.int8)
     if raw.dtype.kind not in "iuf":
@@ -264,7 +270,7 @@ def describe_bad_labels(values: Sequence[Any], pos_label: Any = None, *, met: bo
     return DataError("labels 0 and 1", found, "say which value is the positive class with pos_label (--pos-label)")
 
 
-def _labels_by_name(raw: npt.NDArray[Any], pos_label: Any) -> npt.NDArray[np.int8]:
+def _labels_by_name(raw: npt.NDArray[Any], pos_label: Any, *, part: bool) -> npt.NDArray[np.int8]:
     if raw.dtype.kind in "US" and not isinstance(pos_label, (str, bytes)):
         pos_label = str(pos_label)
     positive = np.asarray(raw == pos_label)
@@ -272,7 +278,7 @@ def _labels_by_name(raw: npt.NDArray[Any], pos_label: Any) -> npt.NDArray[np.int
         positive = np.zeros(raw.shape, dtype=bool)
     rest = raw[~positive]
     if rest.size and not (rest == rest[0]).all():
-        raise describe_bad_labels(raw[:_LOOK].tolist(), pos_label, met=bool(positive.any()))
+        raise describe_bad_labels(raw[:_LOOK].tolist(), pos_label, met=part or bool(positive.any()))
     return positive.view(np.int8)
 
 
@@ -290,8 +296,11 @@ def _from_objects(raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.array([str(v) for v in values])
 
 
-def clean_weights(sample_weight: npt.ArrayLike, n_rows: int) -> npt.NDArray[Any]:
-    """Return the weights as int64 if all are whole numbers (repeated rows), as float64 otherwise."""
+def clean_weights(sample_weight: npt.ArrayLike, n_rows: int, *, part: bool = False) -> npt.NDArray[Any]:
+    """Return the weights as int64 if all are whole numbers (repeated rows), as float64 otherwise.
+
+    Those of a part of the data may all be 0 or tiny.
+    """
     raw = _as_array(sample_weight, "weights")
     if raw.shape != (n_rows,):
         raise DataError(
@@ -308,12 +317,12 @@ def clean_weights(sample_weight: npt.ArrayLike, n_rows: int) -> npt.NDArray[Any]
     if bad.any():
         where = int(np.argmax(bad))
         raise describe_bad_weight(float(weight[where]), f"row {where}")
-    if not weight.any():
+    if not part and not weight.any():
         raise describe_zero_weights()
     with np.errstate(over="ignore"):
-        check_weight_range(float(weight.max()), float(weight.sum()))
-    # Counts beyond 2**53 are not exact in float64, so they are weights, not rows.
-    if float(weight.sum()) < 2.0**53 and np.array_equal(np.floor(weight), weight):
+        check_weight_range(_LEAST_WEIGHT if part else float(weight.max()), float(weight.sum()))
+    # More rows than that cannot be added up exactly, so they are weights, not rows.
+    if float(weight.sum()) < MOST_ROWS and np.array_equal(np.floor(weight), weight):
         return weight.astype(np.int64)
     return weight
 

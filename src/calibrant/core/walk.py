@@ -10,24 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from calibrant.core.table import FloatArray, NumberArray, ScoreTable
+from calibrant.core.table import FloatArray, ScoreTable
+from calibrant.core.units import UNIT
 
-__all__ = ["BITS", "UNIT", "Extremes", "Walk", "extremes", "residual_walk", "score_units"]
-
-# Residuals are added up as whole multiples of 2**-42. Integer sums do not depend on the order of the rows, on
-# chunks or on threads; each row is off by at most 2**-43, hence so is the mean.
-BITS = 42
-_HALF = 21
-UNIT = 2.0**-BITS
-# Beyond this many rows whole-number sums would leave 64 bits, and floats are used.
-_MOST_ROWS = 2.0**41
-
-
-def score_units(score: npt.NDArray[np.floating]) -> npt.NDArray[np.int64]:
-    """Return scores as the nearest whole multiple of `UNIT`."""
-    return (score.astype(np.float64) * 2.0**BITS + 0.5).astype(np.int64)
+__all__ = ["Extremes", "Walk", "extremes", "residual_walk"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +27,14 @@ class Walk:
         The largest score of each row of the table.
     value : ndarray of float64, shape (m,)
         Sum of residuals `y - s` over all rows up to there, divided by the total weight. It starts from 0.
+    above, below : ndarray of float64, shape (h,)
+        Limits of the walk inside each row of the table that holds several scores, between its ends.
     """
 
     score: FloatArray
     value: FloatArray
+    above: FloatArray
+    below: FloatArray
 
 
 @dataclass(frozen=True)
@@ -53,7 +44,9 @@ class Extremes:
     Attributes
     ----------
     value : float
-        Range of the walk, the cutoff calibration error.
+        Range of the walk, the cutoff calibration error, as far as it is seen at the ends of rows of the table.
+    at_most : float
+        What the range is at most; more than `value` only if cells can hide the highest or lowest point.
     under, over : float
         Largest climb (more positives than promised) and largest drop (fewer than promised).
     low, high : float
@@ -68,6 +61,7 @@ class Extremes:
     """
 
     value: float
+    at_most: float
     under: float
     over: float
     low: float
@@ -90,26 +84,19 @@ def residual_walk(table: ScoreTable) -> Walk:
     Walk
         One value per row of the table.
     """
-    if table.cells is None and table.counts and table.total < _MOST_ROWS:
-        sums = _exact_sums(table.score, table.n, table.k)
+    residual = table.residual
+    if residual is not None:
+        sums = residual.cumsum().to_float()
     elif table.cells is None:
         sums = np.cumsum(table.k - table.n * table.score)
     else:
         sums = np.cumsum(table.rise - table.fall)
-    return Walk(table.high, sums / table.total)
-
-
-def _exact_sums(score: FloatArray, n: NumberArray, k: NumberArray) -> FloatArray:
-    """Cumulative sums of `k - n s` in whole units, rounded to float64 once at the end.
-
-    Units are split in two halves so that no product or sum leaves 64 bits below `_MOST_ROWS`.
-    """
-    units = score_units(score)
-    upper = (np.cumsum(k) << _HALF) - np.cumsum(n * (units >> _HALF))
-    lower = np.cumsum(n * (units & ((1 << _HALF) - 1)))
-    upper = upper - (lower >> _HALF)
-    rest = lower & ((1 << _HALF) - 1)
-    return np.asarray((upper.astype(np.float64) * 2.0**_HALF - rest) * UNIT)
+    value = sums / table.total
+    hidden = np.flatnonzero(table.low < table.high)
+    # The walk is highest if the positives of a cell come first, and lowest if its negatives do.
+    above = value[hidden] + table.fall[hidden] / table.total
+    below = value[hidden] - table.rise[hidden] / table.total
+    return Walk(table.high, value, above, below)
 
 
 def extremes(walk: Walk) -> Extremes:
@@ -127,6 +114,7 @@ def extremes(walk: Walk) -> Extremes:
     sign = int(np.sign(value[last] - value[first]))
     return Extremes(
         value=float(value[top] - value[bottom]),
+        at_most=_range_at_most(float(value[top]), float(value[bottom]), walk),
         under=float((value - np.minimum.accumulate(value)).max()),
         over=float((np.maximum.accumulate(value) - value).max()),
         low=float(score[first]) if sign else np.nan,
@@ -135,3 +123,14 @@ def extremes(walk: Walk) -> Extremes:
         ks=float(np.abs(value).max()),
         bias=float(value[-1]),
     )
+
+
+def _range_at_most(top: float, bottom: float, walk: Walk) -> float:
+    """Limit the range of a walk that goes from `bottom` to `top` at the ends of cells and may go further inside."""
+    highest, lowest = float(walk.above.max(initial=top)), float(walk.below.min(initial=bottom))
+    if highest == top or lowest == bottom or np.argmax(walk.above) != np.argmin(walk.below):
+        return highest - lowest
+    # One cell cannot have its positives first and its negatives first: it reaches one limit, and the rest the other.
+    others = np.arange(len(walk.above)) != np.argmax(walk.above)
+    top, bottom = float(walk.above[others].max(initial=top)), float(walk.below[others].min(initial=bottom))
+    return max(highest - bottom, top - lowest)

@@ -91,7 +91,7 @@ def binned_curve(
     Returns
     -------
     Curve
-        One point per bin.
+        One point per bin. A cell of a table joins a bin as a whole.
 
     References
     ----------
@@ -131,7 +131,8 @@ def isotonic_curve(
     Returns
     -------
     Curve
-        Two points per block (one if it is a single score), without intervals.
+        Two points per block (one if it is a single score), without intervals. From a table with cells exact if its rows
+        could be read again; if not, the rows of a cell are kept together.
 
     Examples
     --------

@@ -67,7 +67,8 @@ def residual_walk(
     Returns
     -------
     ResidualWalk
-        Its range, 0 included, is the cutoff calibration error.
+        Its range, 0 included, is the cutoff calibration error. From a table with cells every point is exact, and there
+        is one for the end of each cell.
 
     Examples
     --------

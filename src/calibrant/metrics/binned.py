@@ -102,8 +102,9 @@ def expected_calibration_error(
     Returns
     -------
     float
-        In [0, 1]; smaller is better. From a table with cells, a cell that crosses the border of a bin is in the bin
-        of its mean score.
+        In [0, 1]; smaller is better. From a table with cells, a cell that the border of a bin divides is in one bin as
+        a whole. With "uniform" or "quantile", "frequency" and "l1" the number is then off by at most twice the sum,
+        over these at most ``n_bins - 1`` cells, of the larger of their `rise` and `fall`, divided by n.
 
     Raises
     ------
@@ -171,7 +172,7 @@ def binned_calibration(
     Returns
     -------
     BinnedCalibration
-        Its ``to_frame()`` has one row per bin.
+        Its ``to_frame()`` has one row per bin. From a table with cells as in `expected_calibration_error`.
 
     Raises
     ------
@@ -265,7 +266,8 @@ def quantile_mean_squared_error(
     Returns
     -------
     float
-        In [0, 1]; smaller is better. It is the square of `expected_calibration_error` with ``norm="l2"``.
+        In [0, 1]; smaller is better. It is the square of `expected_calibration_error` with ``norm="l2"``. A cell
+        of a table joins a bin as a whole.
 
     Raises
     ------

@@ -30,6 +30,9 @@ class CutoffCalibration(Result):
     ----------
     value : float
         The error, in [0, 1]; smaller is better, 0 is perfect.
+    value_at_most : float
+        What the error of the rows is at most. It is `value`, unless the table has cells that can hide more: those of
+        rows that could be read only once.
     under, over : float
         Its one-sided parts: the largest shortfall of the promise (more happened than promised) and the largest
         excess (less happened). `value` is the larger of the two.
@@ -58,6 +61,7 @@ class CutoffCalibration(Result):
     """
 
     value: float
+    value_at_most: float
     under: float
     over: float
     interval: tuple[float, float] | None
@@ -95,7 +99,8 @@ def cutoff_calibration_error(
     Returns
     -------
     float
-        In [0, 1]; smaller is better. The number does not depend on the order of the rows, to the last bit.
+        In [0, 1]; smaller is better. The number does not depend on the order of the rows, to the last bit. From a
+        table of rows that could be read only once it may be too small, see `cutoff_calibration`.
 
     Raises
     ------
@@ -159,8 +164,9 @@ def cutoff_calibration(
     Returns
     -------
     CutoffCalibration
-        From a table with cells, `under` and `over` are read at the ends of cells; the larger one is exact where
-        the table was refined for it.
+        From a table with cells everything is read at the ends of cells. Tables of rows that can be read again have
+        single scores wherever that would make a difference, so nothing is lost; with others `value`, `under`, `over`
+        and `ks` may be too small, and the error of the rows lies between `value` and `value_at_most`.
 
     Examples
     --------
@@ -179,6 +185,7 @@ def cutoff_calibration(
     safe_variance = max(variance, float(table.squared.sum()) / table.total)
     return CutoffCalibration(
         value=found.value,
+        value_at_most=found.at_most,
         under=found.under,
         over=found.over,
         interval=(found.low, found.high) if found.sign else None,

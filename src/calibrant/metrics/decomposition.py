@@ -66,8 +66,8 @@ def brier_decomposition(
     Returns
     -------
     ScoreDecomposition
-        From a table with cells `value` and `uncertainty` are exact; `miscalibration` and `discrimination` are lower
-        limits, since rows of one cell are recalibrated together.
+        From a table with cells `value` and `uncertainty` are exact. So are `miscalibration` and `discrimination` if its
+        rows could be read again; if not, they are lower limits, since rows of one cell are recalibrated together.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def log_loss_decomposition(
     -------
     ScoreDecomposition
         In nats. If a score of 0 or 1 was wrong even once, `value` and `miscalibration` are infinite and `skill` is
-        minus infinity; nothing is clipped.
+        minus infinity; nothing is clipped. From a table with cells as in `brier_decomposition`.
 
     Raises
     ------

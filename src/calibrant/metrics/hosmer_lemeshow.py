@@ -108,7 +108,7 @@ def hosmer_lemeshow(
     fitted on them [1]_. Other bins give another p-value. The variance is that of equal scores within a bin, as in
     [1]_; it is slightly too large, so the test rejects slightly too seldom where bins are wide.
 
-    From a table with cells, a cell joins a bin as a whole.
+    From a table with cells, a cell joins a bin as a whole, so each bin has up to two cells' rows more or fewer.
 
     References
     ----------

@@ -64,7 +64,7 @@ def ks_calibration_test(
     -------
     KsCalibrationTest
         The error, where it is attained, and its p-value. From a table with cells, the walk is read at the ends of
-        cells, so the error may be too small.
+        cells; if its rows could be read only once, the error may be too small and the p-value too large.
 
     See Also
     --------

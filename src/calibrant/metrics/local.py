@@ -174,8 +174,9 @@ def local_calibration(
     Returns
     -------
     LocalCalibration
-        A standard error is not given: the values at neighbouring points share most of their rows, and no formula
-        for their squares is known to us that holds at and away from calibration.
+        From a table with cells as in `local_calibration_score`. A standard error is not given: the values at
+        neighbouring points share most of their rows, and no formula for their squares is known to us that holds at and
+        away from calibration.
 
     Examples
     --------
@@ -233,7 +234,8 @@ def weighted_mean_squared_error(
     -------
     float
         In [0, 1]; smaller is better, but calibrated scores do not attain 0: where no scores are, the average
-        still comes from the nearest and is compared with a point far from them.
+        still comes from the nearest and is compared with a point far from them. A cell of a table counts as standing
+        at its mean score.
 
     Raises
     ------

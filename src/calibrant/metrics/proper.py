@@ -34,7 +34,7 @@ def brier_score(
     Returns
     -------
     float
-        In [0, 1]; smaller is better.
+        In [0, 1]; smaller is better. From a table with cells exact to 2**-43.
 
     References
     ----------
@@ -67,7 +67,8 @@ def log_loss(
     Returns
     -------
     float
-        Non-negative; smaller is better. Infinite if a score of 0 or 1 was wrong even once: nothing is clipped.
+        Non-negative; smaller is better. Infinite if a score of 0 or 1 was wrong even once: nothing is clipped. From a
+        table with cells exact to 2**-37.
 
     References
     ----------

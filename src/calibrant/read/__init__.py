@@ -1,9 +1,20 @@
-"""Where scores come from: files and standard input, read in bounded memory."""
+"""Where scores come from: files, standard input and queries, read in bounded memory."""
 
 from calibrant.read.checks import check_scores
 from calibrant.read.files import read_table
 from calibrant.read.formats import quote_name, quote_text
+from calibrant.read.query import Query
 from calibrant.read.rows import Rows, read_rows
 from calibrant.read.source import Source, open_source
 
-__all__ = ["Rows", "Source", "check_scores", "open_source", "quote_name", "quote_text", "read_rows", "read_table"]
+__all__ = [
+    "Query",
+    "Rows",
+    "Source",
+    "check_scores",
+    "open_source",
+    "quote_name",
+    "quote_text",
+    "read_rows",
+    "read_table",
+]

@@ -1,17 +1,19 @@
-"""From rows to a score table, by aggregations inside the database."""
+"""From rows in a file or database to a score table, by aggregations inside the database."""
 
 from __future__ import annotations
 
-from calibrant.core.pooling import score_order
+from typing import TYPE_CHECKING, Any
+
+from calibrant.core.frames import LazySummary
+from calibrant.core.lazy_rows import Arrays, LazyRows, fetched
 from calibrant.core.table import ScoreTable
-from calibrant.read.cells import cell_table, exact_counts
 from calibrant.read.checks import Summary
 from calibrant.read.source import Source
 
-__all__ = ["aggregate"]
+if TYPE_CHECKING:
+    import narwhals as nw
 
-# Up to so many different scores each has its own row in the table; beyond, neighbours share cells.
-MOST_DISTINCT = 2_000_000
+__all__ = ["aggregate"]
 
 
 def aggregate(source: Source, summary: Summary) -> ScoreTable:
@@ -27,21 +29,21 @@ def aggregate(source: Source, summary: Summary) -> ScoreTable:
     Returns
     -------
     ScoreTable
-        Exact if there are at most about `MOST_DISTINCT` different scores. Otherwise cells, refined until the
-        cutoff calibration error and its interval are exact.
+        As `ScoreTable.from_frame` gives it for rows in an engine.
     """
-    if summary.distinct > MOST_DISTINCT:
-        return cell_table(source, summary, most=MOST_DISTINCT)
-    if summary.weights == "other" and summary.pairs <= MOST_DISTINCT:
-        return _by_weight(source, summary)
-    return ScoreTable.from_counts(*exact_counts(source, summary.sql, summary.weights))
+    distinct = summary.pairs if summary.weights == "other" else summary.distinct
+    return ScoreTable.from_rows(_rows(source, summary), LazySummary(summary.low, summary.high, distinct))
 
 
-def _by_weight(source: Source, summary: Summary) -> ScoreTable:
-    """Add up broken weights in a fixed order, so that neither row order nor threads show in the last bit."""
-    found = source.arrays(
-        f"SELECT s, positive, w, count(*) AS rows FROM ({summary.sql}) WHERE w > 0 GROUP BY s, positive, w"
-    )
-    order = score_order(found["s"], found["positive"], found["w"])
-    s, positive, n = found["s"][order], found["positive"][order], (found["w"] * found["rows"])[order]
-    return ScoreTable.from_counts(s, n, n * positive)
+def _rows(source: Source, summary: Summary) -> LazyRows:
+    import narwhals as nw
+
+    weight = {"none": "", "whole": ", CAST(w AS BIGINT) AS w", "other": ", w"}[summary.weights]
+    kept = "" if summary.weights == "none" else " WHERE w > 0"
+    query = f"SELECT s, CAST(positive AS BIGINT) AS y{weight} FROM ({summary.sql}){kept}"
+    relation = source.run(lambda: source.connection.sql(query))
+
+    def fetch(frame: nw.LazyFrame[Any]) -> Arrays:
+        return source.run(lambda: fetched(frame))
+
+    return LazyRows(nw.from_native(relation), summary.weights, fetch)

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from calibrant.core.units import MOST_ROWS
 from calibrant.core.validate import (
     check_weight_range,
     describe_bad_labels,
@@ -29,7 +30,6 @@ from calibrant.read.source import Source
 __all__ = ["Columns", "Summary", "check", "check_scores"]
 
 _LOOK = 100_000  # rows looked at to name label values in a message
-_MOST_COUNTS = 2.0**53  # as in clean_weights: more are not exact in float64
 
 
 def _count(condition: str) -> str:
@@ -275,7 +275,7 @@ def _check_weights(source: Source, columns: Columns, sql: str, seen: dict[str, A
     if not seen["weight_sum"] > 0:
         raise describe_zero_weights()
     check_weight_range(seen["weight_largest"], seen["weight_sum"])
-    return "whole" if not seen["weight_broken"] and seen["weight_sum"] < _MOST_COUNTS else "other"
+    return "whole" if not seen["weight_broken"] and seen["weight_sum"] < MOST_ROWS else "other"
 
 
 def _comma_remedy(value: Any) -> str | None:

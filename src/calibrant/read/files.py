@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from calibrant.core.table import ScoreTable
 from calibrant.read.aggregate import aggregate
 from calibrant.read.checks import Columns, check
+from calibrant.read.query import Query
 from calibrant.read.source import open_source
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ __all__ = ["read_table"]
 
 
 def read_table(
-    path: str | PathLike[str],
+    path: str | PathLike[str] | Query,
     *,
     label: str,
     score: str,
@@ -29,9 +30,9 @@ def read_table(
 
     Parameters
     ----------
-    path : str or path-like
-        A CSV (also with tabs, semicolons or bars), Parquet or JSON lines file, text formats also inside gzip; or "-"
-        for standard input.
+    path : str, path-like or Query
+        A CSV (also with tabs, semicolons or bars), Parquet or JSON lines file, text formats also inside gzip; "-"
+        for standard input; or a query of a database.
     label : str
         Column of outcomes: 0 and 1, true and false, -1 and 1, or anything with `pos_label`.
     score : str
@@ -52,7 +53,7 @@ def read_table(
     Raises
     ------
     SourceError
-        If the file or a column cannot be read.
+        If the file, the database or a column cannot be read.
     DataError
         If labels, scores or weights cannot be used; the message names the first such row, counted from 1 after
         the header.
@@ -69,6 +70,7 @@ def read_table(
     ...     read_table(file, label="outcome", score="p")
     ScoreTable(2 distinct scores, n=3, positives=1)
     """
-    with open_source(path, console=console) as source:
+    wanted = tuple(dict.fromkeys(name for name in (label, score, weight) if name is not None))
+    with open_source(path, wanted=wanted, console=console) as source:
         summary = check(source, Columns(label, score, weight, pos_label))
         return aggregate(source, summary)

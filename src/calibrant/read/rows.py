@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from calibrant.core.table import FloatArray
 from calibrant.read.checks import Columns, check
+from calibrant.read.query import Query
 from calibrant.read.source import open_source
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Rows(NamedTuple):
 
 
 def read_rows(
-    path: str | PathLike[str],
+    path: str | PathLike[str] | Query,
     *,
     label: str,
     score: str,
@@ -79,8 +80,9 @@ def read_rows(
     ...     read_rows(file, label="outcome", score="p", group="patient").group.tolist()
     [1, 0, 1]
     """
-    with open_source(path, console=console) as source:
-        named = (group,) if isinstance(group, str) else tuple(group)
+    named = (group,) if isinstance(group, str) else tuple(group)
+    wanted = tuple(dict.fromkeys(name for name in (label, score, weight, *named) if name is not None))
+    with open_source(path, wanted=wanted, console=console) as source:
         summary = check(source, Columns(label, score, weight, pos_label, named))
         source.in_order()
         names = f"SELECT g, row_number() OVER (ORDER BY g) - 1 AS number FROM (SELECT DISTINCT g FROM ({summary.sql}))"

@@ -1,4 +1,4 @@
-"""Open a file for queries: one connection, a bound on memory, and errors that name the file."""
+"""Open a file for queries, or the result of one: one connection, a bound on memory, errors that name the file."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ import numpy.typing as npt
 from calibrant.errors import SourceError
 from calibrant.read.formats import Layout, quote_name, recognise, table_function, unique_names
 from calibrant.read.progress import Watcher
+from calibrant.read.query import COPIED, Query, copy_rows
 
 if TYPE_CHECKING:
     import duckdb
@@ -36,7 +37,7 @@ _AGAIN = "copy or download it again, or write it anew"
 
 @dataclass(frozen=True)
 class Source:
-    """A file as a table that can be asked.
+    """A file, or the result of a query, as a table that can be asked.
 
     Attributes
     ----------
@@ -51,8 +52,8 @@ class Source:
     types : tuple of str
         Their DuckDB types; all VARCHAR if the format is text.
     typed : bool
-        Whether the file itself knows types (Parquet).
-    format : {"CSV", "Parquet", "JSON lines"}
+        Whether the file itself knows types (Parquet, query).
+    format : {"CSV", "Parquet", "JSON lines", "query"}
         Its format.
     name : str
         What messages call it.
@@ -133,13 +134,18 @@ class Source:
 
 
 @contextmanager
-def open_source(path: str | os.PathLike[str], *, console: Console | None = None) -> Iterator[Source]:
-    r"""Open a CSV, Parquet or JSON lines file for queries.
+def open_source(
+    path: str | os.PathLike[str] | Query, *, wanted: tuple[str, ...] = (), console: Console | None = None
+) -> Iterator[Source]:
+    r"""Open a CSV, Parquet or JSON lines file for queries, or run a query and open its result.
 
     Parameters
     ----------
-    path : str or path-like
-        The file, or "-" for standard input, which is copied to a temporary file because it is read more than once.
+    path : str, path-like or Query
+        The file, or "-" for standard input, which is copied to a temporary file because it is read more than once; or
+        a query, of which the result is.
+    wanted : tuple of str
+        Columns of a query that are needed. Those of a file are all there.
     console : rich.console.Console, optional
         Where to show progress if reading takes long.
 
@@ -166,12 +172,27 @@ def open_source(path: str | os.PathLike[str], *, console: Console | None = None)
     ...         source.columns, source.rows(f"SELECT count(*) FROM ({source.sql})")
     (('y', 'p'), [(2,)])
     """
-    name = "standard input" if os.fspath(path) == "-" else os.fspath(path)
     with tempfile.TemporaryDirectory(prefix="calibrant-", ignore_cleanup_errors=True) as folder:
+        if isinstance(path, Query):
+            with closing(_connect(Path(folder))) as connection:
+                yield _answer(connection, path, wanted, Path(folder), console)
+            return
+        name = "standard input" if os.fspath(path) == "-" else os.fspath(path)
         file = _local_file(path, name, Path(folder))
         layout = recognise(file, name, ending="" if os.fspath(path) == "-" else name)
         with closing(_connect(Path(folder))) as connection:
             yield _describe(connection, file, layout, name, Watcher(connection, name, console))
+
+
+def _answer(
+    connection: duckdb.DuckDBPyConnection, query: Query, wanted: tuple[str, ...], folder: Path, console: Console | None
+) -> Source:
+    name = "the result of the query"
+    watcher = Watcher(connection, name, console)
+    found, columns, types = watcher.run(lambda: copy_rows(connection, query, wanted, folder))
+    sql = f"SELECT * FROM {COPIED}"
+    in_file = {column: [column] * found.count(column) for column in found}
+    return Source(connection, sql, sql, columns, types, True, "query", name, in_file, watcher)
 
 
 def _connect(folder: Path) -> duckdb.DuckDBPyConnection:

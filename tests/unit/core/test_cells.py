@@ -7,14 +7,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import calibrant
 import oracles
+import score_laws
 from calibrant import ScoreTable
+from calibrant.core import table as table_file
+from calibrant.core.accumulator import Accumulator
+from calibrant.core.grid import Grid
+from calibrant.core.pooling import pool_rows
+from calibrant.core.refinement import FIRST_BITS, MOST_BUCKETS
 from calibrant.core.walk import residual_walk
+from calibrant.curves import isotonic_curve, score_histogram
 from calibrant.decisions import saving_bound
-from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss, roc_auc, roc_auc_limits
+from calibrant.metrics import (
+    brier_decomposition,
+    brier_score,
+    cutoff_calibration_error,
+    expected_calibration_error,
+    local_calibration_score,
+    log_loss,
+    roc_auc,
+    roc_auc_limits,
+    smooth_calibration_error,
+)
 from strategies import Rows, small_rows
 
-many = settings(max_examples=500, deadline=None, derandomize=True)
+many = settings(max_examples=250, deadline=None, derandomize=True)
 breaks = st.lists(st.sampled_from([0.05, 0.25, 0.4, 0.5, 0.6, 0.9, 1.0]), max_size=4)
 
 
@@ -106,3 +124,99 @@ def test_saving_bound_of_cells_is_not_below_the_exact_one(rows: Rows, at, costs)
     keywords = dict(zip(("false_positive_cost", "false_negative_cost"), costs, strict=True))
     exact = saving_bound(ScoreTable.from_scores(rows.y, rows.s.astype(float), **rows.keywords), **keywords)
     assert saving_bound(cells_of(rows, at), **keywords).saving_bound >= exact.saving_bound - 1e-12
+
+
+def divided_by(edges, cells: ScoreTable) -> np.ndarray:
+    """Whether the border of two bins runs through a cell."""
+    return np.searchsorted(edges, cells.low, side="right") != np.searchsorted(edges, cells.high, side="right")
+
+
+def most_moved(cells: ScoreTable, divided: np.ndarray) -> float:
+    return 2.0 * float(np.maximum(cells.rise, cells.fall)[divided].sum()) / cells.total
+
+
+@many
+@given(small_rows(), breaks, st.sampled_from([2, 3, 5]))
+def test_binned_error_is_off_by_what_divided_cells_can_move(rows: Rows, at, n_bins):
+    cells, exact = cells_of(rows, at), ScoreTable.from_scores(rows.y, rows.s.astype(float), **rows.keywords)
+    off = [
+        abs(
+            expected_calibration_error(cells, n_bins=n_bins, strategy=strategy)
+            - expected_calibration_error(exact, n_bins=n_bins, strategy=strategy)
+        )
+        for strategy in ("uniform", "quantile")
+    ]
+    assert off[0] <= most_moved(cells, divided_by(np.arange(1, n_bins) / n_bins, cells)) + 1e-12
+    ends = np.cumsum(cells.n) * n_bins / cells.total
+    borders = np.ceil(ends) - np.floor(np.append(0.0, ends[:-1])) > 1
+    assert off[1] <= most_moved(cells, borders) + 1e-12
+
+
+@pytest.fixture(params=["beta", "small", "tiny", "ends", "narrow", "atom", "coarse", "float32"])
+def pair(request, monkeypatch):
+    """A table with cells, of rows that could be read again, and the exact one."""
+    monkeypatch.setattr(table_file, "MOST_DISTINCT", 500)
+    monkeypatch.setattr(table_file, "MOST_BUCKETS", 1 << 10)
+    s = score_laws.scores(request.param, 20_000)
+    y = score_laws.outcomes(s, "shifted")
+    cells = ScoreTable.from_chunks([(y, s)])
+    assert not cells.exact
+    return cells, ScoreTable.from_scores(y, s)
+
+
+def test_numbers_of_cells_are_within_the_limits_that_are_stated(pair):
+    cells, exact = pair
+    edges = np.arange(1, 10) / 10
+    off = abs(
+        expected_calibration_error(cells, strategy="uniform") - expected_calibration_error(exact, strategy="uniform")
+    )
+    assert off <= most_moved(cells, divided_by(edges, cells)) + 1e-12
+    width, distance = float((cells.high - cells.low).max()), float((exact.rise + exact.fall).sum()) / exact.total
+    for bandwidth in (0.02, 0.2):
+        ours, theirs = (smooth_calibration_error(each, bandwidth=bandwidth) for each in pair)
+        assert abs(ours - theirs) <= np.sqrt(2.0 / np.pi) / bandwidth * width * distance + 1e-6
+    low, high = roc_auc_limits(cells)
+    assert low - 1e-12 <= roc_auc(exact) <= high + 1e-12
+    counts = [score_histogram(each, n_bins=10) for each in pair]
+    moved = abs(counts[0].positives - counts[1].positives).sum() + abs(counts[0].negatives - counts[1].negatives).sum()
+    assert moved <= 2.0 * cells.n[divided_by(edges, cells)].sum()
+
+
+def test_isotonic_results_are_exact_if_rows_could_be_read_again(pair):
+    ours, theirs = (isotonic_curve(each) for each in pair)
+    assert ours.rate.tolist() == theirs.rate.tolist()
+    assert ours.score.tolist() == theirs.score.tolist()
+    ours, theirs = (brier_decomposition(each) for each in pair)
+    assert ours.miscalibration == pytest.approx(theirs.miscalibration, abs=1e-12)
+    assert ours.discrimination == pytest.approx(theirs.discrimination, abs=1e-12)
+
+
+def test_local_error_with_cells_that_are_small_beside_its_windows(monkeypatch):
+    """No limit is proven: a window has 15% of the rows, a cell less than 2%."""
+    monkeypatch.setattr(table_file, "MOST_DISTINCT", 500)
+    monkeypatch.setattr(table_file, "MOST_BUCKETS", 1 << 10)
+    s = score_laws.scores("beta", 20_000)
+    y = score_laws.outcomes(s, "shifted")
+    cells = ScoreTable.from_chunks(iter([(y, s)]))
+    assert cells.n.max() < 0.02 * cells.total
+    assert local_calibration_score(cells) == pytest.approx(local_calibration_score(y, s), rel=0.01)
+
+
+def test_cells_are_narrow():
+    assert Grid.over(0.0, 1.0, bits=FIRST_BITS).shift <= 42 - 15
+    found = Accumulator(most_distinct=0, most_buckets=MOST_BUCKETS)
+    s = np.linspace(0.0, 1.0, 4 * MOST_BUCKETS)
+    found.add(pool_rows(np.ones(len(s), dtype=np.int8), s))
+    assert found.grid.shift <= 42 - 17
+
+
+@pytest.mark.parametrize("room", ["metrics", "curves"])
+def test_every_function_of_a_table_says_what_it_does_with_cells(room):
+    functions = [getattr(getattr(calibrant, room), name) for name in getattr(calibrant, room).__all__]
+    functions = [
+        f for f in functions if not isinstance(f, type) and "ScoreTable" in str(f.__annotations__.get("y_true"))
+    ]
+    assert len(functions) >= 5
+    for function in functions:
+        text = function.__doc__
+        assert "cell" in text or "read only once" in text, function.__name__

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from calibrant import ScoreTable
-from calibrant.core.walk import UNIT, extremes, residual_walk, score_units
+from calibrant.core.units import UNIT, score_units
+from calibrant.core.walk import extremes, residual_walk
 
 
 def test_walk_by_hand():

@@ -1,0 +1,96 @@
+"""Scores as whole numbers, and sums of them that do not depend on the order of the rows.
+
+Residuals are added up as whole multiples of 2**-42. Integer sums do not depend on the order of the rows, on chunks,
+partitions or threads; each row is off by at most 2**-43, hence so is the mean. Sums of many rows do not fit into
+64 bits, so they are kept in two words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["BITS", "MOST_ROWS", "UNIT", "IntArray", "Whole", "score_units"]
+
+IntArray = npt.NDArray[np.int64]
+
+BITS = 42
+UNIT = 2.0**-BITS
+# Whole weights that add up to more are treated as other weights. Up to here every sum of half words, see `BucketSums`,
+# stays in 64 bits, whatever the scores are.
+MOST_ROWS = 2.0**38
+_WORD = 32
+_MASK = (1 << _WORD) - 1
+
+
+def score_units(score: npt.NDArray[np.floating]) -> IntArray:
+    """Return scores as the nearest whole multiple of `UNIT`."""
+    return (score.astype(np.float64) * 2.0**BITS + 0.5).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """Whole numbers of units, each in two words: ``upper * 2**32 + lower``.
+
+    Attributes
+    ----------
+    upper, lower : ndarray of int64, shape (..., m)
+        ``0 <= lower < 2**32``, so that equal numbers have equal words.
+    """
+
+    upper: IntArray
+    lower: IntArray
+
+    @classmethod
+    def of(cls, upper: IntArray, lower: IntArray, *, word: int = _WORD) -> Whole:
+        """Return ``upper * 2**word + lower``, for words of any size and sign.
+
+        Parameters
+        ----------
+        upper, lower : ndarray of int64
+            Words, as sums leave them.
+        word : int
+            At most 32.
+        """
+        upper = upper + (lower >> word)
+        lower = lower & ((1 << word) - 1)
+        spare = _WORD - word
+        return cls(upper >> spare, ((upper & ((1 << spare) - 1)) << word) | lower)
+
+    @classmethod
+    def product(cls, count: IntArray, units: IntArray) -> Whole:
+        """Return `count * units`, for counts below 2**42 and units of scores in [0, 1]."""
+        half = BITS // 2
+        return cls.of(count * (units >> half), count * (units & ((1 << half) - 1)), word=half)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Whole]) -> Whole:
+        """Return all numbers one after the other."""
+        return cls(np.concatenate([p.upper for p in parts]), np.concatenate([p.lower for p in parts]))
+
+    def __len__(self) -> int:
+        return len(self.upper)
+
+    def __getitem__(self, which: npt.NDArray[np.generic]) -> Whole:
+        return Whole(self.upper[which], self.lower[which])
+
+    def __add__(self, other: Whole) -> Whole:
+        return Whole.of(self.upper + other.upper, self.lower + other.lower)
+
+    def __sub__(self, other: Whole) -> Whole:
+        return Whole.of(self.upper - other.upper, self.lower - other.lower)
+
+    def cumsum(self) -> Whole:
+        """Return running totals; exact for up to 2**31 numbers."""
+        return Whole.of(np.cumsum(self.upper), np.cumsum(self.lower))
+
+    def add_runs(self, starts: npt.NDArray[np.intp]) -> Whole:
+        """Return the totals of the runs that begin at `starts`."""
+        return Whole.of(np.add.reduceat(self.upper, starts), np.add.reduceat(self.lower, starts))
+
+    def to_float(self) -> npt.NDArray[np.float64]:
+        """Return the numbers times `UNIT`, rounded once as long as they are below 2**85."""
+        return np.asarray((self.upper.astype(np.float64) * 2.0**_WORD + self.lower) * UNIT)

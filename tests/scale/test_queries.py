@@ -1,0 +1,278 @@
+"""Queries of databases: DuckDB, SQLite, PostgreSQL, and files named by the query itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from calibrant import ScoreTable
+from calibrant.cli import app
+from calibrant.errors import DataError, SourceError
+from calibrant.read import Query, read_rows, read_table
+
+RNG = np.random.default_rng(3)
+P = RNG.random(500)
+Y = (RNG.random(500) < P).astype(int)
+W = RNG.integers(1, 4, 500)
+ROWS = list(zip(Y.tolist(), P.tolist(), W.tolist(), strict=True))
+
+
+@pytest.fixture
+def in_duckdb(tmp_path):
+    path = tmp_path / "scores.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.register("columns", {"y": Y, "p": P, "w": W})
+        connection.execute("CREATE TABLE scores AS SELECT * FROM columns")
+    return str(path)
+
+
+@pytest.fixture
+def in_sqlite(tmp_path):
+    path = tmp_path / "scores.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE scores (y INT, p REAL, w INT)")
+        connection.executemany("INSERT INTO scores VALUES (?, ?, ?)", ROWS)
+    connection.close()
+    return str(path)
+
+
+def read(query, database, **keywords):
+    return read_table(Query(query, database), **({"label": "y", "score": "p"} | keywords))
+
+
+def assert_equal(table, **keywords):
+    exact = ScoreTable.from_scores(Y, P, **keywords)
+    for name in ("score", "n", "k"):
+        np.testing.assert_array_equal(getattr(table, name), getattr(exact, name))
+
+
+@pytest.mark.parametrize("database", ["in_duckdb", "in_sqlite"])
+@pytest.mark.parametrize("end", ["", ";", " ;\n", " -- all of it", "\n"])
+def test_a_database_file(request, database, end):
+    path = request.getfixturevalue(database)
+    before = Path(path).read_bytes()
+    assert_equal(read("SELECT * FROM scores" + end, path))
+    assert_equal(read("SELECT * FROM scores" + end, path, weight="w"), sample_weight=W)
+    assert Path(path).read_bytes() == before
+
+
+@pytest.mark.parametrize("database", ["in_duckdb", "in_sqlite"])
+def test_rows_with_groups(request, database):
+    path = request.getfixturevalue(database)
+    rows = read_rows(Query("SELECT * FROM scores", path), label="y", score="p", group="w")
+    np.testing.assert_array_equal(rows.score, P)
+    np.testing.assert_array_equal(rows.group, W - 1)
+
+
+def test_a_query_may_name_files(tmp_path):
+    (tmp_path / "a.csv").write_text("y,p,year\n0,0.2,1\n1,0.7,1\n1,0.9,2\n")
+    assert read(f"SELECT y, p FROM '{tmp_path}/a.csv' WHERE year = 1", None).n.tolist() == [1, 1]
+
+
+def test_random_rows_are_drawn_once(in_duckdb):
+    # Rows that were drawn again for the second look could have a score that the first has not seen.
+    table = read("SELECT y, random() AS p FROM scores USING SAMPLE 200 ROWS", in_duckdb)
+    assert table.total == 200
+
+
+def test_rows_are_numbered_in_the_order_of_the_query(in_duckdb):
+    with duckdb.connect(in_duckdb) as connection:
+        connection.execute("CREATE TABLE many AS SELECT 1 AS y, i // 400000 * 1.5 AS p FROM range(800000) AS r(i)")
+    with pytest.raises(DataError, match=r"found 1\.5 in row 400001 of column p"):
+        read("SELECT * FROM many", in_duckdb)
+    with pytest.raises(DataError, match=r"found 2\.5 in row 3 of column p in the result of the query and 497 more"):
+        read("SELECT y, CASE WHEN row_number() OVER (ORDER BY p) < 3 THEN p ELSE 2.5 END AS p FROM scores", in_duckdb)
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("SELECT * FORM scores", r'syntax error at or near "scores"( \(LINE 1: SELECT \* FORM scores\))?;'),
+        ("SELECT * FROM nothing", r"Table with name nothing does not exist! \(LINE 1: SELECT \* FROM nothing\)"),
+        ("SELECT y, ('a' || p)::DOUBLE AS p FROM scores", r"found Conversion Error: Could not convert string [^(]*;"),
+        ("DELETE FROM scores", "expected one SELECT, found delete"),
+        ("SELECT 1; SELECT 2", "expected one SELECT, found select and select"),
+        ("", "expected a query, found an empty one"),
+        ("SELECT y FROM scores", "expected a column 'p' in the result of the query, found the columns y"),
+        ("SELECT y, p, p FROM scores", "expected one column named 'p', found 2"),
+    ],
+)
+def test_wrong_queries(in_duckdb, query, words):
+    with pytest.raises(SourceError, match=words):
+        read(query, in_duckdb)
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("SELECT * FORM scores", 'near "FORM": syntax error'),
+        ("SELECT * FROM missing", "no such table: missing"),
+        ("DELETE FROM scores", "syntax error"),
+        ("SELECT y FROM scores", "expected a column 'p' in the result of the query, found the columns y"),
+    ],
+)
+def test_wrong_queries_of_sqlite(in_sqlite, query, words):
+    with pytest.raises(SourceError, match=words):
+        read(query, in_sqlite)
+
+
+def test_columns_of_sqlite_that_hold_several_types(tmp_path):
+    path = tmp_path / "mixed.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE scores (y, p)")
+        connection.executemany("INSERT INTO scores VALUES (?, ?)", [(0, 0), (1, 0.1 + 0.2), (1, "0.7"), (0, 1)])
+    connection.close()
+    assert read("SELECT * FROM scores", str(path)).score.tolist() == [0.0, 0.1 + 0.2, 0.7, 1.0]
+    with sqlite3.connect(path) as connection:
+        connection.execute("INSERT INTO scores VALUES (1, NULL)")
+    connection.close()
+    with pytest.raises(DataError, match="found an empty value in row 5 of column p"):
+        read("SELECT * FROM scores", str(path))
+
+
+def test_wrong_databases(tmp_path):
+    (tmp_path / "text.db").write_text("no database at all, and longer than a header")
+    for path, words in [
+        (tmp_path / "none.db", "expected an existing database, found no file"),
+        (tmp_path / "text.db", "expected a database of DuckDB or SQLite that can be read"),
+        (tmp_path, "expected a database that can be read"),
+    ]:
+        with pytest.raises(SourceError, match=words):
+            read("SELECT 1 AS y", str(path))
+
+
+def test_a_database_that_is_being_written(in_duckdb):
+    script = f"import duckdb; c = duckdb.connect({in_duckdb!r}); print('open', flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", script], stdin=-1, stdout=-1, stderr=-1, text=True) as other:
+        assert other.stdout.readline() == "open\n"
+        with pytest.raises(SourceError, match="no other program is writing to it"):
+            read("SELECT * FROM scores", in_duckdb)
+        other.communicate("\n")
+
+
+def test_a_database_that_others_read(in_duckdb):
+    script = f"import duckdb; c = duckdb.connect({in_duckdb!r}, read_only=True); print('open', flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", script], stdin=-1, stdout=-1, stderr=-1, text=True) as other:
+        assert other.stdout.readline() == "open\n"
+        assert_equal(read("SELECT * FROM scores", in_duckdb))
+        other.communicate("\n")
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def test_the_command_line(in_duckdb, tmp_path):
+    columns = ["--label", "y", "--score", "p"]
+    done = run("audit", "--query", "SELECT * FROM scores", "--database", in_duckdb, *columns, "--tolerance", 0.2)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("CERTIFIED")
+    model = tmp_path / "m.json"
+    done = run("recalibrate", "--query", "SELECT * FROM scores", "--database", in_duckdb, *columns, "--model", model)
+    assert done.exit_code == 0, done.output
+    assert model.exists()
+    for arguments, words in [
+        (["a.csv", "--query", "SELECT 1"], "expected a file or --query, found both"),
+        ([], "expected a file or --query, found neither"),
+        (["a.csv", "--database", in_duckdb], "expected --database together with --query"),
+        (["--query", "SELECT * FROM scores", "--database", in_duckdb, "--report", in_duckdb], "another file as output"),
+    ]:
+        done = run("audit", *arguments, *columns)
+        assert done.exit_code == 2
+        assert words in done.stderr
+
+
+@pytest.fixture(scope="module")
+def postgresql():
+    """Address of a server started for these tests, which listens on a socket in a temporary folder only."""
+    pytest.importorskip("adbc_driver_postgresql")
+    if not all(shutil.which(program) for program in ("initdb", "pg_ctl")):
+        pytest.skip("no PostgreSQL server here")
+    folder, user = Path(tempfile.mkdtemp(prefix="pg-")), []
+    if os.geteuid() == 0:  # the server refuses to run as root
+        if not shutil.which("runuser"):
+            pytest.skip("PostgreSQL does not run as root")
+        shutil.chown(folder, "postgres")
+        user = ["runuser", "-u", "postgres", "--"]
+
+    def call(*command):
+        with tempfile.TemporaryFile() as output:  # the server keeps open what it was started with
+            subprocess.run([*user, *command], stdout=output, stderr=output, cwd="/", check=True)
+
+    try:
+        call("initdb", "-D", f"{folder}/data", "-A", "trust", "-U", "postgres", "--no-sync")
+        options = f"-F -c listen_addresses='' -k {folder}"
+        call("pg_ctl", "-D", f"{folder}/data", "-w", "-o", options, "-l", f"{folder}/log", "start")
+        yield f"postgresql:///postgres?host={folder}&user=postgres"
+        call("pg_ctl", "-D", f"{folder}/data", "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_postgresql(postgresql):
+    from adbc_driver_postgresql import dbapi
+
+    with dbapi.connect(postgresql) as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE scores (y int, p float8, w int, q numeric, done bool)")
+        for y, p, w in ROWS:
+            cursor.execute(f"INSERT INTO scores VALUES ({y}, {p!r}, {w}, {p!r}, {y} = 1)")
+        cursor.execute("CREATE SEQUENCE numbers")
+        connection.commit()
+    assert_equal(read("SELECT * FROM scores", postgresql))
+    assert_equal(read("SELECT * FROM scores;", postgresql, weight="w"), sample_weight=W)
+    assert_equal(read("SELECT * FROM scores", postgresql, label="done", score="q"))
+    for query, words in [
+        ("SELECT * FORM scores", "syntax error"),
+        ("SELECT * FROM nothing", 'relation "nothing" does not exist'),
+        ("DELETE FROM scores", "syntax error"),
+        ("SELECT y FROM scores", "expected a column 'p' in the result of the query, found the columns y"),
+        ("SELECT y, p / 0 AS p FROM scores", "division by zero"),
+        ("SELECT y, p, nextval('numbers') AS q FROM scores", "read-only transaction"),
+        ("SELECT y, CASE WHEN y = 1 THEN p END AS p FROM scores", "found an empty value in row"),
+    ]:
+        with pytest.raises((SourceError, DataError), match=words):
+            read(query, postgresql, weight="q" if "nextval" in query else None)
+
+
+def test_postgresql_that_is_not_there(tmp_path):
+    pytest.importorskip("adbc_driver_postgresql")
+    with pytest.raises(SourceError) as found:
+        read("SELECT 1", f"postgresql://me:secret@/none?host={tmp_path}")
+    assert "secret" not in str(found.value)
+
+
+def test_postgresql_without_its_packages(monkeypatch):
+    monkeypatch.setitem(sys.modules, "adbc_driver_postgresql", None)
+    with pytest.raises(SourceError, match=r"pip install 'calibrant\[postgresql\]'"):
+        read("SELECT 1", "postgresql://localhost/none")
+
+
+def test_commands_of_the_page(tmp_path, monkeypatch):
+    """The lines of docs/scale.md do what they say."""
+    page = Path(__file__).parents[2] / "docs" / "scale.md"
+    lines = re.findall(r"^calibrant (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect("cases.duckdb") as connection:
+        connection.register("columns", {"outcome": Y, "score": P})
+        connection.execute("CREATE TABLE cases AS SELECT *, 2024 AS year FROM columns")
+        connection.execute("COPY cases TO 'cases.parquet'")
+    with sqlite3.connect("cases.sqlite") as source:
+        source.execute("CREATE TABLE cases (outcome INT, score REAL)")
+        source.executemany("INSERT INTO cases VALUES (?, ?)", [row[:2] for row in ROWS])
+    source.close()
+    for line in lines:
+        done = run(*shlex.split(line))
+        assert done.exit_code == 0, line + done.output
+    assert len(lines) == 4

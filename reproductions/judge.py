@@ -28,17 +28,20 @@ class Comparison:
         As published.
     ours : Number
         As measured.
+    kind : {"measured", "exact", "range"}
+        "exact" where neither side has chance in it: arithmetic, statements, and runs on the same draws.
     z : float
         Difference, ours minus theirs, in standard errors of the difference; of both samples and of the rounding of the
-        published number. NaN where they give a range or no number with an error.
+        published number. NaN unless measured.
     agrees : bool
-        Whether `z` is within the limit for the whole family of comparisons; for a range, whether ours is in it, give or
-        take two standard errors.
+        Whether `z` is within the limit for all measured numbers of the item together; whether exact numbers are equal
+        in every printed digit; whether ours is in the range, give or take two standard errors.
     """
 
     quantity: str
     theirs: str
     ours: Number
+    kind: str
     z: float
     agrees: bool
 
@@ -54,8 +57,16 @@ def compare(theirs: pd.DataFrame, ours: Mapping[str, Number]) -> list[Comparison
     missing = [quantity for quantity in theirs["quantity"] if quantity not in ours]
     if missing:
         raise KeyError(f"published but not measured: {missing}")
-    limit = family_limit(int(theirs["value"].notna().sum()))
-    return [_one(row, ours[row["quantity"]], limit) for row in theirs.to_dict("records")]
+    rows = theirs.to_dict("records")
+    kinds = [_kind(row, ours[row["quantity"]]) for row in rows]
+    limit = family_limit(kinds.count("measured"))
+    return [_one(row, ours[row["quantity"]], kind, limit) for row, kind in zip(rows, kinds, strict=True)]
+
+
+def _kind(row: Mapping[str, float], ours: Number) -> str:
+    if math.isnan(row["value"]):
+        return "range"
+    return "exact" if math.isnan(row["sd"]) and ours.standard_error == 0.0 else "measured"
 
 
 def family_limit(n_comparisons: int) -> float:
@@ -66,23 +77,25 @@ def family_limit(n_comparisons: int) -> float:
     return float(-ndtri(each / 2.0))
 
 
-def _one(row: Mapping[str, float], ours: Number, limit: float) -> Comparison:
+def _one(row: Mapping[str, float], ours: Number, kind: str, limit: float) -> Comparison:
     quantity = str(row["quantity"])
-    if math.isnan(row["value"]):
+    if kind == "range":
         low, high, room = float(row["low"]), float(row["high"]), 2.0 * ours.standard_error
-        return Comparison(quantity, f"{low:g} to {high:g}", ours, math.nan, low - room <= ours.value <= high + room)
+        inside = low - room <= ours.value <= high + room
+        return Comparison(quantity, f"{low:g} to {high:g}", ours, kind, math.nan, inside)
     digits = int(row["digits"])
     shown = f"{row['value']:.{digits}f}"
+    difference = ours.value - row["value"]
+    if kind == "exact":
+        equal = abs(difference) <= 0.5000001 * 10.0**-digits
+        return Comparison(quantity, shown, ours, kind, math.nan, equal)
+    sampling = 0.0
     if not math.isnan(row["sd"]):
         shown += f" ({row['sd']:.{digits}f})"
-    sampling = 0.0 if math.isnan(row["sd"]) else row["sd"] ** 2 / row["runs"]
+        sampling = row["sd"] ** 2 / row["runs"]
     rounding = 10.0 ** (-2 * digits) / 12.0
-    difference = ours.value - row["value"]
     z = difference / math.sqrt(sampling + rounding + ours.standard_error**2)
-    # Without chance on either side nothing but rounding may differ.
-    exact = sampling == 0.0 and ours.standard_error == 0.0
-    agrees = abs(difference) <= 0.5000001 * 10.0**-digits if exact else abs(z) <= limit
-    return Comparison(quantity, shown, ours, z, agrees)
+    return Comparison(quantity, shown, ours, kind, z, abs(z) <= limit)
 
 
 def same_numbers(stored: Mapping[str, Number], again: Mapping[str, Number]) -> list[str]:

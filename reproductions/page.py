@@ -66,6 +66,7 @@ class View:
             error=self.error,
             theirs=self.theirs,
             z=self.z,
+            z_range=self.z_range,
             beside=self.beside,
             verdict=self.verdict,
             figure=self.figure,
@@ -88,6 +89,12 @@ class View:
         """Return the difference in standard errors."""
         return f"{self._comparison(quantity).z:+.1f}"
 
+    def z_range(self, *parts: str) -> str:
+        """Return the least and greatest difference of quantities whose names hold all parts, the last at their end."""
+        chosen = [c for c in self.comparisons if c.quantity.endswith(parts[-1])]
+        found = [c.z for c in chosen if all(part in c.quantity for part in parts)]
+        return f"{min(found):+.1f} to {max(found):+.1f}"
+
     def _comparison(self, quantity: str) -> Comparison:
         return next(c for c in self.comparisons if c.quantity == quantity)
 
@@ -104,25 +111,36 @@ class View:
         return "\n".join(lines)
 
     def verdict(self) -> str:
-        """Return in one sentence how many of the published quantities agree."""
+        """Return in a few words how many of the published numbers agree, by their kind."""
         if not self.comparisons:
             return "The paper prints no number here."
-        measured = [c for c in self.comparisons if not math.isnan(c.z)]
-        ranges = len(self.comparisons) - len(measured)
-        agreeing = sum(c.agrees for c in self.comparisons)
-        text = f"{agreeing} of {len(self.comparisons)} published quantities agree"
+        parts = []
+        measured = [abs(c.z) for c in self.comparisons if c.kind == "measured"]
         if measured:
-            beyond = sum(abs(c.z) > 1.96 for c in measured)
-            largest, limit = max(abs(c.z) for c in measured), family_limit(len(measured))
-            text += f"; the largest |z| is {largest:.1f} (chance allows {limit:.1f} among {len(measured)}), "
-            text += f"and {beyond} exceed 1.96 ({0.05 * len(measured):.1f} expected)"
-        return text + (f"; {ranges} of them are given as a range." if ranges else ".")
+            limit, beyond = family_limit(len(measured)), sum(z > 1.96 for z in measured)
+            parts.append(
+                f"{self.agreeing('measured')} measured numbers agree; the largest |z| is {max(measured):.1f} (chance "
+                f"allows {limit:.1f} among {len(measured)}), and {beyond} exceed 1.96 "
+                f"({0.05 * len(measured):.1f} expected)"
+            )
+        if self._of("exact"):
+            parts.append(f"{self.agreeing('exact')} numbers without chance in them are equal in every printed digit")
+        if self._of("range"):
+            parts.append(f"{self.agreeing('range')} ranges are met")
+        return ". ".join(parts) + "."
 
-    def short(self) -> str:
-        """Return the count alone, for an overview."""
-        if not self.comparisons:
-            return "no number printed"
-        return f"{sum(c.agrees for c in self.comparisons)} of {len(self.comparisons)}"
+    def agreeing(self, kind: str) -> str:
+        """Return how many published numbers of a kind agree, and of how many."""
+        return f"{sum(c.agrees for c in self._of(kind))} of {len(self._of(kind))}"
+
+    def _of(self, kind: str) -> list[Comparison]:
+        return [c for c in self.comparisons if c.kind == kind]
+
+    def short(self, *kinds: str) -> str:
+        """Return the counts of these kinds alone, for an overview; empty if there are none."""
+        return "; ".join(
+            f"{self.agreeing(kind)}" + (" ranges" if kind == "range" else "") for kind in kinds if self._of(kind)
+        )
 
     def figure(self, name: str, alt: str) -> str:
         """Return a picture."""

@@ -43,6 +43,8 @@ def save_measured(item: Item, measured: Measured) -> None:
     folder = _results(item)
     folder.mkdir(exist_ok=True)
     pd.DataFrame(measured.numbers, columns=Number._fields).to_csv(_numbers(item), index=False, float_format="%.10g")
+    for path in folder.glob(f"{item.name}.*.csv"):
+        path.unlink()  # a table that is no longer made must not stay
     for name, table in measured.tables.items():
         table.to_csv(folder / f"{item.name}.{name}.csv", index=False, float_format="%.6g")
 

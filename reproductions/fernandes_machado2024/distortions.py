@@ -12,9 +12,10 @@ from calibrant.curves import local_curve
 from calibrant.metrics import binned_calibration, expected_calibration_error, local_calibration, true_mse
 from reproductions.fernandes_machado2024 import distortions_pictures as pictures
 from reproductions.fernandes_machado2024.measures import CALIBRATION, STANDARD, their_lcs, their_wmse, values_of
-from reproductions.fernandes_machado2024.summaries import PUBLISHED, digits_table, mean_of, spread_of, without_shift
+from reproductions.fernandes_machado2024.summaries import PUBLISHED, digits_table, spread_of, without_shift
 from reproductions.fernandes_machado2024.world import RUNS, SAMPLES, SCENARIOS, our_split, repeat, their_splits
 from reproductions.item import Effort, Item, Measured, Number
+from reproductions.runs import mean_number
 from reproductions.store import theirs_of
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def _measure(effort: Effort) -> Measured:
     numbers, spread = [], []
     for (scenario, sample, metric), found in values.items():
         if metric not in STANDARD + _TRUE or sample == "test":
-            numbers.append(mean_of(f"{scenario}, {sample}, {metric}", found))
+            numbers.append(mean_number(f"{scenario}, {sample}, {metric}", found))
             spread.append({"scenario": scenario, "sample": sample, "metric": metric} | spread_of(found))
     numbers += _seed_1()
     tables = {

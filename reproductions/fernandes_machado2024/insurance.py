@@ -14,6 +14,7 @@ from calibrant.certificates import certify, required_sample_size
 from calibrant.metrics import cutoff_calibration
 from calibrant.plots import drawing_style
 from reproductions.item import Effort, Item, Measured, Number
+from reproductions.runs import mean_number, share_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,12 +81,10 @@ def _from_data(effort: Effort) -> tuple[list[Number], pd.DataFrame]:
     for name, scores in effort.steps(_ESTIMATES.items(), "a year of accidents"):
         found = [certify(_portfolio(scores, list(k)), tolerance=_TOLERANCE, random_state=0) for k in accidents]
         bounds = np.array([certificate.bound for certificate in found])
-        error = bounds.std(ddof=1) / np.sqrt(portfolios)
-        numbers.append(Number(f"{name}: upper bound from one year, mean", float(bounds.mean()), float(error)))
+        numbers.append(mean_number(f"{name}: upper bound from one year, mean", bounds))
         for verdict in ("certified", "refuted"):
-            share = float(np.mean([certificate.verdict == verdict for certificate in found]))
-            spread = np.sqrt(share * (1.0 - share) / portfolios)
-            numbers.append(Number(f"{name}: share of years {verdict}", share, float(spread)))
+            hits = sum(certificate.verdict == verdict for certificate in found)
+            numbers.append(share_of(f"{name}: share of years {verdict}", hits, portfolios))
         one = found[0]
         first.append(
             {"estimate": name, "lower": one.lower_bound, "estimated": one.estimate, "upper": one.bound}

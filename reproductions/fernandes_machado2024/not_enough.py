@@ -17,6 +17,7 @@ from reproductions.fernandes_machado2024.ojeda_worlds import DGPS, ROWS, Part, p
 from reproductions.fernandes_machado2024.regression_tree import FloatArray, grow
 from reproductions.fernandes_machado2024.world import repeat
 from reproductions.item import Effort, Item, Measured, Number
+from reproductions.runs import mean_number
 
 # Rows in the smallest leaf; the authors' grid.
 MIN_ROWS = tuple(int(rows) for rows in np.unique(np.round(2.0 ** np.arange(1.0, 10.05, 0.1))))
@@ -113,11 +114,11 @@ def measure(effort: Effort) -> Measured:
     picked = pd.concat([pair[1].assign(run=i) for pairs in found.values() for i, pair in enumerate(pairs)])
     sides = pd.DataFrame(repeat(side, range(1, (FAST_SIDE_RUNS if effort.fast else SIDE_RUNS) + 1), effort, "choices"))
     numbers = [
-        _mean(f"{dgp}, {choice}, {metric}", group[metric])
+        mean_number(f"{dgp}, {choice}, {metric}", group[metric])
         for (dgp, choice), group in picked.groupby(["dgp", "choice"], sort=False)
         for metric in (*METRICS, "leaves", "ICI by chance")
     ]
-    numbers += [_mean(str(name), values) for name, values in sides.items()]
+    numbers += [mean_number(str(name), values) for name, values in sides.items()]
     if effort.fast:
         return Measured(numbers)
     validation = pd.concat([pair[0] for pairs in found.values() for pair in pairs])
@@ -130,10 +131,6 @@ def measure(effort: Effort) -> Measured:
         Number("largest difference among them", float(digits["difference"].max()), 0.0),
     ]
     return Measured(numbers, {"curves": curves, "points": points, "digits": digits, "shapes": _shapes()})
-
-
-def _mean(quantity: str, values: pd.Series) -> Number:
-    return Number(quantity, float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))))
 
 
 def _digits(picked: pd.DataFrame) -> pd.DataFrame:

@@ -20,13 +20,13 @@ from reproductions.fernandes_machado2024.summaries import (
     PUBLISHED,
     digits_table,
     draw_boxes,
-    mean_of,
     spread_of,
     unequal_table,
     without_shift,
 )
 from reproductions.fernandes_machado2024.world import RUNS, SAMPLES, SCENARIOS, our_split, repeat, their_splits
 from reproductions.item import Effort, Item, Measured, Number
+from reproductions.runs import mean_number
 from reproductions.store import theirs_of
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ _FEW_LABELS = {
 def _measure(effort: Effort) -> Measured:
     runs = RUNS // 10 if effort.fast else RUNS
     ours = _by_name(repeat(_ours, range(runs), effort, f"our {runs} replications"))
-    numbers = [mean_of(quantity, values) for quantity, values in ours.items()]
+    numbers = [mean_number(quantity, values) for quantity, values in ours.items()]
     tables = {"spread": _spread_table(ours)}
     numbers += _best(ours) + _seed_1()
     if not effort.fast:
@@ -128,14 +128,14 @@ def _best(ours: Mapping[str, FloatArray]) -> list[Number]:
     """Return how much each recalibration takes off the true error of the test sample, pair by pair."""
     name = f"{_DRAWN}, {{}}, test, {{}}"
     return [
-        mean_of(
+        mean_number(
             f"{_DRAWN}, {method}, test, {metric} less that before",
             ours[name.format(method, metric)] - ours[name.format(_BEFORE, metric)],
         )
         for method in METHODS
         for metric in ("True MSE", "Brier", "cutoff calibration error")
     ] + [
-        mean_of(
+        mean_number(
             f"gamma = 1, {method}, test, Brier less that before",
             ours[f"gamma = 1, {method}, test, Brier"] - ours[f"gamma = 1, {_BEFORE}, test, Brier"],
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,16 +17,11 @@ if TYPE_CHECKING:
 
     from reproductions.fernandes_machado2024.world import FloatArray
 
-__all__ = ["PUBLISHED", "digits_table", "draw_boxes", "mean_of", "spread_of", "unequal_table", "without_shift"]
+__all__ = ["PUBLISHED", "digits_table", "draw_boxes", "spread_of", "unequal_table", "without_shift"]
 
 PUBLISHED = CALIBRATION[:6]
 _LEVELS = (0.025, 0.25, 0.5, 0.75, 0.975)
 _ROUNDING = 0.5e-4 + 1e-9
-
-
-def mean_of(quantity: str, values: FloatArray) -> Number:
-    """Return the mean over replications with its Monte Carlo standard error."""
-    return Number(quantity, float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values)))
 
 
 def spread_of(values: FloatArray) -> dict[str, float]:

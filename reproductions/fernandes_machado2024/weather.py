@@ -17,6 +17,7 @@ from calibrant.curves import binned_curve
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.plots import drawing_style
 from reproductions.item import Effort, Item, Measured, Number
+from reproductions.runs import share_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,9 +114,8 @@ def _verdicts(effort: Effort) -> list[Number]:
     numbers = []
     for name, found in verdicts.items():
         for verdict in ("certified", "refuted"):
-            share = found.count(verdict) / sequences
-            error = float(np.sqrt(share * (1.0 - share) / sequences))
-            numbers.append(Number(f"{name}: share {verdict} after so many days", share, error))
+            hits = found.count(verdict)
+            numbers.append(share_of(f"{name}: share {verdict} after so many days", hits, sequences))
     return numbers
 
 

@@ -15,8 +15,8 @@ from calibrant import ScoreTable
 from calibrant.decisions import expected_cost, max_regret, regret_bound
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.plots import drawing_style
-from reproductions.gao2017.runs import mean_number
 from reproductions.item import Effort, Item, Measured, Number
+from reproductions.runs import mean_number
 
 COSTS = ((1, 1), (1, 4), (3, 1), (1, 99), (7, 3), (0, 1), (1, 0))
 SCORES = 6

@@ -16,9 +16,8 @@ from calibrant.calibrators import PlattCalibrator
 from calibrant.certificates import certify, rademacher_linear, required_sample_size, theorem2_width
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.plots import drawing_style
-from reproductions.gao2017.runs import mean_number
-from reproductions.gao2017.shares import share_of
 from reproductions.item import Effort, Item, Measured, Number
+from reproductions.runs import mean_number, share_of
 
 Array = npt.NDArray[np.float64]
 

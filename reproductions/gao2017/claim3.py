@@ -14,8 +14,8 @@ from calibrant.calibrators import IsotonicCalibrator
 from calibrant.certificates import claim6_band
 from calibrant.metrics import brier_score
 from calibrant.plots import drawing_style
-from reproductions.gao2017.runs import mean_number
 from reproductions.item import Effort, Item, Measured, Number
+from reproductions.runs import mean_number
 
 if TYPE_CHECKING:
     from calibrant.plots import Palette

@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 
 from calibrant.certificates import rademacher_finite, theorem2_width
 from calibrant.plots import drawing_style
-from reproductions.gao2017.runs import mean_number
 from reproductions.gao2017.vc import vc_dimension
 from reproductions.item import Effort, Item, Measured, Number
+from reproductions.runs import mean_number
 
 Array = npt.NDArray[np.float64]
 

@@ -16,8 +16,8 @@ from calibrant.decisions import cost_curve, isotonic_harm_bound
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.plots import drawing_style
 from reproductions.gao2017.isotonic_samples import KINDS
-from reproductions.gao2017.runs import mean_number
 from reproductions.item import Effort, Item, Measured, Number
+from reproductions.runs import mean_number
 
 if TYPE_CHECKING:
     from calibrant.plots import Palette

@@ -14,8 +14,8 @@ import calibrant as cal
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.certificates import claim6_band, rademacher_of_intervals, theorem2_width, uniform_width
 from calibrant.plots import drawing_style
-from reproductions.gao2017.runs import quantile_number
 from reproductions.item import Effort, Item, Measured, Number
+from reproductions.runs import quantile_number, share_of
 
 if TYPE_CHECKING:
     from calibrant.plots import Palette
@@ -120,8 +120,7 @@ def measure(effort: Effort) -> Measured:
     total = int(table["runs"].sum())
     for label, column in (("2 eps", "claim"), ("sharpened width", "sharpened"), ("limits for the rows", "limits")):
         count = int(table[f"beyond_{column}"].sum())
-        share = (count + 0.5) / (total + 1)  # the standard error of no failure is not 0
-        numbers.append(Number(f"share beyond {label}", count / total, (share * (1.0 - share) / total) ** 0.5))
+        numbers.append(share_of(f"share beyond {label}", count, total))
     if effort.fast:
         return Measured(numbers, {})
     numbers += [Number("samples", float(total), 0.0), Number("2 eps times root n", claimed(10_000) * 100.0, 0.0)]

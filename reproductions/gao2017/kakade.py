@@ -13,8 +13,8 @@ from calibrant.calibrators import CalibratedIndexClassifier, LipschitzIsotonicCa
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
 from calibrant.plots import drawing_style
 from reproductions.gao2017.index_worlds import DIRECTION, METHODS, TRAINING, TRUTH, WORLDS, Judged, draw_rows, judge_all
-from reproductions.gao2017.runs import mean_number
 from reproductions.item import Effort, Item, Measured, Number
+from reproductions.runs import mean_number
 
 if TYPE_CHECKING:
     from calibrant.plots import Palette

@@ -15,8 +15,8 @@ from reproductions.datasets import adult, covtype
 from reproductions.gao2017.classifiers import CHOICES, NAMES, main_choices
 from reproductions.gao2017.loss_ratios import evaluate, split_rows
 from reproductions.gao2017.real_data_pictures import pictures
-from reproductions.gao2017.runs import mean_number
 from reproductions.item import Effort, Item, Measured, Number
+from reproductions.runs import mean_number
 from reproductions.store import theirs_of
 
 if TYPE_CHECKING:

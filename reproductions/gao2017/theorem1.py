@@ -16,9 +16,8 @@ from sklearn.ensemble import RandomForestClassifier
 from calibrant.certificates import calibration_test, certify, l1_cannot_be_certified, l1_from_repeats
 from calibrant.metrics import hosmer_lemeshow, spiegelhalter
 from calibrant.plots import drawing_style
-from reproductions.gao2017.runs import mean_number
-from reproductions.gao2017.shares import share_of
 from reproductions.item import Effort, Item, Measured, Number
+from reproductions.runs import mean_number, share_of
 
 Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int8]

@@ -18,8 +18,6 @@ from calibrant.certificates import (
 )
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.plots import drawing_style
-from reproductions.gao2017.runs import mean_number, quantile_number
-from reproductions.gao2017.shares import share_of
 from reproductions.gao2017.theorem2_populations import (
     POPULATIONS,
     CellClass,
@@ -28,6 +26,7 @@ from reproductions.gao2017.theorem2_populations import (
     largest_over_monotone,
 )
 from reproductions.item import Effort, Item, Measured, Number
+from reproductions.runs import mean_number, quantile_number, share_of
 
 DELTA = 0.05
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)

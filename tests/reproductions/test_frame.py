@@ -53,6 +53,17 @@ def test_the_limit_fails_one_family_in_twenty():
 def test_without_chance_only_rounding_may_differ():
     assert compared((0.3449, 0.0), value=0.345, digits=3).agrees
     assert not compared((0.3444, 0.0), value=0.345, digits=3).agrees
+    assert compared((0.3444, 0.0), value=0.345, digits=3).kind == "exact"
+
+
+def test_exact_numbers_do_not_widen_the_limit_for_measured_ones():
+    """One measured number with z = 2.2 is beyond 1.96, however many exact ones stand beside it."""
+    rows = pd.concat([published(value=0.5, sd=0.1, runs=100, digits=6), published(value=1.0, digits=1)] * 1)
+    rows["quantity"] = ["measured", "exact"]
+    ours = {"measured": Number("measured", 0.522, 0.0), "exact": Number("exact", 1.0, 0.0)}
+    found = compare(rows, ours)
+    assert [c.kind for c in found] == ["measured", "exact"]
+    assert [c.agrees for c in found] == [False, True]
 
 
 @pytest.mark.parametrize(("ours", "agrees"), [((0.04, 0.0), True), ((0.06, 0.0), False), ((0.06, 0.006), True)])

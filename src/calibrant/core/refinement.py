@@ -25,7 +25,7 @@ __all__ = ["FIRST_BITS", "MOST_BUCKETS", "MOST_DISTINCT", "Rows", "refined"]
 # Up to so many different scores each has its own row in a table; beyond, neighbours share cells.
 MOST_DISTINCT = 2_000_000
 MOST_BUCKETS = 1 << 18  # that hold rows, in a first scan that chooses their width as it goes
-FIRST_BITS = 16  # two to this power buckets in a first scan that cannot
+FIRST_BITS = 18  # two to this power buckets in a first scan that cannot
 LATER_BITS = 17  # into how many all buckets of one later scan are divided together
 _LEAST_BITS = 2  # into how many one of them is divided at least
 _HEAVY = 64  # buckets in which the walk can move so many times less wait until the heaviest are divided

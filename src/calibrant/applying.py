@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from calibrant.calibrators.base import Calibrator
 from calibrant.errors import SourceError
 from calibrant.export.sql import expression
-from calibrant.read import check_scores, open_source, quote_name, quote_text
+from calibrant.read import check_scores, find_files, open_source, quote_name, quote_text
 from calibrant.write import check_writable, replacing
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def apply_to_file(
     calibrator : Calibrator
         Fitted; the column holds what its `predict` gives, for logistic maps to about 1e-15.
     path : path-like
-        CSV, Parquet or JSON lines file, or "-" for standard input.
+        CSV, Parquet or JSON lines file, or "-" for standard input; one file, also where a pattern names it.
     output : path-like
         File to write; its ending chooses CSV, Parquet or JSON lines. It appears once it is complete.
     score : str
@@ -71,8 +71,11 @@ def apply_to_file(
         raise SourceError(
             f"an output ending in {', '.join(_FORMATS)}", f"{target.suffix or 'none'} in {target.name}", "rename it"
         )
-    check_writable(target, path)
-    with open_source(path, console=console) as source:
+    files = find_files(path)
+    if len(files) > 1:
+        raise SourceError("one file, since one is written", f"{len(files)} in {path}", "apply to each alone")
+    check_writable(target, *files)
+    with open_source(files[0], console=console) as source:
         operand = source.column(score)
         if column.lower() in (name.lower() for name in source.columns):
             raise SourceError("a new column name", f"{column!r} in {source.name}", "choose another with --column")

@@ -31,8 +31,13 @@ app = typer.Typer(
 )
 
 File = Annotated[str, typer.Argument(help="CSV, Parquet or JSON lines file, or - for standard input.", metavar="FILE")]
-MaybeFile = Annotated[
-    str | None, typer.Argument(help="CSV, Parquet or JSON lines file, or - for standard input.", metavar="FILE")
+Files = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="CSV, Parquet or JSON lines files, all of one format: names, patterns in quotes ('part-*.parquet'), "
+        "folders of Parquet files; or - for standard input.",
+        metavar="FILE...",
+    ),
 ]
 Sql = Annotated[
     str | None,
@@ -108,7 +113,7 @@ def _options(
 def audit(
     label: Label,
     score: Score,
-    file: MaybeFile = None,
+    files: Files = None,
     query: Sql = None,
     database: Database = None,
     weight: Weight = None,
@@ -152,12 +157,12 @@ def audit(
     if (cost_fp is None) != (cost_fn is None):
         raise ArgumentError("both --cost-fp and --cost-fn", "one of them", "give both, or neither")
     costs = None if cost_fp is None or cost_fn is None else (cost_fp, cost_fn)
-    source = _source(file, query, database)
+    source = _source(files, query, database)
     check_audit(tolerance=tolerance, delta=delta, method=method, costs=costs, grouped=bool(group))
     if report is not None:
         from calibrant.write import check_writable
 
-        check_writable(report, _path_of(source))
+        check_writable(report, *_paths_of(source))
     data: dict[str, Any]
     if not group:
         data = {"y_true": _read(source, label=label, score=score, weight=weight, pos_label=pos_label)}
@@ -185,7 +190,7 @@ def recalibrate(
     label: Label,
     score: Score,
     model: Annotated[Path, typer.Option("--model", help="Where to write the model.", metavar="OUT.json")],
-    file: MaybeFile = None,
+    files: Files = None,
     query: Sql = None,
     database: Database = None,
     weight: Weight = None,
@@ -218,8 +223,8 @@ def recalibrate(
                 "--interpolation with the method isotonic only", f"the method {method}", "leave it away"
             )
         options["interpolation"] = check_choice("interpolation", interpolation, ("linear", "step"))
-    source = _source(file, query, database)
-    check_writable(model, _path_of(source))
+    source = _source(files, query, database)
+    check_writable(model, *_paths_of(source))
     table = _read(source, label=label, score=score, weight=weight, pos_label=pos_label)
     calibrator = LAYOUTS[method].estimator(**options).fit(table)
     write_text(to_json(calibrator), model)
@@ -246,9 +251,10 @@ def apply(
     """
     from calibrant.applying import apply_to_file
     from calibrant.export import read_model
+    from calibrant.read import find_files
     from calibrant.write import check_writable
 
-    check_writable(output, file, model)
+    check_writable(output, *find_files(file), model)
     count = apply_to_file(read_model(model), file, output, score=score, column=column, console=_console())
     typer.echo(f"{count:,} rows written to {output}", err=True)
 
@@ -342,26 +348,30 @@ def cite() -> None:
     typer.echo(bibtex(REFERENCES), nl=False)
 
 
-def _source(file: str | None, query: str | None, database: str | None) -> Any:
-    """Return what to read: a path or a `Query`."""
+def _source(files: list[str] | None, query: str | None, database: str | None) -> Any:
+    """Return what to read: paths or a `Query`."""
     from calibrant.read import Query
 
-    if (file is None) == (query is None):
-        raise ArgumentError("a file or --query", "neither" if file is None else "both", "name one of them")
+    if bool(files) == (query is not None):
+        raise ArgumentError("a file or --query", "both" if files else "neither", "name one of them")
     if query is None and database is not None:
         raise ArgumentError("--database together with --query", "no query", "add --query 'SELECT ...'")
-    return file if query is None else Query(query, database)
+    return files if query is None else Query(query, database)
 
 
-def _path_of(source: Any) -> str:
-    """Return the file that is read, for protection against overwriting."""
-    return source if isinstance(source, str) else source.database or "-"
+def _paths_of(source: Any) -> tuple[str, ...]:
+    """Return the files that are read, for protection against overwriting."""
+    from calibrant.read import Query, find_files
+
+    return (source.database or "-",) if isinstance(source, Query) else find_files(source)
 
 
 def _name_of(source: Any) -> str:
-    if not isinstance(source, str):
+    from calibrant.read import Query, name_of
+
+    if isinstance(source, Query):
         return "the query"
-    return "standard input" if source == "-" else Path(source).name
+    return name_of([file if file == "-" else Path(file).name for file in source])
 
 
 def _read_groups(

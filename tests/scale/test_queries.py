@@ -268,6 +268,9 @@ def test_commands_of_the_page(tmp_path, monkeypatch):
         connection.register("columns", {"outcome": Y, "score": P})
         connection.execute("CREATE TABLE cases AS SELECT *, 2024 AS year FROM columns")
         connection.execute("COPY cases TO 'cases.parquet'")
+        Path("scores").mkdir()
+        for name in ("scores.parquet", "part-1.parquet", "monday.csv.gz", "tuesday.csv.gz", "scores/part-0.parquet"):
+            connection.execute(f"COPY cases TO '{name}'")
     with sqlite3.connect("cases.sqlite") as source:
         source.execute("CREATE TABLE cases (outcome INT, score REAL)")
         source.executemany("INSERT INTO cases VALUES (?, ?)", [row[:2] for row in ROWS])
@@ -275,4 +278,4 @@ def test_commands_of_the_page(tmp_path, monkeypatch):
     for line in lines:
         done = run(*shlex.split(line))
         assert done.exit_code == 0, line + done.output
-    assert len(lines) == 4
+    assert len(lines) == 8

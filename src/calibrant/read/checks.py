@@ -7,7 +7,9 @@ a condition fails is the file asked again, in its own order, for the first row t
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from calibrant.core.units import MOST_ROWS
@@ -28,6 +30,9 @@ from calibrant.read.formats import quote_text
 from calibrant.read.source import Source
 
 __all__ = ["Columns", "Summary", "check", "check_scores"]
+
+# Of the rows of a source, or of one of its files, the SELECT that names their columns s, w, positive and so on.
+_Shape = Callable[[Source], str]
 
 _LOOK = 100_000  # rows looked at to name label values in a message
 
@@ -90,22 +95,24 @@ def check(source: Source, columns: Columns) -> Summary:
     SourceError
         If a column does not exist or the file is damaged.
     """
-    sql = _rows_sql(source, columns)
+    shape: _Shape = partial(_rows_sql, columns=columns)
+    sql = shape(source)
     names, expressions = zip(*_aggregates(columns).items(), strict=True)
     values = source.rows(f"SELECT {', '.join(expressions)} FROM ({sql})")[0]
     seen = dict(zip(names, values, strict=True))
     if not seen["rows"]:
         raise describe_no_rows(source.name)
+    source.expect(seen["rows"])
     if seen["score_missing"]:
-        place, _ = _first(source, sql, columns.score, "score_raw IS NULL", "score_raw")
+        place, _ = _first(source, shape, columns.score, "score_raw IS NULL", "score_raw")
         remedy = "drop or repair these rows, and count how many they were"
         raise describe_not_numbers("scores", "an empty value", place, seen["score_missing"], remedy)
-    _refuse_bad_scores(source, columns.score, sql, seen)
-    _check_labels(source, columns, sql, seen)
+    _refuse_bad_scores(source, columns.score, shape, seen)
+    _check_labels(source, columns, shape, seen)
     if seen.get("group_missing"):
-        place, _ = _first(source, sql, " and ".join(columns.group), "g IS NULL", "g")
+        place, _ = _first(source, shape, " and ".join(columns.group), "g IS NULL", "g")
         raise describe_missing_group("an empty value", place, seen["group_missing"])
-    weights = "none" if columns.weight is None else _check_weights(source, columns, sql, seen)
+    weights = "none" if columns.weight is None else _check_weights(source, columns, shape, seen)
     return Summary(
         sql, int(seen["distinct"]), int(seen.get("pairs", 0)), float(seen["low"]), float(seen["high"]), weights
     )
@@ -121,10 +128,13 @@ def check_scores(source: Source, score: str) -> None:
     SourceError
         If the column does not exist or the file is damaged.
     """
-    sql = f"SELECT {_score_columns(source, score)} FROM ({source.sql})"
+
+    def shape(source: Source) -> str:
+        return f"SELECT {_score_columns(source, score)} FROM ({source.sql})"
+
     names, expressions = zip(*_SCORE_AGGREGATES.items(), strict=True)
-    values = source.rows(f"SELECT {', '.join(expressions)} FROM ({sql})")[0]
-    _refuse_bad_scores(source, score, sql, dict(zip(names, values, strict=True)))
+    values = source.rows(f"SELECT {', '.join(expressions)} FROM ({shape(source)})")[0]
+    _refuse_bad_scores(source, score, shape, dict(zip(names, values, strict=True)))
 
 
 def _score_columns(source: Source, score: str) -> str:
@@ -229,20 +239,20 @@ def _aggregates(columns: Columns) -> dict[str, str]:
     return wanted
 
 
-def _refuse_bad_scores(source: Source, column: str, sql: str, seen: dict[str, Any]) -> None:
+def _refuse_bad_scores(source: Source, column: str, shape: _Shape, seen: dict[str, Any]) -> None:
     if seen["score_text"]:
-        place, value = _first(source, sql, column, "score_raw IS NOT NULL AND s IS NULL", "score_raw")
+        place, value = _first(source, shape, column, "score_raw IS NOT NULL AND s IS NULL", "score_raw")
         raise describe_not_numbers("scores", repr(value), place, seen["score_text"], _comma_remedy(value))
     if seen["score_bad"]:
-        place, value = _first(source, sql, column, "NOT (s >= 0 AND s <= 1)", "s")
-        low, high = source.rows(f"SELECT min(s), max(s) FROM ({sql}) WHERE isfinite(s)")[0]
+        place, value = _first(source, shape, column, "NOT (s >= 0 AND s <= 1)", "s")
+        low, high = source.rows(f"SELECT min(s), max(s) FROM ({shape(source)}) WHERE isfinite(s)")[0]
         low, high = (math.nan, math.nan) if low is None else (low, high)
         raise describe_bad_scores(value, place, seen["score_bad"], low, high)
 
 
-def _check_labels(source: Source, columns: Columns, sql: str, seen: dict[str, Any]) -> None:
+def _check_labels(source: Source, columns: Columns, shape: _Shape, seen: dict[str, Any]) -> None:
     if seen["label_missing"]:
-        place, value = _first(source, sql, columns.label, "label_missing", "label_raw")
+        place, value = _first(source, shape, columns.label, "label_missing", "label_raw")
         shown = "an empty value" if value is None else repr(value)
         raise describe_missing_label(shown, place, seen["label_missing"])
     if columns.pos_label is None:
@@ -253,24 +263,24 @@ def _check_labels(source: Source, columns: Columns, sql: str, seen: dict[str, An
         met = bool(seen["positives"])
     if fine:
         return
-    error = describe_bad_labels(_label_values(source, sql), columns.pos_label, met=met)
+    error = describe_bad_labels(_label_values(source, shape(source)), columns.pos_label, met=met)
     error = DataError(error.expected, f"{error.found} in column {columns.label} of {source.name}", error.remedy)
     binary = "bool_and(s = 0 OR s = 1) AND bool_and(coalesce(label_number >= 0 AND label_number <= 1, false))"
-    if source.rows(f"SELECT {binary} FROM ({sql})")[0][0]:
+    if source.rows(f"SELECT {binary} FROM ({shape(source)})")[0][0]:
         error = swapped_columns(error)
     raise error
 
 
-def _check_weights(source: Source, columns: Columns, sql: str, seen: dict[str, Any]) -> str:
+def _check_weights(source: Source, columns: Columns, shape: _Shape, seen: dict[str, Any]) -> str:
     column = str(columns.weight)
     if seen["weight_missing"]:
-        place, _ = _first(source, sql, column, "weight_raw IS NULL", "weight_raw")
+        place, _ = _first(source, shape, column, "weight_raw IS NULL", "weight_raw")
         raise describe_not_numbers("weights", "an empty value", place, seen["weight_missing"])
     if seen["weight_text"]:
-        place, value = _first(source, sql, column, "w IS NULL", "weight_raw")
+        place, value = _first(source, shape, column, "w IS NULL", "weight_raw")
         raise describe_not_numbers("weights", repr(value), place, seen["weight_text"], _comma_remedy(value))
     if seen["weight_bad"]:
-        place, value = _first(source, sql, column, "NOT (w >= 0 AND isfinite(w))", "w")
+        place, value = _first(source, shape, column, "NOT (w >= 0 AND isfinite(w))", "w")
         raise describe_bad_weight(value, place, seen["weight_bad"])
     if not seen["weight_sum"] > 0:
         raise describe_zero_weights()
@@ -286,14 +296,18 @@ def _comma_remedy(value: Any) -> str | None:
     return "write a point, not a comma, before the decimals"
 
 
-def _first(source: Source, sql: str, column: str, condition: str, value: str) -> tuple[str, Any]:
-    """Find the first row that meets a condition: its place in words, and the value there."""
+def _first(source: Source, shape: _Shape, column: str, condition: str, value: str) -> tuple[str, Any]:
+    """Find the first row that meets a condition, which there is: its place in words, and the value there."""
     source.in_order()
-    row, found = source.rows(
-        f"SELECT row, value FROM (SELECT row_number() OVER () AS row, {value} AS value, {condition} AS bad "
-        f"FROM ({sql})) WHERE bad LIMIT 1"
-    )[0]
-    return f"row {row} of column {column} in {source.name}", found
+    for file in source.parts or (source,):
+        rows = source.rows(
+            f"SELECT row, value FROM (SELECT row_number() OVER () AS row, {value} AS value, {condition} AS bad "
+            f"FROM ({shape(file)})) WHERE bad LIMIT 1"
+        )
+        if rows:
+            break
+    row, found = rows[0]
+    return f"row {row} of column {column} in {file.name}", found
 
 
 def _label_values(source: Source, sql: str) -> list[Any]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from calibrant.core.table import ScoreTable
 from calibrant.read.aggregate import aggregate
 from calibrant.read.checks import Columns, check
+from calibrant.read.opening import open_source
+from calibrant.read.places import Place
 from calibrant.read.query import Query
-from calibrant.read.source import open_source
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,7 +18,7 @@ __all__ = ["read_table"]
 
 
 def read_table(
-    path: str | PathLike[str] | Query,
+    path: Place | Query,
     *,
     label: str,
     score: str,
@@ -30,9 +30,10 @@ def read_table(
 
     Parameters
     ----------
-    path : str, path-like or Query
+    path : str, path-like, sequence of these, or Query
         A CSV (also with tabs, semicolons or bars), Parquet or JSON lines file, text formats also inside gzip; "-"
-        for standard input; or a query of a database.
+        for standard input; or a query of a database. Also several files of one format, whose rows then count
+        together: a list, a pattern such as ``"part-*.csv"``, or a folder of Parquet files; see `find_files`.
     label : str
         Column of outcomes: 0 and 1, true and false, -1 and 1, or anything with `pos_label`.
     score : str
@@ -55,8 +56,8 @@ def read_table(
     SourceError
         If the file, the database or a column cannot be read.
     DataError
-        If labels, scores or weights cannot be used; the message names the first such row, counted from 1 after
-        the header.
+        If labels, scores or weights cannot be used; the message names the file and the first such row in it,
+        counted from 1 after the header.
     KeyboardInterrupt
         If the user stopped it; nothing is left behind.
 

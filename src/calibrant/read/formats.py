@@ -7,13 +7,14 @@ import gzip
 import io
 import re
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from calibrant.core.validate import describe_no_rows
 from calibrant.errors import SourceError
 
-__all__ = ["Layout", "quote_name", "quote_text", "recognise", "table_function", "unique_names"]
+__all__ = ["Layout", "pattern_of", "quote_name", "quote_text", "recognise", "table_function", "unique_names"]
 
 _HEAD = 1 << 20  # bytes looked at
 _BY_ENDING = {
@@ -106,7 +107,9 @@ def _wanted_format(ending: str) -> str:
 def _head(path: Path, name: str) -> tuple[bytes, bool]:
     try:
         with path.open("rb") as file:
-            head = file.read(_HEAD)
+            head = file.read(4)
+            if head != b"PAR1":  # of many Parquet files no more is needed
+                head += file.read(_HEAD)
         if not head.startswith(b"\x1f\x8b"):
             return head, False
         with gzip.open(path) as unpacked:
@@ -190,22 +193,23 @@ def unique_names(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(unique)
 
 
-def table_function(path: Path, layout: Layout, names: tuple[str, ...] = (), *, type_: str = "VARCHAR") -> str:
-    """Return the SQL that reads the file; text formats give text in every column.
+def table_function(
+    paths: Sequence[Path], layout: Layout, names: tuple[str, ...] = (), *, type_: str = "VARCHAR"
+) -> str:
+    """Return the SQL that reads files of one layout; text formats give text in every column.
 
     Parameters
     ----------
-    path : Path
-        The file.
+    paths : sequence of Path
+        The files.
     layout : Layout
-        Its layout.
+        Their layout.
     names : tuple of str
         The columns of a text file. Without them a JSON file is only described.
     type_ : str
         Type of the columns of a text file.
     """
-    # Brackets keep *, ? and [ in a path from being read as a pattern.
-    place = quote_text(re.sub(r"[*?\[]", r"[\g<0>]", str(path.absolute())))
+    place = f"[{', '.join(quote_text(pattern_of(path)) for path in paths)}]"
     if layout.format == "Parquet":
         return f"read_parquet({place}, hive_partitioning = false, binary_as_string = true)"
     columns = ", ".join(f"{quote_text(name)}: {quote_text(type_)}" for name in names)
@@ -222,6 +226,11 @@ def table_function(path: Path, layout: Layout, names: tuple[str, ...] = (), *, t
         f"delim = {quote_text(layout.delimiter)}, quote = '\"', escape = '\"', strict_mode = true, "
         f"compression = {packed}, hive_partitioning = false)"
     )
+
+
+def pattern_of(path: Path) -> str:
+    """Return the pattern that matches this file alone: brackets keep *, ? and [ in its name from meaning more."""
+    return re.sub(r"[*?\[]", r"[\g<0>]", str(path.absolute()))
 
 
 def quote_text(text: str) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import duckdb
     from rich.console import Console
 
-__all__ = ["Watcher"]
+__all__ = ["Watcher", "speed"]
 
 T = TypeVar("T")
 
@@ -40,9 +40,27 @@ class Watcher:
         # A bar that is redrawn makes no sense in a log file.
         self._console = console if console is not None and console.is_terminal else None
         self._started = time.monotonic()
+        self._count, self._unit = 0, ""
         if self._console is not None:
             connection.execute("SET enable_progress_bar = true")  # else progress is not measured
             connection.execute("SET enable_progress_bar_print = false")
+
+    @property
+    def watched(self) -> bool:
+        """Whether a person sees progress."""
+        return self._console is not None
+
+    def expect(self, count: int, unit: str) -> None:
+        """Tell how much a scan reads, so that its speed can be shown.
+
+        Parameters
+        ----------
+        count : int
+            Rows or bytes.
+        unit : {"rows", "bytes"}
+            Which of them.
+        """
+        self._count, self._unit = count, unit
 
     def run(self, work: Callable[[], T]) -> T:
         """Return the result of `work`, which uses the connection.
@@ -64,9 +82,12 @@ class Watcher:
         """
         outcome: list[T] = []
         failure: list[BaseException] = []
+        claim = threading.Lock()  # whoever takes it first decides whether the work begins
         done = threading.Event()  # waited for in place of the thread: an interrupted join() calls it dead
 
         def target() -> None:
+            if not claim.acquire(blocking=False):
+                return
             try:
                 outcome.append(work())
             except BaseException as error:  # handed over to the calling thread
@@ -75,27 +96,66 @@ class Watcher:
                 done.set()
 
         thread = threading.Thread(target=target, name="calibrant-query", daemon=True)
-        thread.start()
         try:
+            thread.start()  # may be interrupted too, before or after the thread has begun
             self._wait(done)
         except BaseException:
-            # Asked again until it is heard: a query that has not yet begun does not hear it.
-            while not done.wait(_POLL):
-                self._connection.interrupt()
+            if not claim.acquire(blocking=False):
+                self._stop(done)
+                thread.join()
             raise
-        finally:
-            thread.join()
+        thread.join()
         if failure:
             raise failure[0]
         return outcome[0]
 
+    def _stop(self, done: threading.Event) -> None:
+        """Interrupt the query and wait for its end: Python aborts if it ends while DuckDB still works."""
+        while True:
+            try:
+                if done.wait(_POLL):
+                    return
+                self._connection.interrupt()  # again and again: a query that has not yet begun does not hear it
+            except KeyboardInterrupt:
+                continue  # asked for twice
+
     def _wait(self, done: threading.Event) -> None:
+        begun = time.monotonic()
         while self._console is None or time.monotonic() < self._started + _PATIENCE:
             if done.wait(_POLL):
                 return
         with _Bar(self._name, self._console) as show:
             while not done.wait(_POLL):
-                show(self._connection.query_progress())
+                percent = self._connection.query_progress()
+                show(percent, speed(self._count * percent / 100.0, self._unit, time.monotonic() - begun))
+
+
+def speed(done: float, unit: str, seconds: float) -> str:
+    """Say how fast a scan is; nothing before it has begun, or where its length is unknown.
+
+    Parameters
+    ----------
+    done : float
+        How much has been read.
+    unit : {"rows", "bytes"}
+        Rows or bytes.
+    seconds : float
+        Time it took, positive.
+
+    Returns
+    -------
+    str
+        Such as "1,200,000 rows/s" or "84.0 MB/s".
+
+    Examples
+    --------
+    >>> from calibrant.read.progress import speed
+    >>> speed(3_000_000, "rows", 2.0)
+    '1,500,000 rows/s'
+    """
+    if done <= 0:
+        return ""
+    return f"{done / seconds:,.0f} rows/s" if unit == "rows" else f"{done / seconds / 1e6:,.1f} MB/s"
 
 
 class _Bar:
@@ -106,13 +166,19 @@ class _Bar:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         self._progress = Progress(
-            TextColumn(f"Reading {escape(name)}"), BarColumn(), TimeElapsedColumn(), console=console, transient=True
+            TextColumn(f"Reading {escape(name)}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f}%"),
+            TextColumn("{task.fields[speed]}"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
         )
-        self._task = self._progress.add_task("read", total=100.0)
+        self._task = self._progress.add_task("read", total=100.0, speed="")
 
-    def __enter__(self) -> Callable[[float], Any]:
+    def __enter__(self) -> Callable[[float, str], Any]:
         self._progress.start()
-        return lambda percent: self._progress.update(self._task, completed=max(0.0, percent))
+        return lambda percent, pace: self._progress.update(self._task, completed=max(0.0, percent), speed=pace)
 
     def __exit__(self, *_: object) -> None:
         self._progress.stop()

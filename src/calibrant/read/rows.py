@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,8 +10,9 @@ import numpy.typing as npt
 
 from calibrant.core.table import FloatArray
 from calibrant.read.checks import Columns, check
+from calibrant.read.opening import open_source
+from calibrant.read.places import Place
 from calibrant.read.query import Query
-from calibrant.read.source import open_source
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,7 +42,7 @@ class Rows(NamedTuple):
 
 
 def read_rows(
-    path: str | PathLike[str] | Query,
+    path: Place | Query,
     *,
     label: str,
     score: str,

@@ -93,7 +93,7 @@ def test_truncated_gzip(write):
 
 def test_missing_file_and_folder(tmp_path):
     assert "an existing file" in message(tmp_path / "none.csv")
-    assert "a file, found the folder" in message(tmp_path)
+    assert "a file, or a folder with Parquet files, found none in the folder" in message(tmp_path)
     with pytest.raises(SourceError, match="a file that can be read"):
         read_table("a\0b.csv", label="y", score="p")
 

@@ -1,0 +1,251 @@
+"""Time, shuffle and memory of Spark on this machine, with one core and with two, and what that says about a cluster.
+
+    python benchmarks/scale/spark.py --rows 20000000 --rounds 3
+
+Every run is a session of its own; what it shuffled comes from Spark's event log. The estimate for a cluster is
+arithmetic on what was measured here, no measurement.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import parquet
+import record
+from rows_file import rows_file
+
+from calibrant.core.units import MOST_ROWS
+
+MASTERS = ("local[1]", "local[2]")
+CLUSTER_ROWS, CLUSTER_CORES = 10**10, 100
+
+
+@dataclass(frozen=True)
+class Shuffled:
+    """What one run moved. Bytes and records are sums over tasks; memory is the most that was held."""
+
+    n: int
+    master: str
+    seconds: float
+    least: float
+    most: float
+    jobs: int
+    scans: int
+    scan_tasks: int
+    core_seconds: float
+    written_bytes: int
+    written_records: int
+    read_bytes: int
+    largest_scan_bytes: int
+    to_driver_bytes: int
+    java_megabytes: float
+    python_megabytes: float
+    file_bytes: int
+    value: float
+
+
+def one(path: str, master: str) -> None:
+    """Run one session and print what it took."""
+    from pyspark.sql import SparkSession
+
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        log.mkdir()
+        settings = {
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.memory": "4g",
+            "spark.sql.warehouse.dir": f"{folder}/warehouse",
+            "spark.local.dir": f"{folder}/shuffle",
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.compress": "false",
+            "spark.eventLog.dir": log.as_uri(),
+        }
+        builder = SparkSession.builder.master(master)
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("ERROR")
+        frame = session.read.parquet(path)
+        frame.count()  # starts what starts once
+        warm = len(list(events(log)))
+        started = time.perf_counter()
+        table = parquet.cal.ScoreTable.from_frame(frame, **parquet.COLUMNS)
+        seconds = time.perf_counter() - started
+        java = java_megabytes()
+        session.stop()
+        found = {
+            **moved(list(events(log))[warm:]),
+            "seconds": seconds,
+            "java_megabytes": java,
+            "python_megabytes": record.peak_megabytes(),
+            "value": parquet.error(table),
+        }
+    print(json.dumps(found))
+
+
+def events(log: Path) -> Iterator[dict[str, Any]]:
+    for file in sorted(path for path in log.rglob("*") if path.is_file() and "appstatus" not in path.name):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            if line.endswith("}"):
+                yield json.loads(line)
+
+
+def moved(listed: list[dict[str, Any]]) -> dict[str, float]:
+    """Add up the tasks of an event log; a scan is a stage that read the file."""
+    jobs = sum(event["Event"] == "SparkListenerJobStart" for event in listed)
+    tasks = [event for event in listed if event["Event"] == "SparkListenerTaskEnd"]
+    written: dict[int, int] = {}
+    readers: dict[int, int] = {}
+    total = dict.fromkeys(("written_bytes", "written_records", "read_bytes", "to_driver_bytes"), 0)
+    milliseconds = 0
+    for task in tasks:
+        stage, metrics = task["Stage ID"], task["Task Metrics"]
+        out, into = metrics["Shuffle Write Metrics"], metrics["Shuffle Read Metrics"]
+        total["written_bytes"] += out["Shuffle Bytes Written"]
+        total["written_records"] += out["Shuffle Records Written"]
+        total["read_bytes"] += into["Remote Bytes Read"] + into["Local Bytes Read"]
+        total["to_driver_bytes"] += metrics["Result Size"]
+        milliseconds += metrics["Executor Run Time"]
+        if metrics["Input Metrics"]["Records Read"]:
+            readers[stage] = readers.get(stage, 0) + 1
+            written[stage] = written.get(stage, 0) + out["Shuffle Bytes Written"]
+    return {
+        "jobs": jobs,
+        "scans": len(readers),
+        "scan_tasks": sum(readers.values()),
+        "core_seconds": milliseconds / 1000,
+        **total,
+        "largest_scan_bytes": max(written.values(), default=0),
+    }
+
+
+def java_megabytes() -> float:
+    """Most memory that the process of Spark has held: driver and executors are one here."""
+    peaks = [0.0]
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            name, status = (process / "comm").read_text().strip(), (process / "status").read_text()
+        except OSError:
+            continue  # it has ended
+        if name == "java" and "VmHWM:" in status and descends(process):
+            peaks.append(int(status.partition("VmHWM:")[2].split()[0]) / 1024)
+    return max(peaks)
+
+
+def descends(process: Path) -> bool:
+    """Tell whether this process started another one, perhaps through a third."""
+    own = str(Path("/proc/self").resolve().name)
+    while process.exists() and process.name not in ("0", "1"):
+        parent = (process / "status").read_text().partition("PPid:")[2].split()[0]
+        if parent == own:
+            return True
+        process = process.parent / parent
+    return False
+
+
+def measure(path: Path, n: int, rounds: int) -> list[Shuffled]:
+    details: dict[str, list[dict[str, Any]]] = {master: [] for master in MASTERS}
+
+    def run(master: str) -> record.Run:
+        found = record.in_own_process(__file__, "--one", master, "--file", str(path))
+        details[master].append(found)
+        return record.Run(found["seconds"], found["java_megabytes"], found["value"])
+
+    runs = record.in_turn(MASTERS, rounds, run)
+    parquet.check_agreement(runs)
+    rows = []
+    for master in MASTERS:
+        timing = record.summed_up("float32", n, master, runs[master])
+        last = {name: value for name, value in details[master][-1].items() if name != "seconds"}
+        size = path.stat().st_size
+        rows.append(Shuffled(n, master, timing.seconds, timing.least, timing.most, **last, file_bytes=size))
+    return rows
+
+
+def estimate(row: Shuffled) -> str:
+    """Return what a cluster would do, as a Markdown table: constants of one run times what grows."""
+    split = 128 * 2**20  # Spark's largest piece of a file
+    file_bytes = row.file_bytes / row.n * CLUSTER_ROWS
+    tasks = max(1.0, file_bytes / split)
+    tasks_of_scan = row.scan_tasks / row.scans
+    per_task = row.written_bytes / row.scan_tasks
+    largest = row.largest_scan_bytes / tasks_of_scan
+    core_seconds = row.core_seconds / row.n * CLUSTER_ROWS
+    lines = [
+        ("rows; cores", f"{row.n:.0e}; {row.master}", f"{CLUSTER_ROWS:.0e}; {CLUSTER_CORES}"),
+        (
+            "scans of the file",
+            f"{row.scans}",
+            f"at least {row.scans}: more rows need more of them for the isotonic fit",
+        ),
+        ("map tasks per scan", f"{tasks_of_scan:.0f}", f"{tasks:,.0f} (pieces of 128 MiB)"),
+        (
+            "core-seconds",
+            f"{row.core_seconds:,.0f} ({1e9 * row.core_seconds / row.n:,.0f} ns a row)",
+            f"at least {core_seconds:,.0f}: {core_seconds / CLUSTER_CORES / 60:,.0f} minutes on {CLUSTER_CORES} cores",
+        ),
+        (
+            "shuffled, all scans",
+            f"{row.written_bytes / 1e6:,.1f} MB ({per_task / 1e6:,.2f} MB a task)",
+            f"at least {per_task * tasks * row.scans / 1e9:,.2f} GB",
+        ),
+        (
+            "shuffled, largest scan",
+            f"{row.largest_scan_bytes / 1e6:,.1f} MB",
+            f"{largest * tasks / 1e9:,.2f} GB",
+        ),
+        (
+            "results to the driver",
+            f"{row.to_driver_bytes / 1e6:,.1f} MB",
+            "as many: buckets and single scores are limited, see docs/scale.md",
+        ),
+        ("driver, Python", f"{row.python_megabytes:,.0f} MB", "as much"),
+        ("breaks first", "", first_to_break(row)),
+    ]
+    head = "| | measured | estimate |\n|---|---|---|\n"
+    return head + "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def first_to_break(row: Shuffled) -> str:
+    """Name the limit that is nearest: each with how many times the cluster's rows it lies away."""
+    ours = MOST_ROWS / CLUSTER_ROWS
+    results = 2**30 / (row.to_driver_bytes / row.scans)  # spark.driver.maxResultSize; does not grow with rows
+    return (
+        f"whole weights: {MOST_ROWS:.1e} rows, {ours:.0f} times as many; "
+        f"results of a scan are {results:,.0f} times smaller than Spark's limit of 1 GiB, and do not grow with rows"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=20_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--folder", type=Path, default=record.FOLDER)
+    parser.add_argument("--output", type=Path, default=record.RESULTS / "spark.csv")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument("--file", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.one:
+        one(arguments.file, arguments.one)
+        return
+    before = record.machine()
+    path = rows_file(arguments.folder, arguments.rows, "float32")
+    rows = measure(path, arguments.rows, arguments.rounds)
+    record.write(rows, arguments.output, before)
+    text = estimate(rows[-1])
+    arguments.output.with_suffix(".md").write_text(text + "\n", encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

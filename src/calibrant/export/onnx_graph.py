@@ -11,7 +11,8 @@ import calibrant
 from calibrant.calibrators.base import Calibrator
 from calibrant.errors import ArgumentError
 from calibrant.export.fitted import formula_of
-from calibrant.export.formula import LEAST, MOST, Formula, Lines, Logistic, LogOdds, Mixture
+from calibrant.export.formula import LEAST, MOST, Lines, Logistic, LogOdds, Mixture
+from calibrant.export.writer import Writer
 
 if TYPE_CHECKING:
     import onnx
@@ -62,9 +63,9 @@ def to_onnx(calibrator: Calibrator, *, as_column: bool = False) -> onnx.ModelPro
     except ModuleNotFoundError:
         raise ArgumentError("the package onnx", "that it is missing", "install calibrant[onnx]") from None
 
-    graph = _Graph()
-    score = graph.add("Reshape", "score", graph.whole([-1])) if as_column else "score"
-    mapped = graph.formula(formula_of(calibrator), score)
+    graph = _Graph(as_column=as_column)
+    score = graph.score
+    mapped = graph.formula(formula_of(calibrator))
     inside = graph.add(
         "And",
         graph.add("GreaterOrEqual", score, graph.real(0.0)),
@@ -90,12 +91,13 @@ def to_onnx(calibrator: Calibrator, *, as_column: bool = False) -> onnx.ModelPro
     return model
 
 
-class _Graph:
+class _Graph(Writer):
     """Collects nodes and constants; every method returns the name of its result."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, as_column: bool) -> None:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
+        self.score = self.add("Reshape", "score", self.whole([-1])) if as_column else "score"
 
     def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
         import onnx
@@ -117,15 +119,8 @@ class _Graph:
     def whole(self, values: Any) -> str:
         return self.constant(values, np.int64)
 
-    def formula(self, formula: Formula, score: str) -> str:
-        if isinstance(formula, Lines):
-            return self.lines(formula, score)
-        if isinstance(formula, Logistic):
-            return self.logistic(formula, score)
-        return self.mixture(formula, score)
-
-    def mixture(self, mixture: Mixture, score: str) -> str:
-        parts = [self.add("Mul", self.real(weight), self.formula(part, score)) for weight, part in mixture.parts]
+    def mixture(self, mixture: Mixture) -> str:
+        parts = [self.add("Mul", self.real(weight), self.formula(part)) for weight, part in mixture.parts]
         return self.limited(self.sum(parts))
 
     def limited(self, value: str) -> str:
@@ -137,18 +132,18 @@ class _Graph:
             total = self.add("Add", total, part)
         return total
 
-    def lines(self, lines: Lines, score: str) -> str:
-        piece = self.piece(lines, score)
+    def lines(self, lines: Lines) -> str:
+        piece = self.piece(lines)
         value = self.add("Gather", self.real(lines.value), piece)
         if not lines.slope.any():
             return value
         slope = self.add("Gather", self.real(lines.slope), piece)
         origin = self.add("Gather", self.real(np.append(0.0, lines.start)), piece)
-        return self.add("Add", self.add("Mul", slope, self.add("Sub", score, origin)), value)
+        return self.add("Add", self.add("Mul", slope, self.add("Sub", self.score, origin)), value)
 
-    def piece(self, lines: Lines, score: str) -> str:
+    def piece(self, lines: Lines) -> str:
         """Count the starts that are not above each score, from the highest binary digit of the count to the lowest."""
-        count = self.add("Cast", self.add("Less", score, self.real(-math.inf)), to=_INT64)  # zeros
+        count = self.add("Cast", self.add("Less", self.score, self.real(-math.inf)), to=_INT64)  # zeros
         if not len(lines.start):
             return count
         digits = len(lines.start).bit_length()
@@ -156,26 +151,26 @@ class _Graph:
         start = self.real(np.append(lines.start, never))
         for digit in reversed(range(digits)):
             next_start = self.add("Gather", start, self.add("Add", count, self.whole(2**digit - 1)))
-            passed = self.add("Cast", self.add("GreaterOrEqual", score, next_start), to=_INT64)
+            passed = self.add("Cast", self.add("GreaterOrEqual", self.score, next_start), to=_INT64)
             count = self.add("Add", count, self.add("Mul", passed, self.whole(2**digit)))
         return count
 
-    def logistic(self, logistic: Logistic, score: str) -> str:
+    def logistic(self, logistic: Logistic) -> str:
         inner = logistic.logit
-        logit = self.log_odds(inner, score) if isinstance(inner, LogOdds) else self.lines(inner, score)
+        logit = self.log_odds(inner) if isinstance(inner, LogOdds) else self.lines(inner)
         small = self.add("Exp", self.add("Neg", self.add("Abs", logit)))
         one = self.real(1.0)
         above = self.add("Where", self.add("GreaterOrEqual", logit, self.real(0.0)), one, small)
         return self.limited(self.add("Div", above, self.add("Add", one, small)))
 
-    def log_odds(self, logit: LogOdds, score: str) -> str:
+    def log_odds(self, logit: LogOdds) -> str:
         parts = []
         for term in logit.terms:
-            argument = self.add("Sub", self.real(1.0), score) if term.of_rest else score
+            argument = self.add("Sub", self.real(1.0), self.score) if term.of_rest else self.score
             logarithm = self.add("Log", self.add("Max", argument, self.real(term.least)))
             if term.most is not None:
                 logarithm = self.add("Min", logarithm, self.real(term.most))
             parts.append(self.add("Mul", self.real(term.coefficient), logarithm))
         if not parts:
-            parts = [self.add("Mul", score, self.real(0.0))]
+            parts = [self.add("Mul", self.score, self.real(0.0))]
         return self.add("Add", self.sum(parts), self.real(logit.constant))

@@ -9,7 +9,8 @@ import calibrant
 from calibrant.calibrators.base import Calibrator
 from calibrant.errors import ArgumentError
 from calibrant.export.fitted import formula_of
-from calibrant.export.formula import LEAST, MOST, Formula, Lines, Logistic, LogOdds, Mixture
+from calibrant.export.formula import LEAST, MOST, Lines, Logistic, LogOdds, Mixture
+from calibrant.export.writer import Writer
 
 __all__ = ["to_python"]
 
@@ -73,19 +74,12 @@ def to_python(calibrator: Calibrator, *, name: str = "calibrate") -> str:
     return "\n".join(lines) + "\n"
 
 
-class _Source:
+class _Source(Writer):
     """Collects constants and statements; every method returns the expression of its result."""
 
     def __init__(self) -> None:
         self.constants: list[str] = []
         self.body: list[str] = []
-
-    def formula(self, formula: Formula) -> str:
-        if isinstance(formula, Lines):
-            return self.lines(formula)
-        if isinstance(formula, Logistic):
-            return self.logistic(formula)
-        return self.mixture(formula)
 
     def lines(self, lines: Lines) -> str:
         if not len(lines.start):

@@ -9,7 +9,8 @@ from calibrant.calibrators.base import Calibrator
 from calibrant.core.parameters import check_choice
 from calibrant.export.dialects import DIALECTS, Dialect
 from calibrant.export.fitted import formula_of
-from calibrant.export.formula import LEAST, MOST, Formula, Lines, Logistic, LogOdds, Mixture
+from calibrant.export.formula import LEAST, MOST, Lines, Logistic, LogOdds, Mixture
+from calibrant.export.writer import Writer
 
 __all__ = ["expression", "to_sql"]
 
@@ -76,24 +77,17 @@ def expression(calibrator: Calibrator, operand: str, *, dialect: str = "duckdb")
     score = f"CAST({operand} AS {spoken.double})"
     guard = spoken.guard.format(operand=operand) + " AND " if spoken.guard else ""
     zero, one = spoken.literal(0.0), spoken.literal(1.0)
-    formula = _Writer(spoken, score).formula(formula_of(calibrator))
+    formula = _SqlWriter(spoken, score).formula(formula_of(calibrator))
     return f"CASE WHEN {guard}{score} BETWEEN {zero} AND {one} THEN {formula} END"
 
 
-class _Writer:
+class _SqlWriter(Writer):
     """Writes formulas of one score in one dialect."""
 
     def __init__(self, dialect: Dialect, score: str) -> None:
         self.dialect = dialect
         self.score = score
         self.literal = dialect.literal
-
-    def formula(self, formula: Formula) -> str:
-        if isinstance(formula, Lines):
-            return self.lines(formula)
-        if isinstance(formula, Logistic):
-            return self.logistic(formula)
-        return self.mixture(formula)
 
     def lines(self, lines: Lines) -> str:
         start = lines.start.tolist()

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
+from calibrant.cli_options import AsJson, Database, Delta, File, Files, Label, PosLabel, Report, Score, Sql, Weight
 from calibrant.errors import ArgumentError, CalibrantError, SourceError
 
 __all__ = ["app", "main"]
@@ -29,43 +30,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-File = Annotated[str, typer.Argument(help="CSV, Parquet or JSON lines file, or - for standard input.", metavar="FILE")]
-Files = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="CSV, Parquet or JSON lines files, all of one format: names, patterns in quotes ('part-*.parquet'), "
-        "folders of Parquet files; or - for standard input.",
-        metavar="FILE...",
-    ),
-]
-Sql = Annotated[
-    str | None,
-    typer.Option("--query", help="One SELECT instead of a file; see --database.", metavar="SQL"),
-]
-Database = Annotated[
-    str | None,
-    typer.Option(
-        "--database",
-        help="Where the query runs: a DuckDB or SQLite file, or postgresql://... (needs calibrant[postgresql]). "
-        "Without it the query names files itself, in the SQL of DuckDB.",
-        metavar="DB",
-    ),
-]
-Label = Annotated[str, typer.Option("--label", help="Column of outcomes.", metavar="COL")]
-Score = Annotated[str, typer.Option("--score", help="Column of predicted probabilities.", metavar="COL")]
-Weight = Annotated[
-    str | None,
-    typer.Option(
-        "--weight",
-        help="Column of weights; whole numbers count repeated independent rows, others allow no certificate.",
-        metavar="COL",
-    ),
-]
-PosLabel = Annotated[str | None, typer.Option("--pos-label", help="Outcome that counts as 1.", metavar="VALUE")]
-Delta = Annotated[float, typer.Option("--delta", help="Probability with which a statement may fail.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-Report = Annotated[Path | None, typer.Option("--report", help="Write a self-contained HTML report.", metavar="OUT")]
 
 
 def _command(function: Callable[..., None]) -> Callable[..., None]:

@@ -51,8 +51,7 @@ class ScoreTable:
     k : ndarray like `n`, shape (m,)
         Positives at each score, or their total weight.
     cells : CellSums or None
-        None if every row of the table is one distinct score. A cell is never wider than ``2**-15``; if the rows came
-        in chunks, than ``2**-17``.
+        None if every row of the table is one distinct score. A cell is never wider than ``2**-17``.
 
     Examples
     --------

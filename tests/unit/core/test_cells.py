@@ -203,7 +203,7 @@ def test_local_error_with_cells_that_are_small_beside_its_windows(monkeypatch):
 
 
 def test_cells_are_narrow():
-    assert Grid.over(0.0, 1.0, bits=FIRST_BITS).shift <= 42 - 15
+    assert Grid.over(0.0, 1.0, bits=FIRST_BITS).shift <= 42 - 17
     found = Accumulator(most_distinct=0, most_buckets=MOST_BUCKETS)
     s = np.linspace(0.0, 1.0, 4 * MOST_BUCKETS)
     found.add(pool_rows(np.ones(len(s), dtype=np.int8), s))

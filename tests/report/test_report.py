@@ -231,7 +231,16 @@ class TestWhatMayBeMissing:
     def test_scores_pooled_into_cells(self):
         audit = calibrant.audit(oracles.cell_table(*_rows(500), None, [0.25, 0.5, 0.75]))
         assert audit.roc_auc_error > 0.0
-        assert "pooled into cells" in Page(render([audit], title="t")).text
+        text = Page(render([audit], title="t")).text
+        assert "pooled into cells" in text
+        more = audit.cutoff.value_at_most - audit.cutoff.value
+        assert f"{audit.cutoff.value:.4f} at most {more:.4f} more: neighbouring scores were pooled; scores " in text
+        assert "Reading the rows more than once" in text
+        both = Page(render([audit, calibrant.audit(*_rows(500))], title="t")).text
+        limits = f"{audit.cutoff.value:.4f} to {audit.cutoff.value_at_most:.4f} {audit.cutoff.noise_floor:.4f}"
+        assert limits in both
+        assert both.count("scores were pooled") == 2  # among the key numbers, and in the words for the walk
+        assert both.count("Reading the rows more than once") == 1
 
     def test_no_audit(self):
         with pytest.raises(ArgumentError, match="at least one audit"):

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+import oracles
 from calibrant.auditing import cross_fitted_isotonic
-from calibrant.auditing.wording import interval_text, number, one_line, rows, share
+from calibrant.auditing.wording import cells_sentence, interval_text, number, one_line, rows, share, walk_description
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.certificates import calibration_test, certify_recalibrated, isotonic_band
+from calibrant.core import table as table_file
 from calibrant.decisions import max_regret
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss, roc_auc, smooth_calibration_error
 
@@ -171,6 +173,63 @@ def test_plain_data_is_valid_json():
     assert data["log_loss"] is None
     assert data["cutoff"]["value"] == result.cutoff.value
     assert data == result.to_dict()
+
+
+@pytest.fixture
+def once(monkeypatch):
+    """The audit of rows that can be read once, and have more scores than are kept."""
+    monkeypatch.setattr(table_file, "MOST_DISTINCT", 1_000)
+    monkeypatch.setattr(table_file, "MOST_BUCKETS", 1 << 10)
+    return lambda y, p, **keywords: cal.audit(cal.ScoreTable.from_chunks(iter([(y, p)])), **keywords)
+
+
+def test_an_error_known_within_limits_is_shown_as_such(once):
+    y, p = world(20_000, 1.1)
+    result = once(y, p, tolerance=0.1)
+    seen, most = result.cutoff.value, result.cutoff.value_at_most
+    assert seen <= cutoff_calibration_error(y, p) <= most
+    assert most - seen > 1e-5
+    said = f"{seen:.4f} (at most {number(most - seen)} more: neighbouring scores were pooled)"
+    assert f"Calibration error  {said}; scores " in str(result)
+    assert f" by {said}, the calibration error, over scores " in walk_description(result)
+    assert "Reading the rows more than once would make the calibration error exact." in cells_sentence(result)
+    assert json.loads(result.to_json())["cutoff"]["value_at_most"] == most
+
+
+def test_an_error_that_is_exact_is_shown_alone(once):
+    y, p = world(20_000, 1.1)
+    again = cal.audit(cal.ScoreTable.from_chunks([(y, p)]))
+    for result in (again, cal.audit(y, p)):
+        assert f"Calibration error  {cutoff_calibration_error(y, p):.4f}; scores " in str(result)
+        assert "more" not in walk_description(result) + cells_sentence(result)
+        assert " to " not in one_line(result)
+        assert result.to_dict()["cutoff"]["value_at_most"] == result.cutoff.value
+    assert "pooled into cells" in cells_sentence(again)
+    assert cells_sentence(cal.audit(y, p)) == ""
+
+
+def test_agreement_that_cells_may_hide():
+    """Arithmetic: the walk is at 0 at the end of the cell, and drops by 1/8 and climbs back inside."""
+    result = cal.audit(oracles.cell_table([0, 1], [0.25, 0.75], None, []))
+    assert (result.cutoff.value, result.cutoff.value_at_most, result.cutoff.interval) == (0.0, 0.125, None)
+    more = "0.0000 (at most 0.1250 more: neighbouring scores were pooled)"
+    assert f"{more}; promised and happened agree at every score kept apart\n" in str(result)
+    assert walk_description(result).endswith("agree at every score kept apart.")
+    assert " error 0.0000 to 0.1250 (at most" in one_line(result)
+    exact = cal.audit([0, 1, 0, 1], [0.5] * 4)
+    assert "0.0000; promised and happened agree at every score\n" in str(exact)
+    assert walk_description(exact).endswith("agree at every score.")
+
+
+def test_no_chance_is_blamed_for_what_is_not_seen(once):
+    """Half of the rows at one score: what their bucket hides is far above the noise."""
+    y, p = world(20_000)
+    p[::2] = 0.37
+    y[::2] = np.random.default_rng(6).uniform(size=10_000) < 0.37
+    hidden = once(y, p)
+    assert hidden.cutoff.value < hidden.cutoff.noise_95 < hidden.cutoff.value_at_most
+    assert hidden.advice.reason.startswith("what is seen of the error is no larger than chance")
+    assert cal.audit(y, p).advice.reason.startswith("the error is no larger than chance")
 
 
 def test_perfect_agreement_has_no_interval():

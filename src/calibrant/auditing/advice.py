@@ -57,6 +57,9 @@ def advise(
     verdict = certificate.verdict
     suspicious = cutoff.value > cutoff.noise_95 if test is None else test.p_value <= _BEYOND_CHANCE
     helps = recalibration is not None and recalibration.helps
+    # Neither the test nor the noise level knows of what cells hide.
+    hidden = cutoff.value <= cutoff.noise_95 < cutoff.value_at_most
+    error = "what is seen of the error" if hidden else "the error"
     if verdict == "certified":
         more = ", though isotonic calibration would still lower the Brier score" if suspicious and helps else ""
         return Advice("leave alone", f"the calibration error is certified to be within your tolerance{more}.")
@@ -65,14 +68,14 @@ def advise(
     if verdict is not None:
         return Advice(
             "collect more data",
-            "the error is no larger than chance would show, but these rows are too few to certify your tolerance.",
+            f"{error} is no larger than chance would show, but these rows are too few to certify your tolerance.",
         )
     if certificate.bound >= certificate.trivial_bound:
         return Advice(
             "collect more data",
-            "the error is no larger than chance alone would show, but so few rows could not show a large one either.",
+            f"{error} is no larger than chance alone would show, but so few rows could not show a large one either.",
         )
-    return Advice("leave alone", "the error is no larger than chance alone would show.")
+    return Advice("leave alone", f"{error} is no larger than chance alone would show.")
 
 
 def _repair(recalibration: Recalibration | None) -> Advice:

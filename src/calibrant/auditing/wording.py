@@ -18,9 +18,11 @@ __all__ = [
     "costs_description",
     "data_sentence",
     "error_place",
-    "error_sentence",
+    "error_range",
+    "error_text",
     "evidence_text",
     "gain_sentence",
+    "hidden_error",
     "interval_text",
     "money_sentence",
     "noise_sentence",
@@ -135,16 +137,29 @@ def verdict_sentence(audit: Findings) -> str:
     return f"{verdict_word(audit).upper()}: {meaning}"
 
 
-def error_sentence(audit: Findings) -> str:
-    """Cutoff calibration error and where it is attained."""
-    return f"{number(audit.cutoff.value)}; {error_place(audit)}"
+def error_text(audit: Findings) -> str:
+    """Cutoff calibration error, and how much of it may be unseen."""
+    hidden = hidden_error(audit)
+    return number(audit.cutoff.value) + (f" ({hidden})" if hidden else "")
+
+
+def hidden_error(audit: Findings) -> str:
+    """How much larger the cutoff calibration error may be than what is seen of it; empty if it is exact."""
+    more = audit.cutoff.value_at_most - audit.cutoff.value
+    return f"at most {number(more)} more: neighbouring scores were pooled" if more > 0.0 else ""
+
+
+def error_range(audit: Findings) -> str:
+    """Cutoff calibration error in few words: one number, or its limits if they differ as written."""
+    seen, most = number(audit.cutoff.value), number(audit.cutoff.value_at_most)
+    return seen if seen == most else f"{seen} to {most}"
 
 
 def error_place(audit: Findings) -> str:
     """Where the cutoff calibration error is attained, and what was promised and happened there."""
     cutoff = audit.cutoff
     if cutoff.interval is None:
-        return "promised and happened agree at every score"
+        return f"promised and happened agree at every score{' kept apart' if hidden_error(audit) else ''}"
     promise = "too much" if cutoff.direction == "too high" else "too little"
     return (
         f"scores {interval_text(cutoff.interval)} promise {promise}: "
@@ -301,6 +316,7 @@ def cells_sentence(audit: Findings) -> str:
     return (
         f"There were too many distinct scores to keep each, so neighbouring ones were pooled into cells. The AUC is "
         f"known to within {audit.roc_auc_error:.1g}, and the reliability curves are those of the cells' mean scores."
+        + (" Reading the rows more than once would make the calibration error exact." if hidden_error(audit) else "")
     )
 
 
@@ -319,7 +335,7 @@ def walk_description(audit: Findings) -> str:
     """What the picture of the residual walk shows, for readers who do not see it."""
     cutoff = audit.cutoff
     if cutoff.interval is None:
-        return "The line stays at zero: promised and happened agree at every score."
+        return f"The line stays at zero: {error_place(audit)}."
     course = "falls" if cutoff.direction == "too high" else "climbs"
     chance = (
         f" Chance alone would exceed {number(cutoff.noise_95)} at most once in twenty."
@@ -327,7 +343,7 @@ def walk_description(audit: Findings) -> str:
         else ""
     )
     return (
-        f"The line {course} by {number(cutoff.value)}, the calibration error, over scores "
+        f"The line {course} by {error_text(audit)}, the calibration error, over scores "
         f"{interval_text(cutoff.interval)}, and ends at {number(cutoff.bias)}.{chance}"
     )
 
@@ -361,7 +377,7 @@ def summary(audit: Findings) -> str:
     """Ten lines a person can act on, the verdict first."""
     lines = [
         verdict_sentence(audit),
-        f"Calibration error  {error_sentence(audit)}",
+        f"Calibration error  {error_text(audit)}; {error_place(audit)}",
         f"Noise              {noise_sentence(audit)}",
         f"Certificate        {certificate_sentence(audit)}",
         f"Resolution         {resolution_sentence(audit)}",
@@ -377,7 +393,7 @@ def summary(audit: Findings) -> str:
 def one_line(audit: Findings) -> str:
     """Verdict and the main numbers in one line, for lists."""
     bound = f" (at most {number(audit.certificate.bound)})" if audit.certificate else ""
-    error, noise = number(audit.cutoff.value), number(audit.cutoff.noise_floor)
+    error, noise = error_range(audit), number(audit.cutoff.noise_floor)
     return (
         f"{verdict_word(audit):<13} error {error}{bound}, noise {noise}, "
         f"AUC {audit.roc_auc:.3f}, Brier {number(audit.brier)}: {audit.advice.action}"

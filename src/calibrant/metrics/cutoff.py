@@ -32,7 +32,7 @@ class CutoffCalibration(Result):
         The error, in [0, 1]; smaller is better, 0 is perfect.
     value_at_most : float
         What the error of the rows is at most. It is `value`, unless the table has cells that can hide more: those of
-        rows that could be read only once.
+        rows that could be read only once, or of tables that were merged.
     under, over : float
         Its one-sided parts: the largest shortfall of the promise (more happened than promised) and the largest
         excess (less happened). `value` is the larger of the two.

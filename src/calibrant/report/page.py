@@ -73,6 +73,7 @@ def _section(audit: Findings, place: int) -> dict[str, Any]:
         "verdict": wording.verdict_word(audit),
         "meaning": wording.verdict_meaning(audit),
         "advice": wording.advice_sentence(audit),
+        "error": wording.error_range(audit),
         "key_numbers": view.key_numbers(audit),
         "money": view.money(audit),
         "recalibration": view.recalibration(audit),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.auditing.findings import Findings
-from calibrant.auditing.wording import confidence, error_place, number, points, rows, share
+from calibrant.auditing.wording import confidence, error_place, hidden_error, number, points, rows, share
 from calibrant.curves import Curve, Histogram, ResidualWalk
 from calibrant.decisions import Decision
 
@@ -69,7 +69,8 @@ class WalkPoint(NamedTuple):
 def key_numbers(audit: Findings) -> list[Fact]:
     """Return the numbers that matter most, the calibration error first."""
     cutoff, sample, certificate = audit.cutoff, audit.sample, audit.certificate
-    facts = [Fact("Calibration error", number(cutoff.value), error_place(audit))]
+    remark = "; ".join(filter(None, [hidden_error(audit), error_place(audit)]))
+    facts = [Fact("Calibration error", number(cutoff.value), remark)]
     if math.isfinite(cutoff.noise_floor):
         remark = (
             f"what calibrated scores would show on so many rows; above {number(cutoff.noise_95)} at most once in twenty"

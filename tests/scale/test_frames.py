@@ -63,6 +63,51 @@ def test_what_can_be_used(library, case):
     assert not np.signbit(table.score).any()
 
 
+NOTHING = {
+    "y": "a label in every row, found an empty value in {}column y and 2 more like it; drop the rows",
+    "p": "numbers as scores, found an empty value in {}column p and 2 more like it; drop or repair",
+    "w": "numbers as weights, found an empty value in {}column w and 2 more like it; convert or drop",
+}
+FULL = {"y": [0, 1, 1], "p": [0.1, 0.2, 0.3], "w": [1.0, 2.0, 1.0]}
+
+
+@pytest.mark.parametrize("name", NOTHING)
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_numbers_that_are_all_missing(library, name):
+    frame = LIBRARIES[library](FULL | {name: pa.array([None] * 3, pa.float64())})
+    place = "" if library in ("lazy polars", "duckdb") else "row 0 of "
+    with pytest.raises(DataError, match=NOTHING[name].format(place)):
+        ScoreTable.from_frame(frame, **NAMES, weight="w")
+
+
+@pytest.mark.parametrize("kind", [pa.null(), pa.string(), pa.date32()])
+@pytest.mark.parametrize("name", NOTHING)
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_type_of_a_column_of_nothing_says_nothing(library, name, kind):
+    frame = LIBRARIES[library](FULL | {name: pa.array([None] * 3, kind)})
+    lazy = library in ("lazy polars", "duckdb")
+    with pytest.raises(DataError, match=NOTHING[name].format("" if lazy else "row 0 of ")):
+        ScoreTable.from_frame(frame, **NAMES, weight="w")
+    if lazy:
+        with pytest.raises(DataError, match="at least one row"):
+            ScoreTable.from_frame(frame.limit(0), **NAMES)
+
+
+@pytest.mark.parametrize("library", ["lazy polars", "duckdb"])
+def test_a_type_counts_where_a_value_is_there(library):
+    frame = LIBRARIES[library]({"y": [0, None, 1], "p": ["low", None, None]})
+    with pytest.raises(DataError, match="numbers as scores, found values of type String in column p;"):
+        ScoreTable.from_frame(frame, **NAMES)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_labels_of_no_type(library):
+    frame = LIBRARIES[library](FULL | {"y": pa.nulls(3)})
+    for pos_label in (None, 1, "a"):
+        with pytest.raises(DataError, match=r"a label in every row, found an empty value in .*y and 2 more like it"):
+            ScoreTable.from_frame(frame, **NAMES, pos_label=pos_label)
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_no_rows(library):
     frame = LIBRARIES[library]({"y": pa.array([], pa.int64()), "p": pa.array([], pa.float64())})

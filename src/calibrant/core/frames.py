@@ -117,9 +117,9 @@ def _arrays(frame: nw.DataFrame[Any], columns: FrameColumns) -> FrameArrays:
     for name, what in ((columns.score, "scores"), (columns.label, "labels"), (columns.weight, "weights")):
         if name is None:
             continue
-        if what != "labels":
-            need_numbers(name, frame.schema[name], what)
         count = frame[name].null_count()
+        if what != "labels" and count < len(frame):  # the type of a column of nothing says nothing
+            need_numbers(name, frame.schema[name], what)
         if count:
             place = f"row {frame[name].is_null().to_numpy().argmax()} of column {name}"
             if what == "labels":

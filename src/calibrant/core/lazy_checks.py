@@ -85,7 +85,10 @@ def checked_rows(frame: nw.LazyFrame[Any], columns: FrameColumns, fetch: Fetch) 
     """
     import narwhals as nw
 
-    raw = _raw(frame, columns)
+    try:
+        raw = _raw(frame, columns)
+    except DataError as error:
+        raise _emptiness(frame, columns, fetch) or error from None
     seen = _look(raw, fetch, weighted=columns.weight is not None)
     if not seen["rows"]:
         raise describe_no_rows()
@@ -99,6 +102,20 @@ def checked_rows(frame: nw.LazyFrame[Any], columns: FrameColumns, fetch: Fetch) 
         sifted = sifted if whole else seen["pairs_sifted"]
         rows = raw.filter(nw.col("w") > 0.0).select("s", "y", nw.col("w").cast(kind))
     return LazyRows(rows, weights, fetch), LazySummary(float(seen["s_low"]), float(seen["s_high"]), int(sifted) * _SIFT)
+
+
+def _emptiness(frame: nw.LazyFrame[Any], columns: FrameColumns, fetch: Fetch) -> DataError | None:
+    """Return the error for a frame without rows, or with a column of nothing: then its type says nothing."""
+    import narwhals as nw
+
+    named = {"scores": columns.score, "labels": columns.label, "weights": columns.weight}
+    used = {what: name for what, name in named.items() if name is not None}
+    missing = {what: _count(_column(name, frame).is_null()) for what, name in used.items()}
+    seen = {name: values[0] for name, values in fetch(frame.select(rows=nw.len(), **missing)).items()}
+    rows = int(seen["rows"])
+    if not rows:
+        return describe_no_rows()
+    return next((_missing(what, name, rows) for what, name in used.items() if seen[what] == rows), None)
 
 
 def need_numbers(name: str, kind: Any, what: str) -> None:
@@ -259,14 +276,19 @@ def _bad(seen: dict[str, Any], name: str) -> tuple[int, float]:
     return count, math.inf if seen[f"{name}_infinite"] and seen[f"{name}_least"] != -math.inf else -math.inf
 
 
+def _missing(what: str, column: str, count: int) -> DataError:
+    place, remedy = f"column {column}", "drop or repair these rows, and count how many they were"
+    if what == "labels":
+        return describe_missing_label("an empty value", place, count)
+    return describe_not_numbers(what, "an empty value", place, count, remedy if what == "scores" else None)
+
+
 def _refuse_scores(column: str, seen: dict[str, Any]) -> None:
-    place = f"column {column}"
     if seen["s_missing"]:
-        remedy = "drop or repair these rows, and count how many they were"
-        raise describe_not_numbers("scores", "an empty value", place, int(seen["s_missing"]), remedy)
+        raise _missing("scores", column, int(seen["s_missing"]))
     count, value = _bad(seen, "s")
     if count:
-        raise describe_bad_scores(value, place, count, float(seen["s_low"]), float(seen["s_high"]))
+        raise describe_bad_scores(value, f"column {column}", count, float(seen["s_low"]), float(seen["s_high"]))
 
 
 def _refuse_labels(raw: nw.LazyFrame[Any], columns: FrameColumns, seen: dict[str, Any], fetch: Fetch) -> None:
@@ -274,7 +296,7 @@ def _refuse_labels(raw: nw.LazyFrame[Any], columns: FrameColumns, seen: dict[str
 
     place = f"column {columns.label}"
     if seen["missing"]:
-        raise describe_missing_label("an empty value", place, int(seen["missing"]))
+        raise _missing("labels", columns.label, int(seen["missing"]))
     if seen["number_nan"] or seen["number_infinite"]:
         count = int(seen["number_nan"] + seen["number_infinite"])
         value = math.nan if seen["number_nan"] else math.copysign(math.inf, float(seen["number_least"]))
@@ -293,12 +315,11 @@ def _refuse_labels(raw: nw.LazyFrame[Any], columns: FrameColumns, seen: dict[str
 
 
 def _refuse_weights(column: str, seen: dict[str, Any]) -> None:
-    place = f"column {column}"
     if seen["w_missing"]:
-        raise describe_not_numbers("weights", "an empty value", place, int(seen["w_missing"]))
+        raise _missing("weights", column, int(seen["w_missing"]))
     count, value = _bad(seen, "w")
     if count:
-        raise describe_bad_weight(value, place, count)
+        raise describe_bad_weight(value, f"column {column}", count)
     if not seen["weight"] > 0:
         raise describe_zero_weights()
     check_weight_range(float(seen["w_high"]), float(seen["weight"]))

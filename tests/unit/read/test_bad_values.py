@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import base64
+import json
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from calibrant import ScoreTable
 from calibrant.errors import DataError
-from calibrant.read import check_scores, open_source, read_table
+from calibrant.read import Query, check_scores, open_source, read_table
 
 NAN, INF = float("nan"), float("inf")
 
@@ -129,6 +132,36 @@ def test_parquet_of_other_types(tmp_path):
                ).write_parquet(str(path))  # fmt: skip
     assert "numbers as scores, found datetime.date(2020, 1, 1) in row 1" in message(path, score="d")
     assert "an empty value in row 1 of column p" in message(path)
+
+
+NOTHING = {
+    "y": "expected a label in every row, found an empty value in row 1 of column y in {} and 2 more like it; drop the",
+    "p": "expected numbers as scores, found an empty value in row 1 of column p in {} and 2 more like it; drop or",
+    "w": "expected numbers as weights, found an empty value in row 1 of column w in {} and 2 more like it; convert",
+}
+FULL = {"y": [0, 1, 1], "p": [0.1, 0.2, 0.3], "w": [1.0, 2.0, 1.0]}
+
+
+@pytest.mark.parametrize("name", NOTHING)
+@pytest.mark.parametrize("kind", [pa.null(), pa.int32(), pa.float64(), pa.bool_(), pa.string(), pa.date32()])
+def test_parquet_columns_of_nothing(tmp_path, name, kind):
+    path = tmp_path / "scores.parquet"
+    pq.write_table(pa.table(FULL | {name: pa.array([None] * 3, kind)}), path)
+    for pos_label in (None, 1, "a") if name == "y" else (None,):
+        assert NOTHING[name].format(path) in message(path, weight="w", pos_label=pos_label)
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_text_and_queries_of_nothing(write, name):
+    rows = list(zip(*(FULL | {name: [None] * 3}).values(), strict=True))
+    lines = "".join(",".join("" if value is None else str(value) for value in row) + "\n" for row in rows)
+    path = write("scores.csv", "y,p,w\n" + lines)
+    assert NOTHING[name].format(path) in message(path, weight="w")
+    path = write("scores.jsonl", "".join(json.dumps(dict(zip(FULL, row, strict=True))) + "\n" for row in rows))
+    assert NOTHING[name].format(path) in message(path, weight="w")
+    columns = ", ".join(f"NULL AS {column}" if column == name else f"1 AS {column}" for column in FULL)
+    query = Query(f"SELECT {columns} FROM range(3)")
+    assert NOTHING[name].format("the result of the query") in message(query, weight="w")
 
 
 @pytest.mark.parametrize("scores", [[0.5, 1.5, NAN], [0.5, -3.0, 3.0], [0.5, 12.0, 99.0], [0.5, INF, 0.1]])

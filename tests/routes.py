@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calibrant import ScoreTable
-from calibrant.core import refinement
-from calibrant.core import table as table_file
+from calibrant.core import gathering, refinement, two_scans
 from calibrant.core.pava import isotonic_fit
 from calibrant.metrics import cutoff_calibration
 
@@ -91,6 +90,8 @@ def assert_same(table: ScoreTable, name: str, *, rounded: bool = False):
 
 def few_in_memory(monkeypatch):
     """Take the way of large data: few buckets, and hardly any row fetched by itself."""
-    monkeypatch.setattr(table_file, "MOST_DISTINCT", -1)
-    monkeypatch.setattr(table_file, "FIRST_BITS", 5)
+    monkeypatch.setattr(gathering, "MOST_DISTINCT", -1)
+    monkeypatch.setattr(gathering, "FIRST_BITS", 5)
+    monkeypatch.setattr(gathering, "CELL_BITS", 5)
+    monkeypatch.setattr(two_scans, "FINE_BITS", 9)
     monkeypatch.setattr(refinement, "LATER_BITS", 10)

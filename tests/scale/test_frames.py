@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from calibrant import ScoreTable
-from calibrant.core import frames, lazy_rows
-from calibrant.core import table as table_file
+from calibrant.core import frames, gathering, lazy_rows
 from calibrant.errors import CalibrantError, DataError, SourceError
 from frame_cases import RIGHT, WRONG
 from routes import CASES, assert_same, few_in_memory
@@ -270,10 +269,12 @@ class TestScans:
     def test_one_more_for_each_division(self, make, scans, monkeypatch):
         y, s, _ = CASES["calibrated"]
         few_in_memory(monkeypatch)
-        monkeypatch.setattr(table_file, "FIRST_BITS", 16)
+        monkeypatch.setattr(gathering, "FIRST_BITS", 16)
         table = ScoreTable.from_frame(make({"y": y, "p": s}), **NAMES)
         assert_same(table, "calibrated")
-        assert 3 <= len(scans) <= 8
+        # Polars hands rows over in batches, which are not counted here: so the first look is the only aggregation.
+        lazy = isinstance(make({"y": y, "p": s}), pl.LazyFrame)
+        assert len(scans) == 1 if lazy else 3 <= len(scans) <= 8
 
     def test_twice_for_broken_weights(self, make, scans):
         y, s, w = CASES["weights of tenths"]

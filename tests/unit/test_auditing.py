@@ -12,7 +12,7 @@ from calibrant.auditing import cross_fitted_isotonic
 from calibrant.auditing.wording import cells_sentence, interval_text, number, one_line, rows, share, walk_description
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.certificates import calibration_test, certify_recalibrated, isotonic_band
-from calibrant.core import table as table_file
+from calibrant.core import gathering
 from calibrant.decisions import max_regret
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss, roc_auc, smooth_calibration_error
 
@@ -178,8 +178,8 @@ def test_plain_data_is_valid_json():
 @pytest.fixture
 def once(monkeypatch):
     """The audit of rows that can be read once, and have more scores than are kept."""
-    monkeypatch.setattr(table_file, "MOST_DISTINCT", 1_000)
-    monkeypatch.setattr(table_file, "MOST_BUCKETS", 1 << 10)
+    monkeypatch.setattr(gathering, "MOST_DISTINCT", 1_000)
+    monkeypatch.setattr(gathering, "MOST_BUCKETS", 1 << 10)
     return lambda y, p, **keywords: cal.audit(cal.ScoreTable.from_chunks(iter([(y, p)])), **keywords)
 
 

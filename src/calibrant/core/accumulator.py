@@ -8,10 +8,11 @@ import numpy as np
 
 from calibrant.core.bucket_sums import BucketSums
 from calibrant.core.grid import Grid
-from calibrant.core.pooling import Pooled, pool_counts
+from calibrant.core.pooling import Pooled, pool_counts, pool_rows, pool_weighted
 from calibrant.core.units import BITS, MOST_ROWS, score_units
+from calibrant.core.validate import CleanRows
 
-__all__ = ["Accumulator", "pool_together"]
+__all__ = ["Accumulator", "pool_slices", "pool_together"]
 
 
 class Accumulator:
@@ -86,3 +87,12 @@ def pool_together(parts: list[Pooled]) -> Pooled:
     if n.dtype.kind == "i" and not n.sum(dtype=np.float64) < MOST_ROWS:
         n, k = n.astype(np.float64), k.astype(np.float64)
     return pool_counts(score, n, k)
+
+
+def pool_slices(slices: list[CleanRows]) -> Pooled:
+    """Add up the rows of several slices at each score."""
+    label, score = (np.concatenate(columns) for columns in list(zip(*slices, strict=True))[:2])
+    if all(rows.weight is None for rows in slices):
+        return pool_rows(label, score)
+    weights = [np.ones(len(rows.score), dtype=np.int64) if rows.weight is None else rows.weight for rows in slices]
+    return pool_weighted(label, score, np.concatenate(weights))

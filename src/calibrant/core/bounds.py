@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from calibrant.core.pooling import FloatArray, NumberArray
 
-__all__ = ["can_hold_corner", "can_hold_extreme", "can_hold_turn"]
+__all__ = ["beside_corner", "beside_turn", "can_hold_corner", "can_hold_extreme", "can_hold_turn"]
 
 
 def can_hold_extreme(rise: FloatArray, fall: FloatArray, slack: float) -> npt.NDArray[np.bool_]:
@@ -104,3 +104,55 @@ def can_hold_corner(n: NumberArray, k: NumberArray) -> npt.NDArray[np.bool_]:
     slack = 1e-9 * max(1.0, float(rows.sum()))
     sags = before < minorant + slope * (rows - positives) + slack
     return np.asarray(sags & (positives > 0.0) & (positives < rows))
+
+
+def beside_corner(n: NumberArray, k: NumberArray) -> npt.NDArray[np.bool_]:
+    """Tell which buckets begin or end a block of the isotonic fit of the buckets.
+
+    Parameters
+    ----------
+    n, k : ndarray
+        As for `can_hold_corner`.
+
+    Returns
+    -------
+    ndarray of bool
+        True at the first and the last bucket of each block. Half rows before the first score and after the last, as in
+        the log-safe fit, add no other: the corners of a minorant of more points are corners of that of fewer.
+    """
+    from scipy.optimize import isotonic_regression
+
+    rows = n.astype(np.float64)
+    edges = isotonic_regression(k / rows, weights=rows).blocks.astype(np.intp)
+    beside = np.zeros(len(n), dtype=np.bool_)
+    beside[edges[:-1]] = True
+    beside[edges[1:] - 1] = True
+    return beside
+
+
+def beside_turn(rise: FloatArray, fall: FloatArray, slack: float) -> npt.NDArray[np.bool_]:
+    """Tell which buckets begin or end where the largest climb or drop of the walk does.
+
+    Parameters
+    ----------
+    rise, fall : ndarray of float64
+        As for `can_hold_extreme`.
+    slack : float
+        How far sums can be off by rounding; buckets within it are kept.
+
+    Returns
+    -------
+    ndarray of bool
+        True on both sides of each end.
+    """
+    edges = np.append(0.0, np.cumsum(rise - fall))
+    end = _ends_climb(edges, slack) | _ends_climb(-edges, slack)
+    return np.asarray(end[1:] | end[:-1])
+
+
+def _ends_climb(edges: FloatArray, slack: float) -> npt.NDArray[np.bool_]:
+    """Tell at which edges the largest climb of a walk begins or ends."""
+    up_to = edges - np.minimum.accumulate(edges)
+    from_here = np.maximum.accumulate(edges[::-1])[::-1] - edges
+    enough = float(up_to.max()) - slack
+    return np.asarray((up_to >= enough) | (from_here >= enough))

@@ -13,15 +13,15 @@ from calibrant.core.grid import Grid
 from calibrant.core.pooling import FloatArray, NumberArray, score_order
 from calibrant.core.units import BITS, IntArray, Whole, score_units
 
-__all__ = ["SURPRISE_BITS", "BucketSums"]
+__all__ = ["HALF", "HALF_MASK", "SURPRISE_BITS", "BucketSums"]
 
 # -log(p) reaches 745 where p is the smallest double, so it is kept in coarser units than residuals are.
 SURPRISE_BITS = 36
 # All terms of sums are below 745 * 2**SURPRISE_BITS < 2**46, so those of fewer rows than this add up in one word.
 _FEW_ROWS = 1 << 16
 # Other terms are split here: sums of either half stay in 64 bits for up to `units.MOST_ROWS` rows.
-_HALF = BITS // 2
-_MASK = (1 << _HALF) - 1
+HALF = BITS // 2
+HALF_MASK = (1 << HALF) - 1
 _BLOCK = 1 << 15  # scores at a time, so that temporaries stay in the cache
 
 
@@ -83,11 +83,11 @@ class BucketSums:
                 elif few:
                     lower[i, runs] = np.add.reduceat(hits * of_hit + misses * of_miss, begins)
                 else:
-                    above = hits * (of_hit >> _HALF) + misses * (of_miss >> _HALF)
-                    below = hits * (of_hit & _MASK) + misses * (of_miss & _MASK)
+                    above = hits * (of_hit >> HALF) + misses * (of_miss >> HALF)
+                    below = hits * (of_hit & HALF_MASK) + misses * (of_miss & HALF_MASK)
                     upper[i, runs], lower[i, runs] = (np.add.reduceat(half, begins) for half in (above, below))
         ends = np.append(starts[1:], len(score)) - 1
-        words = _carried(upper, lower, word=32 if few else _HALF)
+        words = _carried(upper, lower, word=32 if few else HALF)
         return cls(bucket[starts], score[starts], score[ends], counts, *words)
 
     @classmethod
@@ -128,15 +128,18 @@ class BucketSums:
         held = self
         if not (held.bucket[1:] >= held.bucket[:-1]).all():
             held = held.pick(score_order(held.bucket))
-        starts = _run_starts(held.bucket)
-        if len(starts) == len(held):
-            return held
-        upper, lower = (np.add.reduceat(words, starts, axis=1) for words in (held.upper, held.lower))
+        return held.in_runs(_run_starts(held.bucket))
+
+    def in_runs(self, starts: npt.NDArray[np.intp]) -> BucketSums:
+        """Return the sums over the runs that begin at `starts`, each under the number of its first bucket."""
+        if len(starts) == len(self):
+            return self
+        upper, lower = (np.add.reduceat(words, starts, axis=1) for words in (self.upper, self.lower))
         return BucketSums(
-            held.bucket[starts],
-            np.minimum.reduceat(held.low, starts),
-            np.maximum.reduceat(held.high, starts),
-            np.add.reduceat(held.counts, starts, axis=1),
+            self.bucket[starts],
+            np.minimum.reduceat(self.low, starts),
+            np.maximum.reduceat(self.high, starts),
+            np.add.reduceat(self.counts, starts, axis=1),
             *_carried(upper, lower),
         )
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.accumulator import pool_together
+from calibrant.core.accumulator import pool_slices, pool_together
 from calibrant.core.bucket_sums import BucketSums
 from calibrant.core.grid import Grid, Zone
-from calibrant.core.pooling import Pooled, pool_rows, pool_weighted
+from calibrant.core.pooling import Pooled
+from calibrant.core.tally import blocks
 from calibrant.core.units import score_units
 from calibrant.core.validate import (
     CleanRows,
@@ -62,18 +63,19 @@ class ChunkRows:
 
     def bucket_sums(self, grid: Grid, zone: Zone | None) -> BucketSums:
         """Add up the buckets of a grid, over the rows in a zone or over all."""
-        parts = (BucketSums.of_scores(*_within(pooled, zone), grid) for pooled in self.batches())
-        total = next(parts)
-        for part in parts:
-            total += part
+        total: BucketSums | None = None
+        for pooled in self.batches(zone):
+            part = BucketSums.of_scores(*pooled, grid)
+            total = part if total is None else total + part
+        assert total is not None  # a zone holds rows
         return total
 
     def pooled_scores(self, zone: Zone | None) -> Pooled:
         """Return distinct scores in a zone, or all, with rows and positives at each."""
-        return pool_together([_within(pooled, zone) for pooled in self.batches()])
+        return pool_together(list(self.batches(zone)))
 
-    def batches(self) -> Iterator[Pooled]:
-        """Yield the rows checked and pooled, many at a time.
+    def batches(self, zone: Zone | None = None) -> Iterator[Pooled]:
+        """Yield the rows in a zone, or all, checked and pooled, many at a time.
 
         Raises
         ------
@@ -84,19 +86,18 @@ class ChunkRows:
         """
         held: list[CleanRows] = []
         size = 0
-        for rows in self._clean_chunks():
-            for start in range(0, len(rows.score), _BATCH):
-                part = slice(start, start + _BATCH)
-                weight = None if rows.weight is None else rows.weight[part]
-                held.append(CleanRows(rows.label[part], rows.score[part], weight))
-                size += len(held[-1].score)
+        for rows in self.slices():
+            for part in blocks([rows]) if zone is None else _within(blocks([rows]), zone):
+                held.append(part)
+                size += len(part.score)
                 if size >= _BATCH:
-                    yield _pooled(held)
+                    yield pool_slices(held)
                     held, size = [], 0
         if held:
-            yield _pooled(held)
+            yield pool_slices(held)
 
-    def _clean_chunks(self) -> Iterator[CleanRows]:
+    def slices(self) -> Iterator[CleanRows]:
+        """Yield the rows checked, as they are cut into chunks; raises what `batches` does."""
         others: list[Any] = []  # the label that is not the positive one
         rows = size = positives = 0
         for i, chunk in enumerate(self._chunks() if callable(self._chunks) else self._chunks):
@@ -154,16 +155,8 @@ def _mixed_labels(known: Any, labels: Any, pos_label: Any) -> DataError:
     return describe_bad_labels([known, *values], pos_label, met=True)
 
 
-def _pooled(held: list[CleanRows]) -> Pooled:
-    label, score = (np.concatenate(columns) for columns in list(zip(*held, strict=True))[:2])
-    if all(rows.weight is None for rows in held):
-        return pool_rows(label, score)
-    weights = [np.ones(len(rows.score), dtype=np.int64) if rows.weight is None else rows.weight for rows in held]
-    return pool_weighted(label, score, np.concatenate(weights))
-
-
-def _within(pooled: Pooled, zone: Zone | None) -> Pooled:
-    if zone is None:
-        return pooled
-    kept = zone.holds(score_units(pooled[0]))
-    return pooled[0][kept], pooled[1][kept], pooled[2][kept]
+def _within(rows: Iterable[CleanRows], zone: Zone) -> Iterator[CleanRows]:
+    for label, score, weight in rows:
+        kept = np.flatnonzero(zone.holds(score_units(score)))
+        if len(kept):
+            yield CleanRows(label[kept], score[kept], None if weight is None else weight[kept])

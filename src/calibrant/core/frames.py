@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from calibrant.core.lazy_checks import FrameColumns, LazySummary, checked_rows, need_numbers
 from calibrant.core.lazy_rows import Arrays, LazyRows, fetched
 from calibrant.core.validate import (
+    CleanRows,
     clean_labels,
     clean_scores,
     describe_missing_label,
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
     import narwhals as nw
 
 __all__ = ["FrameArrays", "FrameColumns", "FrameRows", "LazySummary", "open_frame"]
+
+
+_BATCH = 1 << 20  # rows
 
 
 class FrameArrays(NamedTuple):
@@ -44,10 +50,11 @@ class FrameArrays(NamedTuple):
 
 
 class FrameRows(NamedTuple):
-    """Checked rows of a frame in an engine."""
+    """Checked rows of a frame in an engine; and the way to have them in arrays, if the engine hands over batches."""
 
     rows: LazyRows
     summary: LazySummary
+    slices: Callable[[], Iterator[CleanRows]] | None
 
 
 def open_frame(frame: Any, columns: FrameColumns) -> FrameArrays | FrameRows:
@@ -79,7 +86,8 @@ def open_frame(frame: Any, columns: FrameColumns) -> FrameArrays | FrameRows:
     _check_names(_names(found), columns)
     if isinstance(found, nw.DataFrame):
         return _arrays(found, columns)
-    return FrameRows(*checked_rows(found, columns, _asked))
+    rows, summary = checked_rows(found, columns, _asked)
+    return FrameRows(rows, summary, _slices(rows.frame))
 
 
 def _fails(check: Callable[[], Any]) -> bool:
@@ -132,6 +140,20 @@ def _arrays(frame: nw.DataFrame[Any], columns: FrameColumns) -> FrameArrays:
 def _asked(frame: nw.LazyFrame[Any]) -> Arrays:
     with _failing(frame.implementation):
         return fetched(frame)
+
+
+def _slices(frame: nw.LazyFrame[Any]) -> Callable[[], Iterator[CleanRows]] | None:
+    native = frame.to_native()
+    if not (frame.implementation.is_polars() and hasattr(native, "collect_batches")):
+        return None
+
+    def slices() -> Iterator[CleanRows]:
+        with _failing(frame.implementation):
+            for batch in native.collect_batches(chunk_size=_BATCH, maintain_order=False, engine="streaming"):
+                weight = batch["w"].to_numpy() if "w" in batch.columns else None
+                yield CleanRows(batch["y"].to_numpy().astype(np.int8), batch["s"].to_numpy(), weight)
+
+    return slices
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,8 @@ import numpy.typing as npt
 from calibrant.core.units import IntArray, score_units
 
 __all__ = ["Grid", "Zone"]
+
+_MOST_LISTED = 1 << 23  # bytes
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Grid:
         Of any two such grids one divides the buckets of the other, so tables made on them can be merged.
         """
         first, last = (int(unit) for unit in score_units(np.array([low, high])))
-        return cls(max(0, (last - first).bit_length() - bits))
+        return cls(max(0, max(0, last - first - 1).bit_length() - bits))
 
     def finer(self, bits: int) -> Grid:
         """Return a grid that divides each bucket into ``2**bits``, or as many as there are units."""
@@ -64,8 +67,20 @@ class Zone:
     grid: Grid
     numbers: IntArray
 
+    @cached_property
+    def _listed(self) -> npt.NDArray[np.bool_] | None:
+        """Which numbers from the first to the last belong, and False at the end; None if they are too many to list."""
+        if self.numbers[-1] - self.numbers[0] > _MOST_LISTED:
+            return None
+        listed = np.zeros(self.numbers[-1] - self.numbers[0] + 2, dtype=np.bool_)
+        listed[self.numbers - self.numbers[0]] = True
+        return listed
+
     def holds(self, units: IntArray) -> npt.NDArray[np.bool_]:
         """Tell which scores, given in units, lie in the zone."""
         place = self.grid.place(units)
+        if self._listed is not None:
+            place -= self.numbers[0]
+            return self._listed[np.clip(place, -1, len(self._listed) - 1, out=place)]
         near = np.minimum(np.searchsorted(self.numbers, place), len(self.numbers) - 1)
         return np.asarray(self.numbers[near] == place)

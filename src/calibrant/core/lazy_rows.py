@@ -46,11 +46,16 @@ class LazyRows:
     weights : {"none", "whole", "other"}
         Whether there are weights, and whether these are numbers of rows.
     fetch : callable
-        Runs a query and returns its columns; `fetched`, or something that also shows progress.
+        Runs a query and returns its columns; `fetched`, or something that also tells what went wrong.
+
+    Attributes
+    ----------
+    frame : narwhals.LazyFrame
+        As above.
     """
 
     def __init__(self, frame: nw.LazyFrame[Any], weights: str, fetch: Fetch) -> None:
-        self._frame = frame
+        self.frame = frame
         self._weights = weights
         self._fetch = fetch
 
@@ -101,12 +106,12 @@ class LazyRows:
         import narwhals as nw
 
         if zone is None:
-            return self._frame
+            return self.frame
         place = _place(_units(nw.col("s")), zone.grid)
-        numbers = _as_frame(zone.numbers, self._frame)
+        numbers = _as_frame(zone.numbers, self.frame)
         if numbers is None:
-            return self._frame.filter(place.is_in(zone.numbers.tolist()))
-        return self._frame.with_columns(place=place).join(numbers, on="place", how="semi")
+            return self.frame.filter(place.is_in(zone.numbers.tolist()))
+        return self.frame.with_columns(place=place).join(numbers, on="place", how="semi")
 
 
 def _as_frame(numbers: IntArray, like: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] | None:

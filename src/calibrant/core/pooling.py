@@ -52,7 +52,8 @@ def pool_weighted(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating], 
         order = score_order(s, y, w)
         s, w, y = s[order], w[order], y[order]
         # Equal rows are counted, as databases do, so that both round alike.
-        first = np.flatnonzero(np.append(True, (s[1:] != s[:-1]) | (y[1:] != y[:-1]) | (w[1:] != w[:-1])))
+        new = np.append(True, (s[1:] != s[:-1]) | (y[1:] != y[:-1]) | (w[1:] != w[:-1]))
+        first = np.flatnonzero(new[: len(s)])
         s, y, w = s[first], y[first], w[first] * np.diff(first, append=len(order))
     return pool_counts(s, w, w * y)
 

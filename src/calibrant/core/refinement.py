@@ -10,7 +10,7 @@ aggregations.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +19,11 @@ from calibrant.core.bounds import can_hold_corner, can_hold_extreme, can_hold_tu
 from calibrant.core.bucket_sums import BucketSums
 from calibrant.core.grid import Grid, Zone
 from calibrant.core.pooling import Pooled, score_order
+from calibrant.core.thinning import thinned
+from calibrant.core.units import score_units
 
-__all__ = ["FIRST_BITS", "MOST_BUCKETS", "MOST_DISTINCT", "Rows", "refined"]
+__all__ = ["Rows", "Settled", "refined"]
 
-# Up to so many different scores each has its own row in a table; beyond, neighbours share cells.
-MOST_DISTINCT = 2_000_000
-MOST_BUCKETS = 1 << 18  # that hold rows, in a first scan that chooses their width as it goes
-FIRST_BITS = 18  # two to this power buckets in a first scan that cannot
 LATER_BITS = 17  # into how many all buckets of one later scan are divided together
 _LEAST_BITS = 2  # into how many one of them is divided at least
 _HEAVY = 64  # buckets in which the walk can move so many times less wait until the heaviest are divided
@@ -43,7 +41,31 @@ class Rows(Protocol):
         ...
 
 
-def refined(rows: Rows, first: BucketSums, grid: Grid, *, most: float) -> BucketSums:
+class Settled(NamedTuple):
+    """Cells in which no part of the answer is expected.
+
+    Attributes
+    ----------
+    sums : BucketSums
+        Sums over cells, between two of which no bucket is cut. No block of the isotonic fit ends inside one.
+    grid : Grid
+        The buckets that they are made of.
+    """
+
+    sums: BucketSums
+    grid: Grid
+
+    def zone(self, which: npt.NDArray[np.bool_]) -> Zone:
+        """Return the buckets of some of them."""
+        low, high = (self.grid.place(score_units(ends[which])) for ends in (self.sums.low, self.sums.high))
+        count = high - low + 1
+        within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        return Zone(self.grid, np.repeat(low, count) + within)
+
+
+def refined(
+    rows: Rows, first: BucketSums, grid: Grid, *, most: float, widest: Grid, settled: Settled | None = None
+) -> BucketSums:
     """Divide buckets until the residual walk and the isotonic fit are exact.
 
     Parameters
@@ -51,23 +73,35 @@ def refined(rows: Rows, first: BucketSums, grid: Grid, *, most: float) -> Bucket
     rows : Rows
         Where to look again.
     first : BucketSums
-        Sums over the buckets of `grid`, of all rows.
+        Sums over the buckets of `grid`, or over single scores, of all rows that are not in `settled`.
     grid : Grid
         The buckets of the first scan.
     most : float
         Rows, or weight, that may be fetched score by score.
+    widest : Grid
+        Its buckets are the widest cells of the result; none of those given is wider.
+    settled : Settled, optional
+        Other rows. If the walk turns out to be able to turn there, they are looked at again.
 
     Returns
     -------
     BucketSums
-        Sums of all rows, in any order. Where the answer can lie each has a single score.
+        Sums of all rows, see `thinned`. Where the answer lies each has a single score.
     """
     held, grids = [first], [grid]
+    rest = [] if settled is None else [settled.sums]
     while True:
-        wanted = _wanted(held)
+        *wanted, doubtful = _wanted(held, rest)
         open_rows = sum(sums.n[which].sum() for sums, which in zip(held, wanted, strict=True))
         if not open_rows:
-            return BucketSums.joined(held)
+            if settled is None or not doubtful.any():
+                return thinned(BucketSums.joined([*held, *rest]), widest)
+            zone = settled.zone(doubtful)
+            settled = Settled(settled.sums.pick(~doubtful), settled.grid)
+            rest = [settled.sums]
+            held.append(rows.bucket_sums(settled.grid, zone))
+            grids.append(settled.grid)
+            continue
         spread = [np.where(which, sums.sums()[:2].sum(axis=0), 0.0) for sums, which in zip(held, wanted, strict=True)]
         level = int(np.argmax([each.max(initial=0.0) for each in spread]))
         chosen = wanted[level]
@@ -85,16 +119,17 @@ def refined(rows: Rows, first: BucketSums, grid: Grid, *, most: float) -> Bucket
         grids.append(grid)
 
 
-def _wanted(held: list[BucketSums]) -> list[npt.NDArray[np.bool_]]:
-    """Tell which buckets hold several scores and perhaps a part of the answer."""
-    everything = BucketSums.joined(held)
+def _wanted(held: list[BucketSums], rest: list[BucketSums]) -> list[npt.NDArray[np.bool_]]:
+    """Tell which buckets hold several scores and perhaps a part of the answer; of the rest, a turn of the walk."""
+    everything = BucketSums.joined([*held, *rest])
     order = score_order(everything.low)
     everything = everything.pick(order)
     rise, fall, *_ = everything.sums()
     slack = 1e-9 * max(1.0, float(rise.sum()), float(fall.sum()))
     single = everything.low == everything.high
-    possible = can_hold_extreme(rise, fall, slack) | can_hold_turn(rise, fall, single, slack)
-    possible |= can_hold_corner(everything.n, everything.k)
+    turns = can_hold_extreme(rise, fall, slack) | can_hold_turn(rise, fall, single, slack)
+    corners = can_hold_corner(everything.n, everything.k)
+    corners &= order < sum(map(len, held))
     wanted = np.empty_like(single)
-    wanted[order] = possible & ~single
-    return np.split(wanted, np.cumsum([len(sums) for sums in held])[:-1])
+    wanted[order] = (turns | corners) & ~single
+    return np.split(wanted, np.cumsum([len(sums) for sums in held]))

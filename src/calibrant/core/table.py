@@ -13,21 +13,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.accumulator import Accumulator
 from calibrant.core.bucket_sums import BucketSums
 from calibrant.core.cells import CellSums, join_cells
 from calibrant.core.chunk_rows import ChunkRows, Chunks
 from calibrant.core.dealing import chances_of, deal
 from calibrant.core.frames import FrameArrays, FrameColumns, LazySummary, open_frame
-from calibrant.core.grid import Grid
+from calibrant.core.gathering import gather_chunks, gather_rows
 from calibrant.core.pooling import (
     FloatArray,
     NumberArray,
+    Pooled,
     pool_counts,
     pool_rows,
     pool_weighted,
 )
-from calibrant.core.refinement import FIRST_BITS, MOST_BUCKETS, MOST_DISTINCT, Rows, refined
+from calibrant.core.refinement import Rows
+from calibrant.core.two_scans import Slices
 from calibrant.core.units import BITS, MOST_ROWS, Whole, score_units
 from calibrant.core.validate import check_weight_range, clean_rows, clean_scores
 from calibrant.errors import ArgumentError, DataError
@@ -149,18 +150,7 @@ class ScoreTable:
         >>> ScoreTable.from_chunks(lambda: ((labels[i : i + 2], scores[i : i + 2]) for i in (0, 2)))
         ScoreTable(2 distinct scores, n=4, positives=2)
         """
-        rows = ChunkRows(chunks, pos_label)
-        found = Accumulator(most_distinct=MOST_DISTINCT, most_buckets=MOST_BUCKETS)
-        for pooled in rows.batches():
-            found.add(pooled)
-        sums = found.held
-        if not isinstance(sums, BucketSums):
-            return cls.from_counts(*sums)
-        total = float(sums.n.sum())
-        check_weight_range(float(sums.n.max()), total)
-        if not rows.once:
-            sums = refined(rows, sums, found.grid, most=MOST_DISTINCT * total / rows.size)
-        return cls._from_sums(sums)
+        return cls._gathered(gather_chunks(ChunkRows(chunks, pos_label)))
 
     @classmethod
     def from_frame(
@@ -205,11 +195,11 @@ class ScoreTable:
                 return cls.from_scores(found.labels, found.scores, sample_weight=found.weights, pos_label=pos_label)
             except DataError as error:
                 raise found.locate(error) from None
-        return cls.from_rows(found.rows, found.summary)
+        return cls.from_rows(found.rows, found.summary, slices=found.slices)
 
     @classmethod
-    def from_rows(cls, rows: Rows, summary: LazySummary) -> ScoreTable:
-        """Make a table from rows that can only be asked for sums.
+    def from_rows(cls, rows: Rows, summary: LazySummary, *, slices: Slices | None = None) -> ScoreTable:
+        """Make a table from rows that can be asked for sums.
 
         Parameters
         ----------
@@ -217,23 +207,21 @@ class ScoreTable:
             Checked rows in an engine.
         summary : LazySummary
             Their range, and about how many different scores there are.
+        slices : callable, optional
+            Returns the same rows in arrays, a slice at a time, whenever it is called, where that is the faster way.
 
         Returns
         -------
         ScoreTable
             As `from_frame` says.
         """
-        if summary.distinct <= MOST_DISTINCT:
-            return cls.from_counts(*rows.pooled_scores(None))
-        grid = Grid.over(summary.low, summary.high, bits=FIRST_BITS)
-        sums = rows.bucket_sums(grid, None)
-        # what can be held is different scores: so much of the weight as so many of them have on average
-        most = MOST_DISTINCT * float(sums.n.sum()) / summary.distinct
-        return cls._from_sums(refined(rows, sums, grid, most=most))
+        return cls._gathered(gather_rows(rows, summary, slices))
 
     @classmethod
-    def _from_sums(cls, sums: BucketSums) -> ScoreTable:
-        return cls.from_cells(sums.n, sums.k, sums.cells())
+    def _gathered(cls, found: Pooled | BucketSums) -> ScoreTable:
+        if isinstance(found, BucketSums):
+            return cls.from_cells(found.n, found.k, found.cells())
+        return cls.from_counts(*found)
 
     @classmethod
     def from_counts(cls, score: npt.ArrayLike, n: npt.ArrayLike, k: npt.ArrayLike) -> ScoreTable:

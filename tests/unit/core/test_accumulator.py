@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import score_laws
 from calibrant import ScoreTable
-from calibrant.core import table as table_file
+from calibrant.core import gathering
 from calibrant.core.accumulator import Accumulator, pool_together
 from calibrant.core.bucket_sums import BucketSums
 from calibrant.core.pooling import pool_rows
@@ -86,8 +86,8 @@ def test_more_rows_than_fit_become_other_weights():
 
 def test_tables_made_from_parts_merge_into_narrow_cells(monkeypatch):
     """Buckets of two tables are equal or nested, so cells do not chain into one long cell."""
-    monkeypatch.setattr(table_file, "MOST_DISTINCT", 100)
-    monkeypatch.setattr(table_file, "MOST_BUCKETS", 64)
+    monkeypatch.setattr(gathering, "MOST_DISTINCT", 100)
+    monkeypatch.setattr(gathering, "MOST_BUCKETS", 64)
     s = [score_laws.scores("beta", 5_000, seed) for seed in (1, 2)]
     one, two = (ScoreTable.from_chunks(iter([(score_laws.outcomes(each, "calibrated"), each)])) for each in s)
     merged = one.merge(two)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import oracles
 import score_laws
 from calibrant.core.accumulator import Accumulator
-from calibrant.core.bounds import can_hold_corner, can_hold_extreme, can_hold_turn
+from calibrant.core.bounds import beside_corner, beside_turn, can_hold_corner, can_hold_extreme, can_hold_turn
 from calibrant.core.bucket_sums import BucketSums
 from calibrant.core.grid import Grid
 from calibrant.core.pooling import pool_rows, pool_weighted
@@ -102,6 +102,58 @@ def test_the_plain_fit_can_have_a_corner_that_the_log_safe_one_has_not():
 
 def jumps(fit: list[Fraction]) -> list[int]:
     return [i for i in range(len(fit) - 1) if fit[i] != fit[i + 1]]
+
+
+def beside(ends: list[int], size: int) -> set[int]:
+    """Neighbours of places, of which place i is between row i - 1 and row i."""
+    return {row for end in ends for row in (end - 1, end) if 0 <= row < size}
+
+
+@many
+@given(bucketed())
+def test_both_sides_of_every_end_of_an_isotonic_block_are_flagged(data):
+    _, _, _, sums, _ = data
+    found, size = flagged(beside_corner(sums.n, sums.k)), len(sums.n)
+    plain = oracles.min_max_isotonic(sums.n, sums.k)
+    safe = oracles.min_max_isotonic([1, *(2 * sums.n), 1], [1, *(2 * sums.k), 0])
+    corners = [0, *(i + 1 for i in jumps(plain)), size]
+    assert beside(corners, size) <= found
+    assert beside(jumps(safe), size) <= found  # the first half row moves all places by one
+    # Where neighbours of equal share are not put together by the fit, the edge between them is no corner but on a line.
+    path = [Fraction(0), *accumulate(Fraction(int(hits)) for hits in sums.k)]
+    line = [Fraction(0), *accumulate(level * int(rows) for level, rows in zip(plain, sums.n, strict=True))]
+    assert found <= beside([i for i in range(size + 1) if path[i] == line[i]], size)
+
+
+def test_blocks_of_the_fit_begin_and_end():
+    """Arithmetic: shares 1/2, 0, 1/2 make blocks of 1/4 and 1/2; 1, 0, 1, 0 one of 1/2; 1, 0, 0 one of their mean."""
+    assert beside_corner(np.array([2, 2, 4]), np.array([1, 0, 2])).tolist() == [True, True, True]
+    assert beside_corner(np.array([1, 1, 1, 1]), np.array([1, 0, 1, 0])).tolist() == [True, False, False, True]
+    assert beside_corner(np.array([3]), np.array([1])).tolist() == [True]
+    assert beside_corner(np.array([0.5, 0.25, 0.25]), np.array([0.5, 0.0, 0.0])).tolist() == [True, False, True]
+
+
+def ends_of_climbs(path: list[Fraction], slack: Fraction) -> list[int]:
+    """Places at which a climb begins or ends that is the largest, or less by no more than the slack."""
+    pairs = [(i, j) for j in range(len(path)) for i in range(j + 1)]
+    largest = max(path[j] - path[i] for i, j in pairs)
+    return [end for i, j in pairs if path[j] - path[i] >= largest - slack for end in (i, j)]
+
+
+@many
+@given(bucketed(), st.sampled_from([0.0, 1 / 64, 0.5]))
+def test_both_sides_of_every_end_of_a_largest_climb_or_drop_are_flagged(data, slack):
+    """And no others: at multiples of 1/64 all sums are exact."""
+    _, _, _, sums, _ = data
+    rise, fall, *_ = sums.sums()
+    path = [Fraction(0), *accumulate(Fraction(up) - Fraction(down) for up, down in zip(rise, fall, strict=True))]
+    ways = path, [-value for value in path]
+    ends = [ends_of_climbs(way, Fraction(slack)) for way in ways]
+    found, size = flagged(beside_turn(rise, fall, slack)), len(rise)
+    assert found <= beside(ends[0], size) | beside(ends[1], size)
+    for way, needed in zip(ways, ends, strict=True):
+        climbs = any(way[i + 1] > way[i] for i in range(size))  # if it never does, no place matters
+        assert not climbs or beside(needed, size) <= found
 
 
 @pytest.mark.parametrize("law", ["beta", "small", "tiny", "ends", "narrow", "float32"])

@@ -11,11 +11,11 @@ import calibrant
 import oracles
 import score_laws
 from calibrant import ScoreTable
-from calibrant.core import table as table_file
+from calibrant.core import gathering
 from calibrant.core.accumulator import Accumulator
+from calibrant.core.gathering import FIRST_BITS, MOST_BUCKETS
 from calibrant.core.grid import Grid
 from calibrant.core.pooling import pool_rows
-from calibrant.core.refinement import FIRST_BITS, MOST_BUCKETS
 from calibrant.core.walk import residual_walk
 from calibrant.curves import isotonic_curve, score_histogram
 from calibrant.decisions import saving_bound
@@ -155,8 +155,8 @@ def test_binned_error_is_off_by_what_divided_cells_can_move(rows: Rows, at, n_bi
 @pytest.fixture(params=["beta", "small", "tiny", "ends", "narrow", "atom", "coarse", "float32"])
 def pair(request, monkeypatch):
     """A table with cells, of rows that could be read again, and the exact one."""
-    monkeypatch.setattr(table_file, "MOST_DISTINCT", 500)
-    monkeypatch.setattr(table_file, "MOST_BUCKETS", 1 << 10)
+    monkeypatch.setattr(gathering, "MOST_DISTINCT", 500)
+    monkeypatch.setattr(gathering, "MOST_BUCKETS", 1 << 10)
     s = score_laws.scores(request.param, 20_000)
     y = score_laws.outcomes(s, "shifted")
     cells = ScoreTable.from_chunks([(y, s)])
@@ -193,8 +193,8 @@ def test_isotonic_results_are_exact_if_rows_could_be_read_again(pair):
 
 def test_local_error_with_cells_that_are_small_beside_its_windows(monkeypatch):
     """No limit is proven: a window has 15% of the rows, a cell less than 2%."""
-    monkeypatch.setattr(table_file, "MOST_DISTINCT", 500)
-    monkeypatch.setattr(table_file, "MOST_BUCKETS", 1 << 10)
+    monkeypatch.setattr(gathering, "MOST_DISTINCT", 500)
+    monkeypatch.setattr(gathering, "MOST_BUCKETS", 1 << 10)
     s = score_laws.scores("beta", 20_000)
     y = score_laws.outcomes(s, "shifted")
     cells = ScoreTable.from_chunks(iter([(y, s)]))

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import score_laws
 from calibrant import ScoreTable
-from calibrant.core import chunk_rows
-from calibrant.core import table as table_file
+from calibrant.core import chunk_rows, gathering
 from calibrant.errors import ArgumentError, DataError
 from strategies import Rows, small_rows
 
@@ -172,8 +171,8 @@ def test_an_error_of_the_source_passes_through():
 
 
 def test_a_source_that_changes_is_noticed(monkeypatch):
-    monkeypatch.setattr(table_file, "MOST_DISTINCT", 100)
-    monkeypatch.setattr(table_file, "MOST_BUCKETS", 64)
+    monkeypatch.setattr(gathering, "MOST_DISTINCT", 100)
+    monkeypatch.setattr(gathering, "MOST_BUCKETS", 64)
     s = score_laws.scores("beta", 2_000)
     y = score_laws.outcomes(s, "calibrated")
     used_up = iter([(y, s)])

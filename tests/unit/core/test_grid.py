@@ -6,9 +6,11 @@ from fractions import Fraction
 from math import floor
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from calibrant.core import grid as grid_file
 from calibrant.core.grid import Grid, Zone
 from calibrant.core.units import BITS, score_units
 
@@ -32,7 +34,8 @@ def test_grids_cover_the_range_in_few_buckets(values, bits):
     grid = Grid.over(low, high, bits=bits)
     place = grid.place(score_units(np.array([low, high])))
     assert place[1] - place[0] <= 2**bits
-    assert place[1] - place[0] >= 2 ** (bits - 1) - 1 or grid.shift == 0
+    # More than half as many as may be, unless there are no narrower ones.
+    assert place[1] - place[0] >= 2 ** (bits - 1) or grid.shift == 0
 
 
 @many
@@ -51,4 +54,32 @@ def test_a_zone_holds_the_scores_of_its_buckets(values, inside, shift):
     numbers = np.array(sorted(set(grid.place(score_units(np.array(inside))).tolist())))
     units = score_units(np.array(values))
     expected = [place in set(numbers.tolist()) for place in grid.place(units).tolist()]
-    assert Zone(grid, numbers).holds(units).tolist() == expected
+    span = int(numbers[-1] - numbers[0])
+    for most in (-1, min(span, 1 << 16), grid_file._MOST_LISTED):  # searched in, listed if it is just possible, as set
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(grid_file, "_MOST_LISTED", most)
+            zone, before = Zone(grid, numbers), units.copy()
+            assert (zone._listed is None) == (span > most)
+            assert zone.holds(units).tolist() == expected
+            assert np.array_equal(units, before)
+
+
+def test_a_zone_is_asked_again_and_again():
+    """Buckets before the first, after the last, between, and none at all."""
+    zone = Zone(Grid(0), np.array([5, 7]))
+    for _ in range(2):
+        assert zone.holds(np.arange(4, 10)).tolist() == [False, True, False, True, False, False]
+        assert zone.holds(np.array([0, 2**BITS])).tolist() == [False, False]
+        assert zone.holds(np.zeros(0, dtype=np.int64)).tolist() == []
+
+
+@pytest.mark.parametrize("bits", [1, 5, 18])
+@pytest.mark.parametrize("spare", [-1, 0, 1, 2])
+def test_ranges_at_the_ends_of_a_power_of_two(bits, spare):
+    """Arithmetic: 2**(bits + 3) + spare units from the first to the last; eight share a bucket up to spare = 0."""
+    last = 2 ** (bits + 3) + spare
+    for first in (0, 7, 2**30 - 3):
+        grid = Grid.over(first * 2.0**-BITS, (first + last) * 2.0**-BITS, bits=bits)
+        assert grid.shift == (3 if spare <= 0 else 4)
+        low, high = grid.place(np.array([first, first + last])).tolist()
+        assert 2 ** (bits - 1) <= high - low <= 2**bits

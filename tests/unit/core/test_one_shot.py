@@ -13,7 +13,7 @@ import oracles
 import score_laws
 from calibrant import ScoreTable
 from calibrant.certificates import calibration_test, certify, certify_sample, cutoff_interval, split_lower_bound
-from calibrant.core import table as table_file
+from calibrant.core import gathering
 from calibrant.core.walk import extremes, residual_walk
 from calibrant.metrics import cutoff_calibration, cutoff_calibration_error
 from strategies import Rows, small_rows
@@ -29,8 +29,8 @@ def once(y, s, w=None, size=9_000) -> ScoreTable:
 
 @pytest.fixture
 def small_limits(monkeypatch):
-    monkeypatch.setattr(table_file, "MOST_DISTINCT", 1_000)
-    monkeypatch.setattr(table_file, "MOST_BUCKETS", 1 << 10)
+    monkeypatch.setattr(gathering, "MOST_DISTINCT", 1_000)
+    monkeypatch.setattr(gathering, "MOST_BUCKETS", 1 << 10)
 
 
 @settings(max_examples=400, deadline=None, derandomize=True)
@@ -97,7 +97,7 @@ def test_few_different_scores_are_exact(small_limits, law):
 def test_limits_are_narrow_at_a_million_rows(monkeypatch, law):
     """Arithmetic: 2**18 buckets of a million rows hold about 4 each, so limits are some 1e-5 apart; c has a noise of
     MEAN_RANGE * sqrt(0.15 / 1e6) = 6e-4 where scores are calibrated."""
-    monkeypatch.setattr(table_file, "MOST_DISTINCT", 0)
+    monkeypatch.setattr(gathering, "MOST_DISTINCT", 0)
     s = score_laws.scores(law, 1_000_000)
     y = score_laws.outcomes(s, "calibrated")
     found = cutoff_calibration(once(y, s, size=1 << 18))

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from calibrant import ScoreTable
-from calibrant.core import refinement
-from calibrant.core import table as table_file
+from calibrant.core import gathering, refinement, two_scans
 from calibrant.core.units import UNIT
 from calibrant.core.walk import extremes, residual_walk
 from calibrant.metrics import brier_score, cutoff_calibration, cutoff_calibration_error, log_loss
@@ -63,8 +62,10 @@ def columns_of(table):
 @pytest.fixture
 def small_limits(monkeypatch):
     """Few buckets and few rows fetched at once, so that small data takes the way of large data."""
-    monkeypatch.setattr(table_file, "MOST_DISTINCT", 0)
-    monkeypatch.setattr(table_file, "FIRST_BITS", 6)
+    monkeypatch.setattr(gathering, "MOST_DISTINCT", 0)
+    monkeypatch.setattr(gathering, "FIRST_BITS", 6)
+    monkeypatch.setattr(gathering, "CELL_BITS", 6)
+    monkeypatch.setattr(two_scans, "FINE_BITS", 10)
     monkeypatch.setattr(refinement, "LATER_BITS", 8)
     return monkeypatch
 
@@ -76,7 +77,7 @@ def test_same_numbers_as_the_exact_table(tmp_path, small_limits, name, most, shi
     rng = np.random.default_rng(NAMES.index(name))
     s = draw(name, rng)
     y = (rng.random(N) < np.clip(s + shift, 0, 1)).astype(np.int8)
-    small_limits.setattr(table_file, "MOST_DISTINCT", most)
+    small_limits.setattr(gathering, "MOST_DISTINCT", most)
     if name in {"grid", "equal", "corners", "neighbours", "smallest"} and most:
         pytest.skip("few different scores make an exact table")
     table, exact = read(write_rows(tmp_path / "a.parquet", s, y)), ScoreTable.from_scores(y, s)
@@ -157,7 +158,9 @@ def test_most_of_the_table_stays_cells(tmp_path, small_limits):
     rng = np.random.default_rng(9)
     s = rng.random(N)
     y = (rng.random(N) < np.clip(s + 0.2 * (s > 0.5), 0, 1)).astype(np.int8)
-    small_limits.setattr(table_file, "MOST_DISTINCT", 2000)
+    small_limits.setattr(gathering, "MOST_DISTINCT", 2000)
+    small_limits.setattr(gathering, "CELL_BITS", 10)
+    small_limits.setattr(two_scans, "FINE_BITS", 14)
     table = read(write_rows(tmp_path / "a.parquet", s, y))
     assert not table.exact
     assert len(table) < 6000

@@ -1,17 +1,13 @@
-"""From rows in a file or database to a score table, by aggregations inside the database."""
+"""From checked rows in files or a database to a score table."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from calibrant.core.frames import LazySummary
-from calibrant.core.lazy_rows import Arrays, LazyRows, fetched
+from calibrant.core.lazy_rows import LazyRows, fetched
 from calibrant.core.table import ScoreTable
 from calibrant.read.checks import Summary
+from calibrant.read.slices import SlicedRows
 from calibrant.read.source import Source
-
-if TYPE_CHECKING:
-    import narwhals as nw
 
 __all__ = ["aggregate"]
 
@@ -29,10 +25,13 @@ def aggregate(source: Source, summary: Summary) -> ScoreTable:
     Returns
     -------
     ScoreTable
-        As `ScoreTable.from_frame` gives it for rows in an engine.
+        Of few different scores by one aggregation inside DuckDB; else from slices.
     """
     distinct = summary.pairs if summary.weights == "other" else summary.distinct
-    return ScoreTable.from_rows(_rows(source, summary), LazySummary(summary.low, summary.high, distinct))
+    rows, slices = _rows(source, summary), SlicedRows(source, summary)
+    return source.run(
+        lambda: ScoreTable.from_rows(rows, LazySummary(summary.low, summary.high, distinct), slices=slices)
+    )
 
 
 def _rows(source: Source, summary: Summary) -> LazyRows:
@@ -41,9 +40,4 @@ def _rows(source: Source, summary: Summary) -> LazyRows:
     weight = {"none": "", "whole": ", CAST(w AS BIGINT) AS w", "other": ", w"}[summary.weights]
     kept = "" if summary.weights == "none" else " WHERE w > 0"
     query = f"SELECT s, CAST(positive AS BIGINT) AS y{weight} FROM ({summary.sql}){kept}"
-    relation = source.run(lambda: source.connection.sql(query))
-
-    def fetch(frame: nw.LazyFrame[Any]) -> Arrays:
-        return source.run(lambda: fetched(frame))
-
-    return LazyRows(nw.from_native(relation), summary.weights, fetch)
+    return LazyRows(nw.from_native(source.connection.sql(query)), summary.weights, fetched)

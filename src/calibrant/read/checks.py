@@ -75,6 +75,8 @@ class Summary:
         Smallest and largest score.
     weights : {"none", "whole", "other"}
         Whether rows have weights, and whether these are numbers of rows.
+    shape : callable
+        Returns such a SELECT for another one of the columns of the source.
     """
 
     sql: str
@@ -83,6 +85,7 @@ class Summary:
     low: float
     high: float
     weights: str
+    shape: Callable[[str], str]
 
 
 def check(source: Source, columns: Columns) -> Summary:
@@ -114,7 +117,13 @@ def check(source: Source, columns: Columns) -> Summary:
         raise describe_missing_group("an empty value", place, seen["group_missing"])
     weights = "none" if columns.weight is None else _check_weights(source, columns, shape, seen)
     return Summary(
-        sql, int(seen["distinct"]), int(seen.get("pairs", 0)), float(seen["low"]), float(seen["high"]), weights
+        sql=sql,
+        distinct=int(seen["distinct"]),
+        pairs=int(seen.get("pairs", 0)),
+        low=float(seen["low"]),
+        high=float(seen["high"]),
+        weights=weights,
+        shape=lambda rows: _rows_sql(source, columns, rows),
     )
 
 
@@ -142,7 +151,7 @@ def _score_columns(source: Source, score: str) -> str:
     return f"{column} AS score_raw, {_as_number(column, source.kind(score))} AS s"
 
 
-def _rows_sql(source: Source, columns: Columns) -> str:
+def _rows_sql(source: Source, columns: Columns, rows: str | None = None) -> str:
     label = source.column(columns.label)
     kind = source.kind(columns.label)
     number = _as_number(label, kind, words=columns.pos_label is None)
@@ -161,7 +170,7 @@ def _rows_sql(source: Source, columns: Columns) -> str:
         # Columns that name the group together are joined by a character that text does not hold; some may be empty.
         joined = " || chr(31) || ".join(f"coalesce({name}, '')" for name in named)
         parts.append(f"CASE WHEN coalesce({', '.join(named)}) IS NOT NULL THEN {joined} END AS g")
-    return f"SELECT {', '.join(parts)} FROM ({source.sql})"
+    return f"SELECT {', '.join(parts)} FROM ({rows or source.sql})"
 
 
 def _as_number(column: str, kind: str, *, words: bool = False) -> str:

@@ -14,7 +14,17 @@ from typing import NamedTuple
 from calibrant.core.validate import describe_no_rows
 from calibrant.errors import SourceError
 
-__all__ = ["Layout", "pattern_of", "quote_name", "quote_text", "recognise", "table_function", "unique_names"]
+__all__ = [
+    "ROW_NUMBER",
+    "Layout",
+    "parquet_rows",
+    "pattern_of",
+    "quote_name",
+    "quote_text",
+    "recognise",
+    "table_function",
+    "unique_names",
+]
 
 _HEAD = 1 << 20  # bytes looked at
 _BY_ENDING = {
@@ -27,6 +37,8 @@ _BY_ENDING = {
     ".jsonl": "JSON lines",
     ".ndjson": "JSON lines",
 }
+ROW_NUMBER = "file_row_number"  # what DuckDB calls the column of these
+_PARQUET = "hive_partitioning = false, binary_as_string = true"
 _DELIMITERS = ",;\t|"
 _AS_UTF8 = "save it again in UTF-8"
 
@@ -211,7 +223,7 @@ def table_function(
     """
     place = f"[{', '.join(quote_text(pattern_of(path)) for path in paths)}]"
     if layout.format == "Parquet":
-        return f"read_parquet({place}, hive_partitioning = false, binary_as_string = true)"
+        return f"read_parquet({place}, {_PARQUET})"
     columns = ", ".join(f"{quote_text(name)}: {quote_text(type_)}" for name in names)
     packed = quote_text("gzip" if layout.gzipped else "none")
     if layout.format == "JSON lines":
@@ -225,6 +237,22 @@ def table_function(
         f"read_csv({place}, auto_detect = false, header = true, skip = {layout.skip}, columns = {{{columns}}}, "
         f"delim = {quote_text(layout.delimiter)}, quote = '\"', escape = '\"', strict_mode = true, "
         f"compression = {packed}, hive_partitioning = false)"
+    )
+
+
+def parquet_rows(path: Path, begin: int, rows: int) -> str:
+    """Return a SELECT of some rows of a Parquet file, which must not have a column of the name `ROW_NUMBER`.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    begin, rows : int
+        The first row, counted from 0, and how many.
+    """
+    return (
+        f"SELECT * EXCLUDE ({ROW_NUMBER}) FROM read_parquet({quote_text(pattern_of(path))}, {_PARQUET}, "
+        f"{ROW_NUMBER} = true) WHERE {ROW_NUMBER} BETWEEN {begin} AND {begin + rows - 1}"
     )
 
 

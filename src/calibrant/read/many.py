@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
 from calibrant.errors import SourceError
 from calibrant.read.formats import Layout, quote_name, table_function, unique_names
-from calibrant.read.source import Source
+from calibrant.read.source import Source, Span
 
 __all__ = ["Opened", "combine"]
 
@@ -86,6 +87,7 @@ def combine(files: Sequence[Opened], wanted: tuple[str, ...], name: str) -> Sour
             columns=columns,
             types=tuple(one.source.type_of(name) for name in names),
             _in_file=in_file,
+            spans=partial(_picked_spans, one.source, picked),
         )
         for one in files
     )
@@ -95,7 +97,17 @@ def combine(files: Sequence[Opened], wanted: tuple[str, ...], name: str) -> Sour
         rows = table_function([one.file for one in alike], alike[0].layout, columns_there)
         arms.append(picked(alike[0].source, f"SELECT * FROM {rows}"))
     sql = " UNION ALL ".join(arms)
-    return replace(parts[0], sql=sql, original=sql, name=name, parts=parts)
+    return replace(parts[0], sql=sql, original=sql, name=name, parts=parts, spans=partial(_all_spans, parts))
+
+
+def _picked_spans(source: Source, picked: Callable[[Source, str], str]) -> list[Span]:
+    return [Span(picked(source, span.sql), span.rows) for span in source.spans()]
+
+
+def _all_spans(parts: Sequence[Source]) -> list[Span]:
+    """Return the spans of all parts; none if one cannot be read so."""
+    spans = [part.spans() for part in parts]
+    return [span for those in spans for span in those] if all(spans) else []
 
 
 def _common(files: Sequence[Opened]) -> tuple[str, ...]:

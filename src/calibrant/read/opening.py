@@ -8,17 +8,28 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrant.core.validate import describe_no_rows
 from calibrant.errors import DataError, SourceError
-from calibrant.read.formats import Layout, pattern_of, quote_text, recognise, table_function, unique_names
+from calibrant.read.formats import (
+    ROW_NUMBER,
+    Layout,
+    parquet_rows,
+    pattern_of,
+    quote_text,
+    recognise,
+    table_function,
+    unique_names,
+)
 from calibrant.read.many import Opened, combine
 from calibrant.read.places import Place, find_files, name_of
 from calibrant.read.progress import Watcher
 from calibrant.read.query import COPIED, Query, copy_rows
-from calibrant.read.source import Source
+from calibrant.read.source import SPAN_ROWS, Source, Span, spans_of_table
 
 if TYPE_CHECKING:
     import duckdb
@@ -26,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["open_source"]
 
+_MOST_IN_GROUP = 1 << 23  # rows; a Parquet file can be read from the start of a row group only
 _MEMORY = "2GB"  # beyond it DuckDB writes to the temporary folder
 
 
@@ -98,7 +110,7 @@ def _open_each(
             if len(files) == 1:
                 raise
             continue
-        opened.append(Opened(file, layout, _describe(connection, file, layout, own, watcher)))
+        opened.append(Opened(file, layout, _describe(connection, file, layout, own, folder, watcher)))
     if not opened:
         raise describe_no_rows(name)
     return opened
@@ -123,7 +135,8 @@ def _answer(
     found, columns, types = watcher.run(lambda: copy_rows(connection, query, wanted, folder))
     sql = f"SELECT * FROM {COPIED}"
     in_file = {column: [column] * found.count(column) for column in found}
-    return Source(connection, sql, sql, columns, types, True, "query", name, in_file, watcher)
+    spans = partial(spans_of_table, connection, COPIED)
+    return Source(connection, sql, sql, columns, types, True, "query", name, in_file, watcher, folder, spans)
 
 
 def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
@@ -178,7 +191,9 @@ def _spool(stream: Any, copy: Path) -> Path:
     return copy
 
 
-def _describe(connection: duckdb.DuckDBPyConnection, file: Path, layout: Layout, name: str, watcher: Watcher) -> Source:
+def _describe(
+    connection: duckdb.DuckDBPyConnection, file: Path, layout: Layout, name: str, folder: Path, watcher: Watcher
+) -> Source:
     """Find the columns."""
 
     def source(
@@ -188,7 +203,9 @@ def _describe(connection: duckdb.DuckDBPyConnection, file: Path, layout: Layout,
         for old, new in zip(old_names, names, strict=True):
             in_file.setdefault(old.strip(), []).append(new)
         typed = layout.format == "Parquet"
-        return Source(connection, sql, original or sql, names, types, typed, layout.format, name, in_file, watcher)
+        return Source(
+            connection, sql, original or sql, names, types, typed, layout.format, name, in_file, watcher, folder
+        )
 
     names: tuple[str, ...]
     if layout.format == "CSV":
@@ -199,6 +216,21 @@ def _describe(connection: duckdb.DuckDBPyConnection, file: Path, layout: Layout,
     described = source(sql, (), (), ()).rows(f"DESCRIBE {sql}")
     names, types = tuple(row[0] for row in described), tuple(str(row[1]) for row in described)
     if layout.format != "JSON lines":
-        return source(sql, names, types, names)
+        return replace(source(sql, names, types, names), spans=partial(_spans_of_parquet, connection, file, names))
     text, values = (f"SELECT * FROM {table_function([file], layout, names, type_=t)}" for t in ("VARCHAR", "JSON"))
     return source(text, names, ("VARCHAR",) * len(names), names, values)
+
+
+def _spans_of_parquet(connection: duckdb.DuckDBPyConnection, file: Path, names: tuple[str, ...]) -> list[Span]:
+    """Return spans of whole row groups; none if a group is so large that it cannot be read at once."""
+    listed = f"parquet_metadata({quote_text(pattern_of(file))}) WHERE column_id = 0 ORDER BY row_group_id"
+    groups = [rows for (rows,) in connection.execute(f"SELECT row_group_num_rows FROM {listed}").fetchall()]
+    if max(groups, default=0) > _MOST_IN_GROUP or ROW_NUMBER in map(str.lower, names):
+        return []
+    spans, begin, rows = [], 0, 0
+    for group in [*groups, SPAN_ROWS]:
+        if rows and rows + group > SPAN_ROWS:
+            spans.append(Span(parquet_rows(file, begin, rows), rows))
+            begin, rows = begin + rows, 0
+        rows += group
+    return spans

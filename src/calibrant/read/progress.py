@@ -40,7 +40,9 @@ class Watcher:
         # A bar that is redrawn makes no sense in a log file.
         self._console = console if console is not None and console.is_terminal else None
         self._started = time.monotonic()
+        self._begun = self._started
         self._count, self._unit = 0, ""
+        self._reached: int | None = None  # how much of `_count`; None where the query itself knows
         if self._console is not None:
             connection.execute("SET enable_progress_bar = true")  # else progress is not measured
             connection.execute("SET enable_progress_bar_print = false")
@@ -61,6 +63,12 @@ class Watcher:
             Which of them.
         """
         self._count, self._unit = count, unit
+
+    def reached(self, count: int) -> None:
+        """Tell how much of it a scan has read so far, where it is done by many queries."""
+        if not count:
+            self._begun = time.monotonic()
+        self._reached = count
 
     def run(self, work: Callable[[], T]) -> T:
         """Return the result of `work`, which uses the connection.
@@ -120,14 +128,15 @@ class Watcher:
                 continue  # asked for twice
 
     def _wait(self, done: threading.Event) -> None:
-        begun = time.monotonic()
+        self._begun, self._reached = time.monotonic(), None
         while self._console is None or time.monotonic() < self._started + _PATIENCE:
             if done.wait(_POLL):
                 return
         with _Bar(self._name, self._console) as show:
             while not done.wait(_POLL):
-                percent = self._connection.query_progress()
-                show(percent, speed(self._count * percent / 100.0, self._unit, time.monotonic() - begun))
+                reached = self._reached
+                percent = self._connection.query_progress() if reached is None else 100.0 * reached / self._count
+                show(percent, speed(self._count * percent / 100.0, self._unit, time.monotonic() - self._begun))
 
 
 def speed(done: float, unit: str, seconds: float) -> str:

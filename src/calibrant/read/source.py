@@ -6,24 +6,42 @@ import difflib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy.typing as npt
 
 from calibrant.errors import SourceError
-from calibrant.read.formats import quote_name
+from calibrant.read.formats import quote_name, quote_text
 from calibrant.read.progress import Watcher
 from calibrant.read.room import describe_no_room
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Source"]
+__all__ = ["SPAN_ROWS", "Source", "Span", "spans_of_table"]
 
 T = TypeVar("T")
 
 _NUMERIC = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BIGNUM")
+SPAN_ROWS = 1 << 21
+
 _AGAIN = "copy or download it again, or write it anew"
+
+
+class Span(NamedTuple):
+    """Some of the rows of a source.
+
+    Attributes
+    ----------
+    sql : str
+        A SELECT of them that reads no others.
+    rows : int
+        How many they are.
+    """
+
+    sql: str
+    rows: int
 
 
 @dataclass(frozen=True)
@@ -48,6 +66,10 @@ class Source:
         Its format.
     name : str
         What messages call it.
+    folder : Path
+        For temporary files; removed with all that is in it when the source is closed.
+    spans : callable
+        Returns all rows, with the columns of `sql`, as spans of a few million at most; none if they cannot be read so.
     parts : tuple of Source
         Where several files are read as one: each alone, with the same columns.
     """
@@ -62,6 +84,8 @@ class Source:
     name: str
     _in_file: dict[str, list[str]]  # names in the file -> names in `columns`
     _watcher: Watcher
+    folder: Path
+    spans: Callable[[], list[Span]] = list
     parts: tuple[Source, ...] = ()
 
     @property
@@ -140,6 +164,16 @@ class Source:
             part.rows(f"SELECT max(COLUMNS(*)) FROM ({part.sql})")
         raise _explain(found, self.name, self.format, len(self.columns))
 
+    def copied(self, query: str) -> list[Span]:
+        """Keep the result of a query in a temporary table, and return its spans."""
+        self.connection.execute(f"ATTACH {quote_text(str(self.folder / 'copy.duckdb'))} AS calibrant_copy")
+        self.connection.execute(f"CREATE TABLE calibrant_copy.rows AS {query}")
+        return spans_of_table(self.connection, "calibrant_copy.rows")
+
+    def reached(self, rows: int) -> None:
+        """Tell how many of the expected rows a scan has read so far."""
+        self._watcher.reached(rows)
+
     def expect(self, rows: int) -> None:
         """Tell how many rows a scan reads, so that progress can be shown in rows."""
         self._watcher.expect(rows, "rows")
@@ -148,6 +182,18 @@ class Source:
         """Make every later query keep the order of the file, so that rows can be numbered; slower."""
         self.connection.execute("SET preserve_insertion_order = true")
         self.connection.execute("SET threads = 1")
+
+
+def spans_of_table(connection: duckdb.DuckDBPyConnection, name: str) -> list[Span]:
+    """Return the spans of a table of DuckDB, of which no row was ever deleted."""
+    ((rows,),) = connection.execute(f"SELECT count(*) FROM {name}").fetchall()
+    return [
+        Span(
+            f"SELECT * FROM {name} WHERE rowid BETWEEN {begin} AND {begin + SPAN_ROWS - 1}",
+            min(SPAN_ROWS, rows - begin),
+        )
+        for begin in range(0, rows, SPAN_ROWS)
+    ]
 
 
 def _explain(text: str, name: str, format_: str, n_columns: int) -> SourceError:

@@ -98,6 +98,26 @@ def growth(rows: list[Row]) -> str:
     return "### Ten times the rows\n\n" + table(head, lines)
 
 
+def fits(rows: list[Row]) -> str:
+    n = int(rows[0]["n"])
+    lines = [
+        [
+            row["calibrator"],
+            f"{float(row['read_seconds']):.1f} s",
+            f"{float(row['fit_seconds']):.2f} s",
+            f"{float(row['apply_seconds']):.1f} s",
+            f"{n / float(row['apply_seconds']) / 1e6:.1f}",
+            f"{float(row['megabytes']):,.0f} MB",
+            f"{float(row['difference']):.1g}",
+        ]
+        for row in rows
+    ]
+    head = ["", "read", "fit", "apply to all rows", "million rows/s", "peak memory", "largest difference of the map"]
+    title = f"### Recalibrating {n:,} rows of Parquet, float64"
+    note = f"The difference is that to a fit of all single scores, on {n // 10:,} rows."
+    return f"{title}\n\n" + table(head, lines) + f"\n\n{note}"
+
+
 def spark(rows: list[Row]) -> str:
     lines = [
         [
@@ -119,6 +139,7 @@ PARTS: dict[str, Callable[[list[Row]], str]] = {
     "memory": memory,
     "parquet": parquet,
     "growth": growth,
+    "fits": fits,
     "spark": spark,
 }
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import record
-from rows_file import rows_file
+from rows_file import ROW_GROUP, rows_file
 
 import calibrant as cal
 
@@ -63,6 +63,19 @@ def polars_batches(path: str) -> Iterator[Chunk]:
     for batch in pl.scan_parquet(path).select("label", "score").collect_batches(chunk_size=1 << 20):
         whole = batch.rechunk()
         yield whole["label"].to_numpy(), whole["score"].to_numpy()
+
+
+def duckdb_slices(path: str) -> Iterator[Chunk]:
+    """Yield two row groups at a time, as `read_table` reads them."""
+    import duckdb
+
+    with duckdb.connect() as connection:
+        rows = connection.execute(f"SELECT sum(num_rows) FROM parquet_file_metadata('{path}')").fetchall()[0][0]
+        for begin in range(0, rows, 2 * ROW_GROUP):
+            part = f"file_row_number BETWEEN {begin} AND {begin + 2 * ROW_GROUP - 1}"
+            query = f"SELECT label, score FROM read_parquet('{path}', file_row_number = true) WHERE {part}"
+            found = connection.execute(query).fetchnumpy()
+            yield np.ma.getdata(found["label"]), np.ma.getdata(found["score"])
 
 
 def twice(chunks: Callable[[str], Iterator[Chunk]]) -> Callable[[str], float]:
@@ -122,6 +135,7 @@ SCANS: dict[str, Callable[[str], float]] = {
     "scan: Polars sum": scan_polars,
     "double scan: PyArrow row groups": twice(row_groups),
     "double scan: Polars batches": twice(polars_batches),
+    "double scan: DuckDB slices": twice(duckdb_slices),
 }
 OURS: dict[str, Callable[[str], float]] = {
     "calibrant read_table": read_table,

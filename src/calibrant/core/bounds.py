@@ -59,9 +59,12 @@ def can_hold_turn(
     before = after - (rise - fall)
     top = np.where(single, np.maximum(before, after), before + rise)
     bottom = np.where(single, np.minimum(before, after), before - fall)
-    climbs = _can_end(np.append(0.0, after), top, bottom, slack)
-    drops = _can_end(np.append(0.0, -after), -bottom, -top, slack)
-    return np.asarray((climbs | drops) & ~single & (rise + fall > 0.0))
+    possible = np.zeros(len(rise), dtype=np.bool_)
+    if rise.any():  # else every place ends a climb of 0, the largest
+        possible |= _can_end(np.append(0.0, after), top, bottom, slack)
+    if fall.any():
+        possible |= _can_end(np.append(0.0, -after), -bottom, -top, slack)
+    return np.asarray(possible & ~single & (rise + fall > 0.0))
 
 
 def _can_end(edges: FloatArray, top: FloatArray, bottom: FloatArray, slack: float) -> npt.NDArray[np.bool_]:
@@ -143,10 +146,14 @@ def beside_turn(rise: FloatArray, fall: FloatArray, slack: float) -> npt.NDArray
     Returns
     -------
     ndarray of bool
-        True on both sides of each end.
+        True on both sides of each end; a climb or drop of 0 has none.
     """
     edges = np.append(0.0, np.cumsum(rise - fall))
-    end = _ends_climb(edges, slack) | _ends_climb(-edges, slack)
+    end = np.zeros(len(edges), dtype=np.bool_)
+    if rise.any():
+        end |= _ends_climb(edges, slack)
+    if fall.any():
+        end |= _ends_climb(-edges, slack)
     return np.asarray(end[1:] | end[:-1])
 
 

@@ -15,6 +15,7 @@ from calibrant.core.units import BITS, IntArray
 __all__ = ["Cut", "cut"]
 
 _STEP = 4  # into how many a run of buckets is divided at a time
+_TINY = 2.0**-60  # more than nothing: it is not known whether the walk stands still inside a run
 _HEAVY = 2.0**-12  # share of all rows from which on a bucket is looked into anyway
 
 
@@ -59,7 +60,7 @@ def cut(tally: Tally) -> Cut:
     runs = _first_runs(tally, heavy)
     while True:
         single = (runs.width == 1) & heavy[runs.start]
-        walk = _can_turn(tally, *_made_exact(tally, runs), single)
+        walk = _can_turn(tally, runs, single)
         # Blocks of the fit are told by their first and last score, so these have to be looked at too.
         wanted = walk | single | can_hold_corner(runs.n, runs.k) | beside_corner(runs.n, runs.k)
         wide = wanted & (runs.width > 1)
@@ -136,15 +137,21 @@ def _made_exact(tally: Tally, runs: _Runs) -> tuple[FloatArray, FloatArray]:
     rise, fall = runs.rise.copy(), runs.fall.copy()
     for values, exact in zip((rise, fall), tally.block_sums(), strict=True):
         values[last] += exact[block[last]] - np.add.reduceat(values, begins)
-    return rise, fall
+    # That may leave less than nothing. As much more of both moves no edge and leaves the walk only more room inside.
+    short = np.maximum(0.0, -np.minimum(rise, fall)) + _TINY
+    return rise + short, fall + short
 
 
-def _can_turn(tally: Tally, rise: FloatArray, fall: FloatArray, single: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _can_turn(tally: Tally, runs: _Runs, single: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    rise, fall = _made_exact(tally, runs)
     # Four places of the walk are compared, each off by up to half the width of a bucket for every row of its block,
     # and as much again where the last run of the block makes up for it.
     slack = 4.0 * tally.most_in_block() * 2.0 ** (tally.grid.shift - BITS)
     slack += 1e-9 * max(1.0, float(rise.sum()), float(fall.sum()))
-    return can_hold_extreme(rise, fall, slack) | can_hold_turn(rise, fall, single, slack)
+    found = can_hold_extreme(rise, fall, slack)
+    if runs.k.any() and (runs.k < runs.n).any():  # of one class the walk goes one way only, from end to end
+        found |= can_hold_turn(rise, fall, single, slack)
+    return found
 
 
 def _joined(runs: _Runs, wanted: npt.NDArray[np.bool_]) -> Cut:

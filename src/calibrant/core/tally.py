@@ -62,6 +62,7 @@ class Tally:
         self._above: NumberArray = np.zeros(2 * self.size >> bits, dtype=np.int64)
         self._packed = np.zeros(self.size, dtype=np.int64)
         self._in_packed = 0
+        self._total = 0.0
         self.n: NumberArray = np.zeros(0, dtype=np.int64)
         self.k: NumberArray = self.n
 
@@ -74,6 +75,7 @@ class Tally:
         block <<= 1
         block |= label
         units &= (1 << (self.grid.shift + self.bits)) - 1
+        self._grow(len(place) if weight is None else weight.sum(), weight is not None and weight.dtype.kind == "f")
         if weight is None:
             np.add.at(self._above, block, units)
             if self._in_packed + len(place) > _PACKED:
@@ -86,8 +88,6 @@ class Tally:
             self.rows += len(place)
             return
         self._unpack()
-        if weight.dtype.kind == "f" or not float(weight.sum()) + self.n.sum(dtype=np.float64) < MOST_ROWS:
-            self.n, self.k, self._above = (total.astype(np.float64) for total in (self.n, self.k, self._above))
         np.add.at(self._above, block, units * weight)
         np.add.at(self.n, place, weight)
         np.add.at(self.k, place, weight * label)
@@ -106,8 +106,6 @@ class Tally:
         else:
             self.n, self.k = _halves(self._packed, np.int32)
         self._packed = np.zeros(0, dtype=np.int64)
-        if self.n.dtype.kind == "i" and not self.n.sum(dtype=np.float64) < MOST_ROWS:
-            self.n, self.k = self.n.astype(np.float64), self.k.astype(np.float64)
 
     def sums(self, starts: IntArray, ends: IntArray) -> tuple[NumberArray, NumberArray, FloatArray, FloatArray]:
         """Add up runs of buckets.
@@ -131,7 +129,7 @@ class Tally:
         width = 2.0 ** (self.grid.shift - BITS)
         begin = 0
         while begin < len(starts):
-            stop = int(np.searchsorted(ends, starts[begin] + _BLOCK, side="right"))
+            stop = max(begin + 1, int(np.searchsorted(ends, starts[begin] + _BLOCK, side="right")))
             runs, offset = slice(begin, stop), starts[begin]
             inside = slice(int(offset), int(ends[stop - 1]))
             edges = np.column_stack([starts[runs], ends[runs]]).ravel() - offset
@@ -159,6 +157,13 @@ class Tally:
         start = (blocks + self.first) * 2.0 ** (self.grid.shift - BITS)
         above = self._above * 2.0**-BITS
         return k * (1.0 - start) - above[1::2], (n - k) * start + above[::2]
+
+    def _grow(self, weight: float, broken: bool) -> None:
+        """Go over to floats where weights are not numbers of rows, or add up to too many."""
+        self._total += float(weight)
+        if self._above.dtype.kind == "i" and (broken or not self._total < MOST_ROWS):
+            self._unpack()
+            self.n, self.k, self._above = (total.astype(np.float64) for total in (self.n, self.k, self._above))
 
     def _unpack(self) -> None:
         if not len(self.n):

@@ -236,3 +236,14 @@ def test_other_weights_cut_as_whole_ones_do():
     for name in ("starts", "ends", "open"):
         assert getattr(whole, name).tolist() == getattr(halves, name).tolist()
     assert (whole.n / 2).tolist() == halves.n.tolist()
+
+
+def test_a_run_that_makes_up_for_the_others_of_its_block_is_not_passed_over(monkeypatch):
+    """400 rows at 0 are taken for 400 at 1/8; for the next run of their block less than nothing is left."""
+    monkeypatch.setattr(cutting, "_HEAVY", 0.6)
+    score, label = np.array([0, 19, 21, 43, 51, 55, 63]) / 64, np.array([0, 0, 0, 0, 0, 1, 1], dtype=np.int8)
+    rows = Rows(label, score, np.array([400, 1, 1, 1, 3, 1, 1]))
+    found = tallied(rows, 2, 1)
+    held, rest = parts_shown(rows, found, cut(found))[:2]
+    *_, doubtful = _wanted([held], [rest])
+    assert not doubtful.any()

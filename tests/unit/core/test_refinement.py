@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import score_laws
+from answers import answers
 from calibrant import ScoreTable
 from calibrant.core import gathering, refinement, two_scans
 from calibrant.core.pava import isotonic_fit
 from calibrant.core.units import UNIT
 from calibrant.core.walk import extremes, residual_walk
-from calibrant.metrics import brier_score, cutoff_calibration, log_loss
+from calibrant.metrics import brier_score, log_loss
 from strategies import Rows, small_rows
 
 N = 30_000
@@ -42,16 +43,6 @@ class Source:
     def __call__(self):
         self.reads += 1
         return iter(self.chunks)
-
-
-def answers(table: ScoreTable) -> dict[str, object]:
-    """Everything that is promised to be exact, in a form that shows every bit."""
-    found = {"walk": repr(extremes(residual_walk(table))), "interval": repr(cutoff_calibration(table).interval)}
-    for log_safe in (False, True):
-        fit = isotonic_fit(table, log_safe=log_safe)
-        for name in ("low", "high", "value", "n", "k"):
-            found[f"{name} {log_safe}"] = getattr(fit, name).astype(np.float64).tobytes()
-    return found
 
 
 def assert_sums_agree(table: ScoreTable, exact: ScoreTable) -> None:
@@ -149,3 +140,14 @@ def test_impossible_outcomes_make_the_log_loss_infinite(small_limits):
     s, y = score_laws.scores("beta", N), np.zeros(N, dtype=int)
     s[5], y[5] = 0.0, 1
     assert log_loss(ScoreTable.from_chunks(Source(y, s))) == np.inf
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_one_class_is_no_burden(small_limits, label):
+    """The walk only falls, or only climbs: there is a climb of 0 at every score, of which none matters."""
+    s = score_laws.scores("beta", N)
+    source = Source(np.full(N, label), s)
+    table = ScoreTable.from_chunks(source)
+    assert answers(table) == answers(ScoreTable.from_scores(np.full(N, label), s))
+    assert len(table) < 3_000
+    assert source.reads <= 4

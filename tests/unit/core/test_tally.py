@@ -266,3 +266,13 @@ def test_blocks_hold_all_rows_in_order(slices, at_once):
         found = list(blocks(CleanRows(*rows) for rows in slices))
     assert max(len(part.score) for part in found) <= at_once
     assert list(each_row([Rows(*part) for part in found])) == list(each_row(slices))
+
+
+def test_few_weights_and_many_rows_may_add_up_to_too_many():
+    score, much = 1.0 - 2.0**-42, int(MOST_ROWS) - 2
+    found = Tally(Grid(20), 1.0 - 2.0**-16, 1.0, bits=5)
+    found.add(CleanRows(np.array([0], dtype=np.int8), np.array([score]), np.array([much])))
+    found.add(CleanRows(np.zeros(10_000, dtype=np.int8), np.full(10_000, score), None))
+    found.finish()
+    assert found.n.dtype == np.float64
+    assert found.block_sums()[1][1] == pytest.approx((much + 10_000) * score, rel=1e-12)

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from calibrant import ScoreTable
+from calibrant.core import frames
 from calibrant.read import Query, read_table
 from routes import BROKEN, CASES, ROUNDED, assert_same, few_in_memory
 
@@ -85,8 +86,15 @@ def by_duckdb(name, folder):
         return ScoreTable.from_frame(relation(name, connection), **keywords(name))
 
 
+def by_sums_of_duckdb(name, folder):
+    """As where PyArrow is missing, and as in Spark: only sums come back."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(frames, "find_spec", lambda name: None)
+        return by_duckdb(name, folder)
+
+
 AS_A_WHOLE = [by_pandas, by_polars, by_pyarrow]
-IN_PARTS = [by_chunks, by_parquet, by_csv, by_query, by_lazy_polars, by_duckdb]
+IN_PARTS = [by_chunks, by_parquet, by_csv, by_query, by_lazy_polars, by_duckdb, by_sums_of_duckdb]
 
 
 @pytest.mark.parametrize("name", CASES)

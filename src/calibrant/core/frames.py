@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -143,17 +144,32 @@ def _asked(frame: nw.LazyFrame[Any]) -> Arrays:
 
 
 def _slices(frame: nw.LazyFrame[Any]) -> Callable[[], Iterator[CleanRows]] | None:
-    native = frame.to_native()
-    if not (frame.implementation.is_polars() and hasattr(native, "collect_batches")):
+    """Return a way to have rows in arrays, a batch at a time, if the engine has one."""
+    native, engine = frame.to_native(), frame.implementation
+    if engine.is_polars() and hasattr(native, "collect_batches"):
+        batches = _batches_of_polars
+    elif engine.is_duckdb() and hasattr(native, "to_arrow_reader") and find_spec("pyarrow") is not None:
+        batches = _batches_of_duckdb
+    else:
         return None
 
     def slices() -> Iterator[CleanRows]:
-        with _failing(frame.implementation):
-            for batch in native.collect_batches(chunk_size=_BATCH, maintain_order=False, engine="streaming"):
-                weight = batch["w"].to_numpy() if "w" in batch.columns else None
-                yield CleanRows(batch["y"].to_numpy().astype(np.int8), batch["s"].to_numpy(), weight)
+        with _failing(engine):
+            for columns in batches(native):
+                yield CleanRows(columns["y"].astype(np.int8), columns["s"], columns.get("w"))
 
     return slices
+
+
+def _batches_of_polars(native: Any) -> Iterator[Arrays]:
+    for batch in native.collect_batches(chunk_size=_BATCH, maintain_order=False, engine="streaming"):
+        yield {name: batch[name].to_numpy() for name in batch.columns}
+
+
+def _batches_of_duckdb(native: Any) -> Iterator[Arrays]:
+    for batch in native.to_arrow_reader(_BATCH):
+        # PyArrow's own way to NumPy loads pandas first, where it is installed.
+        yield {name: np.from_dlpack(batch[name]) for name in batch.schema.names}
 
 
 @contextmanager

@@ -74,7 +74,7 @@ def gather_rows(rows: Rows, summary: LazySummary, slices: Slices | None) -> Pool
     grid = Grid.over(summary.low, summary.high, bits=FIRST_BITS)
     sums = rows.bucket_sums(grid, None)
     # What can be held is different scores: so much of the weight as so many of them have on average.
-    most = MOST_DISTINCT * float(sums.n.sum()) / summary.distinct
+    most = MOST_DISTINCT * float(sums.n.sum()) / max(1, summary.distinct)
     return refined(rows, sums, grid, most=most, widest=grid.coarser(max(0, FIRST_BITS - CELL_BITS)))
 
 

@@ -7,6 +7,7 @@ tells much, and how many rows are wrong in the same way.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -94,14 +95,14 @@ def checked_rows(frame: nw.LazyFrame[Any], columns: FrameColumns, fetch: Fetch) 
         raise describe_no_rows()
     _refuse_scores(columns.score, seen)
     _refuse_labels(raw, columns, seen, fetch)
-    rows, weights, sifted = raw.select("s", "y"), "none", seen["scores_sifted"]
+    rows, weights = raw.select("s", "y"), "none"
     if columns.weight is not None:
         _refuse_weights(columns.weight, seen)
         whole = not seen["broken"] and seen["weight"] < MOST_ROWS
         weights, kind = ("whole", nw.Int64) if whole else ("other", nw.Float64)
-        sifted = sifted if whole else seen["pairs_sifted"]
         rows = raw.filter(nw.col("w") > 0.0).select("s", "y", nw.col("w").cast(kind))
-    return LazyRows(rows, weights, fetch), LazySummary(float(seen["s_low"]), float(seen["s_high"]), int(sifted) * _SIFT)
+    different = _different(raw, fetch, seen, "pairs" if weights == "other" else "scores")
+    return LazyRows(rows, weights, fetch), LazySummary(float(seen["s_low"]), float(seen["s_high"]), different)
 
 
 def _emptiness(frame: nw.LazyFrame[Any], columns: FrameColumns, fetch: Fetch) -> DataError | None:
@@ -188,12 +189,10 @@ def _look(raw: nw.LazyFrame[Any], fetch: Fetch, *, weighted: bool) -> dict[str, 
     import narwhals as nw
 
     s, y, label, number, w = (nw.col(name) for name in ("s", "y", "label", "number", "w"))
-    score = nw.when((_finite("s") >= 0.0) & (_finite("s") <= 1.0)).then(s)
     wanted = {
         "rows": nw.len(),
         **_limits("s", 1.0),
         "binary": _count((s == 0.0) | (s == 1.0)),
-        "scores_sifted": _sifted(score, score * (2.0**BITS / _SIFT)),
         **_limits("number", math.inf),
         "missing": _count(label.is_null()),
         "positives": y.sum(),
@@ -204,14 +203,15 @@ def _look(raw: nw.LazyFrame[Any], fetch: Fetch, *, weighted: bool) -> dict[str, 
         "rest_high": nw.when(y == 0).then(label).max(),
     }
     if weighted:
-        small = nw.when((_finite("w") >= 0.0) & (_finite("w") < _LARGE)).then(w)
-        pair = (score + 1.0) * w
+        small = _small_weight()
         wanted |= {
             **_limits("w", math.inf),
             "weight": nw.when(_finite("w") >= 0.0).then(w).sum(),
             "broken": _count(small != small.floor()),
-            "pairs_sifted": _sifted(pair, (score + 1.0) * small * _SPREAD),
         }
+    if not raw.implementation.is_duckdb():
+        for name, (value, spread) in _sifted(weighted).items():
+            wanted[name] = nw.when(_kept(spread)).then(value).n_unique()
     seen = {name: values[0] for name, values in fetch(raw.select(**wanted)).items()}
     for name in ("s", "number", "w") if weighted else ("s", "number"):
         # The limits that a Parquet file declares leave NaN out, and by them DuckDB 2.0.0 takes every test for it as
@@ -257,12 +257,37 @@ def _limits(name: str, most: float) -> dict[str, nw.Expr]:
     }
 
 
-def _sifted(value: nw.Expr, spread: nw.Expr) -> nw.Expr:
-    """Count different values among those of which the spread has a small fraction, or is not known."""
+def _small_weight() -> nw.Expr:
     import narwhals as nw
 
-    passed_over = spread - spread.floor() >= 1.0 / _SIFT
-    return nw.when(passed_over).then(nw.lit(None, nw.Float64)).otherwise(value).n_unique()
+    return nw.when((_finite("w") >= 0.0) & (_finite("w") < _LARGE)).then(nw.col("w"))
+
+
+def _sifted(weighted: bool) -> Mapping[str, tuple[nw.Expr, nw.Expr]]:
+    """Return what different values are counted of, and what chooses the few of them that are looked at."""
+    import narwhals as nw
+
+    score = nw.when((_finite("s") >= 0.0) & (_finite("s") <= 1.0)).then(nw.col("s"))
+    found = {"scores": (score, score * (2.0**BITS / _SIFT))}
+    if weighted:
+        found["pairs"] = ((score + 1.0) * nw.col("w"), (score + 1.0) * _small_weight() * _SPREAD)
+    return found
+
+
+def _different(raw: nw.LazyFrame[Any], fetch: Fetch, seen: dict[str, Any], name: str) -> int:
+    """Estimate how many different scores there are, or pairs of score and weight."""
+    if name in seen:
+        return int(seen[name]) * _SIFT
+    # DuckDB 2.0.0 would hold all rows in memory to count, beside other things, what is different among a few.
+    value, spread = _sifted(name == "pairs")[name]
+    return int(fetch(raw.filter(_kept(spread)).select(different=value.n_unique()))["different"][0]) * _SIFT
+
+
+def _kept(spread: nw.Expr) -> nw.Expr:
+    """Keep one in so many different values: where the spread has a small fraction, or is not known."""
+    import narwhals as nw
+
+    return nw.when(spread - spread.floor() >= 1.0 / _SIFT).then(nw.lit(False)).otherwise(nw.lit(True))
 
 
 def _bad(seen: dict[str, Any], name: str) -> tuple[int, float]:

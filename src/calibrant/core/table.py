@@ -162,8 +162,8 @@ class ScoreTable:
         ----------
         frame : dataframe
             Of pandas, Polars (also lazy), PyArrow, DuckDB, PySpark or another library that narwhals reads. One that
-            lives in an engine (lazy Polars, DuckDB, PySpark) stays there: the engine checks and adds up the rows,
-            in two or a few scans, and only sums per bucket and the rows where the answer can lie come back.
+            lives in an engine (lazy Polars, DuckDB, PySpark) stays there: the engine checks the rows, and adds them up
+            in one or a few scans or, where it can, hands them over in batches. Memory does not grow with their number.
         label, score, weight : str
             Names of columns, see `from_scores`.
         pos_label : scalar, optional

@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
+from calibrant.core import two_scans
 from calibrant.core.validate import CleanRows
-from calibrant.errors import SourceError
+from calibrant.errors import DataError, SourceError
 from calibrant.read import Query, opening, progress, read_table, slices, source
 from calibrant.read.checks import Columns, check
 from calibrant.read.opening import open_source
@@ -127,8 +128,35 @@ def test_progress_in_rows(tmp_path, monkeypatch):
     reached = progress.Watcher.reached
     monkeypatch.setattr(progress.Watcher, "reached", lambda self, count: seen.append(count) or reached(self, count))
     read_table(write(tmp_path / "a.parquet"), **NAMES, console=Console(force_terminal=True, quiet=True))
-    assert seen[:5] == [0, 600, 1200, 1800, 2400]
-    assert seen[5:10] == seen[:5]
+    assert seen == [0, 600, 1200, 1800, 2400, None] * 2
+
+
+def test_parts_without_rows_are_no_reason_to_copy(tmp_path, copies):
+    write(tmp_path / "a.parquet")
+    y, s, _ = CASES["calibrated"]
+    pq.write_table(pa.table({"y": y[:0], "s": s[:0]}), tmp_path / "b.parquet")
+    assert_same(read_table(tmp_path, **NAMES), "calibrated")
+    assert not copies
+
+
+@pytest.mark.parametrize("other", ["fewer", "other labels", "beyond"])
+def test_a_file_that_is_replaced_between_the_scans(tmp_path, monkeypatch, other):
+    path = write(tmp_path / "a.parquet")
+    y, s, _ = CASES["calibrated"]
+    rows = {
+        "fewer": (y[:2000], s[:2000]),
+        "other labels": (1 - y, s),
+        "beyond": (y, np.where(s == s.max(), 1.0, s)),
+    }
+    count = two_scans.cut
+
+    def cut_and_replace(tally):
+        pq.write_table(pa.table(dict(zip("ys", rows[other], strict=True))), path, row_group_size=300)
+        return count(tally)
+
+    monkeypatch.setattr(two_scans, "cut", cut_and_replace)
+    with pytest.raises((DataError, SourceError), match=r"the same rows at every reading|damaged or cut short"):
+        read_table(path, **NAMES)
 
 
 def test_no_thread_stays_behind(tmp_path, monkeypatch):

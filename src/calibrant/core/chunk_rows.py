@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from calibrant.core.validate import (
     clean_rows,
     describe_bad_labels,
     describe_no_rows,
+    describe_other_rows,
     describe_zero_weights,
 )
 from calibrant.errors import ArgumentError, DataError
@@ -44,8 +45,6 @@ class ChunkRows:
     ----------
     once : bool
         Whether the rows can be read only once.
-    size : int
-        Rows of positive weight, known after the first reading.
     """
 
     def __init__(self, chunks: Chunks, pos_label: Any = None) -> None:
@@ -53,7 +52,6 @@ class ChunkRows:
         self._pos_label = pos_label
         self._first: tuple[int, int] | None = None
         self.once = isinstance(chunks, Iterator)
-        self.size = 0
         if not callable(chunks) and not isinstance(chunks, Iterable):
             raise ArgumentError(
                 "an iterable of (labels, scores) chunks, or a function that returns one",
@@ -67,14 +65,18 @@ class ChunkRows:
         for pooled in self.batches(zone):
             part = BucketSums.of_scores(*pooled, grid)
             total = part if total is None else total + part
-        assert total is not None  # a zone holds rows
+        if total is None:
+            raise describe_other_rows("none where some were")
         return total
 
     def pooled_scores(self, zone: Zone | None) -> Pooled:
         """Return distinct scores in a zone, or all, with rows and positives at each."""
-        return pool_together(list(self.batches(zone)))
+        pooled = list(self.batches(zone))
+        if not pooled:
+            raise describe_other_rows("none where some were")
+        return pool_together(pooled)
 
-    def batches(self, zone: Zone | None = None) -> Iterator[Pooled]:
+    def batches(self, zone: Zone | None = None) -> Generator[Pooled]:
         """Yield the rows in a zone, or all, checked and pooled, many at a time.
 
         Raises
@@ -88,7 +90,12 @@ class ChunkRows:
         size = 0
         for rows in self.slices():
             for part in blocks([rows]) if zone is None else _within(blocks([rows]), zone):
-                held.append(part)
+                # Copies: whoever makes the chunks may fill the same arrays again.
+                held.append(
+                    CleanRows(
+                        part.label.copy(), part.score.copy(), np.copy(part.weight) if part.weight is not None else None
+                    )
+                )
                 size += len(part.score)
                 if size >= _BATCH:
                     yield pool_slices(held)
@@ -99,7 +106,8 @@ class ChunkRows:
     def slices(self) -> Iterator[CleanRows]:
         """Yield the rows checked, as they are cut into chunks; raises what `batches` does."""
         others: list[Any] = []  # the label that is not the positive one
-        rows = size = positives = 0
+        rows = positives = 0
+        weighty = False
         for i, chunk in enumerate(self._chunks() if callable(self._chunks) else self._chunks):
             try:
                 clean = _clean(chunk, self._pos_label)
@@ -111,22 +119,19 @@ class ChunkRows:
             except DataError as error:
                 raise DataError(error.expected, f"in chunk {i}: {error.found}", error.remedy) from None
             rows += len(clean.score)
-            size += len(clean.score) if clean.weight is None else int(np.count_nonzero(clean.weight))
+            weighty = weighty or clean.weight is None or bool(clean.weight.any())
             positives += int(np.count_nonzero(clean.label))
             yield clean
         if self._first not in (None, (rows, positives)):
-            raise DataError(
-                "the same rows at every reading",
-                f"{self._first[0]} rows with {self._first[1]} positives at first, then {rows} with {positives}",
-                "pass a function that opens the source anew at every call, not one that returns what is used up",
-            )
+            first = f"{self._first[0]} rows with {self._first[1]} positives at first"
+            raise describe_other_rows(f"{first}, then {rows} with {positives}")
         if not rows:
             raise describe_no_rows()
-        if not size:
+        if not weighty:
             raise describe_zero_weights()
         if self._pos_label is not None and not positives:
             raise describe_bad_labels(others, self._pos_label)
-        self._first, self.size = (rows, positives), size
+        self._first = (rows, positives)
 
 
 def _clean(chunk: tuple[Any, ...], pos_label: Any) -> CleanRows | None:

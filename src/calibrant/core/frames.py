@@ -148,7 +148,7 @@ def _slices(frame: nw.LazyFrame[Any]) -> Callable[[], Iterator[CleanRows]] | Non
     native, engine = frame.to_native(), frame.implementation
     if engine.is_polars() and hasattr(native, "collect_batches"):
         batches = _batches_of_polars
-    elif engine.is_duckdb() and hasattr(native, "to_arrow_reader") and find_spec("pyarrow") is not None:
+    elif engine.is_duckdb() and find_spec("pyarrow") is not None:
         batches = _batches_of_duckdb
     else:
         return None
@@ -167,7 +167,10 @@ def _batches_of_polars(native: Any) -> Iterator[Arrays]:
 
 
 def _batches_of_duckdb(native: Any) -> Iterator[Arrays]:
-    for batch in native.to_arrow_reader(_BATCH):
+    read = (
+        native.to_arrow_reader if hasattr(native, "to_arrow_reader") else native.fetch_arrow_reader
+    )  # before DuckDB 1.4
+    for batch in read(_BATCH):
         # PyArrow's own way to NumPy loads pandas first, where it is installed.
         yield {name: np.from_dlpack(batch[name]) for name in batch.schema.names}
 

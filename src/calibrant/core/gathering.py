@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from calibrant.core.accumulator import Accumulator
 from calibrant.core.bucket_sums import BucketSums
 from calibrant.core.chunk_rows import ChunkRows
@@ -41,13 +43,18 @@ def gather_chunks(rows: ChunkRows) -> Pooled | BucketSums:
         If a chunk cannot be used.
     """
     found = Accumulator(most_distinct=MOST_DISTINCT, most_buckets=MOST_BUCKETS)
-    for pooled in rows.batches():
-        found.add(pooled)
-        if isinstance(found.held, BucketSums) and not rows.once:
-            return _gather_slices(rows, rows.slices, 0.0, 1.0)
-    if isinstance(found.held, BucketSums):
+    with closing(rows.batches()) as batches:
+        for pooled in batches:
+            found.add(pooled)
+            if isinstance(found.held, BucketSums) and not rows.once:
+                break
+    if not isinstance(found.held, BucketSums):
+        return found.held
+    if rows.once:
         check_weight_range(float(found.held.n.max()), float(found.held.n.sum()))
-    return found.held
+        return found.held
+    del found, batches, pooled
+    return _gather_slices(rows, rows.slices, 0.0, 1.0)
 
 
 def gather_rows(rows: Rows, summary: LazySummary, slices: Slices | None) -> Pooled | BucketSums:

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant.core.grid import Grid
 from calibrant.core.pooling import FloatArray, NumberArray
 from calibrant.core.units import BITS, MOST_ROWS, IntArray, score_units
-from calibrant.core.validate import CleanRows
+from calibrant.core.validate import CleanRows, describe_other_rows
 
 __all__ = ["Tally", "blocks"]
 
@@ -46,6 +46,8 @@ class Tally:
         Buckets from there on, in whole blocks.
     rows : int
         Rows of positive weight that were added.
+    positives : int
+        Positives that were added, whatever their weight.
     n, k : ndarray, shape (size,)
         Rows and positives in each, or their weight; floats if weights are not numbers of rows. Valid once `finish` was
         called.
@@ -57,7 +59,7 @@ class Tally:
         ends = grid.coarser(bits).place(score_units(np.array([low, high])))
         self.first = int(ends[0]) << bits
         self.size = int(ends[1] - ends[0] + 1) << bits
-        self.rows = 0
+        self.rows = self.positives = 0
         # Sums of how far scores are above the start of their block; of negatives at even places, of positives at odd.
         self._above: NumberArray = np.zeros(2 * self.size >> bits, dtype=np.int64)
         self._packed = np.zeros(self.size, dtype=np.int64)
@@ -69,6 +71,7 @@ class Tally:
     def add(self, rows: CleanRows) -> None:
         """Add rows, not more than `blocks` gives at once."""
         label, score, weight = rows
+        self.positives += int(np.count_nonzero(label))
         units = score_units(score)
         place = self.place(units)
         block = place >> self.bits
@@ -97,6 +100,8 @@ class Tally:
         """Return the bucket of scores given in units, counted from `first`."""
         place = self.grid.place(units)
         place -= self.first
+        if place.min() < 0 or place.max() >= self.size:
+            raise describe_other_rows("scores beyond the smallest or largest of an earlier one")
         return place
 
     def finish(self) -> None:

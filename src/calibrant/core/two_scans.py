@@ -20,7 +20,7 @@ from calibrant.core.pooling import FloatArray, NumberArray
 from calibrant.core.refinement import Settled
 from calibrant.core.tally import Tally, blocks
 from calibrant.core.units import BITS, IntArray, Whole, score_units
-from calibrant.core.validate import CleanRows, check_weight_range
+from calibrant.core.validate import CleanRows, check_weight_range, describe_other_rows
 
 __all__ = ["FINE_BITS", "Scanned", "Slices", "two_scans"]
 
@@ -87,10 +87,18 @@ def two_scans(
     # So many buckets that those which are open never have to be put together.
     found = Accumulator(most_distinct=most_distinct, most_buckets=max(most_buckets, 2 * int(cells.open.sum())))
     settled, opened = _CellSums(tally, cells), _OpenRows(found)
+    rows = positives = 0
     for block in blocks(slices()):
         cell = settled.add(block)
         opened.add(block, np.flatnonzero(cells.open[cell]))
+        rows += len(block.score) if block.weight is None else int(np.count_nonzero(block.weight))
+        positives += int(np.count_nonzero(block.label))
     opened.put_away()
+    if (rows, positives) != (tally.rows, tally.positives):
+        before = f"{tally.rows} rows with {tally.positives} positives at first"
+        raise describe_other_rows(f"{before}, then {rows} with {positives}")
+    if not opened.hold(cells):
+        raise describe_other_rows("as many, but other scores or weights")
     first = found.held if isinstance(found.held, BucketSums) else BucketSums.of_scores(*found.held)
     return Scanned(
         first,
@@ -107,8 +115,8 @@ class _CellSums:
     def __init__(self, tally: Tally, cells: Cut) -> None:
         self._tally, self._cells = tally, cells
         begins = np.zeros(tally.size, dtype=np.int32)
-        begins[cells.starts] = 1
-        self._cell_of = np.cumsum(begins, dtype=np.int32) - np.int32(1)
+        begins[cells.starts[1:]] = 1
+        self._cell_of = np.cumsum(begins, dtype=np.int32)
         kind = cells.n.dtype
         self._few = kind.kind == "i" and int(cells.n.max()) <= _FEW_ROWS
         self._distance = _Words(2 * len(cells.n), kind, self._few)  # of negatives at even, of positives at odd places
@@ -199,6 +207,14 @@ class _OpenRows:
         self._rows += len(which)
         if self._rows >= _BATCH:
             self.put_away()
+
+    def hold(self, cells: Cut) -> bool:
+        """Tell whether these are as many as were counted, where weights can be compared."""
+        found = self._found.held
+        n, k = (found.n, found.k) if isinstance(found, BucketSums) else found[1:]
+        if n.dtype.kind == "f" or cells.n.dtype.kind == "f":
+            return True
+        return bool(n.sum() == cells.n[cells.open].sum() and k.sum() == cells.k[cells.open].sum())
 
     def put_away(self) -> None:
         if self._waiting:

@@ -345,6 +345,12 @@ def check_weight_range(largest: float, total: float) -> None:
         raise DataError(f"some weight of at least {_LEAST_WEIGHT:g}", f"{largest:g} as the largest", remedy)
 
 
+def describe_other_rows(found: str) -> DataError:
+    """Phrase the error for rows that are not those of an earlier reading."""
+    remedy = "let nothing change the rows while they are read; a function of chunks has to open the source anew"
+    return DataError("the same rows at every reading", found, remedy)
+
+
 def describe_zero_weights() -> DataError:
     """Phrase the error for weights of which none is positive."""
     return DataError("some positive weight", "only zeros", "check that this is the column of weights")

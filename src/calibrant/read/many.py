@@ -100,14 +100,20 @@ def combine(files: Sequence[Opened], wanted: tuple[str, ...], name: str) -> Sour
     return replace(parts[0], sql=sql, original=sql, name=name, parts=parts, spans=partial(_all_spans, parts))
 
 
-def _picked_spans(source: Source, picked: Callable[[Source, str], str]) -> list[Span]:
-    return [Span(picked(source, span.sql), span.rows) for span in source.spans()]
+def _picked_spans(source: Source, picked: Callable[[Source, str], str]) -> list[Span] | None:
+    spans = source.spans()
+    return None if spans is None else [Span(picked(source, span.sql), span.rows) for span in spans]
 
 
-def _all_spans(parts: Sequence[Source]) -> list[Span]:
-    """Return the spans of all parts; none if one cannot be read so."""
-    spans = [part.spans() for part in parts]
-    return [span for those in spans for span in those] if all(spans) else []
+def _all_spans(parts: Sequence[Source]) -> list[Span] | None:
+    """Return the spans of all parts; None if one cannot be read so."""
+    listed: list[Span] = []
+    for part in parts:
+        spans = part.spans()
+        if spans is None:
+            return None
+        listed += spans
+    return listed
 
 
 def _common(files: Sequence[Opened]) -> tuple[str, ...]:

@@ -221,12 +221,12 @@ def _describe(
     return source(text, names, ("VARCHAR",) * len(names), names, values)
 
 
-def _spans_of_parquet(connection: duckdb.DuckDBPyConnection, file: Path, names: tuple[str, ...]) -> list[Span]:
-    """Return spans of whole row groups; none if a group is so large that it cannot be read at once."""
+def _spans_of_parquet(connection: duckdb.DuckDBPyConnection, file: Path, names: tuple[str, ...]) -> list[Span] | None:
+    """Return spans of whole row groups; None if a group is so large that it cannot be read at once."""
     listed = f"parquet_metadata({quote_text(pattern_of(file))}) WHERE column_id = 0 ORDER BY row_group_id"
     groups = [rows for (rows,) in connection.execute(f"SELECT row_group_num_rows FROM {listed}").fetchall()]
     if max(groups, default=0) > _MOST_IN_GROUP or ROW_NUMBER in map(str.lower, names):
-        return []
+        return None
     spans, begin, rows = [], 0, 0
     for group in [*groups, SPAN_ROWS]:
         if rows and rows + group > SPAN_ROWS:

@@ -64,8 +64,8 @@ class Watcher:
         """
         self._count, self._unit = count, unit
 
-    def reached(self, count: int) -> None:
-        """Tell how much of it a scan has read so far, where it is done by many queries."""
+    def reached(self, count: int | None) -> None:
+        """Tell how much of it a scan has read so far, where it is done by many queries; None at its end."""
         if not count:
             self._begun = time.monotonic()
         self._reached = count

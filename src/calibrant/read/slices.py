@@ -51,11 +51,12 @@ class SlicedRows:
                 self._source.reached(seen)
                 seen += span.rows
             yield waiting.pop().result()
+        self._source.reached(None)
 
     def _cut(self) -> list[Span]:
         source, summary = self._source, self._summary
         spans = source.spans()
-        if not spans or sum(span.rows for span in spans) < _LEAST * len(spans):
+        if spans is None or sum(span.rows for span in spans) < _LEAST * len(spans):
             return source.copied(self._query.format(summary.sql))
         return [Span(self._query.format(summary.shape(span.sql)), span.rows) for span in spans]
 

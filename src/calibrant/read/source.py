@@ -69,7 +69,7 @@ class Source:
     folder : Path
         For temporary files; removed with all that is in it when the source is closed.
     spans : callable
-        Returns all rows, with the columns of `sql`, as spans of a few million at most; none if they cannot be read so.
+        Returns all rows, with the columns of `sql`, as spans of a few million at most; None if they cannot be read so.
     parts : tuple of Source
         Where several files are read as one: each alone, with the same columns.
     """
@@ -85,7 +85,7 @@ class Source:
     _in_file: dict[str, list[str]]  # names in the file -> names in `columns`
     _watcher: Watcher
     folder: Path
-    spans: Callable[[], list[Span]] = list
+    spans: Callable[[], list[Span] | None] = lambda: None
     parts: tuple[Source, ...] = ()
 
     @property
@@ -170,8 +170,8 @@ class Source:
         self.connection.execute(f"CREATE TABLE calibrant_copy.rows AS {query}")
         return spans_of_table(self.connection, "calibrant_copy.rows")
 
-    def reached(self, rows: int) -> None:
-        """Tell how many of the expected rows a scan has read so far."""
+    def reached(self, rows: int | None) -> None:
+        """Tell how many of the expected rows a scan has read so far; None at its end."""
         self._watcher.reached(rows)
 
     def expect(self, rows: int) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import score_laws
 from calibrant import ScoreTable
-from calibrant.core import chunk_rows, gathering
+from calibrant.core import chunk_rows, gathering, two_scans
 from calibrant.errors import ArgumentError, DataError
 from strategies import Rows, small_rows
 
@@ -181,10 +181,58 @@ def test_a_source_that_changes_is_noticed(monkeypatch):
     ):
         ScoreTable.from_chunks(lambda: used_up)
     turns = iter([y, 1 - y])
-    with pytest.raises(DataError, match=f"then 2000 with {2000 - y.sum()}; pass a function that opens the source anew"):
+    with pytest.raises(
+        DataError, match=f"then 2000 with {2000 - y.sum()}; let nothing change the rows while they are read"
+    ):
         ScoreTable.from_chunks(lambda: [(next(turns), s)])
 
 
 def test_masked_columns_are_refused():
     with pytest.raises(DataError, match="labels in every row, found in chunk 0: 1 masked values"):
         ScoreTable.from_chunks([(np.ma.masked_array([0, 1], mask=[0, 1]), [0.1, 0.2])])
+
+
+def test_arrays_may_be_filled_again():
+    """As readers of sockets and files do that make an array only once."""
+    s = score_laws.scores("beta", 5_000)
+    y = score_laws.outcomes(s, "shifted")
+
+    def chunks():
+        label, score, weight = np.empty(100, dtype=np.int8), np.empty(100), np.empty(100)
+        for i in range(0, 5_000, 100):
+            label[:], score[:], weight[:] = y[i : i + 100], s[i : i + 100], 0.5
+            yield label, score, weight
+
+    table, exact = ScoreTable.from_chunks(chunks), ScoreTable.from_scores(y, s, sample_weight=np.full(5_000, 0.5))
+    assert (table.score.tolist(), table.k.tolist()) == (exact.score.tolist(), exact.k.tolist())
+
+
+def test_one_reading_ends_before_the_next_begins(monkeypatch):
+    monkeypatch.setattr(gathering, "MOST_DISTINCT", 100)
+    monkeypatch.setattr(chunk_rows, "_BATCH", 200)
+    s = score_laws.scores("beta", 2_000)
+    y = score_laws.outcomes(s, "calibrated")
+    log = []
+
+    def chunks():
+        log.append("open")
+        try:
+            for i in range(0, 2_000, 250):
+                yield y[i : i + 250], s[i : i + 250]
+        finally:
+            log.append("close")
+
+    ScoreTable.from_chunks(chunks)
+    assert log == ["open", "close"] * (len(log) // 2)
+    assert len(log) >= 6
+
+
+def test_other_scores_at_a_later_reading_are_noticed(monkeypatch):
+    monkeypatch.setattr(gathering, "MOST_DISTINCT", 100)
+    monkeypatch.setattr(gathering, "CELL_BITS", 7)
+    monkeypatch.setattr(two_scans, "FINE_BITS", 12)
+    s = score_laws.scores("beta", 20_000)
+    y = score_laws.outcomes(s, "shifted")
+    turns = iter([s, s, s**1.1])
+    with pytest.raises(DataError, match="the same rows at every reading, found as many, but other scores or weights"):
+        ScoreTable.from_chunks(lambda: [(y, next(turns))])

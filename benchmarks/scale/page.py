@@ -121,6 +121,7 @@ def fits(rows: list[Row]) -> str:
 def spark(rows: list[Row]) -> str:
     lines = [
         [
+            f"{int(row['n']):.0e}",
             row["master"],
             times(row),
             row["jobs"],
@@ -131,8 +132,8 @@ def spark(rows: list[Row]) -> str:
         ]
         for row in rows
     ]
-    head = ["", "time", "jobs", "scans", "core-seconds", "shuffle written / read", "peak memory, Java + Python"]
-    return f"### Spark on this machine, {int(rows[0]['n']):,} rows\n\n" + table(head, lines)
+    head = ["rows", "", "time", "jobs", "scans", "core-seconds", "shuffle written / read", "peak memory, Java + Python"]
+    return "### Spark on this machine\n\n" + table(head, lines)
 
 
 PARTS: dict[str, Callable[[list[Row]], str]] = {

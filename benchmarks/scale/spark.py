@@ -2,14 +2,15 @@
 
     python benchmarks/scale/spark.py --rows 20000000 --rounds 3
 
-Every run is a session of its own; what it shuffled comes from Spark's event log. The estimate for a cluster is
-arithmetic on what was measured here, no measurement.
+Ten times the rows are run once, on two cores, to see what grows. Every run is a session of its own; what it shuffled
+comes from Spark's event log. The estimate for a cluster is arithmetic on what was measured here, no measurement.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import tempfile
 import time
 from collections.abc import Iterator
@@ -153,18 +154,18 @@ def descends(process: Path) -> bool:
     return False
 
 
-def measure(path: Path, n: int, rounds: int) -> list[Shuffled]:
-    details: dict[str, list[dict[str, Any]]] = {master: [] for master in MASTERS}
+def measure(path: Path, n: int, rounds: int, masters: tuple[str, ...]) -> list[Shuffled]:
+    details: dict[str, list[dict[str, Any]]] = {master: [] for master in masters}
 
     def run(master: str) -> record.Run:
         found = record.in_own_process(__file__, "--one", master, "--file", str(path))
         details[master].append(found)
         return record.Run(found["seconds"], found["java_megabytes"], found["value"])
 
-    runs = record.in_turn(MASTERS, rounds, run)
+    runs = record.in_turn(masters, rounds, run)
     parquet.check_agreement(runs)
     rows = []
-    for master in MASTERS:
+    for master in masters:
         timing = record.summed_up("float32", n, master, runs[master])
         last = {name: value for name, value in details[master][-1].items() if name != "seconds"}
         size = path.stat().st_size
@@ -172,57 +173,67 @@ def measure(path: Path, n: int, rounds: int) -> list[Shuffled]:
     return rows
 
 
-def estimate(row: Shuffled) -> str:
-    """Return what a cluster would do, as a Markdown table: constants of one run times what grows."""
+def estimate(small: Shuffled, large: Shuffled) -> str:
+    """Return what a cluster would do, as a Markdown table: what ten times the rows cost here, once more and again."""
+    decades = math.log10(CLUSTER_ROWS / large.n)
     split = 128 * 2**20  # Spark's largest piece of a file
-    file_bytes = row.file_bytes / row.n * CLUSTER_ROWS
-    tasks = max(1.0, file_bytes / split)
-    tasks_of_scan = row.scan_tasks / row.scans
-    per_task = row.written_bytes / row.scan_tasks
-    largest = row.largest_scan_bytes / tasks_of_scan
-    core_seconds = row.core_seconds / row.n * CLUSTER_ROWS
+    tasks = max(1.0, large.file_bytes / large.n * CLUSTER_ROWS / split)
+
+    def grown(few: float, many: float) -> float:
+        return many * (many / few) ** decades
+
+    per_task = [row.written_bytes / row.scan_tasks for row in (small, large)]
+    scans = grown(small.scans, large.scans)
+    core_seconds = grown(small.core_seconds, large.core_seconds)
+    results = grown(small.to_driver_bytes, large.to_driver_bytes)
+    python = grown(small.python_megabytes, large.python_megabytes)
+    shuffled = grown(*per_task) * tasks * scans
     lines = [
-        ("rows; cores", f"{row.n:.0e}; {row.master}", f"{CLUSTER_ROWS:.0e}; {CLUSTER_CORES}"),
+        ("scans of the file", f"{small.scans}", f"{large.scans}", f"{scans:.0f}"),
         (
-            "scans of the file",
-            f"{row.scans}",
-            f"at least {row.scans}: more rows need more of them for the isotonic fit",
+            "map tasks per scan",
+            f"{small.scan_tasks / small.scans:.0f}",
+            f"{large.scan_tasks / large.scans:.0f}",
+            f"{tasks:,.0f} (pieces of 128 MiB)",
         ),
-        ("map tasks per scan", f"{tasks_of_scan:.0f}", f"{tasks:,.0f} (pieces of 128 MiB)"),
         (
             "core-seconds",
-            f"{row.core_seconds:,.0f} ({1e9 * row.core_seconds / row.n:,.0f} ns a row)",
-            f"at least {core_seconds:,.0f}: {core_seconds / CLUSTER_CORES / 60:,.0f} minutes on {CLUSTER_CORES} cores",
+            f"{small.core_seconds:,.0f}",
+            f"{large.core_seconds:,.0f}",
+            f"{core_seconds:,.0f}: {core_seconds / CLUSTER_CORES / 60:,.0f} minutes on {CLUSTER_CORES} cores",
         ),
         (
             "shuffled, all scans",
-            f"{row.written_bytes / 1e6:,.1f} MB ({per_task / 1e6:,.2f} MB a task)",
-            f"at least {per_task * tasks * row.scans / 1e9:,.2f} GB",
+            f"{small.written_bytes / 1e6:,.0f} MB",
+            f"{large.written_bytes / 1e6:,.0f} MB, {per_task[1] / 1e6:,.0f} MB a task",
+            f"{shuffled / 1e9:,.0f} GB, {grown(*per_task) / 1e6:,.0f} MB a task",
         ),
         (
-            "shuffled, largest scan",
-            f"{row.largest_scan_bytes / 1e6:,.1f} MB",
-            f"{largest * tasks / 1e9:,.2f} GB",
+            "results to the driver, all scans",
+            f"{small.to_driver_bytes / 1e6:,.0f} MB",
+            f"{large.to_driver_bytes / 1e6:,.0f} MB",
+            f"{results / 1e9:,.1f} GB",
         ),
         (
-            "results to the driver",
-            f"{row.to_driver_bytes / 1e6:,.1f} MB",
-            "as many: buckets and single scores are limited, see docs/scale.md",
+            "driver, Python",
+            f"{small.python_megabytes:,.0f} MB",
+            f"{large.python_megabytes:,.0f} MB",
+            f"{python / 1e3:,.1f} GB",
         ),
-        ("driver, Python", f"{row.python_megabytes:,.0f} MB", "as much"),
-        ("breaks first", "", first_to_break(row)),
     ]
-    head = "| | measured | estimate |\n|---|---|---|\n"
-    return head + "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    head = f"| rows | {small.n:.0e} | {large.n:.0e} | {CLUSTER_ROWS:.0e}, estimate |\n|---|---|---|---|\n"
+    table = head + "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"{table}\n\n{first_to_break(shuffled, results / scans)}"
 
 
-def first_to_break(row: Shuffled) -> str:
-    """Name the limit that is nearest: each with how many times the cluster's rows it lies away."""
-    ours = MOST_ROWS / CLUSTER_ROWS
-    results = 2**30 / (row.to_driver_bytes / row.scans)  # spark.driver.maxResultSize; does not grow with rows
+def first_to_break(shuffled: float, per_scan: float) -> str:
+    """Say how far the nearest limits are."""
     return (
-        f"whole weights: {MOST_ROWS:.1e} rows, {ours:.0f} times as many; "
-        f"results of a scan are {results:,.0f} times smaller than Spark's limit of 1 GiB, and do not grow with rows"
+        f"What strains first is the shuffle: {shuffled / 1e9:,.0f} GB on the disks of the cluster, because sums of buckets that "
+        "every task meets are sent by every task. Results of a scan, "
+        f"{per_scan / 1e9:.1f} GB on average, are below Spark's limit of 1 GiB (`spark.driver.maxResultSize`); "
+        "the largest may not be, and the limit and the driver's memory then have to be raised. Whole weights come "
+        f"last: {MOST_ROWS:.1e} rows, {MOST_ROWS / CLUSTER_ROWS:.0f} times as many."
     )
 
 
@@ -239,10 +250,11 @@ def main() -> None:
         one(arguments.file, arguments.one)
         return
     before = record.machine()
-    path = rows_file(arguments.folder, arguments.rows, "float32")
-    rows = measure(path, arguments.rows, arguments.rounds)
+    rows = []
+    for n, rounds, masters in ((arguments.rows, arguments.rounds, MASTERS), (10 * arguments.rows, 1, MASTERS[-1:])):
+        rows += measure(rows_file(arguments.folder, n, "float32"), n, rounds, masters)
     record.write(rows, arguments.output, before)
-    text = estimate(rows[-1])
+    text = estimate(*rows[-2:])
     arguments.output.with_suffix(".md").write_text(text + "\n", encoding="utf-8")
     print(text)
 

@@ -34,7 +34,7 @@ class BucketSums:
     bucket : ndarray of int64, shape (m,)
         Number of the bucket on its grid, increasing.
     low, high : ndarray of float64, shape (m,)
-        Smallest and largest score.
+        Limits of the scores, which are the smallest and the largest but for settled cells, see `two_scans`.
     counts : ndarray of int64 or float64, shape (3, m)
         Rows; positives; rows to which probability 0 was given. Floats if weights are not numbers of rows.
     upper, lower : ndarray like `counts`, shape (4, m)

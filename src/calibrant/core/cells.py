@@ -22,7 +22,7 @@ class CellSums:
     Attributes
     ----------
     low, high : ndarray of float64
-        Smallest and largest score in the cell. A row with `low == high` is exact.
+        Limits of the scores in the cell; attained where they are equal, and then the row is exact.
     rise : ndarray of float64
         Sum of `1 - s` over the positives: the most that the residual walk can climb inside the cell.
     fall : ndarray of float64

@@ -38,6 +38,8 @@ def setting(rows: list[Row], machine: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     load = f"{machine['load'][0]} before and {machine['load after'][0]} after"
     rounds = f"Medians of {rows[0]['rounds']} rounds (least to most). " if "rounds" in rows[0] else ""
+    if rows[0].get("rounds") == "1":
+        rounds = "One round. "
     return (
         f"{rounds}{machine['cores']} cores of {machine['processor']}, {machine['gigabytes']} GiB, {machine['system']}; "
         f"load {load}; {versions}."

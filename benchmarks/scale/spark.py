@@ -229,8 +229,8 @@ def estimate(small: Shuffled, large: Shuffled) -> str:
 def first_to_break(shuffled: float, per_scan: float) -> str:
     """Say how far the nearest limits are."""
     return (
-        f"What strains first is the shuffle: {shuffled / 1e9:,.0f} GB on the disks of the cluster, because sums of buckets "
-        "that every task meets are sent by every task. Results of a scan, "
+        f"What strains first is the shuffle: {shuffled / 1e9:,.0f} GB on the disks of the cluster, because sums of "
+        "buckets that every task meets are sent by every task. Results of a scan, "
         f"{per_scan / 1e9:.1f} GB on average, are below Spark's limit of 1 GiB (`spark.driver.maxResultSize`); "
         "the largest may not be, and the limit and the driver's memory then have to be raised. Whole weights come "
         f"last: {MOST_ROWS:.1e} rows, {MOST_ROWS / CLUSTER_ROWS:.0f} times as many."

@@ -1,11 +1,11 @@
 """Scan by scan to the answer: which buckets can hold it is known from sums, and only these are looked into.
 
-The first question is for sums of buckets. How far the residual walk can climb and drop inside a bucket is known from its sums,
-and how far the cumulative sum diagram of the isotonic fit can sag; so few buckets can hold an extreme of the walk or a
-corner of the fit. Those are divided again, scan by scan, until their rows are few enough to be fetched score by score.
-The heaviest go first: a bucket with half of the rows at one score in it leaves nothing certain until that score stands
-by itself. All other buckets stay cells. Any source of rows will do that can answer two questions, both of them plain
-aggregations.
+The first question is for sums of buckets. How far the residual walk can climb and drop inside a bucket is known from
+its sums, and how far the cumulative sum diagram of the isotonic fit can sag; so few buckets can hold an extreme of the
+walk or a corner of the fit. Those are divided again, scan by scan, until their rows are few enough to be fetched score
+by score. The heaviest go first: a bucket with half of the rows at one score in it leaves nothing certain until that
+score stands by itself. All other buckets stay cells. Any source of rows will do that can answer two questions, both of
+them plain aggregations.
 """
 
 from __future__ import annotations

@@ -28,7 +28,8 @@ class BinnedCalibration(Tabular):
     Attributes
     ----------
     low, high : ndarray of float64
-        Smallest and largest score in each bin; of cells, limits of these. A bin holds all rows from one to the other; empty bins are left out.
+        Smallest and largest score in each bin; of cells, limits of these. A bin holds all rows from one to the other;
+        empty bins are left out.
     n : ndarray
         Rows in each bin, or their weight.
     score : ndarray of float64

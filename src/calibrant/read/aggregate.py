@@ -37,7 +37,6 @@ def aggregate(source: Source, summary: Summary) -> ScoreTable:
 def _rows(source: Source, summary: Summary) -> LazyRows:
     import narwhals as nw
 
-    weight = {"none": "", "whole": ", CAST(w AS BIGINT) AS w", "other": ", w"}[summary.weights]
     kept = "" if summary.weights == "none" else " WHERE w > 0"
-    query = f"SELECT s, CAST(positive AS BIGINT) AS y{weight} FROM ({summary.sql}){kept}"
+    query = f"SELECT s, CAST(positive AS BIGINT) AS y{summary.weight} FROM ({summary.sql}){kept}"
     return LazyRows(nw.from_native(source.connection.sql(query)), summary.weights, fetched)

@@ -87,6 +87,11 @@ class Summary:
     weights: str
     shape: Callable[[str], str]
 
+    @property
+    def weight(self) -> str:
+        """The column of weights, as it follows others in a SELECT from `sql`: whole numbers are integers there."""
+        return {"none": "", "whole": ", CAST(w AS BIGINT) AS w", "other": ", w"}[self.weights]
+
 
 def check(source: Source, columns: Columns) -> Summary:
     """Check labels, scores and weights in one scan.

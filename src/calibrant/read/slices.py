@@ -30,10 +30,9 @@ class SlicedRows:
     """
 
     def __init__(self, source: Source, summary: Summary) -> None:
-        weight = {"none": "", "whole": ", CAST(w AS BIGINT) AS w", "other": ", w"}[summary.weights]
         self._source = source
         self._summary = summary
-        self._query = f"SELECT s, positive{weight} FROM ({{}})"
+        self._query = f"SELECT s, positive{summary.weight} FROM ({{}})"
         self._spans: list[Span] = []
 
     def __call__(self) -> Iterator[CleanRows]:

@@ -7,7 +7,12 @@ import numpy.typing as npt
 
 from calibrant.core.pooling import FloatArray, NumberArray
 
-__all__ = ["beside_corner", "beside_turn", "can_hold_corner", "can_hold_extreme", "can_hold_turn"]
+__all__ = ["beside_corner", "beside_turn", "can_hold_corner", "can_hold_extreme", "can_hold_turn", "rounding_slack"]
+
+
+def rounding_slack(rise: FloatArray, fall: FloatArray) -> float:
+    """Return how far the walk, added up in floats from these sums, can be off; far more than it is."""
+    return 1e-9 * max(1.0, float(rise.sum()), float(fall.sum()))
 
 
 def can_hold_extreme(rise: FloatArray, fall: FloatArray, slack: float) -> npt.NDArray[np.bool_]:

@@ -16,6 +16,7 @@ from calibrant.core.tally import blocks
 from calibrant.core.units import score_units
 from calibrant.core.validate import (
     CleanRows,
+    check_same_rows,
     clean_rows,
     describe_bad_labels,
     describe_no_rows,
@@ -122,9 +123,8 @@ class ChunkRows:
             weighty = weighty or clean.weight is None or bool(clean.weight.any())
             positives += int(np.count_nonzero(clean.label))
             yield clean
-        if self._first not in (None, (rows, positives)):
-            first = f"{self._first[0]} rows with {self._first[1]} positives at first"
-            raise describe_other_rows(f"{first}, then {rows} with {positives}")
+        if self._first is not None:
+            check_same_rows(self._first, (rows, positives))
         if not rows:
             raise describe_no_rows()
         if not weighty:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.bounds import beside_corner, can_hold_corner, can_hold_extreme, can_hold_turn
+from calibrant.core.bounds import beside_corner, can_hold_corner, can_hold_extreme, can_hold_turn, rounding_slack
 from calibrant.core.pooling import FloatArray, NumberArray
 from calibrant.core.tally import Tally
 from calibrant.core.units import BITS, IntArray
@@ -147,7 +147,7 @@ def _can_turn(tally: Tally, runs: _Runs, single: npt.NDArray[np.bool_]) -> npt.N
     # Four places of the walk are compared, each off by up to half the width of a bucket for every row of its block,
     # and as much again where the last run of the block makes up for it.
     slack = 4.0 * tally.most_in_block() * 2.0 ** (tally.grid.shift - BITS)
-    slack += 1e-9 * max(1.0, float(rise.sum()), float(fall.sum()))
+    slack += rounding_slack(rise, fall)
     found = can_hold_extreme(rise, fall, slack)
     if runs.k.any() and (runs.k < runs.n).any():  # of one class the walk goes one way only, from end to end
         found |= can_hold_turn(rise, fall, single, slack)

@@ -167,10 +167,9 @@ def _batches_of_polars(native: Any) -> Iterator[Arrays]:
 
 
 def _batches_of_duckdb(native: Any) -> Iterator[Arrays]:
-    read = (
-        native.to_arrow_reader if hasattr(native, "to_arrow_reader") else native.fetch_arrow_reader
-    )  # before DuckDB 1.4
-    for batch in read(_BATCH):
+    # DuckDB 1.3 has only the second.
+    name = "to_arrow_reader" if hasattr(native, "to_arrow_reader") else "fetch_arrow_reader"
+    for batch in getattr(native, name)(_BATCH):
         # PyArrow's own way to NumPy loads pandas first, where it is installed.
         yield {name: np.from_dlpack(batch[name]) for name in batch.schema.names}
 

@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.bounds import can_hold_extreme
+from calibrant.core.bounds import can_hold_extreme, rounding_slack
 from calibrant.core.pooling import FloatArray
 from calibrant.core.units import BITS, UNIT, IntArray, score_units
 
@@ -99,7 +99,7 @@ def pruned_range(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -
     buckets, atoms = _choose_buckets(score)
     sums = _bucket_sums(label, score, buckets, atoms)
     rise, fall = sums.totals()
-    wanted = can_hold_extreme(rise, fall, slack=1e-9 * max(1.0, float(rise.sum()), float(fall.sum())))
+    wanted = can_hold_extreme(rise, fall, slack=rounding_slack(rise, fall))
     if atoms is not None:
         wanted &= sums.has_others()
     edges = sums.edges()

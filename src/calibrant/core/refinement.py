@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.bounds import can_hold_corner, can_hold_extreme, can_hold_turn
+from calibrant.core.bounds import can_hold_corner, can_hold_extreme, can_hold_turn, rounding_slack
 from calibrant.core.bucket_sums import BucketSums
 from calibrant.core.grid import Grid, Zone
 from calibrant.core.pooling import Pooled, score_order
@@ -125,7 +125,7 @@ def _wanted(held: list[BucketSums], rest: list[BucketSums]) -> list[npt.NDArray[
     order = score_order(everything.low)
     everything = everything.pick(order)
     rise, fall, *_ = everything.sums()
-    slack = 1e-9 * max(1.0, float(rise.sum()), float(fall.sum()))
+    slack = rounding_slack(rise, fall)
     single = everything.low == everything.high
     turns = can_hold_extreme(rise, fall, slack) | can_hold_turn(rise, fall, single, slack)
     corners = can_hold_corner(everything.n, everything.k)

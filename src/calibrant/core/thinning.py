@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.core.bounds import beside_corner, beside_turn, can_hold_extreme
+from calibrant.core.bounds import beside_corner, beside_turn, can_hold_extreme, rounding_slack
 from calibrant.core.bucket_sums import BucketSums
 from calibrant.core.grid import Grid
 from calibrant.core.pooling import score_order
@@ -33,7 +33,7 @@ def thinned(sums: BucketSums, widest: Grid) -> BucketSums:
     cell = widest.place(score_units(sums.low))
     first = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
     rise, fall, *_ = sums.sums()
-    slack = 1e-9 * max(1.0, float(rise.sum()), float(fall.sum()))
+    slack = rounding_slack(rise, fall)
     turning = can_hold_extreme(np.add.reduceat(rise, first), np.add.reduceat(fall, first), slack)
     apart = np.repeat(turning, np.diff(first, append=len(cell)))
     apart |= beside_turn(rise, fall, slack) | beside_corner(sums.n, sums.k)

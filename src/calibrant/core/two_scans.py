@@ -20,7 +20,7 @@ from calibrant.core.pooling import FloatArray, NumberArray
 from calibrant.core.refinement import Settled
 from calibrant.core.tally import Tally, blocks
 from calibrant.core.units import BITS, IntArray, Whole, score_units
-from calibrant.core.validate import CleanRows, check_weight_range, describe_other_rows
+from calibrant.core.validate import CleanRows, check_same_rows, check_weight_range, describe_other_rows
 
 __all__ = ["FINE_BITS", "Scanned", "Slices", "two_scans"]
 
@@ -94,9 +94,7 @@ def two_scans(
         rows += len(block.score) if block.weight is None else int(np.count_nonzero(block.weight))
         positives += int(np.count_nonzero(block.label))
     opened.put_away()
-    if (rows, positives) != (tally.rows, tally.positives):
-        before = f"{tally.rows} rows with {tally.positives} positives at first"
-        raise describe_other_rows(f"{before}, then {rows} with {positives}")
+    check_same_rows((tally.rows, tally.positives), (rows, positives))
     if not opened.hold(cells):
         raise describe_other_rows("as many, but other scores or weights")
     first = found.held if isinstance(found.held, BucketSums) else BucketSums.of_scores(*found.held)

@@ -351,6 +351,12 @@ def describe_other_rows(found: str) -> DataError:
     return DataError("the same rows at every reading", found, remedy)
 
 
+def check_same_rows(first: tuple[int, int], then: tuple[int, int]) -> None:
+    """Raise a `DataError` if rows and positives of two readings differ."""
+    if first != then:
+        raise describe_other_rows(f"{first[0]} rows with {first[1]} positives at first, then {then[0]} with {then[1]}")
+
+
 def describe_zero_weights() -> DataError:
     """Phrase the error for weights of which none is positive."""
     return DataError("some positive weight", "only zeros", "check that this is the column of weights")

@@ -80,8 +80,7 @@ def audit(
     tolerance: float | None = None,
     delta: float = 0.05,
     costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None = None,
-    method: Literal["bernstein", "anytime", "hoeffding", "normal", "theorem2"] | None = None,
-    brier_guess: float = 0.12,
+    method: Literal["default", "bernstein", "anytime", "hoeffding", "normal", "theorem2"] | None = None,
     groups: Groups | None = None,
     n_folds: int = 5,
     random_state: int | np.random.Generator = 0,
@@ -106,10 +105,8 @@ def audit(
     costs : (float, float) or mapping, optional
         Cost of a false positive and of a false negative, as a pair or as
         ``{"false_positive": a, "false_negative": b}``; asks for money.
-    method : {"bernstein", "anytime", "hoeffding", "normal", "theorem2"}, optional
-        Which bound, see `calibrant.certificates.certify`; by default "bernstein", or "normal" with groups.
-    brier_guess : float
-        For "bernstein", see `calibrant.certificates.certify`.
+    method : {"default", "bernstein", "anytime", "hoeffding", "normal", "theorem2"}, optional
+        Which bound, see `calibrant.certificates.certify`; by default "default", or "normal" with groups.
     groups : sequence of length n, optional
         The group of each row, such as the patient it was measured on. Rows of one group may then depend on each other;
         statements hold in the limit of many groups, and those that count independent rows are left out.
@@ -152,7 +149,6 @@ def audit(
         delta=delta,
         costs=costs,
         method=method,
-        brier_guess=brier_guess,
         groups=groups,
         n_folds=n_folds,
         random_state=random_state,

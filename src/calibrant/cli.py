@@ -92,12 +92,9 @@ def audit(
         str | None,
         typer.Option(
             "--method",
-            help="Bound: bernstein (the default), anytime, hoeffding, normal (the default with --group) or theorem2.",
+            help="Bound: default, bernstein, anytime, hoeffding, normal (the default with --group) or theorem2.",
         ),
     ] = None,
-    brier_guess: Annotated[
-        float, typer.Option("--brier-guess", help="Brier score expected beforehand; tightens the bernstein bound.")
-    ] = 0.12,
     group: Annotated[
         list[str] | None,
         typer.Option(
@@ -138,7 +135,6 @@ def audit(
         delta=delta,
         costs=costs,
         method=method,  # type: ignore[arg-type]  # checked above
-        brier_guess=brier_guess,
         name=f"column {score} of {_name_of(source)}",
     )
     if report is not None:

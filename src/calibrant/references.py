@@ -19,6 +19,16 @@ REFERENCES: dict[str, tuple[str, dict[str, str]]] = {
             "year": "2017",
         },
     ),
+    "shevtsova2013": (
+        "article",
+        {
+            "author": "Shevtsova, Irina",
+            "title": "On the absolute constants in the Berry-Esseen inequality and its structural and nonuniform "
+            "improvements",
+            "journal": "Informatics and Applications",
+            "year": "2013",
+        },
+    ),
     "rossellini2025": (
         "inproceedings",
         {

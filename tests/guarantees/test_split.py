@@ -7,7 +7,7 @@ import pytest
 
 from calibrant import ArgumentError, ScoreTable
 from calibrant.certificates import split_lower_bound, uniform_width
-from calibrant.certificates.bernstein import mean_width
+from calibrant.core.mean_limits import mean_width
 from calibrant.core.walk import extremes, residual_walk
 from guarantees.counting import assert_failures_within
 from guarantees.worlds import WORLDS, at, spread

@@ -79,8 +79,8 @@ def test_money():
     assert decision.threshold == 0.2
     assert decision.best_cost <= decision.cost <= min(decision.cost_act_always, decision.cost_act_never)
     assert decision.saving == decision.cost - decision.best_cost
-    # theory G4: (a + b) sqrt(log(1 / delta) / (2 n))
-    assert decision.saving_bound - decision.saving == pytest.approx(5 * math.sqrt(math.log(20) / 10_000))
+    # less than by Hoeffding's inequality: (a + b) sqrt(log(1 / delta) / (2 n))
+    assert 0.0 < decision.saving_bound - decision.saving < 5 * math.sqrt(math.log(20) / 10_000)
     same = cal.audit(y, p, costs={"false_positive": 1, "false_negative": 4}).decision
     assert same == decision
 
@@ -145,7 +145,6 @@ def test_one_class_is_refused(value):
         ({"costs": (-1, 2)}, "false_positive_cost"),
         ({"costs": (0, 0)}, "two zeros"),
         ({"costs": {"fp": 1, "fn": 2}}, "pair"),
-        ({"brier_guess": 0}, "brier_guess"),
     ],
 )
 def test_bad_arguments(arguments, message):

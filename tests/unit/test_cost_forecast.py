@@ -14,8 +14,8 @@ from scipy.stats import binomtest
 import oracles
 import strategies
 from calibrant import ScoreTable
+from calibrant.core.mean_limits import mean_width
 from calibrant.decisions import cost_forecast, expected_cost, regret_bound, saving_bound
-from calibrant.decisions.limits import bernstein_half_width
 from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.references import cite
@@ -103,7 +103,7 @@ def test_error_limits_are_bernstein_limits_of_the_rows(rows, prices, threshold):
     found = cost_forecast(rows.y, rows.s, **costs(a, b), threshold=threshold, delta=0.1, **rows.keywords)
     actual, promised = cost_and_forecast(*repeated(rows), found.threshold, a, b)
     terms = (actual - promised) / max(a, b)
-    half = bernstein_half_width(float((terms**2).sum()), len(terms), 1.0, math.log(20.0))
+    half = float(mean_width(len(terms), (terms**2).mean(), 0.05))
     assert found.error_upper == pytest.approx(max(a, b) * min(1.0, terms.mean() + half), rel=1e-9)
     assert found.error_lower == pytest.approx(max(a, b) * max(-1.0, terms.mean() - half), rel=1e-9)
 

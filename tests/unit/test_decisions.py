@@ -1,4 +1,4 @@
-"""Costs, thresholds and savings by hand, and the sharp cases of Claim 1 (theory G)."""
+"""Costs, thresholds and savings by hand, and the sharp cases of Claim 1."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from calibrant import ScoreTable
+from calibrant.core.mean_limits import mean_width
 from calibrant.decisions import decide, expected_cost, regret_bound, saving_bound, threshold
 from calibrant.metrics import cutoff_calibration_error
 
@@ -64,17 +67,30 @@ def test_decreasing_maps_are_not_covered():
 
 def test_bound_is_saving_plus_width():
     y, s = [0, 1] * 50, [0.3, 0.6] * 50
-    found = saving_bound(y, s, **costs(1, 3), delta=0.1)
-    assert found.saving_bound == pytest.approx(found.saving + 4 * math.sqrt(math.log(10) / 200))
-    found = saving_bound(y, s, **costs(1, 3), delta=0.1, method="normal")
-    variance = (50 * 0.75**2 + 50 * 0.25**2) / 100  # mean of (y - tau)^2 with tau = 1/4
-    width = 1.2815515655446004 * math.sqrt(variance / 100) + math.log(10) / 100
-    assert found.saving_bound == pytest.approx(found.saving + 4 * width)
+    y, s = [0, 1] * 5000, [0.3, 0.6] * 5000  # from 1/4 on all act; from .6 on no one does wrong, and .5 is saved
+    found = saving_bound(y, s, **costs(1, 3), delta=0.1, method="hoeffding")
+    assert found.saving == found.cost == 0.5
+    assert found.saving_bound == found.cost_upper < 0.5 + 4 * math.sqrt(math.log(20) / 20_000)
+    y = [0, 1, 1, 1] * 2500  # no one acts at 3/4; acting from .6 on, on positives alone, saves half of all cases
+    found = saving_bound(y, s, **costs(3, 1), delta=0.1, method="hoeffding")
+    assert (found.cost, found.saving) == (0.75, 0.5)
+    assert found.saving_bound == pytest.approx(0.5 + 4 * math.sqrt(math.log(20) / 20_000))
+    found = saving_bound(y, s, **costs(3, 1), delta=0.1, method="normal")
+    width = 1.6448536269514722 * math.sqrt(0.5 * 0.25**2 / 10_000) + math.log(20) / 10_000
+    assert found.saving_bound == pytest.approx(0.5 + 4 * width)
+    found = saving_bound(y, s, **costs(3, 1), delta=0.1)
+    width = mean_width(10_000, 0.5 * 0.25**2, 0.05, top=0.75, largest=0.75, reach=1.0)
+    assert found.saving_bound == pytest.approx(0.5 + 4 * float(width))
 
 
-def test_bound_never_exceeds_what_one_mistake_of_each_kind_costs():
-    found = saving_bound([0, 1], [0.9, 0.1], **costs(1, 1))
-    assert found.saving_bound == 2.0
+@given(st.integers(1, 400), st.integers(0, 2**32 - 1), st.sampled_from([(1, 1), (1, 99), (5, 0.1), (0, 1)]))
+def test_no_saving_is_larger_than_what_the_cost_can_be(n, seed, prices):
+    rng = np.random.default_rng(seed)
+    s = rng.random(n).round(rng.integers(1, 4))
+    y = rng.random(n) < s ** rng.choice([0.3, 1, 3])
+    for method in ("default", "hoeffding", "normal"):
+        found = saving_bound(y, s, **costs(*prices), method=method)
+        assert found.saving <= found.saving_bound <= found.cost_upper
 
 
 def test_claim_names_bound_and_costs():

@@ -11,29 +11,8 @@ from hypothesis import strategies as st
 
 from calibrant.core.kuiper import kuiper_upper_quantile
 from calibrant.decisions import isotonic_harm_bound
-from calibrant.decisions.limits import bernstein_half_width, normal_half_width, ratio_limits
+from calibrant.decisions.limits import normal_half_width, ratio_limits
 from calibrant.errors import ArgumentError
-
-
-@pytest.mark.parametrize("n", [1, 7, 1000, 1e9])
-@pytest.mark.parametrize("share", [0.0, 1e-4, 0.1, 1.0])
-def test_bernstein_half_width_is_where_the_average_of_exponentials_is_large(n, share):
-    """The defining equation, with the rates written out: sum of w exp(rate n w - psi(rate) squares) = 1 / delta."""
-    delta = 0.05
-    width = bernstein_half_width(share * n, n, 1.0, math.log(1 / delta))
-    wealth = []
-    for guess, weight in ((1 / 4, 0.5), (1 / 16, 0.25), (1 / 64, 0.15), (1 / 256, 0.1)):
-        a = math.sqrt(2.0 * math.log(1 / delta) / (n * guess))
-        rate = min(0.9, a / (1.0 + 0.66 * a))
-        wealth.append(math.log(weight) + rate * n * width - (-math.log(1.0 - rate) - rate) * share * n)
-    assert np.logaddexp.reduce(wealth) == pytest.approx(math.log(1 / delta), abs=1e-6)
-
-
-def test_bernstein_half_width_scales():
-    assert bernstein_half_width(9.0 * 20, 100, 3.0, 2.3) == pytest.approx(3.0 * bernstein_half_width(20, 100, 1.0, 2.3))
-    assert bernstein_half_width(0.0, 100, 0.0, 2.3) == 0.0
-    widths = [bernstein_half_width(squares, 100, 1.0, 2.3) for squares in range(0, 100, 7)]
-    assert (np.diff(widths) > 0).all()
 
 
 def test_normal_half_width_by_hand():

@@ -38,8 +38,7 @@ def examine(
     tolerance: float | None = None,
     delta: float = 0.05,
     costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None = None,
-    method: Literal["bernstein", "anytime", "hoeffding", "normal", "theorem2"] | None = None,
-    brier_guess: float = 0.12,
+    method: Literal["default", "bernstein", "anytime", "hoeffding", "normal", "theorem2"] | None = None,
     groups: Groups | None = None,
     n_folds: int = 5,
     random_state: int | np.random.Generator = 0,
@@ -71,8 +70,7 @@ def examine(
             table,
             tolerance=tolerance,
             delta=delta,
-            method=method or "bernstein",
-            brier_guess=brier_guess,
+            method=method or "default",
             random_state=random_state,
         )
         test = affordable_test(table, random_state)
@@ -139,7 +137,7 @@ def check_audit(
     grouped: bool = False,
 ) -> tuple[float, float] | None:
     """Check what is asked of an audit before any data is read; return the costs as a pair."""
-    check_request(delta=delta, tolerance=tolerance, method=method or "bernstein")
+    check_request(delta=delta, tolerance=tolerance, method=method or "default")
     if grouped and method not in (None, "normal"):
         raise ArgumentError(
             "method 'normal' with groups",

@@ -2,10 +2,10 @@
 
 from calibrant.certificates.anytime import anytime_width
 from calibrant.certificates.bands import Band, isotonic_band, simultaneous_half_width, window_band
-from calibrant.certificates.bernstein import bernstein_width
 from calibrant.certificates.calibration_test import CalibrationTest, calibration_test
 from calibrant.certificates.certify import Certificate, certify, check_request
 from calibrant.certificates.claim6 import CumulativeBand, claim6_band
+from calibrant.certificates.default import bernstein_width, default_width
 from calibrant.certificates.fixed_design import SampleCertificate, certify_sample
 from calibrant.certificates.hoeffding import hoeffding_width
 from calibrant.certificates.interval import CutoffInterval, cutoff_interval
@@ -51,6 +51,7 @@ __all__ = [
     "check_request",
     "claim6_band",
     "cutoff_interval",
+    "default_width",
     "effective_rows",
     "hoeffding_width",
     "isotonic_band",

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.anytime import anytime_width
-from calibrant.certificates.bernstein import bernstein_width
 from calibrant.certificates.clustered import Clustered, clustered, need_limit
+from calibrant.certificates.default import bernstein_width, charged_bound, default_width
 from calibrant.certificates.hoeffding import hoeffding_width
 from calibrant.certificates.normal import normal_width
 from calibrant.certificates.rademacher import rademacher_of_intervals
@@ -30,7 +30,7 @@ from calibrant.errors import ArgumentError
 
 __all__ = ["ASSUMPTIONS", "GROUP_ASSUMPTIONS", "METHODS", "Certificate", "certify", "check_request"]
 
-METHODS = ("bernstein", "anytime", "hoeffding", "normal", "theorem2")
+METHODS = ("default", "bernstein", "anytime", "hoeffding", "normal", "theorem2")
 
 ASSUMPTIONS = (
     (
@@ -56,6 +56,7 @@ _ANY_OF_CLASS = (
 )
 
 _REFERENCES = {
+    "default": ("gao2017", "shevtsova2013", "fan2015"),
     "bernstein": ("gao2017", "fan2015"),
     "anytime": ("gao2017", "howard2021"),
     "hoeffding": ("gao2017", "hoeffding1963"),
@@ -64,6 +65,7 @@ _REFERENCES = {
 }
 
 _CLAIM = {
+    "default": "finite-sample bound",
     "bernstein": "finite-sample empirical Bernstein bound",
     "anytime": "empirical Bernstein bound for all numbers of rows at once",
     "hoeffding": "finite-sample Hoeffding bound",
@@ -95,8 +97,8 @@ class Certificate(Result):
         Lower confidence bound: above the true error with probability at most `delta`. The two bounds are
         one-sided: together they hold with probability ``1 - 2 delta``.
     width : float
-        ``bound - estimate`` before capping at 1; it includes what the cells of such a table can hide, see
-        `value_at_most` of `calibrant.metrics.cutoff_calibration`.
+        ``bound - estimate`` before capping at 1; with the default method at most `default_width`. It includes what the
+        cells of such a table can hide, see `value_at_most` of `calibrant.metrics.cutoff_calibration`.
     trivial_bound : float
         What holds without any data about calibration: the larger of mean score and one minus mean score.
     delta : float
@@ -140,8 +142,7 @@ def certify(
     *,
     delta: float = 0.05,
     tolerance: float | None = None,
-    method: Literal["bernstein", "anytime", "hoeffding", "normal", "theorem2"] = "bernstein",
-    brier_guess: float = 0.12,
+    method: Literal["default", "bernstein", "anytime", "hoeffding", "normal", "theorem2"] = "default",
     form: Literal["sharp", "proof", "printed"] = "sharp",
     rademacher: float | None = None,
     groups: Groups | None = None,
@@ -162,11 +163,9 @@ def certify(
         Probability with which the statement may fail, in (0, 1).
     tolerance : float, optional
         Calibration error that would be acceptable, in (0, 1); asks for a verdict.
-    method : {"bernstein", "anytime", "hoeffding", "normal", "theorem2"}
+    method : {"default", "bernstein", "anytime", "hoeffding", "normal", "theorem2"}
         Choose before seeing the rows; the smallest of several bounds is not a bound at `delta`. "anytime" may be
         looked at after every row, and sampling stopped on what it shows; it never refutes. "normal" is asymptotic.
-    brier_guess : float
-        For "bernstein": the Brier score expected beforehand. A wrong guess costs width, never validity.
     form : {"sharp", "proof", "printed"}
         For "theorem2", see `theorem2_width`. "printed" is refused where it is not known to be true.
     rademacher : float, optional
@@ -199,9 +198,11 @@ def certify(
 
     Notes
     -----
-    The upper bounds "bernstein", "anytime", "hoeffding" and "theorem2" hold for every n and every distribution. The
-    lower bound is `split_lower_bound`; with "theorem2" it uses the same width, with "normal" `range_width`, with
-    "anytime" there is none.
+    The upper bounds "default", "bernstein", "anytime", "hoeffding" and "theorem2" hold for every n and every
+    distribution. "default" (`default_width`) combines a Berry-Esseen, a Bennett and an empirical Bernstein bound
+    (`bernstein_width`), by a rule that depends on the number of rows and delta alone; both count squared residuals only
+    inside the interval that a bound is about (docs/theory/1-upper-bound.md). The lower bound is `split_lower_bound`;
+    with "theorem2" it uses the same width, with "normal" `range_width`, with "anytime" there is none.
 
     With groups, the population is one of groups, and its error is that of its rows: large groups count more. The upper
     bound is one-sided like that of "normal", with the variance between groups in the interval where it is largest
@@ -249,8 +250,10 @@ def certify(
     def upper_width(rows: int) -> float:
         if found is not None:
             return found.upper_width(delta, rows)
+        if method == "default":
+            return default_width(rows, brier, delta, estimate=estimate)
         if method == "bernstein":
-            return bernstein_width(rows, brier, delta, brier_guess=brier_guess)
+            return bernstein_width(rows, brier, delta)
         if method == "anytime":
             return anytime_width(rows, brier, delta)
         if method == "hoeffding":
@@ -276,9 +279,12 @@ def certify(
             f"{rademacher * math.sqrt(n):.3g}",
             "use form 'sharp' or 'proof', which hold for every class",
         )
-    width = upper_width(n) + (walk.at_most - estimate)
+    if found is None and method in ("default", "bernstein"):
+        width = charged_bound(table, walk, delta, method=method) - estimate
+    else:
+        width = upper_width(n) + (walk.at_most - estimate)
     bound, lower_bound = min(1.0, estimate + width), max(0.0, estimate - lower_width(n))
-    if method in ("bernstein", "hoeffding"):
+    if method in ("default", "bernstein", "hoeffding"):
         lower_bound = split_lower_bound(table, delta=delta, random_state=random_state)
     trivial_bound = max(table.mean_score, 1.0 - table.mean_score)
     verdict = None if tolerance is None else _verdict(bound, lower_bound, trivial_bound, tolerance)

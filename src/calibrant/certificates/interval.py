@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.bernstein import bernstein_width
 from calibrant.certificates.certify import ASSUMPTIONS, GROUP_ASSUMPTIONS, check_request
 from calibrant.certificates.clustered import clustered, need_limit
+from calibrant.certificates.default import charged_bound
 from calibrant.certificates.normal import normal_width
 from calibrant.certificates.split import split_lower_bound
 from calibrant.certificates.uniform import range_width
@@ -18,7 +18,7 @@ from calibrant.core.clusters import Groups
 from calibrant.core.parameters import check_choice, check_count
 from calibrant.core.results import Result
 from calibrant.core.table import ScoreTable, as_table, need_counts
-from calibrant.core.walk import extremes, residual_walk
+from calibrant.core.walk import Extremes, extremes, residual_walk
 from calibrant.core.wording import at_least
 
 __all__ = ["CutoffInterval", "cutoff_interval"]
@@ -66,7 +66,6 @@ def cutoff_interval(
     *,
     delta: float = 0.05,
     method: Literal["finite", "asymptotic"] = "finite",
-    brier_guess: float = 0.12,
     groups: Groups | None = None,
     n_redraws: int = 999,
     sample_weight: npt.ArrayLike | None = None,
@@ -85,8 +84,6 @@ def cutoff_interval(
         Probability with which the interval may fail, in (0, 1).
     method : {"finite", "asymptotic"}
         "finite" holds for every n, its lower limit is `split_lower_bound`; "asymptotic" is narrower.
-    brier_guess : float
-        For "finite", see `certify`.
     groups : sequence of length n, optional
         The group of each row, such as the patient it was measured on; any values that can be told apart. Rows of one
         group may then depend on each other. Only with method "asymptotic", and rows, not a table.
@@ -135,7 +132,7 @@ def cutoff_interval(
     >>> round(interval.low, 3), round(interval.estimate, 3), round(interval.high, 3)
     (0.089, 0.1, 0.104)
     """
-    check_request(delta=delta, tolerance=None, method="bernstein")
+    check_request(delta=delta, tolerance=None, method="default")
     check_choice("method", method, ("finite", "asymptotic"))
     n_redraws = check_count("n_redraws", n_redraws, 1, "999 is a good choice")
     half = 0.5 * delta
@@ -146,9 +143,8 @@ def cutoff_interval(
         need_counts(table, "an interval needs rows")
         walk = extremes(residual_walk(table))
         estimate = walk.value
-        low, above = _limits(table, estimate, method, half, brier_guess, random_state)
-        above += walk.at_most - estimate
-        references = ("gao2017", "fan2015") if method == "finite" else ("gao2017", "feller1951")
+        low, above = _limits(table, walk, method, half, random_state)
+        references = ("gao2017", "shevtsova2013", "fan2015") if method == "finite" else ("gao2017", "feller1951")
     else:
         need_limit(method, "asymptotic")
         found = clustered(y_true, y_proba, groups, sample_weight=sample_weight, pos_label=pos_label)
@@ -176,17 +172,12 @@ def cutoff_interval(
 
 
 def _limits(
-    table: ScoreTable,
-    estimate: float,
-    method: str,
-    delta: float,
-    brier_guess: float,
-    random_state: int | np.random.Generator,
+    table: ScoreTable, walk: Extremes, method: str, delta: float, random_state: int | np.random.Generator
 ) -> tuple[float, float]:
     """Lower limit for the error of independent rows, and how far it may be above the empirical one."""
     n, brier = table.total, float(table.squared.sum()) / table.total
     if method == "finite":
         low = split_lower_bound(table, delta=delta, random_state=random_state)
-        return low, bernstein_width(n, brier, delta, brier_guess=brier_guess)
+        return low, charged_bound(table, walk, delta, method="default") - walk.value
     below = range_width(n, max(brier, table.mean_variance), delta)
-    return max(0.0, estimate - below), normal_width(n, brier, delta)
+    return max(0.0, walk.value - below), normal_width(n, brier, delta) + (walk.at_most - walk.value)

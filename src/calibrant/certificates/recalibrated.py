@@ -144,7 +144,7 @@ def certify_recalibrated(
     >>> round(certify_recalibrated(y, p, after).bound, 4)
     0.0288
     """
-    check_request(delta=delta, tolerance=tolerance, method="bernstein")
+    check_request(delta=delta, tolerance=tolerance, method="default")
     check_choice("method", method, ("finite", "asymptotic"))
     rows = clean_rows(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     after = clean_scores(recalibrated)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from calibrant.certificates.anytime import anytime_width
-from calibrant.certificates.bernstein import bernstein_width
+from calibrant.certificates.default import bernstein_width, default_width
 from calibrant.certificates.hoeffding import hoeffding_width
 from calibrant.certificates.normal import normal_width
 from calibrant.certificates.rademacher import rademacher_of_intervals
@@ -20,6 +20,7 @@ from calibrant.core.results import Result
 __all__ = ["PLANNED_METHODS", "Plan", "plan_table", "required_sample_size", "rows_to_decide"]
 
 PLANNED_METHODS = (
+    "default",
     "bernstein",
     "anytime",
     "hoeffding",
@@ -37,10 +38,9 @@ def required_sample_size(
     tolerance: float,
     *,
     delta: float = 0.05,
-    method: str = "bernstein",
+    method: str = "default",
     power: float | None = None,
     brier: float = 0.25,
-    brier_guess: float = 0.12,
 ) -> int:
     """Smallest number of rows with which a tolerance can be certified.
 
@@ -50,8 +50,9 @@ def required_sample_size(
         Calibration error to certify, in (0, 1).
     delta : float
         Probability with which the certificate may fail, in (0, 1).
-    method : {"bernstein", "anytime", "hoeffding", "normal", "theorem2-sharp", "theorem2-printed", "theorem2-proof"}
-        Which bound will be used.
+    method : str
+        One of `PLANNED_METHODS`: "default", "bernstein", "anytime", "hoeffding", "normal" or "theorem2-sharp",
+        "-printed", "-proof".
     power : float, optional
         Wanted probability of getting the certificate if the classifier is exactly calibrated, in (0, 1): makes
         room for the noise of the empirical error (its limit law for large n). Without it, the rows at which the
@@ -59,8 +60,6 @@ def required_sample_size(
     brier : float
         Expected Brier score of the rows; the default 0.25 is that of scores that say nothing about a balanced
         outcome.
-    brier_guess : float
-        As in `certify`.
 
     Returns
     -------
@@ -81,7 +80,7 @@ def required_sample_size(
     noise = 0.0 if power is None else range_quantile(check_between("power", power, 0.0, 1.0)) * math.sqrt(brier)
 
     def width(n: int) -> float:
-        return _width(n, method, delta, brier, brier_guess) + noise / math.sqrt(n)
+        return _width(n, method, delta, brier) + noise / math.sqrt(n)
 
     return _smallest(width, tolerance)
 
@@ -115,9 +114,9 @@ class Plan(Result):
             f"Rows needed to certify a calibration error of at most {self.tolerance:g}",
             f"(delta {self.delta:g}, Brier score {self.brier:g}{chance})",
             "",
-            f"{'method':<18}{'rows':>16}{'times bernstein':>18}",
+            f"{'method':<18}{'rows':>16}{'times default':>18}",
         ]
-        lines += [f"{name:<18}{n:>16,}{n / self.rows['bernstein']:>18.1f}" for name, n in self.rows.items()]
+        lines += [f"{name:<18}{n:>16,}{n / self.rows['default']:>18.1f}" for name, n in self.rows.items()]
         lines += ["", "normal holds in the limit of many rows, the others for every number of rows."]
         return "\n".join(lines)
 
@@ -138,7 +137,7 @@ def plan_table(tolerance: float, *, delta: float = 0.05, power: float | None = N
     Examples
     --------
     >>> from calibrant.certificates import plan_table
-    >>> plan_table(0.1, brier=0.15).rows["bernstein"]
+    >>> plan_table(0.1, brier=0.15).rows["default"]
     131
     """
     rows = {
@@ -185,9 +184,11 @@ def rows_to_decide(
     return rows if rows < _MOST_ROWS else None
 
 
-def _width(n: int, method: str, delta: float, brier: float, brier_guess: float) -> float:
+def _width(n: int, method: str, delta: float, brier: float) -> float:
+    if method == "default":
+        return default_width(n, brier, delta)
     if method == "bernstein":
-        return bernstein_width(n, brier, delta, brier_guess=brier_guess)
+        return bernstein_width(n, brier, delta)
     if method == "anytime":
         return anytime_width(n, brier, delta)
     if method == "hoeffding":

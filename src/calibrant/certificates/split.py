@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.bernstein import mean_width
 from calibrant.certificates.uniform import uniform_width
+from calibrant.core.mean_limits import mean_width
 from calibrant.core.parameters import check_between, check_random_state
 from calibrant.core.table import ScoreTable, as_table, need_counts
 from calibrant.core.walk import Extremes, extremes, residual_walk
@@ -65,9 +65,9 @@ def split_lower_bound(
     -----
     The error is at least ``sign * C(I)`` for any interval I and sign. A third of the rows, dealt at random, proposes
     those of its own error; given them, the terms ``X = sign * (y - s)`` in I, 0 elsewhere, of the other rows are
-    independent, and their mean bounds ``sign * C(I)``. With m the mean of X on the first part and a its smallest
-    possible value, ``(X - m) / (m - a)`` is at least -1, and the inequality behind `bernstein_width` bounds its mean
-    from below; what that inequality wants to know beforehand is guessed on the first part.
+    independent, and their mean bounds ``sign * C(I)``. The inequality behind `default_width` bounds it from below, with
+    squares taken around the mean of X on the first part; what it wants to know beforehand comes from there too
+    (docs/theory/2-lower-bound.md, Theorem 2.1).
 
     Tables with cells get the band of `uniform_width`: their cells were chosen by looking at all rows.
 
@@ -92,22 +92,30 @@ def split_lower_bound(
     if found.sign == 0:
         return 0.0
     centre = found.value  # the mean of X on the rows that chose
-    lowest = -found.high if found.sign > 0 else -(1.0 - max(found.low, 0.0))
-    scale = centre - lowest
-    _, guess = _moments(chosen, found, centre, scale)
-    mean, squared = _moments(rest, found, centre, scale)
-    # The guess is kept above 0, though a few rows may all agree.
-    width = scale * mean_width(rest.total, squared, delta, guess=guess + 1.0 / chosen.total)
-    return max(0.0, mean - width)
+    above, below = 1.0 - max(found.low, 0.0), found.high  # how far a positive and a negative in I move the walk
+    highest, lowest = (above, -below) if found.sign > 0 else (below, -above)
+    _, guess = _moments(chosen, found, centre)
+    mean, squares = _moments(rest, found, centre)
+    width = mean_width(
+        rest.total,
+        squares,
+        delta,
+        top=centre - lowest,
+        largest=max(centre - lowest, highest - centre),
+        reach=highest - lowest,
+        # kept above 0, though a few rows may all agree
+        expected=guess + (centre - lowest) ** 2 / chosen.total,
+    )
+    return max(0.0, mean - float(width))
 
 
 def split_width(n: float, brier: float, delta: float = 0.05) -> float:
     """About how far below the error `split_lower_bound` lies on n rows with this Brier score, for planning."""
-    return mean_width((1.0 - _CHOOSE) * n, brier, delta, guess=max(brier, 1.0 / n))
+    return float(mean_width((1.0 - _CHOOSE) * n, brier, delta, expected=max(brier, 1.0 / n)))
 
 
-def _moments(table: ScoreTable, found: Extremes, centre: float, scale: float) -> tuple[float, float]:
-    """Mean of X, and mean square of ``(X - centre) / scale``, over the rows of a table."""
+def _moments(table: ScoreTable, found: Extremes, centre: float) -> tuple[float, float]:
+    """Mean of X, and mean square of ``X - centre``, over the rows of a table."""
     inside = slice(*np.searchsorted(table.score, (found.low, found.high), side="right"))
     score, k = table.score[inside], table.k[inside]
     missed = table.n[inside] - k
@@ -115,4 +123,4 @@ def _moments(table: ScoreTable, found: Extremes, centre: float, scale: float) ->
     mean = float(np.dot(k, hit) + np.dot(missed, miss)) / table.total
     squares = float(np.dot(k, (hit - centre) ** 2) + np.dot(missed, (miss - centre) ** 2))
     outside = table.total - float(table.n[inside].sum())
-    return mean, (squares + outside * centre**2) / (table.total * scale**2)
+    return mean, (squares + outside * centre**2) / table.total

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.core.parameters import check_between, check_count
-from calibrant.core.pava import isotonic_fit
+from calibrant.core.pava import IsotonicFit, isotonic_fit
 from calibrant.core.results import Drawable
 from calibrant.core.table import FloatArray, ScoreTable, as_table
 from calibrant.decisions.comparison import compare, mistakes, ratio, with_limits
@@ -230,12 +230,12 @@ def cost_curve(
     )
 
 
-def cheapest_cuts(table: ScoreTable, tau: FloatArray) -> npt.NDArray[np.intp]:
+def cheapest_cuts(table: ScoreTable, tau: FloatArray, fit: IsotonicFit | None = None) -> npt.NDArray[np.intp]:
     """Row of the table from which to act at the smallest cost, if the costs are tau and ``1 - tau``, for each tau.
 
     Acting where the isotonic fit reaches tau is the cheapest of all thresholds, whatever tau: one fit answers all.
     """
-    fit = isotonic_fit(table)
+    fit = isotonic_fit(table) if fit is None else fit
     starts = np.append(np.searchsorted(table.low, fit.low), len(table))
     return np.asarray(starts[np.searchsorted(fit.value, tau, side="left")], dtype=np.intp)
 

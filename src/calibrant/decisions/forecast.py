@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.core.intervals import clopper_pearson
+from calibrant.core.mean_limits import mean_width
 from calibrant.core.parameters import check_between
 from calibrant.core.results import Result
 from calibrant.core.table import ScoreTable, as_table, need_counts
 from calibrant.core.wording import at_least
 from calibrant.decisions.cost import costs_by_cut, prices
-from calibrant.decisions.limits import bernstein_half_width
 
 __all__ = ["CostForecast", "cost_forecast"]
 
@@ -221,6 +220,6 @@ def _error_limits(table: ScoreTable, a: float, b: float, tau: float, error: floa
     torn = float(table.n[~(above | below)].sum())
     squared_acted, squared_rest = float(table.squared[above].sum()), float(table.squared[below].sum())
     squares = (a / dearest) ** 2 * squared_acted + (b / dearest) ** 2 * squared_rest + torn
-    log_inverse = math.log(2.0) - math.log(delta)  # of half of delta, which may be too small for a float
-    half = dearest * (bernstein_half_width(squares, table.total, 1.0, log_inverse) + 2.0 * torn / table.total)
+    width = float(mean_width(table.total, squares / table.total, 0.5 * delta or delta))  # half may be no float
+    half = dearest * (width + 2.0 * torn / table.total)
     return max(-dearest, error - half), min(dearest, error + half)

@@ -1,4 +1,4 @@
-"""Confidence limits for averages of bounded terms over independent rows, for every n and for large n."""
+"""Confidence limits for averages of bounded terms over independent rows, for large n."""
 
 from __future__ import annotations
 
@@ -10,59 +10,7 @@ import numpy.typing as npt
 from calibrant.core.brownian import normal_quantile
 from calibrant.core.table import FloatArray
 
-__all__ = ["bernstein_half_width", "normal_half_width", "ratio_limits"]
-
-# Guesses of the mean square of a term in units of its largest size, from 1/4 down by factors of 4, and their weights.
-# Fixed once and for all: they decide how tight the bound is, never whether it holds.
-_GUESSES = (0.25, 0.0625, 0.015625, 0.00390625)
-_WEIGHTS = (0.5, 0.25, 0.15, 0.1)
-
-
-def bernstein_half_width(square_sum: float, n: float, scale: float, log_inverse: float) -> float:
-    r"""Most that the average of n independent terms, none above `scale`, lies below its expectation.
-
-    Parameters
-    ----------
-    square_sum : float
-        Sum of the squares of the terms, or more.
-    n : float
-        Number of terms.
-    scale : float
-        Upper bound of a term, known beforehand.
-    log_inverse : float
-        Logarithm of ``1 / delta``, with delta the probability with which it may be more.
-
-    Returns
-    -------
-    float
-        In units of the terms.
-
-    Notes
-    -----
-    For terms :math:`X \le 1`, :math:`0 < \lambda < 1` and :math:`\psi(\lambda) = -\log(1-\lambda) - \lambda`,
-    :math:`E \exp(-\lambda X - \psi(\lambda) X^2) \le \exp(-\lambda E X)` (Fan, Grama & Liu 2015). So the average of
-    :math:`\exp(\lambda_k (n E X - \sum X_i) - \psi(\lambda_k) \sum X_i^2)` over fixed rates, with fixed weights, has
-    an expectation of at most 1, and exceeds :math:`1/\delta` with probability at most :math:`\delta`.
-    """
-    if scale == 0.0:
-        return 0.0
-    squares = square_sum / scale**2
-    lines = []  # logarithm of each exponential as a function of the total: its height at 0, and its slope
-    for guess, weight in zip(_GUESSES, _WEIGHTS, strict=True):
-        a = math.sqrt(2.0 * log_inverse / (n * guess))
-        rate = min(0.9, a / (1.0 + 0.66 * a))
-        lines.append((math.log(weight) + (math.log1p(-rate) + rate) * squares, rate))
-    # one exponential alone reaches 1 / delta at this total, so the average of all does so earlier
-    total = min((log_inverse - height) / rate for height, rate in lines)
-    step = math.inf
-    while step > 1e-12 * total:  # the logarithm of the average is convex: Newton's steps never pass the solution
-        logs = [height + rate * total for height, rate in lines]
-        top = max(logs)
-        parts = [math.exp(value - top) for value in logs]
-        slope = math.fsum(part * rate for part, (_, rate) in zip(parts, lines, strict=True)) / math.fsum(parts)
-        step = (top + math.log(math.fsum(parts)) - log_inverse) / slope
-        total -= max(0.0, step)
-    return scale * total / n
+__all__ = ["normal_half_width", "ratio_limits"]
 
 
 def normal_half_width(variance: npt.ArrayLike, reach: npt.ArrayLike, n: float, level: float) -> FloatArray:

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.core.mean_limits import line_above, mean_width
 from calibrant.core.parameters import check_between
+from calibrant.core.pava import isotonic_fit
 from calibrant.core.results import Result
 from calibrant.core.table import ScoreTable, as_table, need_counts
 from calibrant.core.walk import extremes, residual_walk
@@ -17,6 +19,10 @@ from calibrant.core.wording import at_least
 from calibrant.decisions.cost_curve import cheapest_cuts
 
 __all__ = ["MaxRegret", "Worst", "max_regret", "worst_costs"]
+
+# Places at which the width is known, and lines above it that are tried.
+_NODES = 96
+_LINES = 2
 
 
 @dataclass(frozen=True)
@@ -136,7 +142,9 @@ def max_regret(
     it. That takes one sort.
 
     The true M is the mean of ``(tau - Y) 1_I`` or its negative for one fixed tau and I, and the largest such average
-    over the rows is `value`; so one lower tail of an average bounds it [2]_: ``value + sqrt(log(1 / delta) / (2 n))``.
+    over the rows is `value`; so one lower tail of an average bounds it (Theorem 5.2 of docs/theory/5-costs.md). Its
+    width depends on the squares of these terms alone [2]_: the bound is the largest, over tau and I, of the average
+    plus the width at its own squares, with a straight line in place of the width.
 
     ``M <= c`` is Claim 1 of [1]_ with constant 1. Conversely a band that attains c splits into
     ``ceil(2 / c)`` bands narrow enough for their scores to be as good as one threshold: ``c**2 / (4 + 2 c) <= M``.
@@ -146,7 +154,8 @@ def max_regret(
     ----------
     .. [1] Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates in the
        Agnostic Setting. AISTATS.
-    .. [2] Hoeffding (1963). Probability inequalities for sums of bounded random variables. JASA.
+    .. [2] Shevtsova (2013). On the absolute constants in the Berry-Esseen inequality and its structural and nonuniform
+       improvements.
 
     Examples
     --------
@@ -166,7 +175,7 @@ def max_regret(
     # Inside a cell neither the threshold nor the best cut is located: allow for the largest cell twice.
     hidden = table.n[table.low < table.high]
     slack = 2.0 * float(hidden.max()) / n if len(hidden) else 0.0
-    bound = min(1.0, value + slack + math.sqrt(math.log(1.0 / delta) / (2.0 * n)))
+    bound = min(1.0, _bound(table, worst, delta) + slack)
     return MaxRegret(
         claim=f"With probability at least {at_least(delta)} over the draw of the rows, at no costs a (false positive) "
         f"and b (false negative), even if chosen after seeing the rows, could an order-preserving recalibration save "
@@ -183,13 +192,13 @@ def max_regret(
         cutoff_error=error,
         delta=delta,
         n=n,
-        method="hoeffding",
+        method="default",
         assumptions=(
             "The rows are independent draws from the population the statement is about.",
             "The classifier was fixed before these rows were seen: not trained, tuned or selected on them.",
             "The costs are the same for every case; they need not be known beforehand.",
         ),
-        references=("gao2017", "hoeffding1963"),
+        references=("gao2017", "shevtsova2013", "fan2015"),
     )
 
 
@@ -214,6 +223,35 @@ def worst_costs(table: ScoreTable) -> Worst:
     above, row = np.unravel_index(int(np.argmax(regrets)), (2, len(table)))
     value = max(0.0, float(regrets[above][row])) / table.total
     return Worst(value, float(tau[row]), int(row + above), int(best[row]))
+
+
+def _bound(table: ScoreTable, worst: Worst, delta: float) -> float:
+    """Most that the largest regret can be; its width counts squares only where the regret is."""
+    n = table.total
+    rows, k = (np.append(0.0, np.cumsum(values, dtype=np.float64)) for values in (table.n, table.k))
+    nodes = (np.arange(_NODES + 1) / _NODES) ** 2
+    width = mean_width(n, nodes, delta, reach=1.0)
+    # Between two scores the rule is the same and everything is convex in tau, so only their two ends matter.
+    ends = ((np.append(table.low, 1.0), slice(None)), (np.append(0.0, table.high), slice(None)))
+    of, against = min(worst.cut, worst.best), max(worst.cut, worst.best)
+    positives, all_rows = k[against] - k[of], rows[against] - rows[of]
+    squares = positives * (1.0 - worst.threshold) ** 2 + (all_rows - positives) * worst.threshold**2
+    bound, fit = 1.0, isotonic_fit(table)
+    for _ in range(_LINES):
+        slope, level = line_above(nodes, width, float(squares) / n)
+        largest = 0.0
+        for tau, cuts in ends:
+            for sign in (1.0, -1.0):  # acting from tau on is too much, or too little
+                per_row, per_positive = tau + sign * slope * tau**2, 1.0 - sign * slope * (1.0 - 2.0 * tau)
+                best = cheapest_cuts(table, per_row / per_positive, fit)
+                gains = per_row * (rows[best] - rows[cuts]) - per_positive * (k[best] - k[cuts])
+                at = int(np.argmax(gains))
+                if gains[at] > largest:
+                    largest = float(gains[at])
+                    positives, all_rows = abs(k[best[at]] - k[at]), abs(rows[best[at]] - rows[at])
+                    squares = positives * (1.0 - tau[at]) ** 2 + (all_rows - positives) * tau[at] ** 2
+        bound = min(bound, largest / n + level)
+    return bound
 
 
 def _rule(table: ScoreTable, worst: Worst) -> str:

@@ -10,15 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.core.brownian import normal_quantile
+from calibrant.core.mean_limits import mean_width
 from calibrant.core.parameters import check_between, check_choice
 from calibrant.core.results import Result
-from calibrant.core.table import ScoreTable, as_table, need_counts
+from calibrant.core.table import FloatArray, ScoreTable, as_table, need_counts
 from calibrant.core.wording import at_least
 from calibrant.decisions.cost import check_costs, costs_by_cut
 from calibrant.decisions.forecast import cost_forecast
-from calibrant.decisions.limits import bernstein_half_width
 
 __all__ = ["Decision", "regret_bound", "saving_bound"]
+
+_NODES = 96
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Decision(Result):
     saving : float
         ``cost - best_cost``: an optimistic estimate, since the best threshold was chosen on the same rows.
     saving_bound : float
-        Upper confidence bound, per case, on what any order-preserving recalibration could save.
+        Upper confidence bound, per case, on what any order-preserving recalibration could save; at most `cost_upper`.
     delta : float
         Probability with which `saving_bound` may fail; and each of the two intervals, each by itself.
     method : str
@@ -119,7 +121,7 @@ def saving_bound(
     false_positive_cost: float,
     false_negative_cost: float,
     delta: float = 0.05,
-    method: Literal["hoeffding", "bernstein", "normal"] = "hoeffding",
+    method: Literal["default", "hoeffding", "normal"] = "default",
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Decision:
@@ -135,10 +137,10 @@ def saving_bound(
         Costs a and b, fixed before seeing the rows.
     delta : float
         Probability with which the bound may fail, in (0, 1).
-    method : {"hoeffding", "bernstein", "normal"}
-        "hoeffding" and "bernstein" hold for every n; the latter is much tighter where positives are rare and the
-        threshold is low, or the other way round. "normal" is asymptotic (with a term for rare events) and tighter.
-        Choose before seeing the rows.
+    method : {"default", "hoeffding", "normal"}
+        "default" and "hoeffding" hold for every n; the former is much tighter where positives are rare and the
+        threshold is low, or the other way round. "normal" is asymptotic, with a term for rare events. Choose before
+        seeing the rows.
     sample_weight : array-like of shape (n,), optional
         Whole numbers that count repeated independent rows. Other weights are refused.
     pos_label : scalar, optional
@@ -159,25 +161,26 @@ def saving_bound(
     Notes
     -----
     Thresholding after a nondecreasing map acts on ``{s >= t}`` or ``{s > t}`` for some t. The loss against the best
-    such rule is the largest mean of ``(a + b) (Y - tau) 1_I`` over fixed sets, so, as for `certify`, one lower tail
-    of an average bounds it: ``saving + (a + b) sqrt(log(1 / delta) / (2 n))``. The empirical Bernstein bound uses that
-    the squares of these terms add up to at most ``(a + b)**2`` times the sum of ``(y - tau)**2``, whatever I is.
+    such rule is the largest mean of ``(a + b) (Y - tau) 1_I`` over fixed sets I between tau and t. So, as for
+    `certify`, one lower tail of an average bounds it (Theorem 5.1 of docs/theory/5-costs.md): the largest over t of
+    the saving seen plus a width that depends on the squares of these terms between tau and t. No saving is larger than
+    the cost itself, so the bound is the smaller of this and `cost_upper`; each is given half of `delta`.
 
     References
     ----------
-    Gao, Parameswaran & Peng (2017), Claim 1; Hoeffding (1963); Fan, Grama & Liu (2015).
+    Gao, Parameswaran & Peng (2017), Claim 1; Hoeffding (1963); Shevtsova (2013); Fan, Grama & Liu (2015).
 
     Examples
     --------
     >>> from calibrant.decisions import saving_bound
     >>> result = saving_bound([0, 1] * 500, [0.3, 0.6] * 500, false_positive_cost=1, false_negative_cost=1)
     >>> result.threshold, result.cost, round(result.saving_bound, 4)
-    (0.5, 0.0, 0.0774)
+    (0.5, 0.0, 0.0037)
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     a, b = check_costs(false_positive_cost, false_negative_cost)
     check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
-    check_choice("method", method, ("hoeffding", "bernstein", "normal"))
+    check_choice("method", method, ("default", "hoeffding", "normal"))
     need_counts(table, "the saving bound needs rows")
     n, tau = table.total, a / (a + b)
     costs = costs_by_cut(table, a, b)
@@ -186,9 +189,9 @@ def saving_bound(
     # Inside a cell neither the threshold nor the best cut is located: allow for the largest cell twice.
     hidden = table.n[table.low < table.high]
     slack = 2.0 * max(a, b) * float(hidden.max()) / n if len(hidden) else 0.0
-    bound = cost - best + slack + (a + b) * _width(table, tau, n, delta, method)
-    bound = min(bound, a + b)
     promised = cost_forecast(table, false_positive_cost=a, false_negative_cost=b, delta=delta)
+    largest = (cost - costs) / (a + b) + _widths(table, tau, cut, 0.5 * delta or delta, method)
+    bound = min((a + b) * float(largest.max()) + slack, promised.cost_upper)
     return Decision(
         claim=f"With probability at least {at_least(delta)} over the draw of the rows, no order-preserving "
         f"recalibration could save more than {bound:.4g} per case at costs {a:g} (false positive) and {b:g} "
@@ -210,17 +213,27 @@ def saving_bound(
         delta=delta,
         method=method,
         assumptions=promised.assumptions,
-        references=("gao2017", "hoeffding1963", "fan2015", "clopper1934"),
+        references=("gao2017", "hoeffding1963" if method == "hoeffding" else "shevtsova2013", "fan2015", "clopper1934"),
     )
 
 
-def _width(table: ScoreTable, tau: float, n: float, delta: float, method: str) -> float:
-    log_inverse = -math.log(delta)
+def _widths(table: ScoreTable, tau: float, cut: int, delta: float, method: str) -> FloatArray:
+    """Width in units of ``a + b`` for each rule that acts from a row of the table on, instead of from `cut` on."""
+    n = table.total
     if method == "hoeffding":
-        return math.sqrt(log_inverse / (2.0 * n))
-    positives = table.positives
-    squares = positives * (1.0 - tau) ** 2 + (n - positives) * tau**2
-    if method == "bernstein":
-        return bernstein_half_width(squares, n, max(tau, 1.0 - tau), log_inverse)
-    # the term log_inverse / n keeps the coverage when events are rare
-    return max(0.0, -normal_quantile(delta)) * math.sqrt(squares / n / n) + log_inverse / n
+        return np.full(len(table) + 1, math.sqrt(-math.log(delta) / (2.0 * n)))
+    squares = np.append(0.0, np.cumsum(table.k * (1.0 - tau) ** 2 + (table.n - table.k) * tau**2)) / n
+    between = np.abs(squares - squares[cut])
+    # a cell in which the threshold lies may belong to either side
+    torn = (table.low < tau) & (table.high >= tau) & (table.low < table.high)
+    between += float(np.diff(squares)[torn].sum())
+    if method == "normal":
+        # the second term keeps the coverage where events are rare
+        return np.asarray(max(0.0, -normal_quantile(delta)) * np.sqrt(between / n) - math.log(delta) / n)
+    # The width never falls as the squares grow: take it at the next of a few nodes.
+    most = float(between.max())
+    nodes = most * np.arange(1, _NODES + 1) / _NODES
+    dearest = max(tau, 1.0 - tau)
+    width = mean_width(n, np.minimum(nodes, dearest**2), delta, top=dearest, largest=dearest, reach=1.0)
+    at = np.ceil(between / most * _NODES).astype(np.intp) - 1 if most > 0.0 else np.zeros(len(between), dtype=np.intp)
+    return np.asarray(width[np.clip(at, 0, _NODES - 1)])

@@ -163,7 +163,6 @@ OUT_OF_RANGE = {
     "tolerance 2": (lambda: required_sample_size(2), "tolerance in (0, 1)", "2", "average gap in probability"),
     "power": (lambda: required_sample_size(0.1, power=1.5), "probability in (0, 1)|power in (0, 1)", "1.5", ""),
     "brier": (lambda: required_sample_size(0.1, brier=0), "brier in (0, 1]", "0", "choose a brier in that range"),
-    "brier guess": (lambda: certify(Y, S, brier_guess=0), "brier_guess in (0, 1]", "0", "expected beforehand"),
     "width delta": (lambda: bernstein_width(10, 0.1, -0.1), "delta in (0, 1)", "-0.1", "choose a delta"),
     "method": (
         lambda: certify(Y, S, method="best"),

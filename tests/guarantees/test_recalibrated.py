@@ -97,3 +97,56 @@ def test_bound_is_of_use():
     asymptotic, _ = certificate_and_truth(WORLDS["overconfident"], table, isotonic, "asymptotic")
     assert finite.bound == pytest.approx(0.0288, abs=1e-9)
     assert asymptotic.bound < 0.0126
+
+
+# --- the cases at hand (Theorem 8.2): scores are given, outcomes are drawn ------------------------------------------
+
+
+def missed_cases(eta, fit, repetitions: int, shrink: float = 1.0) -> int:
+    """How often the bound, with its width times `shrink`, is below the error against the true probabilities."""
+    rng, score, missed = np.random.default_rng([len(eta), 1]), (np.arange(len(eta)) + 0.5) / len(eta), 0
+    for _ in range(repetitions):
+        y = rng.random(len(eta)) < eta
+        after = fit(ScoreTable.from_scores(y, score), score)
+        found = certify_recalibrated(y, score, after, about="cases")
+        truth = extremes(residual_walk(ScoreTable.from_counts(after, np.ones(len(eta)), eta))).value
+        missed += found.estimate + shrink * found.width < truth - 1e-12
+    return missed
+
+
+CASES = {
+    "no information": lambda s: np.full_like(s, 0.5),
+    "calibrated": lambda s: s,
+    "steps": lambda s: np.where(s < 0.5, 0.1, 0.6),
+    "rare": lambda s: 0.02 * s,
+    "falling": lambda s: 1.0 - s,
+}
+
+
+@pytest.mark.parametrize("fit", MAPS)
+@pytest.mark.parametrize("n", [30, 400])
+@pytest.mark.parametrize("name", CASES)
+def test_error_of_these_cases_is_seldom_above_the_bound(name, n, fit):
+    eta = CASES[name]((np.arange(n) + 0.5) / n)
+    assert_failures_within(missed_cases(eta, MAPS[fit], 100), 100, 0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_error_of_these_cases_is_seldom_above_the_bound_in_many_samples(name):
+    eta = CASES[name]((np.arange(2000) + 0.5) / 2000)
+    assert_failures_within(missed_cases(eta, isotonic, 3000), 3000, 0.05)
+
+
+def test_a_narrower_bound_for_these_cases_would_be_caught():
+    """The band covers the largest of all intervals; isotonic errors come close to it where there is no information."""
+    with pytest.raises(AssertionError, match="failures"):
+        assert_failures_within(missed_cases(np.full(400, 0.5), isotonic, 200, shrink=0.6), 200, 0.05)
+
+
+def test_bound_for_these_cases_is_of_use():
+    """1.29 / sqrt(n) where outcomes are balanced, in place of 2.88 / sqrt(n) for the population."""
+    rng, score = np.random.default_rng(1), (np.arange(10_000) + 0.5) / 10_000
+    y = rng.random(10_000) < 0.5
+    after = isotonic(ScoreTable.from_scores(y, score), score)
+    assert certify_recalibrated(y, score, after, about="cases").width < 0.0131

@@ -182,8 +182,8 @@ def test_bounds_are_the_estimate_and_the_widths(method):
 
 @pytest.mark.parametrize("method", ["default", "bernstein"])
 def test_bounds_that_count_squares_inside_the_interval_are_within_the_width(method):
-    """Where all is calibrated, an interval of half the rows has half the squares; where one score is off, (-inf, .75] has
-    the error of that score and the squares of both.
+    """Where all is calibrated, an interval of half the rows has half the squares; where one score is off, all rows
+    together have the error of that score and the squares of both.
     """
     n, delta = 80_000, 0.1
     width = {"default": default_width, "bernstein": bernstein_width}[method]

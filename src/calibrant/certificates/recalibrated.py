@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.certify import check_request
+from calibrant.certificates.skorokhod import walk_width
 from calibrant.certificates.uniform import uniform_width
 from calibrant.core.brownian import range_upper_quantile
 from calibrant.core.parameters import check_choice
@@ -19,7 +20,7 @@ from calibrant.core.table import ScoreTable, need_counts
 from calibrant.core.validate import clean_rows, clean_scores
 from calibrant.core.walk import extremes, residual_walk
 from calibrant.core.wording import at_least
-from calibrant.errors import DataError
+from calibrant.errors import ArgumentError, DataError
 
 __all__ = ["RecalibratedCertificate", "certify_recalibrated"]
 
@@ -34,6 +35,14 @@ _ASSUMPTIONS = (
     ),
     "The classifier behind the original scores was fixed before these rows were seen; only recalibration used them.",
     "The recalibration is monotone on all of [0, 1], between and beyond the scores of the sample too.",
+)
+_ABOUT_CASES = (
+    (
+        "Given everything that is known about these cases, their outcomes are independent of each other. They need not "
+        "be a sample of anything, and nothing is said about other cases."
+    ),
+    _ASSUMPTIONS[1],
+    "The recalibration is monotone on the scores of these cases.",
 )
 
 
@@ -61,6 +70,8 @@ class RecalibratedCertificate(Result):
         Rows.
     method : {"finite", "asymptotic"}
         Whether the probability holds for every number of rows or in the limit.
+    about : {"population", "cases"}
+        Whether the bound is on the error in the population, or on that against the true probabilities of these cases.
     assumptions, references : tuple of str
         What must hold, and keys of `calibrant.references`.
     """
@@ -74,6 +85,7 @@ class RecalibratedCertificate(Result):
     delta: float
     n: int
     method: str
+    about: str
     assumptions: tuple[str, ...]
     references: tuple[str, ...]
 
@@ -86,6 +98,7 @@ def certify_recalibrated(
     delta: float = 0.05,
     tolerance: float | None = None,
     method: Literal["finite", "asymptotic"] = "finite",
+    about: Literal["population", "cases"] = "population",
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> RecalibratedCertificate:
@@ -106,6 +119,9 @@ def certify_recalibrated(
     method : {"finite", "asymptotic"}
         "finite" holds for every n and every monotone map; "asymptotic" is less than half as wide and made for
         isotonic, Platt, beta and temperature calibration.
+    about : {"population", "cases"}
+        "cases" bounds the error that these very cases would show if each outcome were its true probability, and says
+        nothing about others; it is less than half as wide, and only "finite". Choose before seeing the outcomes.
     sample_weight : array-like of shape (n,), optional
         Whole numbers that count repeated independent rows. Other weights are refused.
     pos_label : scalar, optional
@@ -119,9 +135,9 @@ def certify_recalibrated(
     Raises
     ------
     ArgumentError
-        If a parameter is out of range.
+        If a parameter is out of range, or "cases" is asked with "asymptotic".
     DataError
-        If the input cannot be used, weights are not whole numbers, or the recalibration is not monotone: then its
+        If the input cannot be used, there are 5 cases or fewer for "cases", weights are not whole numbers, or the recalibration is not monotone: then its
         score intervals are not intervals of the original score, and held-out rows are needed.
 
     Notes
@@ -131,6 +147,10 @@ def certify_recalibrated(
     ``q sqrt((B + 2 / n) / n) + max(1 / 2, log(1 / delta) - 1.41 q) / n`` with q the quantile of the range of a Brownian
     motion and B the Brier score of the recalibrated scores; its terms in 1 / n keep the coverage where events are rare,
     by adversarial search, not by proof.
+
+    About these cases, the scores are given and only outcomes are random: `walk_width` bounds the sum of outcomes less
+    true probabilities on every interval of the original score at once, and so also on those of the recalibrated one
+    (Theorem 8.2 of docs/theory/8-these-cases.md).
 
     Examples
     --------
@@ -143,9 +163,13 @@ def certify_recalibrated(
     >>> after = IsotonicCalibrator().fit(p, y).predict(p)
     >>> round(certify_recalibrated(y, p, after).bound, 4)
     0.0288
+    >>> round(certify_recalibrated(y, p, after, about="cases").bound, 4)
+    0.0112
     """
     check_request(delta=delta, tolerance=tolerance, method="default")
     check_choice("method", method, ("finite", "asymptotic"))
+    if check_choice("about", about, ("population", "cases")) == "cases" and method != "finite":
+        raise ArgumentError("method 'finite' for a statement about these cases", repr(method), "leave the method out")
     rows = clean_rows(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     after = clean_scores(recalibrated)
     if len(after) != len(rows.score):
@@ -157,17 +181,17 @@ def certify_recalibrated(
     need_counts(table, "a certificate needs rows")
     n = int(table.total)
     estimate = extremes(residual_walk(table)).value
-    width = uniform_width(n, delta) if method == "finite" else _asymptotic_width(table, delta)
+    if about == "cases":
+        width = walk_width(ScoreTable.from_scores(rows.label, rows.score, sample_weight=rows.weight), delta)
+    else:
+        width = uniform_width(n, delta) if method == "finite" else _asymptotic_width(table, delta)
     bound = min(1.0, estimate + width)
     verdict = None
     if tolerance is not None:
         trivial = max(table.mean_score, 1.0 - table.mean_score)
         verdict = "uninformative" if bound >= trivial else "certified" if bound <= tolerance else "undecided"
-    limit = "" if method == "finite" else ", in the limit of many rows,"
     return RecalibratedCertificate(
-        claim=f"With probability at least {at_least(delta)}{limit} over the draw of the rows, the cutoff calibration "
-        f"error of the recalibrated scores in the population is at most {bound:.4g}, though the map was fitted on "
-        "these rows.",
+        claim=_claim(n, bound, delta, method, about),
         verdict=verdict,
         tolerance=tolerance,
         estimate=estimate,
@@ -176,8 +200,23 @@ def certify_recalibrated(
         delta=delta,
         n=n,
         method=method,
-        assumptions=_ASSUMPTIONS,
-        references=("gao2017",),
+        about=about,
+        assumptions=_ASSUMPTIONS if about == "population" else _ABOUT_CASES,
+        references=("gao2017",) if about == "population" else ("gao2017", "feller1951"),
+    )
+
+
+def _claim(n: int, bound: float, delta: float, method: str, about: str) -> str:
+    if about == "cases":
+        return (
+            f"With probability at least {at_least(delta)} over the outcomes of these {n} cases, the cutoff calibration "
+            f"error of their recalibrated scores against their true probabilities is at most {bound:.4g}, though the "
+            "map was fitted on these outcomes; nothing is said about other cases."
+        )
+    limit = "" if method == "finite" else ", in the limit of many rows,"
+    return (
+        f"With probability at least {at_least(delta)}{limit} over the draw of the rows, the cutoff calibration error of "
+        f"the recalibrated scores in the population is at most {bound:.4g}, though the map was fitted on these rows."
     )
 
 

@@ -1,7 +1,7 @@
-"""Statements about the draw of the rows, as users run them: at the default seed, on fresh rows (docs/theory/7-seeds.md).
+"""Statements about the draw of the rows, as users run them: at the default seed, on fresh rows.
 
-Averaged over seeds they held before too. A seed that is the same for all rows fixes what should be left to chance, and the
-worst of them failed seven times as often as stated.
+Random numbers that are the same for every sample would keep the statements true only on average over seeds; the worst
+of them failed seven times as often as stated (docs/theory/7-seeds.md).
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def test_exact_test_at_one_score_exactly(score, n):
 
 @pytest.mark.parametrize("n_redraws", [19, 99])
 def test_exact_test_at_many_scores(n_redraws):
-    """Without a seed of its own for each sample, a level of .05 is one between .01 and .1, the same for all samples."""
+    """With redraws that are the same for every sample, the size at level .05 was that of one draw of a quantile."""
     s, rng, rejected = (np.arange(60) + 0.5) / 60, np.random.default_rng(n_redraws), 0
     for _ in range(3000):
         rejected += calibration_test(rng.random(60) < s, s, n_redraws=n_redraws).p_value <= 0.05

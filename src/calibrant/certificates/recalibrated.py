@@ -137,8 +137,9 @@ def certify_recalibrated(
     ArgumentError
         If a parameter is out of range, or "cases" is asked with "asymptotic".
     DataError
-        If the input cannot be used, there are 5 cases or fewer for "cases", weights are not whole numbers, or the recalibration is not monotone: then its
-        score intervals are not intervals of the original score, and held-out rows are needed.
+        If the input cannot be used, there are 5 rows or fewer for "cases", weights are not whole numbers, or the
+        recalibration is not monotone: then its score intervals are not intervals of the original score, and held-out
+        rows are needed.
 
     Notes
     -----
@@ -215,8 +216,8 @@ def _claim(n: int, bound: float, delta: float, method: str, about: str) -> str:
         )
     limit = "" if method == "finite" else ", in the limit of many rows,"
     return (
-        f"With probability at least {at_least(delta)}{limit} over the draw of the rows, the cutoff calibration error of "
-        f"the recalibrated scores in the population is at most {bound:.4g}, though the map was fitted on these rows."
+        f"With probability at least {at_least(delta)}{limit} over the draw of the rows, the cutoff calibration error "
+        f"of the recalibrated scores in the population is at most {bound:.4g}, though the map was fitted on these rows."
     )
 
 

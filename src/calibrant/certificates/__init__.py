@@ -6,6 +6,7 @@ from calibrant.certificates.bernstein import bernstein_width
 from calibrant.certificates.calibration_test import CalibrationTest, calibration_test
 from calibrant.certificates.certify import Certificate, certify, check_request
 from calibrant.certificates.claim6 import CumulativeBand, claim6_band
+from calibrant.certificates.expected_error import ExpectedErrorCertificate, certify_ece
 from calibrant.certificates.fixed_design import SampleCertificate, certify_sample
 from calibrant.certificates.hoeffding import hoeffding_width
 from calibrant.certificates.interval import CutoffInterval, cutoff_interval
@@ -36,6 +37,7 @@ __all__ = [
     "Certificate",
     "CumulativeBand",
     "CutoffInterval",
+    "ExpectedErrorCertificate",
     "L1Bound",
     "L1Impossibility",
     "Plan",
@@ -46,6 +48,7 @@ __all__ = [
     "bernstein_width",
     "calibration_test",
     "certify",
+    "certify_ece",
     "certify_recalibrated",
     "certify_sample",
     "check_request",

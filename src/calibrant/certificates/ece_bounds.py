@@ -41,18 +41,18 @@ class UpperBound:
         The bound, not cut to [0, 1].
     n_cells : int
         Cells that the scores were cut into.
-    needs_monotone : bool
+    assumes_monotone : bool
         Whether some cell may hold more than one score.
     """
 
     value: float
     n_cells: int
-    needs_monotone: bool
+    assumes_monotone: bool
 
 
 def upper_bound(units: Units, delta: float, *, one_score_each: bool) -> UpperBound:
     """Bound the expected calibration error from above (Theorem 4.1)."""
-    total = float(units.n.sum())
+    total = units.total
     log_term = math.log(1.0 / (_FOR_SAMPLE * delta))
     step = min(0.5, 5.0 * total**-0.25)
     kappa = _psi(step) / step
@@ -138,7 +138,7 @@ def lower_bound(units: Units, delta: float) -> float:
     from scipy.optimize import brentq
     from scipy.special import logsumexp
 
-    total = float(units.n.sum())
+    total = units.total
     cells = Cells.of(units, cut_evenly(units, positions(units), max(4, int(total**0.4))))
     place = np.arange(len(cells.n))
     before = np.append(0.0, np.cumsum(cells.residual))
@@ -152,7 +152,7 @@ def lower_bound(units: Units, delta: float) -> float:
     def excess(error: float) -> float:
         return float(logsumexp(log_wealth - total * np.log1p(step * error), b=weight)) - math.log(1.0 / delta)
 
-    return 0.0 if excess(0.0) <= 0.0 else float(brentq(excess, 0.0, 1.0)) 
+    return 0.0 if excess(0.0) <= 0.0 else float(brentq(excess, 0.0, 1.0))
 
 
 def _psi(step: float) -> float:

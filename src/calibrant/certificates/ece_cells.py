@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +56,11 @@ class Units:
     def __len__(self) -> int:
         return len(self.n)
 
+    @cached_property
+    def total(self) -> float:
+        """Number of rows."""
+        return float(self.n.sum())
+
     @classmethod
     def of(cls, table: ScoreTable) -> Units:
         """Return the distinct scores of a table; of one with cells, the widest buckets that its cells can have.
@@ -100,7 +106,7 @@ class Units:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Sums over cells of consecutive scores; all but `S` and `squared` are functions of the scores.
+    """Sums over cells of consecutive scores; all but `residual` and `squared` are functions of the scores.
 
     Attributes
     ----------
@@ -167,7 +173,7 @@ def squares_rate(lam: FloatArray | float, kappa: float) -> FloatArray:
 
 
 def huber_width(variance: FloatArray, lam: FloatArray | float) -> FloatArray:
-    """Return q, which is also the Huber width a: together within 5 per cent of the best where the variance is over 1."""
+    """Return q, also the Huber width a: within 5 per cent of the best of both where variances are over 1."""
     return np.cbrt(lam * (variance + _SMALL_VARIANCE) ** 2)
 
 
@@ -178,12 +184,11 @@ def direct_noise(variance: FloatArray) -> FloatArray:
 
 def positions(units: Units, axis_share: float = 0.0) -> FloatArray:
     """Place of each unit in [0, 1], never decreasing: of its middle row, and partly of its score between the ends."""
-    rows = np.cumsum(units.n)
-    place = (rows - units.n / 2.0) / rows[-1]
+    place = np.asarray((np.cumsum(units.n) - units.n / 2.0) / units.total)
     span = units.high[-1] - units.low[0]
     if axis_share == 0.0 or span == 0.0:
         return place
-    return (1.0 - axis_share) * place + axis_share * (units.low - units.low[0]) / span
+    return np.asarray((1.0 - axis_share) * place + axis_share * (units.low - units.low[0]) / span)
 
 
 def cut_evenly(units: Units, place: FloatArray, n_cells: int) -> IntArray:
@@ -192,7 +197,7 @@ def cut_evenly(units: Units, place: FloatArray, n_cells: int) -> IntArray:
     A unit with half of the rows of such a cell, or more, is a cell of its own.
     """
     starts = np.searchsorted(place, np.arange(n_cells) / n_cells)
-    heavy = np.flatnonzero(units.n >= 0.5 * units.n.sum() / n_cells)
+    heavy = np.flatnonzero(units.n >= 0.5 * units.total / n_cells)
     starts = np.union1d(starts, np.union1d(heavy, heavy + 1))
     return starts[starts < len(units)]
 
@@ -218,7 +223,7 @@ def plan_cells(units: Units, log_term: float, kappa: float, *, one_score_each: b
         lam, _ = planner.best_lambda(everyone, square=few)
         return CellPlan(everyone, lam, few)
     # The leading terms of Theorem 4.1 are (4 L)**(1/4) sqrt(v) m**(1/4) / sqrt(n) + 1 / (2 m) for m cells.
-    usual = (2.0 * units.n.sum() / math.sqrt(max(units.variance.sum(), 1.0)) / (4.0 * log_term) ** 0.25) ** 0.8
+    usual = (2.0 * units.total / math.sqrt(max(units.variance.sum(), 1.0)) / (4.0 * log_term) ** 0.25) ** 0.8
     sizes = {min(max(2, round(usual * size)), _MOST_SQUARE_CELLS) for size in _SIZES}
     candidates = [everyone] if few else []
     for share in _AXIS_SHARES:

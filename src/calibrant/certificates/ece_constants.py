@@ -78,7 +78,7 @@ class SquareCells:
         between = by_rise[:, 1:] / rise[:-1] + wide[:, 1:] / rise[1:]
         # log(1 + x**2) is at most x**2 and at most .81 x.
         below_first = np.minimum(slope * rise[0], 0.81 * np.sqrt(slope)) / self.lam + wide[:, 0] / rise[0]
-        return np.maximum(between.max(axis=1), below_first)
+        return np.asarray(np.maximum(between.max(axis=1), below_first))
 
     @cached_property
     def _t(self) -> FloatArray:
@@ -106,7 +106,7 @@ class SquareCells:
             falls = slope * (1.0, -1.0) >= (self.lam * (1.0 + 2.0 * self.kappa))[:, None]
             falls |= ends == np.stack([lowest, highest], axis=1)
             if falls.all():
-                return ends[:, :1] + (ends[:, 1:] - ends[:, :1]) * np.linspace(0.0, 1.0, self.n_points)
+                return np.asarray(ends[:, :1] + (ends[:, 1:] - ends[:, :1]) * np.linspace(0.0, 1.0, self.n_points))
             reach = np.where(falls.all(axis=1), reach, 2.0 * reach)
 
     def _tilt(self, mu: FloatArray, share: float) -> tuple[FloatArray, FloatArray]:
@@ -173,7 +173,7 @@ class SquareCells:
         """Largest of the peaks, and of the bound by tilting at the ends of the grid and beyond."""
         theta, p = self._tilt(self._mu[:, [0, -1]], 1.0)
         ends = self._line(theta, p) + weight[:, [0, -1]]
-        return np.maximum(peaks.max(axis=1), ends.max(axis=1))
+        return np.asarray(np.maximum(peaks.max(axis=1), ends.max(axis=1)))
 
 
 def _log_peaks(left: FloatArray, right: FloatArray, weight: FloatArray) -> FloatArray:

@@ -194,8 +194,7 @@ def stairs(height):
     return lambda s: (np.floor(s / height) + 0.5) * height
 
 
-# How scores are drawn, and a nondecreasing event rate. The last five were the least favourable of a search over
-# staircases, see benchmarks/certified_ece.py.
+# How scores are drawn, and a nondecreasing event rate. benchmarks/certified_ece.py searches for worse ones.
 WORLDS = {
     "calibrated": (lambda r, n: r.random(n), lambda s: s),
     "calibrated, rare": (lambda r, n: r.beta(0.5, 49.5, n), lambda s: s),

@@ -6,6 +6,7 @@ from calibrant.certificates.bernstein import bernstein_width
 from calibrant.certificates.calibration_test import CalibrationTest, calibration_test
 from calibrant.certificates.certify import Certificate, certify, check_request
 from calibrant.certificates.claim6 import CumulativeBand, claim6_band
+from calibrant.certificates.ece_sample_size import required_sample_size_ece
 from calibrant.certificates.expected_error import ExpectedErrorCertificate, certify_ece
 from calibrant.certificates.fixed_design import SampleCertificate, certify_sample
 from calibrant.certificates.hoeffding import hoeffding_width
@@ -68,6 +69,7 @@ __all__ = [
     "rademacher_with_ties",
     "range_width",
     "required_sample_size",
+    "required_sample_size_ece",
     "rows_to_decide",
     "simultaneous_half_width",
     "skorokhod_width",

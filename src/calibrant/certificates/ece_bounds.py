@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant.certificates.ece_cells import (
     Cells,
+    Terms,
     Units,
     cut_evenly,
     direct_noise,
@@ -22,12 +23,11 @@ from calibrant.core.table import FloatArray
 
 __all__ = ["UpperBound", "lower_bound", "upper_bound"]
 
-_FOR_SAMPLE = 0.9  # share of delta for the rows at hand; the rest is for the step to the population
 _BLOCK = 2000  # cells whose constants are computed together
 _LOOK_BACK = (16, 4)  # how many cells before it tell of the error of a cell
 _SHOWN = 2.3  # standard deviations from which on they tell anything
 _SIGN_FROM = 4  # cells before it that tell the sign of the error of a cell
-# Variances of a residual for which the lower bound is best, and their weights in the mixture.
+# Mean squares of a residual for which the lower bound is best, and their weights in the mixture.
 _VARIANCES = {0.12: 0.7, 0.01: 0.2, 0.001: 0.1}
 
 
@@ -52,16 +52,12 @@ class UpperBound:
 
 def upper_bound(units: Units, delta: float, *, one_score_each: bool) -> UpperBound:
     """Bound the expected calibration error from above (Theorem 4.1)."""
-    total = units.total
-    log_term = math.log(1.0 / (_FOR_SAMPLE * delta))
-    step = min(0.5, 5.0 * total**-0.25)
-    kappa = _psi(step) / step
-    plan = plan_cells(units, log_term, kappa, one_score_each=one_score_each)
+    terms = Terms.of(units.total, delta)
+    plan = plan_cells(units, terms, one_score_each=one_score_each)
     cells = Cells.of(units, plan.starts)
-    charges = Charges.of(cells, plan.lam, kappa, square=plan.square)
-    charged = charges.of_labels(cells).sum() + charges.jump + log_term / plan.lam
-    to_population = -math.log((1.0 - _FOR_SAMPLE) * delta) / step
-    return UpperBound(float(charged + to_population) / total, len(cells.n), bool(cells.parted.any()))
+    charges = Charges.of(cells, plan.lam, terms.kappa, square=plan.square)
+    charged = float(charges.of_labels(cells).sum()) + charges.jump + terms.log_term / plan.lam
+    return UpperBound((charged + terms.to_population) / units.total, len(cells.n), bool(cells.parted.any()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,24 +132,28 @@ def expected_size(cells: Cells) -> FloatArray:
 def lower_bound(units: Units, delta: float) -> float:
     """Bound the expected calibration error from below, whatever the event rate is (Theorem 4.5)."""
     from scipy.optimize import brentq
-    from scipy.special import logsumexp
+    from scipy.special import logsumexp, ndtr
 
     total = units.total
     cells = Cells.of(units, cut_evenly(units, positions(units), max(4, int(total**0.4))))
     place = np.arange(len(cells.n))
-    before = np.append(0.0, np.cumsum(cells.residual))
-    sign = np.sign(before[place] - before[np.maximum(place - _SIGN_FROM, 0)])
-    gained, squares = float(sign @ cells.residual), float(np.abs(sign) @ cells.squared)
+    residual, noise = (np.append(0.0, np.cumsum(values)) for values in (cells.residual, cells.variance + 0.5))
+    first = np.maximum(place - _SIGN_FROM, 0)
+    shown = (residual[place] - residual[first]) / np.sqrt(np.maximum(noise[place] - noise[first], 0.5))
+    least = 0.25 / len(place)
+    above = np.clip(ndtr(shown), least, 1.0 - least)
+    # A bet on either sign, or none, by what the cells before show.
+    bets = np.log([above**2, (1.0 - above) ** 2, 2.0 * above * (1.0 - above)])
     variance, weight = np.array(list(_VARIANCES)), np.array(list(_VARIANCES.values()))
     normal = np.sqrt(2.0 * math.log(1.0 / delta) / (total * variance))
-    step = np.minimum(0.9, normal / (1.0 + 0.66 * normal))
-    log_wealth = step * gained + (np.log1p(-step) + step) * squares
+    step = np.minimum(0.9, normal / (1.0 + 0.66 * normal))[:, None]
+    gain, cost = step * cells.residual, (np.log1p(-step) + step) * cells.squared
+    log_wealth = logsumexp(
+        [bets[0] + gain + cost, bets[1] - gain + cost, np.broadcast_to(bets[2], gain.shape)], axis=0
+    ).sum(axis=1)
 
     def excess(error: float) -> float:
-        return float(logsumexp(log_wealth - total * np.log1p(step * error), b=weight)) - math.log(1.0 / delta)
+        at_most = log_wealth - total * np.log1p(step[:, 0] * error)
+        return float(logsumexp(at_most, b=weight)) - math.log(1.0 / delta)
 
     return 0.0 if excess(0.0) <= 0.0 else float(brentq(excess, 0.0, 1.0))
-
-
-def _psi(step: float) -> float:
-    return -math.log1p(-step) - step

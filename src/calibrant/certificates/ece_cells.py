@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,20 @@ from calibrant.core.table import FloatArray, ScoreTable
 from calibrant.core.units import UNIT, score_units
 from calibrant.errors import DataError
 
-__all__ = ["CellPlan", "Cells", "Units", "cut_evenly", "plan_cells", "squares_rate"]
+__all__ = [
+    "CellPlan",
+    "Cells",
+    "Terms",
+    "Units",
+    "cut_evenly",
+    "direct_cost",
+    "direct_noise",
+    "huber_width",
+    "plan_cells",
+    "positions",
+    "square_cost",
+    "squares_rate",
+]
 
 IntArray = npt.NDArray[np.intp]
 
@@ -24,6 +38,7 @@ IntArray = npt.NDArray[np.intp]
 _SIZES = (0.1, 0.15, 0.22, 0.3, 0.4, 0.5, 0.65, 0.8, 1.0, 1.25, 1.6)
 _AXIS_SHARES = (0.0, 0.15, 0.3)
 _LAMBDAS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+_FOR_SAMPLE = 0.9  # share of delta for the rows at hand; the rest is for the step to the population
 _MOST_SQUARE_CELLS = 20_000  # a fifth of a second for each 3,000
 _SMALL_VARIANCE = 0.15  # added to that of a cell, so that q is not too small where scores are near 0 or 1
 
@@ -166,6 +181,31 @@ class CellPlan:
     square: bool
 
 
+class Terms(NamedTuple):
+    """What Theorem 4.1 fixes by the number of rows and delta alone.
+
+    Attributes
+    ----------
+    log_term : float
+        L, the logarithm of one over the part of delta that is for the rows at hand.
+    kappa : float
+        Weight of squared distances.
+    to_population : float
+        What the step from these rows to the population costs, times the number of rows.
+    """
+
+    log_term: float
+    kappa: float
+    to_population: float
+
+    @classmethod
+    def of(cls, n: float, delta: float) -> Terms:
+        """Return the terms for n rows."""
+        step = min(0.5, 5.0 * n**-0.25)
+        kappa = (-math.log1p(-step) - step) / step
+        return cls(-math.log(_FOR_SAMPLE * delta), kappa, -math.log((1.0 - _FOR_SAMPLE) * delta) / step)
+
+
 def squares_rate(lam: FloatArray | float, kappa: float) -> FloatArray:
     """What a direct cell is charged per unit of its squared residuals, ``psi(lam (1 + 2 kappa)) / lam``."""
     steep = lam * (1.0 + 2.0 * kappa)
@@ -180,6 +220,20 @@ def huber_width(variance: FloatArray, lam: FloatArray | float) -> FloatArray:
 def direct_noise(variance: FloatArray) -> FloatArray:
     """About what a calibrated direct cell shows: the mean size of a normal sum."""
     return np.sqrt(2.0 / math.pi * variance)
+
+
+def direct_cost(variance: FloatArray, spread: FloatArray, lam: FloatArray | float, kappa: float) -> FloatArray:
+    """Return about what a calibrated direct cell is charged; `spread` is the number of rows times the score width."""
+    return np.asarray(direct_noise(variance) + squares_rate(lam, kappa) * variance + spread / 2.0)
+
+
+def square_cost(variance: FloatArray, spread: FloatArray, lam: FloatArray | float) -> FloatArray:
+    """Return about what a calibrated square cell is charged: a fit to `SquareCells.constant`.
+
+    It is off by 3 per cent at most for variances over 1.
+    """
+    q = huber_width(variance, lam)
+    return np.asarray(0.755 * q + 0.46 * lam * variance + np.maximum(spread - q, 0.0) / 2.0)
 
 
 def positions(units: Units, axis_share: float = 0.0) -> FloatArray:
@@ -202,28 +256,26 @@ def cut_evenly(units: Units, place: FloatArray, n_cells: int) -> IntArray:
     return starts[starts < len(units)]
 
 
-def plan_cells(units: Units, log_term: float, kappa: float, *, one_score_each: bool) -> CellPlan:
+def plan_cells(units: Units, terms: Terms, *, one_score_each: bool) -> CellPlan:
     """Choose cells and lambda for the smallest bound to be expected where scores are calibrated.
 
     Parameters
     ----------
     units : Units
         Only what does not depend on outcomes is used.
-    log_term : float
-        The L of Theorem 4.1.
-    kappa : float
-        Its kappa.
+    terms : Terms
+        For this number of rows.
     one_score_each : bool
         Whether each unit has to be a cell of its own.
     """
-    planner = _Planner(units, log_term, kappa)
+    planner = _Planner(units, terms)
     everyone = np.arange(len(units))
     few = len(units) <= _MOST_SQUARE_CELLS
     if one_score_each:
         lam, _ = planner.best_lambda(everyone, square=few)
         return CellPlan(everyone, lam, few)
     # The leading terms of Theorem 4.1 are (4 L)**(1/4) sqrt(v) m**(1/4) / sqrt(n) + 1 / (2 m) for m cells.
-    usual = (2.0 * units.total / math.sqrt(max(units.variance.sum(), 1.0)) / (4.0 * log_term) ** 0.25) ** 0.8
+    usual = (2.0 * units.total / math.sqrt(max(units.variance.sum(), 1.0)) / (4.0 * terms.log_term) ** 0.25) ** 0.8
     sizes = {min(max(2, round(usual * size)), _MOST_SQUARE_CELLS) for size in _SIZES}
     candidates = [everyone] if few else []
     for share in _AXIS_SHARES:
@@ -237,8 +289,8 @@ def plan_cells(units: Units, log_term: float, kappa: float, *, one_score_each: b
 class _Planner:
     """Bounds to be expected of cells, from sums of the units up to each."""
 
-    def __init__(self, units: Units, log_term: float, kappa: float) -> None:
-        self.units, self.log_term, self.kappa = units, log_term, kappa
+    def __init__(self, units: Units, terms: Terms) -> None:
+        self.units, self.terms = units, terms
         self.n, self.variance = (np.append(0.0, np.cumsum(values)) for values in (units.n, units.variance))
 
     def best_lambda(self, starts: IntArray, *, square: bool) -> tuple[float, float]:
@@ -246,14 +298,13 @@ class _Planner:
         ends = np.append(starts[1:], len(self.units))
         n, variance = self.n[ends] - self.n[starts], np.maximum(self.variance[ends] - self.variance[starts], 0.0)
         width = self.units.high[ends - 1] - self.units.low[starts]
-        jump = (0.5 + self.kappa / 4.0) * float((n * (ends - starts > 1)).max())
-        ideal = (4.0 * self.log_term / ((variance + _SMALL_VARIANCE) ** (2.0 / 3.0)).sum()) ** 0.75
-        lam = np.minimum(np.array(_LAMBDAS) * ideal, 0.9 / (1.0 + 2.0 * self.kappa))[:, None]
-        cost = direct_noise(variance) + squares_rate(lam, self.kappa) * variance + n * width / 2.0
+        log_term, kappa, _ = self.terms
+        jump = (0.5 + kappa / 4.0) * float((n * (ends - starts > 1)).max())
+        ideal = (4.0 * log_term / ((variance + _SMALL_VARIANCE) ** (2.0 / 3.0)).sum()) ** 0.75
+        lam = np.minimum(np.array(_LAMBDAS) * ideal, 0.9 / (1.0 + 2.0 * kappa))[:, None]
+        cost = direct_cost(variance, n * width, lam, kappa)
         if square:
-            q = huber_width(variance, lam)
-            # A fit to `SquareCells.constant`, off by 3 per cent at most for variances over 1.
-            cost = np.minimum(cost, 0.755 * q + 0.46 * lam * variance + np.maximum(n * width - q, 0.0) / 2.0)
-        bound = cost.sum(axis=1) + self.log_term / lam[:, 0] + jump
+            cost = np.minimum(cost, square_cost(variance, n * width, lam))
+        bound = cost.sum(axis=1) + log_term / lam[:, 0] + jump
         best = int(bound.argmin())
         return float(lam[best, 0]), float(bound[best])

@@ -157,7 +157,7 @@ def test_text_has_the_verdict_first_and_error_never_alone():
     text = str(cal.audit(y, p, tolerance=0.05, costs=(1, 4)))
     lines = text.splitlines()
     assert lines[0].startswith("CERTIFIED: ")
-    assert len(lines) == 10
+    assert len(lines) == 11
     assert "AUC" in text
     assert "Brier" in text
 

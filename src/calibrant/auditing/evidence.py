@@ -6,11 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrant.certificates import Band, CalibrationTest, calibration_test, isotonic_band
+from calibrant.certificates import (
+    Band,
+    CalibrationTest,
+    ExpectedErrorCertificate,
+    calibration_test,
+    certify_ece,
+    isotonic_band,
+)
 from calibrant.core.brownian import LEAST_EVENTS
 from calibrant.core.table import ScoreTable
+from calibrant.errors import DataError
 
-__all__ = ["affordable_test", "drawable_band"]
+__all__ = ["affordable_test", "bounds_of_expected_error", "drawable_band"]
 
 # Labels are redrawn at every distinct score: a fifth of a second at so many, and some seconds at the second limit.
 _EXACT, _MOST = 20_000, 200_000
@@ -40,6 +48,29 @@ def affordable_test(table: ScoreTable, random_state: int | np.random.Generator) 
     if table.exact and len(table) <= (_EXACT if by_limit else _MOST):
         return calibration_test(table, random_state=random_state)
     return calibration_test(table, method="asymptotic") if by_limit else None
+
+
+def bounds_of_expected_error(table: ScoreTable, delta: float) -> ExpectedErrorCertificate | None:
+    """Bound the expected calibration error.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Any table.
+    delta : float
+        Probability with which either bound may fail.
+
+    Returns
+    -------
+    ExpectedErrorCertificate or None
+        None if the weights are not whole numbers, or the table holds cells of its maker's own choice.
+    """
+    if not table.counts:
+        return None
+    try:
+        return certify_ece(table, delta=delta)
+    except DataError:
+        return None
 
 
 def drawable_band(table: ScoreTable, delta: float) -> Band | None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 import calibrant
 from calibrant.auditing.advice import advise
-from calibrant.auditing.evidence import affordable_test, drawable_band
+from calibrant.auditing.evidence import affordable_test, bounds_of_expected_error, drawable_band
 from calibrant.auditing.findings import Findings, Sample
 from calibrant.auditing.measures import measure
 from calibrant.auditing.recalibration import cross_fitted_isotonic
@@ -96,10 +96,11 @@ def examine(
         table = ScoreTable(table.score, table.n.astype(np.float64), table.k.astype(np.float64))
     cutoff = cutoff_calibration(table)
     regret = max_regret(table, delta=delta) if table.counts else None
+    expected_error = bounds_of_expected_error(table, delta)
     brier = brier_score(table)
     auc_low, auc_high = roc_auc_limits(table)
     references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
-    for part in (certificate, test, decision, regret):
+    for part in (certificate, test, decision, regret, expected_error):
         references += part.references if part is not None else ()
     return Findings(
         name=name,
@@ -107,6 +108,7 @@ def examine(
         cutoff=cutoff,
         certificate=certificate,
         test=test,
+        expected_error=expected_error,
         brier=brier,
         log_loss=log_loss(table),
         roc_auc=0.5 * (auc_low + auc_high),

@@ -8,7 +8,7 @@ from typing import Any
 from calibrant.auditing.advice import Advice
 from calibrant.auditing.measures import Measures
 from calibrant.auditing.recalibration import Recalibration
-from calibrant.certificates import Band, CalibrationTest, Certificate
+from calibrant.certificates import Band, CalibrationTest, Certificate, ExpectedErrorCertificate
 from calibrant.core.results import Result
 from calibrant.curves import Curve, Histogram, ResidualWalk
 from calibrant.decisions import Decision, MaxRegret
@@ -68,6 +68,9 @@ class Findings(Result):
     test : CalibrationTest or None
         Whether the error is more than the play of chance; None if the weights are not whole numbers, or very many
         scores promise very few events.
+    expected_error : ExpectedErrorCertificate or None
+        Bounds on the expected calibration error, the upper one if the event rate never falls with the score; None if
+        rows are not independent or the weights are not whole numbers.
     brier, log_loss, roc_auc : float
         Brier score and log loss (smaller is better), area under the ROC curve (larger is better).
     roc_auc_error : float
@@ -104,6 +107,7 @@ class Findings(Result):
     cutoff: CutoffCalibration
     certificate: Certificate | None
     test: CalibrationTest | None
+    expected_error: ExpectedErrorCertificate | None
     brier: float
     log_loss: float
     roc_auc: float

@@ -6,7 +6,7 @@ import math
 
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.recalibration import Recalibration
-from calibrant.certificates import CalibrationTest, Certificate
+from calibrant.certificates import CalibrationTest, Certificate, ExpectedErrorCertificate
 from calibrant.decisions import CostCurve
 
 __all__ = [
@@ -21,6 +21,8 @@ __all__ = [
     "error_range",
     "error_text",
     "evidence_text",
+    "expected_error_condition",
+    "expected_error_sentence",
     "gain_sentence",
     "hidden_error",
     "interval_text",
@@ -204,6 +206,30 @@ def certificate_sentence(audit: Findings) -> str:
     return f"true error at most {number(certificate.bound)} with {sure} confidence ({how}){above}"
 
 
+def expected_error_sentence(audit: Findings) -> str:
+    """Bounds on the expected calibration error, and what the upper one assumes."""
+    found = audit.expected_error
+    if found is None:
+        return "not bounded: that needs independent rows, or weights that count them"
+    sure = f"with {confidence(found.delta)} confidence"
+    if found.contradicted:
+        upper = expected_error_condition(found)
+    elif found.bound >= 1.0:
+        upper = "too few rows for an upper bound"
+    else:
+        upper = f"at most {number(found.bound)} {sure}, {expected_error_condition(found)}"
+    return upper + (f"; at least {number(found.lower_bound)} {sure} in any case" if found.lower_bound > 0.0 else "")
+
+
+def expected_error_condition(found: ExpectedErrorCertificate) -> str:
+    """What the upper bound on the expected calibration error assumes, or that the rows contradict it."""
+    if found.contradicted:
+        return "the rows contradict an event rate that never falls with the score, so there is no upper bound"
+    if found.assumes_monotone:
+        return "if the event rate never falls with the score"
+    return "whatever the event rate is, as every score was judged by itself"
+
+
 def _limit(certificate: Certificate) -> str:
     """Say so where a statement is not for every number of rows."""
     if certificate.method != "normal":
@@ -374,12 +400,13 @@ def advice_sentence(audit: Findings) -> str:
 
 
 def summary(audit: Findings) -> str:
-    """Ten lines a person can act on, the verdict first."""
+    """Lines a person can act on, the verdict first."""
     lines = [
         verdict_sentence(audit),
         f"Calibration error  {error_text(audit)}; {error_place(audit)}",
         f"Noise              {noise_sentence(audit)}",
         f"Certificate        {certificate_sentence(audit)}",
+        f"Expected error     {expected_error_sentence(audit)}",
         f"Resolution         {resolution_sentence(audit)}",
         f"Data               {data_sentence(audit)}",
         f"Money              {money_sentence(audit)}",

@@ -6,6 +6,8 @@ from calibrant.certificates.calibration_test import CalibrationTest, calibration
 from calibrant.certificates.certify import Certificate, certify, check_request
 from calibrant.certificates.claim6 import CumulativeBand, claim6_band
 from calibrant.certificates.default import bernstein_width, default_width
+from calibrant.certificates.ece_sample_size import required_sample_size_ece
+from calibrant.certificates.expected_error import ExpectedErrorCertificate, certify_ece
 from calibrant.certificates.fixed_design import SampleCertificate, certify_sample
 from calibrant.certificates.hoeffding import hoeffding_width
 from calibrant.certificates.interval import CutoffInterval, cutoff_interval
@@ -36,6 +38,7 @@ __all__ = [
     "Certificate",
     "CumulativeBand",
     "CutoffInterval",
+    "ExpectedErrorCertificate",
     "L1Bound",
     "L1Impossibility",
     "Plan",
@@ -46,6 +49,7 @@ __all__ = [
     "bernstein_width",
     "calibration_test",
     "certify",
+    "certify_ece",
     "certify_recalibrated",
     "certify_sample",
     "check_request",
@@ -66,6 +70,7 @@ __all__ = [
     "rademacher_with_ties",
     "range_width",
     "required_sample_size",
+    "required_sample_size_ece",
     "rows_to_decide",
     "simultaneous_half_width",
     "skorokhod_width",

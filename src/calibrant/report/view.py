@@ -8,7 +8,17 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.auditing.findings import Findings
-from calibrant.auditing.wording import confidence, error_place, hidden_error, number, points, rows, share
+from calibrant.auditing.wording import (
+    confidence,
+    error_place,
+    expected_error_condition,
+    hidden_error,
+    number,
+    points,
+    rows,
+    share,
+)
+from calibrant.certificates import ExpectedErrorCertificate
 from calibrant.curves import Curve, Histogram, ResidualWalk
 from calibrant.decisions import Decision
 
@@ -81,6 +91,8 @@ def key_numbers(audit: Findings) -> list[Fact]:
         above = f"; at least {number(certificate.lower_bound)} with {sure} confidence"
         remark = f"true error at most this with {sure} confidence ({certificate.method} bound)"
         facts.append(Fact("Bound", number(certificate.bound), remark + (above if certificate.lower_bound > 0 else "")))
+    if audit.expected_error is not None:
+        facts.append(_expected_error(audit.expected_error))
     unsure = f" \N{PLUS-MINUS SIGN} {audit.roc_auc_error:.1g}" if audit.roc_auc_error > 0.0 else ""
     loss = "smaller is better" if math.isfinite(audit.log_loss) else "a score of exactly 0 or 1 was wrong"
     unit = "Rows" if sample.weights == "rows" else "Total weight"
@@ -105,6 +117,15 @@ def key_numbers(audit: Findings) -> list[Fact]:
         tied = "" if sample.tied_rows is None else f"{rows(sample.tied_rows)} rows share their score with another row"
         facts.append(Fact("Distinct scores", rows(sample.distinct_scores), tied))
     return facts
+
+
+def _expected_error(found: ExpectedErrorCertificate) -> Fact:
+    name, sure = "Bound on the expected calibration error", f"with {confidence(found.delta)} confidence"
+    above = f"; at least {number(found.lower_bound)} {sure}" if found.lower_bound > 0.0 else ""
+    if found.contradicted or found.bound >= 1.0:
+        return Fact(name, "none", (expected_error_condition(found) if found.contradicted else "too few rows") + above)
+    remark = f"mean distance of score and event rate at most this {sure}, {expected_error_condition(found)}"
+    return Fact(name, number(found.bound), remark + above)
 
 
 def money(audit: Findings) -> list[Fact]:
@@ -276,7 +297,7 @@ def walk_points(walk: ResidualWalk) -> list[WalkPoint]:
 def assumptions(audit: Findings) -> list[str]:
     """Return what must hold for what is claimed, each sentence once."""
     band = audit.band if audit.band is not None and audit.band.consistent else None
-    parts = (audit.certificate, audit.decision, audit.max_regret, band)
+    parts = (audit.certificate, audit.expected_error, audit.decision, audit.max_regret, band)
     return list(dict.fromkeys(sentence for part in parts if part is not None for sentence in part.assumptions))
 
 

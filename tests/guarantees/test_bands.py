@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import isotonic_regression
 from scipy.stats import binom
 
 from calibrant import ScoreTable
@@ -28,7 +27,7 @@ from guarantees.counting import (
     per_count,
     worst_failure_probability,
 )
-from guarantees.worlds import WORLDS, World, at, spread
+from guarantees.worlds import WORLDS, World, at, cumulative_hull, spread
 
 HARD = WORLDS | {
     "fair coins": spread(lambda s: np.full_like(s, 0.5)),
@@ -332,19 +331,14 @@ def test_band_around_the_fit_says_something():
 # --- Claim 6 --------------------------------------------------------------------------------------------------
 
 
-def hull(mass, height):
-    """Greatest convex minorant of cumulative sums, at their points."""
-    return np.cumsum(mass * isotonic_regression(height / mass, weights=mass).x)
-
-
 @pytest.mark.parametrize("n", [10, 100, 1000, 10_000])
 @pytest.mark.parametrize("name", HARD)
 def test_hull_is_seldom_outside_the_cumulative_band(name, n):
     world, outside, apart = HARD[name], 0, 0
-    population = hull(world.mass, world.mass * world.eta)
+    population = cumulative_hull(world.mass, world.eta)
     for table in world.samples(n, 30, np.random.default_rng([n, *name.encode()])):
         band = claim6_band(table)
-        truth = hull(table.n / n, table.n / n * true_walk(table, world))
+        truth = cumulative_hull(table.n / n, true_walk(table, world))
         outside += bool(((truth < band.lower - 1e-12) | (truth > band.upper + 1e-12)).any())
         fitted = IsotonicCalibrator(log_safe=False).fit(table).predict(world.score)
         distance = np.abs(np.cumsum(world.mass * fitted) - population).max()

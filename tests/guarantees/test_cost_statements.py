@@ -12,7 +12,7 @@ from calibrant import ScoreTable
 from calibrant.decisions import cost_curve, cost_forecast, net_benefit
 from calibrant.decisions.limits import normal_half_width
 from guarantees.counting import assert_failures_within, assert_probability_within
-from guarantees.worlds import WORLDS, World, at
+from guarantees.worlds import WORLDS, World, at, true_cost, true_forecast
 
 PRICES = [(1.0, 1.0), (1.0, 3.0), (3.0, 1.0), (1.0, 50.0), (0.0, 1.0)]
 
@@ -25,15 +25,6 @@ HARD = {
     "broken by a hair": at([0.5, 0.5], [0.0, 1.0], [1e-3, 1.0 - 1e-3]),
 }
 ALL = WORLDS | HARD
-
-
-def true_cost(world: World, a: float, b: float) -> float:
-    acted = world.score >= a / (a + b)
-    return float((world.mass * np.where(acted, a * (1.0 - world.eta), b * world.eta)).sum())
-
-
-def true_forecast(world: World, a: float, b: float) -> float:
-    return true_cost(World(world.mass, world.score, world.score), a, b)
 
 
 def found_in(table: ScoreTable, a: float, b: float, delta: float = 0.05, threshold: float | None = None):

@@ -19,7 +19,7 @@ from guarantees.counting import (
     per_count,
     worst_failure_probability,
 )
-from guarantees.worlds import WORLDS, World, at
+from guarantees.worlds import WORLDS, World, at, true_largest_regret
 
 # Sharp cases of Claim 1, rare mistakes, and scores next to each other, where every band has a chance to look bad.
 HARD = {
@@ -31,16 +31,6 @@ HARD = {
     "right but for one in a hundred": at([0.01, 0.99], [0.99, 0.999], [0.0, 0.999]),
 }
 ALL = WORLDS | HARD
-
-
-def true_largest_regret(world: World) -> float:
-    """All bands of atoms: those that start at the threshold and do not pay, and those that end there and do."""
-    mass = np.concatenate([[0.0], np.cumsum(world.mass)])
-    positive = np.concatenate([[0.0], np.cumsum(world.mass * world.eta)])
-    inside = np.triu(np.ones((len(world.mass),) * 2, dtype=bool))
-    share, happened = mass[None, 1:] - mass[:-1, None], positive[None, 1:] - positive[:-1, None]
-    in_vain, missed = world.score[:, None] * share - happened, happened - world.score[None, :] * share
-    return max(0.0, float(in_vain[inside].max()), float(missed[inside].max()))
 
 
 @cache

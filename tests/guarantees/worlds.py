@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import isotonic_regression
 
 from calibrant import ScoreTable
 
@@ -49,6 +50,37 @@ def spread(eta, low: float = 0.0, high: float = 1.0, atoms: int = 400) -> World:
 def at(mass, score, eta) -> World:
     """A few scores."""
     return World(np.array(mass, dtype=float), np.array(score, dtype=float), np.array(eta, dtype=float))
+
+
+def true_largest_regret(world: World) -> float:
+    """All bands of atoms: those that start at the threshold and do not pay, and those that end there and do."""
+    mass = np.concatenate([[0.0], np.cumsum(world.mass)])
+    positive = np.concatenate([[0.0], np.cumsum(world.mass * world.eta)])
+    inside = np.triu(np.ones((len(world.mass),) * 2, dtype=bool))
+    share, happened = mass[None, 1:] - mass[:-1, None], positive[None, 1:] - positive[:-1, None]
+    in_vain, missed = world.score[:, None] * share - happened, happened - world.score[None, :] * share
+    return max(0.0, float(in_vain[inside].max()), float(missed[inside].max()))
+
+
+def true_cost(world: World, a: float, b: float) -> float:
+    acted = world.score >= a / (a + b)
+    return float((world.mass * np.where(acted, a * (1.0 - world.eta), b * world.eta)).sum())
+
+
+def true_forecast(world: World, a: float, b: float) -> float:
+    return true_cost(World(world.mass, world.score, world.score), a, b)
+
+
+def cumulative_hull(mass: FloatArray, eta: FloatArray) -> FloatArray:
+    """Greatest convex minorant of the cumulative sums of `mass * eta`, at the atoms."""
+    return np.cumsum(mass * isotonic_regression(eta, weights=mass).x)
+
+
+def rows_of(table: ScoreTable) -> tuple[FloatArray, FloatArray]:
+    """Labels and scores of the rows of a table."""
+    k, rest = table.k.astype(int), (table.n - table.k).astype(int)
+    y = np.repeat([1.0, 0.0], [k.sum(), rest.sum()])
+    return y, np.concatenate([np.repeat(table.score, k), np.repeat(table.score, rest)])
 
 
 WORLDS = {

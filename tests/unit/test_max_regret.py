@@ -181,7 +181,7 @@ def test_many_distinct_scores():
     s = rng.random(1_000_000)
     table = ScoreTable.from_scores(rng.random(len(s)) < s**1.2, s)
     max_regret([0, 1], [0.2, 0.7])  # first use imports the isotonic fit
-    begun = time.perf_counter()
+    begun = time.process_time()  # of this process: others may be busy
     found = max_regret(table)
-    assert time.perf_counter() - begun < 5.0
+    assert time.process_time() - begun < 5.0
     assert 0.0 < found.value < found.cutoff_error

@@ -29,6 +29,10 @@ __all__ = ["CalibratedClassifier", "CalibratedPair"]
 
 Rows = npt.NDArray[np.intp]
 
+# Neighbouring scores that differ by less than this share of the larger one are taken as equal before a fit: rounding
+# in a product of matrices or a sum over trees parts equal rows by 1e-16 to 1e-13.
+_ROUNDING = 1e-12
+
 
 class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Classifier whose probabilities are mapped by a calibrator fitted to rows that the classifier has not seen.
@@ -68,6 +72,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     square of the margins that the calibrator is fitted to. `PlattCalibrator` then does exactly what Platt (1999)
     proposed for margins, and no margin is out of range, as it is with the rescaling by smallest and largest margin in
     footnote 5 of Gao et al. (2017).
+
+    Scores that differ by rounding only, by less than 1e-12 of their size, are one score to the calibrator. Otherwise
+    the same row met twice could be two scores on one processor and one on another, and the maps would differ visibly.
 
     Weights go to the calibrator, and to the estimator if its `fit` takes them (with metadata routing: if it asks for
     them). They do not influence how rows are dealt into folds, so weights and repeated rows agree only where the folds
@@ -287,7 +294,7 @@ class _Calibration:
         weight = None if self.weight is None else _safe_indexing(self.weight, rows)
         positive_codes = [1] if len(self.classes) == 2 else range(len(self.classes))
         calibrators = [
-            clone(self.calibrator).fit(score, (code == positive).astype(np.int64), weight)
+            clone(self.calibrator).fit(_joined(score), (code == positive).astype(np.int64), weight)
             for score, positive in zip(scores.T, positive_codes, strict=True)
         ]
         return CalibratedPair(estimator, calibrators, scale)
@@ -346,3 +353,13 @@ def _scores(response: FloatArray, margin_scale: float | None) -> FloatArray:
     if ((response < -1e-6) | (response > 1.0 + 1e-6)).any():
         raise DataError("probabilities from predict_proba", "values outside [0, 1]", "check the estimator")
     return np.clip(response, 0.0, 1.0)
+
+
+def _joined(score: FloatArray) -> FloatArray:
+    """Return scores of which those that only rounding parts are equal: to the lowest of them, where a step begins."""
+    order = np.argsort(score, kind="stable")
+    ordered = score[order]
+    new = ~(np.diff(ordered, prepend=-1.0) <= _ROUNDING * ordered)  # NaN joins nothing and is refused by the fit
+    joined = np.empty_like(score)
+    joined[order] = ordered[new][np.cumsum(new) - 1]
+    return joined

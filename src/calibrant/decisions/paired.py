@@ -103,7 +103,8 @@ def pair_rows(
         for score in (rows.score, clean_scores(second))
     )
     weight = np.ones(len(i), dtype=np.int64) if rows.weight is None else rows.weight
-    by_pair = score_order(rows.label, i, j)
+    kept = np.flatnonzero(weight > 0)  # sums are rounded by the number of their terms
+    by_pair = kept[score_order(rows.label[kept], i[kept], j[kept])]
     label, i, j, weight = rows.label[by_pair], i[by_pair], j[by_pair], weight[by_pair]
     starts = np.flatnonzero(np.append(True, (np.diff(label) != 0) | (np.diff(i) != 0) | (np.diff(j) != 0)))
     return Pairs(

@@ -33,18 +33,7 @@ MODELS = [
 ]
 
 
-def expected_failures(model):
-    """With the default calibrator, one check cannot pass."""
-    if model.calibrator is not None:
-        return {}
-    reason = (
-        "Rows that are repeated get scores that differ in the last digits, so that ties are broken and AutoCalibrator "
-        "deals the rows into other folds than with weights. For equal scores it agrees exactly (test_auto.py)."
-    )
-    return {"check_sample_weight_equivalence_on_dense_data": reason}
-
-
-@parametrize_with_checks(MODELS, expected_failed_checks=expected_failures)
+@parametrize_with_checks(MODELS)
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
@@ -160,6 +149,57 @@ def test_groups_and_weights_are_routed():
     by_hand = LogisticRegression().fit(X[train], y[train])
     np.testing.assert_allclose(plain.pairs_[0].estimator.coef_, by_hand.coef_)
     assert weighted.pairs_[0].estimator.intercept_ > by_hand.intercept_ + 1.0
+
+
+class Rounding(GaussianNB):
+    """Probabilities from .1 to .9 in steps of .1, so that many are tied, times what rounding elsewhere may add."""
+
+    def __init__(self, size=0.0, seed=0):
+        super().__init__()
+        self.size = size
+        self.seed = seed
+
+    def predict_proba(self, X):
+        p = np.clip(np.round(super().predict_proba(X)[:, 1], 1), 0.1, 0.9)
+        p *= 1.0 - self.size * np.random.default_rng(self.seed).random(len(p))
+        return np.column_stack([1.0 - p, p])
+
+
+@pytest.mark.parametrize("ensemble", [False, True])
+@pytest.mark.parametrize("calibrator", [None, IsotonicCalibrator(interpolation="step")])
+def test_rounding_of_the_scores_does_not_show(calibrator, ensemble):
+    """AutoCalibrator deals the rows of a broken tie into other folds, and an isotonic map tells them apart."""
+    X, y = rows()
+    plain = CalibratedClassifier(Rounding(), calibrator, ensemble=ensemble).fit(X, y).predict_proba(X)
+    for seed in range(3):
+        rounding = CalibratedClassifier(Rounding(1e-14, seed), calibrator, ensemble=ensemble).fit(X, y)
+        for pair in rounding.pairs_:
+            pair.estimator.size = 0.0
+        np.testing.assert_allclose(rounding.predict_proba(X), plain, rtol=1e-8)
+
+
+@pytest.mark.parametrize("ensemble", [False, True])
+def test_whole_weights_repeat_rows(ensemble):
+    """Within 1e-8 where the folds agree, however the scores of repeated rows are rounded."""
+    X, y = rows(200)
+    weight = np.random.default_rng(1).integers(0, 4, len(y))
+    fold, again = np.arange(len(y)) % 4, np.repeat(np.arange(len(y)), weight)
+    of_rows = [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(4)]
+    of_repeated = [(np.flatnonzero(fold[again] != i), np.flatnonzero(fold[again] == i)) for i in range(4)]
+    weighted = CalibratedClassifier(Rounding(), cv=of_rows, ensemble=ensemble).fit(X, y, sample_weight=weight)
+    repeated = CalibratedClassifier(Rounding(1e-14), cv=of_repeated, ensemble=ensemble).fit(X[again], y[again])
+    for pair in repeated.pairs_:
+        pair.estimator.size = 0.0
+    np.testing.assert_allclose(repeated.predict_proba(X), weighted.predict_proba(X), rtol=1e-8)
+
+
+def test_scores_that_are_no_numbers_are_refused():
+    class Broken(GaussianNB):
+        def predict_proba(self, X):
+            return np.where(np.arange(len(X))[:, None] == 3, np.nan, super().predict_proba(X))
+
+    with pytest.raises(DataError, match="nan"):
+        CalibratedClassifier(Broken()).fit(*rows())
 
 
 def test_searches_reach_both():

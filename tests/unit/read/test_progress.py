@@ -46,7 +46,7 @@ def test_control_c_stops_the_query_and_leaves_nothing(write, console, temporary_
         with pytest.raises(KeyboardInterrupt):
             source.rows(LONG)
         timer.join()
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 120  # the query would take hours
         assert not any(thread.name == "calibrant-query" for thread in threading.enumerate())
         # The connection is as good as before.
         assert source.rows("SELECT 1") == [(1,)]
@@ -142,6 +142,7 @@ def test_interrupted_read_removes_its_files(write, monkeypatch, temporary_folder
 def test_a_bar_appears_only_if_it_takes_long(write, monkeypatch):
     path = write("scores.csv", PLAIN)
     console = terminal()
+    monkeypatch.setattr(progress, "_PATIENCE", 3600.0)
     read_table(path, label="y", score="p", console=console)
     assert console.file.getvalue() == ""
     monkeypatch.setattr(progress, "_PATIENCE", 0.0)
@@ -161,13 +162,17 @@ class Reports:
     """A connection that cannot yet tell, then has read half."""
 
     def __init__(self):
-        self.percent = iter([-1.0])
+        self.percent = iter([-1.0, 50.0])
+        self.told = threading.Event()  # what has been read, once more than once
 
     def execute(self, _):
         pass
 
     def query_progress(self):
-        return next(self.percent, 50.0)
+        percent = next(self.percent, None)
+        if percent is None:
+            self.told.set()
+        return 50.0 if percent is None else percent
 
 
 @pytest.mark.parametrize(
@@ -178,9 +183,10 @@ def test_the_bar_shows_percent_and_speed(count, unit, pattern, monkeypatch):
     times = iter([100.0, 100.0])  # made, begun; from then on two seconds have passed
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(times, 102.0)))
     console = terminal()
-    watcher = progress.Watcher(Reports(), "a.csv", console)
+    reports = Reports()
+    watcher = progress.Watcher(reports, "a.csv", console)
     watcher.expect(count, unit)
-    watcher.run(lambda: time.sleep(0.5))
+    assert watcher.run(lambda: reports.told.wait(60.0))
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", console.file.getvalue())
     assert re.search(pattern, shown), shown
     assert re.search(r" 0% +0:0", shown)  # no speed before DuckDB can tell

@@ -1,0 +1,141 @@
+"""Which public function says something about chance, and which tests hold it to that."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+PLACES = ("auditing", "calibrators", "certificates", "curves", "decisions", "metrics")
+
+
+def public_functions() -> dict[str, Callable[..., Any]]:
+    """Public functions by name, such as "certificates.certify"; those of the package itself have no dot."""
+    found = {}
+    for place in ("", *PLACES):
+        module = importlib.import_module(f"calibrant.{place}".rstrip("."))
+        for name in module.__all__:
+            if inspect.isfunction(getattr(module, name)):
+                found[f"{place}.{name}".lstrip(".")] = getattr(module, name)
+    return found
+
+
+# Tests of functions without an entry in `statements.STATEMENTS`: widths that other functions add, which count with
+# these; plans; and means under calibration, which are compared with exact or simulated ones.
+ELSEWHERE = {
+    "auditing.examine": [
+        "guarantees/test_defaults.py::test_what_is_said_is_seldom_wrong"
+    ],  # as `audit`, which calls it
+    "certificates.anytime_width": [
+        "guarantees/test_normal_and_anytime.py::test_anytime_bound_is_seldom_ever_below_the_truth",
+        "guarantees/test_search.py::test_no_population_found_in_which_a_claim_fails_too_often",
+    ],
+    "certificates.bernstein_width": ["guarantees/test_certificate_coverage.py::test_worst_cases_of_the_theory_page"],
+    "certificates.hoeffding_width": [
+        "guarantees/test_certificate_coverage.py::test_hoeffding_coverage_in_the_same_cases"
+    ],
+    "certificates.l1_cannot_be_certified": ["guarantees/test_l1.py::test_no_verifier_tells_the_worlds_apart"],
+    "certificates.l1_from_repeats": [
+        "guarantees/test_defaults.py::test_bounds_from_repeats",
+        "guarantees/test_l1.py::test_bound_on_squares_exactly",
+    ],
+    "certificates.normal_width": ["guarantees/test_normal_and_anytime.py::test_normal_bound_at_one_score"],
+    "certificates.plan_table": ["unit/test_certificates.py::test_sample_sizes_of_table_b4"],
+    "certificates.range_width": ["guarantees/test_interval.py::test_interval_contains_the_true_error"],
+    "certificates.required_sample_size": [
+        "guarantees/test_certificate_coverage.py::test_planned_rows_are_enough_as_often_as_promised"
+    ],
+    "certificates.rows_to_decide": ["unit/test_certificates.py::test_that_many_calibrated_rows_do_decide"],
+    "certificates.simultaneous_half_width": ["guarantees/test_bands.py::test_windows_chosen_after_looking_are_covered"],
+    "certificates.skorokhod_width": ["guarantees/test_bands.py::test_coverage_of_the_theory_page"],
+    "certificates.theorem2_width": ["guarantees/test_certificate_coverage.py::test_theorem_2_at_one_score"],
+    "certificates.uniform_width": ["guarantees/test_lower_bound.py::test_closed_form_bounds_the_uniform_process"],
+    "certificates.variance_bound": ["guarantees/test_bands.py::test_variance_bound_at_one_score_by_enumeration"],
+    "certificates.walk_width": ["guarantees/test_bands.py::test_windows_chosen_after_looking_are_covered"],
+    "certificates.weighted_skorokhod_width": ["guarantees/test_bands.py::test_weighted_band_covers"],
+    "decisions.isotonic_harm_bound": ["guarantees/test_cost_bands.py::test_isotonic_recalibration_does_no_more_harm"],
+    "metrics.binned_calibration": ["guarantees/test_binned_noise.py::test_noise_is_an_upper_limit"],
+    "metrics.integrated_calibration_index": ["unit/test_local_metrics.py::test_noise_floor_of_the_index"],
+    "metrics.local_calibration": ["unit/test_local_metrics.py::test_noise_floor_is_the_mean_of_calibrated_samples"],
+}
+
+# Worst cases: by a search, or where a claim is about one number of one score, over all of its rates.
+SEARCH = "guarantees/test_search.py::test_no_population_found_in_which_a_claim_fails_too_often"
+WORST_CASES = {
+    "audit": SEARCH,  # of the functions whose results it holds
+    "auditing.cross_fitted_isotonic": SEARCH,  # its bound is that of `certify_recalibrated`
+    "certificates.calibration_test": "guarantees/test_search.py::test_no_scores_found_that_are_rejected_too_often",
+    "certificates.certify": SEARCH,
+    "certificates.certify_recalibrated": SEARCH,
+    "certificates.certify_sample": SEARCH,
+    "certificates.claim6_band": SEARCH,
+    "certificates.cutoff_interval": SEARCH,
+    "certificates.isotonic_band": SEARCH,
+    "certificates.split_lower_bound": SEARCH,
+    "certificates.window_band": "guarantees/test_bands.py::test_windows_chosen_after_looking_are_covered",
+    "curves.binned_curve": "unit/core/test_intervals.py::test_wilson_covers_on_average_and_would_not_if_narrower",
+    "curves.local_curve": "guarantees/test_local_intervals.py::test_clopper_pearson_holds_the_average_of_the_window",
+    "decisions.cost_curve": "guarantees/test_cost_statements.py::test_normal_intervals_hold_at_every_rate",
+    "decisions.cost_forecast": SEARCH,
+    "decisions.max_regret": SEARCH,
+    "decisions.net_benefit": "guarantees/test_cost_statements.py::"
+    "test_intervals_of_curves_hold_at_every_rate_at_one_score",
+    "decisions.net_benefit_difference": "guarantees/test_cost_bands.py::test_differences_and_ratios_are_seldom_missed",
+    "decisions.saving_bound": SEARCH,
+    "metrics.calibration_slope": "guarantees/test_classical.py::test_intervals_of_intercept_and_slope",
+    "metrics.confusion_metrics": "unit/core/test_intervals.py::test_wilson_covers_on_average_and_would_not_if_narrower",
+    "metrics.cutoff_calibration": SEARCH,
+    "metrics.hosmer_lemeshow": "guarantees/test_classical.py::test_hosmer_lemeshow_says_where_not_to_trust_it",
+    "metrics.ks_calibration_test": "guarantees/test_classical.py::test_ks_at_one_score",
+    "metrics.roc_auc_interval": "guarantees/test_auc_interval.py::"
+    "test_below_that_each_end_holds_for_every_number_of_rows",
+    "metrics.spiegelhalter": "guarantees/test_classical.py::test_one_event_where_few_are_expected_is_significant",
+}
+
+SAYS_NOTHING = {
+    "checks arguments": ["auditing.check_audit", "certificates.check_request", "decisions.check_costs"],
+    "turns one number into another": [
+        "decisions.decide",
+        "decisions.regret_bound",  # an inequality of the population
+        "decisions.threshold",
+    ],
+    "describes weights or a class of functions": [
+        "certificates.effective_rows",
+        "certificates.rademacher_finite",
+        "certificates.rademacher_linear",
+        "certificates.rademacher_of_intervals",
+        "certificates.rademacher_simulated",
+        "certificates.rademacher_with_ties",
+    ],
+    "describes the sample": [
+        "curves.isotonic_curve",
+        "curves.residual_walk",
+        "curves.score_histogram",
+        "decisions.expected_cost",
+        "metrics.brier_decomposition",
+        "metrics.brier_score",
+        "metrics.cutoff_calibration_error",
+        "metrics.expected_calibration_error",
+        "metrics.local_calibration_score",
+        "metrics.log_loss",
+        "metrics.log_loss_decomposition",
+        "metrics.quantile_mean_squared_error",
+        "metrics.roc_auc",
+        "metrics.roc_auc_limits",  # of the area where rows are pooled in cells
+        "metrics.roc_curve",
+        "metrics.score_divergence",
+        "metrics.smooth_calibration_error",
+        "metrics.weighted_mean_squared_error",
+    ],
+    "compares with the truth, which is given": ["metrics.l1_error", "metrics.true_mse"],
+}
+
+# Functions that sound as if they said something, and fields of their results that do: holding places, or nothing.
+NO_LIMITS = {
+    "certificates.rademacher_of_intervals": set(),
+    "curves.isotonic_curve": {"lower", "upper", "interval", "level"},  # of curves that have an interval
+    "curves.residual_walk": {"interval"},  # between the extremes
+    "decisions.regret_bound": set(),
+    "metrics.roc_auc_limits": set(),
+}

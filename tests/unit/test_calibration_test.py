@@ -10,6 +10,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import oracles
 from calibrant import ArgumentError, DataError, ScoreTable
@@ -29,18 +30,32 @@ def exact_p_value(y, p):
     return total
 
 
-@pytest.mark.parametrize(
-    ("y", "p"),
-    [
-        ([0, 1, 1, 0, 1], [0.1, 0.2, 0.5, 0.8, 0.9]),
-        ([1, 1, 1, 0, 0, 1], [0.2, 0.2, 0.2, 0.7, 0.7, 0.7]),
-        ([1, 0, 0, 1, 0], [0.0, 0.0, 0.3, 1.0, 1.0]),
-        ([1, 1, 0], [0.01, 0.02, 0.03]),
-        ([0] * 8, [0.3] * 8),
-        ([1] * 8, [0.3] * 8),
-    ],
-)
-def test_exact_is_the_enumerated_probability(y, p):
+def by_redraws(monkeypatch):
+    """Redraw labels also where their outcomes are few enough to be counted."""
+    monkeypatch.setattr(sys.modules["calibrant.certificates.calibration_test"], "likely_outcomes", lambda table: None)
+
+
+FEW_ROWS = [
+    ([0, 1, 1, 0, 1], [0.1, 0.2, 0.5, 0.8, 0.9]),
+    ([1, 1, 1, 0, 0, 1], [0.2, 0.2, 0.2, 0.7, 0.7, 0.7]),
+    ([1, 0, 0, 1, 0], [0.0, 0.0, 0.3, 1.0, 1.0]),
+    ([1, 1, 0], [0.01, 0.02, 0.03]),
+    ([0] * 8, [0.3] * 8),
+    ([1] * 8, [0.3] * 8),
+]
+
+
+@pytest.mark.parametrize(("y", "p"), FEW_ROWS)
+def test_few_outcomes_are_counted(y, p):
+    found = calibration_test(y, p)
+    assert found.p_value == pytest.approx(exact_p_value(y, p), rel=1e-9)
+    assert found.n_redraws is None
+    assert "all outcomes counted" in found.claim
+
+
+@pytest.mark.parametrize(("y", "p"), FEW_ROWS)
+def test_redraws_find_the_enumerated_probability(y, p, monkeypatch):
+    by_redraws(monkeypatch)
     redraws = 40_000
     expected = exact_p_value(y, p)
     noise = math.sqrt(expected * (1.0 - expected) / redraws)
@@ -48,16 +63,42 @@ def test_exact_is_the_enumerated_probability(y, p):
 
 
 @pytest.mark.parametrize("repeats", [1, 2, 6, 7, 40])
-def test_redraws_at_scores_with_several_rows(repeats):
+def test_redraws_at_scores_with_several_rows(repeats, monkeypatch):
     """Rows at one score: the error is |k / n - s|, and k is binomial."""
-    from scipy.stats import binom
-
+    by_redraws(monkeypatch)
     n, s, redraws = repeats, 0.3, 40_000
     for k in {0, n // 3, n}:
-        error = np.abs(np.arange(n + 1) / n - s)
-        expected = min(1.0, float(binom.pmf(np.flatnonzero(error >= error[k] - 1e-12), n, s).sum()))
+        expected = p_value_at_one_score(n, s, k)
         found = calibration_test(ScoreTable.from_counts([s], [n], [k]), n_redraws=redraws)
         assert abs(found.p_value - expected) <= 4.0 * math.sqrt(expected * (1 - expected) / redraws) + 2.0 / redraws
+
+
+def p_value_at_one_score(n, s, k):
+    error = np.abs(np.arange(n + 1) - n * s)
+    return min(1.0, float(binom.pmf(np.flatnonzero(error >= error[k] - 1e-12 * n), n, s).sum()))
+
+
+@pytest.mark.parametrize(
+    ("n", "s"), [(1, 0.5), (40, 0.3), (1000, 0.001), (1000, 0.999), (10**6, 0.4), (10**8, 1e-8), (10**8, 0.5)]
+)
+def test_one_score_is_always_counted(n, s):
+    for deviation in (0.0, 0.7, 2.0, 4.0):
+        k = min(n, round(n * s + deviation * math.sqrt(n * s * (1.0 - s))))
+        found = calibration_test(ScoreTable.from_counts([s], [n], [k]))
+        assert found.n_redraws is None
+        assert found.p_value == pytest.approx(p_value_at_one_score(n, s, k) if n <= 10**6 else found.p_value, rel=1e-6)
+        if n * s * (1.0 - s) > 1e6:
+            normal = math.erfc(abs(k - n * s) / math.sqrt(2.0 * n * s * (1.0 - s)))
+            assert found.p_value == pytest.approx(normal, abs=1e-3)
+
+
+def test_whether_outcomes_are_counted_does_not_depend_on_the_labels():
+    """Else the p-values of some labels would be exact and those of others simulated, and their mixture no p-value."""
+    rng = np.random.default_rng(8)
+    for m in (1, 3, 17, 18, 100):
+        score, n = rng.random(m), rng.integers(1, 60, m) if m < 10 else np.ones(m, dtype=int)
+        tables = [ScoreTable.from_counts(score, n, rng.binomial(n, rate)) for rate in (0.0, 0.1, 0.5, 1.0)]
+        assert len({calibration_test(table, n_redraws=9).n_redraws for table in tables}) == 1
 
 
 def test_redraws_do_not_depend_on_how_the_walk_is_cut(monkeypatch):
@@ -75,13 +116,16 @@ def test_redraws_do_not_depend_on_how_the_walk_is_cut(monkeypatch):
 
 
 def test_statistic_is_the_cutoff_calibration_error():
-    y, p = [0, 1, 1, 0, 1, 0], [0.1, 0.4, 0.4, 0.7, 0.8, 0.9]
+    y, p = [0, 1, 1, 0, 1, 0] * 6, np.arange(1, 37) / 40
     found = calibration_test(y, p)
     assert found.statistic == cutoff_calibration_error(y, p) == pytest.approx(oracles.cutoff_error(y, p))
-    assert (found.n, found.method, found.n_redraws) == (6, "exact", 999)
+    assert (found.n, found.method, found.n_redraws) == (36, "exact", 999)
 
 
-def test_impossible_labels_have_the_smallest_p_value():
+def test_impossible_labels_have_the_smallest_p_value(monkeypatch):
+    assert calibration_test([1, 0], [0.0, 0.5]).p_value == 0.0
+    assert calibration_test([0, 0, 0], [1.0, 1.0, 1.0]).p_value == 0.0
+    by_redraws(monkeypatch)
     assert calibration_test([1, 0], [0.0, 0.5], n_redraws=99).p_value == 0.01
     assert calibration_test([0, 0, 0], [1.0, 1.0, 1.0], n_redraws=19).p_value == 0.05
 
@@ -97,7 +141,8 @@ def test_order_of_rows_does_not_matter_and_seeds_do():
     order = rng.permutation(200)
     assert calibration_test(y, p) == calibration_test(y[order], p[order])
     assert calibration_test(y, p, random_state=1).p_value != calibration_test(y, p, random_state=2).p_value
-    assert calibration_test(y, p) == calibration_test(y, p, random_state=np.random.default_rng(0))
+    one, other = (calibration_test(y, p, random_state=np.random.default_rng(7)) for _ in range(2))
+    assert one == other  # a generator is used as it is
 
 
 def test_whole_weights_are_rows():

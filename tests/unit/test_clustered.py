@@ -18,6 +18,7 @@ from calibrant.certificates import calibration_test, certify, cutoff_interval, n
 from calibrant.certificates import clustered as module
 from calibrant.certificates.clustered import Clustered, clustered
 from calibrant.core.clusters import group_rows, widest_spread
+from calibrant.core.seeding import generator_for
 from strategies import small_rows
 
 
@@ -153,7 +154,7 @@ def test_redrawn_errors_are_ranges_of_multiplied_walks(monkeypatch, block, centr
 
 def test_lower_width_is_a_quantile_of_the_redrawn_errors():
     found = clustered(*sample())
-    redrawn = found.redrawn_errors(199, np.random.default_rng(5), centred=True)
+    redrawn = found.redrawn_errors(199, generator_for(found.rows, 5), centred=True)
     expected = math.hypot(max(sorted(row)[189] for row in redrawn.tolist()), found.hidden(0.05))  # 190th of 200
     assert found.lower_width(0.05, 199, 5) == pytest.approx(expected, rel=1e-12)
     with pytest.raises(ArgumentError, match="at least 999 redraws"):

@@ -13,10 +13,12 @@ import numpy.typing as npt
 
 from calibrant.certificates.certify import ASSUMPTIONS, GROUP_ASSUMPTIONS
 from calibrant.certificates.clustered import clustered, need_limit
+from calibrant.certificates.outcomes import likely_outcomes
 from calibrant.core.brownian import LEAST_EVENTS, range_survival
 from calibrant.core.clusters import Groups
-from calibrant.core.parameters import check_choice, check_count
+from calibrant.core.parameters import check_choice, check_count, check_random_state
 from calibrant.core.results import Result
+from calibrant.core.seeding import generator_for
 from calibrant.core.table import FloatArray, ScoreTable, as_table, need_counts
 from calibrant.core.walk import extremes, residual_walk
 from calibrant.errors import ArgumentError, DataError
@@ -52,7 +54,8 @@ class CalibrationTest(Result):
     method : {"exact", "asymptotic"}
         How the p-value was found.
     n_redraws : int or None
-        How often labels were redrawn, or with groups, their walks; None for "asymptotic" without groups.
+        How often labels were redrawn, or with groups, their walks; None where nothing was: for "asymptotic" without
+        groups, and for "exact" where all outcomes were counted.
     assumptions : tuple of str
         What must hold for the claim.
     references : tuple of str
@@ -92,11 +95,12 @@ def calibration_test(
     y_proba : array-like of shape (n,)
         Predicted probabilities of the positive class, in [0, 1].
     method : {"exact", "asymptotic"}
-        "exact" redraws the labels from the scores. "asymptotic" uses the limit law, costs nothing, and also works
-        on a table with cells; where these can hide a larger error the p-value is too large, never too small.
+        "exact" counts all outcomes where they are few, such as at one score or two, and else redraws the labels from
+        the scores. "asymptotic" uses the limit law, costs nothing, and also works on a table with cells; where these
+        can hide a larger error the p-value is too large, never too small.
     n_redraws : int
-        For "exact", or with groups: how often labels, or the walks of the groups, are redrawn. The smallest possible
-        p-value is ``1 / (n_redraws + 1)``.
+        For "exact", or with groups: how often labels, or the walks of the groups, are redrawn. The smallest p-value
+        that redraws can give is ``1 / (n_redraws + 1)``.
     groups : sequence of length n, optional
         The group of each row, such as the patient it was measured on; any values that can be told apart. Rows of one
         group may then depend on each other. Only with method "asymptotic", and rows, not a table.
@@ -105,7 +109,8 @@ def calibration_test(
     pos_label : scalar, optional
         The label value that counts as 1.
     random_state : int or numpy.random.Generator
-        Seeds the redraws. Choose it before seeing p-values.
+        Seeds the redraws, together with a digest of the rows, so that every sample meets redraws of its own. Choose it
+        before seeing p-values.
 
     Returns
     -------
@@ -127,12 +132,19 @@ def calibration_test(
 
     Notes
     -----
-    Exact: given the scores and the hypothesis, the observed labels and the redrawn ones are exchangeable, so the
+    Exact, few outcomes: the p-value is the probability of an error of at least the observed one, added up over all
+    outcomes of probability 1e-12 and more, plus that of all others. Given the scores, :math:`P(p \le a) \le a` over
+    the draw of the labels for every a; no seed has a part in it. Outcomes are few if at most 131,072 are that likely:
+    for one score always, for two up to a few hundred rows at each, for about 17 rows at scores of their own.
+
+    Exact, else: given the scores and the hypothesis, the observed labels and the redrawn ones are exchangeable, so the
     rank of the observed error among all of them is uniform, or larger where errors are equal:
 
     .. math:: p = \frac{1 + \#\{c^* \ge c\}}{n_{redraws} + 1},\qquad P(p \le a) \le a
 
-    for every n, ties, scores 0 and 1, and a single class, whatever the number of redraws.
+    for every n, ties, scores 0 and 1, and a single class, whatever the number of redraws. The probability is over the
+    draw of the labels and of the redraws, which the digest makes as good as independent of the labels (Proposition 7.2
+    in docs/theory/7-seeds.md).
 
     Asymptotic: :math:`P(R > c \sqrt{n / v})` with R the range of a Brownian motion on [0, 1] and v the larger of
     the Brier score and the mean of s (1 - s). With the latter alone a single positive among rare ones would be
@@ -158,19 +170,24 @@ def calibration_test(
     """
     check_choice("method", method, ("exact", "asymptotic"))
     n_redraws = check_count("n_redraws", n_redraws, 1, "999 is a good choice")
-    rng = np.random.default_rng(random_state)
+    check_random_state(random_state)
     if groups is not None:
         need_limit(method, "asymptotic")
         found = clustered(y_true, y_proba, groups, sample_weight=sample_weight, pos_label=pos_label)
         statistic = extremes(residual_walk(found.rows.table)).value
-        p_value = found.p_value(statistic, n_redraws, rng)
+        p_value = found.p_value(statistic, n_redraws, random_state)
         how = f"cluster bootstrap with {n_redraws} redraws, in the limit of many groups"
         return _result(found.rows.table, statistic, p_value, how, method, n_redraws, found.n_groups)
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "a test needs rows")
     statistic = extremes(residual_walk(table)).value
     if method == "exact":
-        p_value = _by_redraws(table, n_redraws, rng)
+        _need_scores(table)
+        outcomes = likely_outcomes(table)
+        if outcomes is not None:
+            p_value = outcomes.chance_of(_observed_range(table))
+            return _result(table, statistic, p_value, "exact test, all outcomes counted", method)
+        p_value = _by_redraws(table, n_redraws, generator_for(table, random_state))
         return _result(table, statistic, p_value, f"exact test, {n_redraws} redraws of the labels", method, n_redraws)
     return _result(table, statistic, _by_limit(table, statistic), "limit law for many rows", method)
 
@@ -211,23 +228,30 @@ def _by_limit(table: ScoreTable, statistic: float) -> float:
     return range_survival(statistic * math.sqrt(table.total / variance))
 
 
-def _by_redraws(table: ScoreTable, n_redraws: int, rng: np.random.Generator) -> float:
+def _need_scores(table: ScoreTable) -> None:
     if not table.exact:
         raise DataError(
             "a table of single scores",
             "cells that hold many",
             "an exact redraw needs the single scores: pass the rows, or use method='asymptotic'",
         )
-    promised = table.n * table.score
-    slack = _SLACK * table.total
+
+
+def _observed_range(table: ScoreTable) -> float:
+    """Range that redrawn labels have to reach: that of the table, less what rounding may take away."""
     # The same code on the same scores: rounding treats observed and redrawn labels alike.
-    observed = _walk_ranges(lambda part: table.k[None, part], promised, 1)[0]
+    observed = _walk_ranges(lambda part: table.k[None, part], table.n * table.score, 1)[0]
+    return float(observed) - _SLACK * table.total
+
+
+def _by_redraws(table: ScoreTable, n_redraws: int, rng: np.random.Generator) -> float:
+    promised, observed = table.n * table.score, _observed_range(table)
     at_once = max(1, min(n_redraws, _BLOCK // len(table)))
     reached = 0
     for start in range(0, n_redraws, at_once):
         rows = min(at_once, n_redraws - start)
         ranges = _walk_ranges(partial(_redraw, table, rows, rng), promised, rows)
-        reached += int(np.count_nonzero(ranges >= observed - slack))
+        reached += int(np.count_nonzero(ranges >= observed))
     return (1 + reached) / (n_redraws + 1)
 
 

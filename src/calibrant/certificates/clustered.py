@@ -15,6 +15,7 @@ import numpy.typing as npt
 from calibrant.core.clusters import GroupedRows, Groups, group_rows, widest_spread
 from calibrant.core.parameters import check_between
 from calibrant.core.pooling import score_order
+from calibrant.core.seeding import generator_for
 from calibrant.core.table import FloatArray, ScoreTable
 from calibrant.errors import ArgumentError, DataError
 
@@ -122,7 +123,7 @@ class Clustered:
         n_redraws : int
             How often the signs of the groups are redrawn, at least ``1 / delta - 1``.
         random_state : int or numpy.random.Generator
-            Seeds the redraws.
+            Seeds the redraws, together with a digest of the rows and groups.
 
         Returns
         -------
@@ -144,7 +145,7 @@ class Clustered:
                 f"{n_redraws}",
                 "raise n_redraws, or choose a larger delta",
             )
-        redrawn = self.redrawn_errors(n_redraws, np.random.default_rng(random_state), centred=True)
+        redrawn = self.redrawn_errors(n_redraws, generator_for(self.rows, random_state), centred=True)
         return math.hypot(float(np.partition(redrawn, rank - 1, axis=1)[:, rank - 1].max()), self.hidden(delta))
 
     def p_value(self, statistic: float, n_redraws: int, random_state: int | np.random.Generator) -> float:
@@ -162,7 +163,7 @@ class Clustered:
         float
             The smallest level at which the error is more than a redrawn one and `hidden` at that level explain.
         """
-        redrawn = self.redrawn_errors(n_redraws, np.random.default_rng(random_state), centred=False)[0]
+        redrawn = self.redrawn_errors(n_redraws, generator_for(self.rows, random_state), centred=False)[0]
 
         def reached(level: int) -> bool:
             errors = np.hypot(redrawn, self.hidden(min(level / (n_redraws + 1.0), 1.0)))

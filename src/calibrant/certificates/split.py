@@ -10,6 +10,7 @@ import numpy.typing as npt
 from calibrant.certificates.bernstein import mean_width
 from calibrant.certificates.uniform import uniform_width
 from calibrant.core.parameters import check_between, check_random_state
+from calibrant.core.seeding import generator_for
 from calibrant.core.table import ScoreTable, as_table, need_counts
 from calibrant.core.walk import Extremes, extremes, residual_walk
 
@@ -39,7 +40,8 @@ def split_lower_bound(
     delta : float
         Probability with which the bound may fail, in (0, 1).
     random_state : int or numpy.random.Generator
-        Deals the rows. Choose it before seeing bounds: the largest of several is not a bound.
+        Deals the rows, together with a digest of them, so that another sample is dealt afresh and the same rows in any
+        order are dealt alike. Choose it before seeing bounds: the largest of several is not a bound.
     sample_weight : array-like of shape (n,), optional
         Whole numbers that count repeated independent rows. Other weights are refused.
     pos_label : scalar, optional
@@ -67,7 +69,9 @@ def split_lower_bound(
     those of its own error; given them, the terms ``X = sign * (y - s)`` in I, 0 elsewhere, of the other rows are
     independent, and their mean bounds ``sign * C(I)``. With m the mean of X on the first part and a its smallest
     possible value, ``(X - m) / (m - a)`` is at least -1, and the inequality behind `bernstein_width` bounds its mean
-    from below; what that inequality wants to know beforehand is guessed on the first part.
+    from below; what that inequality wants to know beforehand is guessed on the first part. `delta` bounds the
+    probability over the draw of the rows and over their dealing, which the digest makes as good as independent of the
+    draw: Proposition 7.2 in docs/theory/7-seeds.md.
 
     Tables with cells get the band of `uniform_width`: their cells were chosen by looking at all rows.
 
@@ -85,7 +89,7 @@ def split_lower_bound(
     check_random_state(random_state)
     if table.cells is not None:
         return max(0.0, extremes(residual_walk(table)).value - uniform_width(table.total, delta))
-    chosen, rest = table.split((_CHOOSE, 1.0 - _CHOOSE), np.random.default_rng(random_state))
+    chosen, rest = table.split((_CHOOSE, 1.0 - _CHOOSE), generator_for(table, random_state))
     if not len(chosen) or not len(rest):
         return 0.0
     found = extremes(residual_walk(chosen))

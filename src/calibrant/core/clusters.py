@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.core.pooling import score_order
+from calibrant.core.seeding import hash_rows, scramble
 from calibrant.core.table import FloatArray, NumberArray, ScoreTable, as_table, need_counts
 from calibrant.core.validate import clean_rows, describe_missing_group
 from calibrant.errors import ArgumentError, DataError
@@ -73,6 +74,11 @@ class GroupedRows:
         below = table.score[positive[0]] if len(positive) else np.inf
         above = table.score[negative[-1]] if len(negative) else -np.inf
         return (self.score < below) | (self.score > above)
+
+    @property
+    def digest(self) -> int:
+        """A number made of the rows and of which belong together, see `ScoreTable.digest`; names do not matter."""
+        return int(scramble(_contents(self.score, self.n, self.k, self.group)).sum())
 
     def by_group(self, values: npt.NDArray[Any]) -> FloatArray:
         """Add up a value per entry within each group."""
@@ -256,17 +262,17 @@ def _by_content(
     score: FloatArray, label: npt.NDArray[np.int8], weight: NumberArray, code: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
     """Number the groups that have rows by a hash of their rows, which adds up to the same in any order."""
-    hashed = _scramble(_scramble(score.view(np.uint64)) + label.astype(np.uint64)) * weight.astype(np.uint64)
-    content = np.zeros(int(code.max()) + 1, dtype=np.uint64)
-    np.add.at(content, code, hashed)
+    content = _contents(score, weight, weight * label, code)
     present = np.flatnonzero(np.bincount(code))
     number = np.empty(len(content), dtype=np.int64)
     number[present[score_order(content[present])]] = np.arange(len(present))
     return number[code]
 
 
-def _scramble(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Mix 64 bits one to one (Steele, Lea & Flood 2014, the last step of SplitMix64)."""
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
+def _contents(
+    score: FloatArray, n: NumberArray, k: NumberArray, group: npt.NDArray[np.int64]
+) -> npt.NDArray[np.uint64]:
+    """Hash the rows of each group."""
+    content = np.zeros(int(group.max()) + 1, dtype=np.uint64)
+    np.add.at(content, group, hash_rows(score, n, k))
+    return content

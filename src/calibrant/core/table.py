@@ -28,6 +28,7 @@ from calibrant.core.pooling import (
     pool_weighted,
 )
 from calibrant.core.refinement import Rows
+from calibrant.core.seeding import digest_rows
 from calibrant.core.two_scans import Slices
 from calibrant.core.units import BITS, MOST_ROWS, Whole, score_units
 from calibrant.core.validate import check_weight_range, clean_rows, clean_scores
@@ -358,6 +359,16 @@ class ScoreTable:
         if not self.counts or not self.total < MOST_ROWS:
             return None
         return Whole.product(self.k, np.full(len(self), 1 << BITS)) - Whole.product(self.n, score_units(self.score))
+
+    @property
+    def digest(self) -> int:
+        """A number below ``2**64`` made of the rows, for seeds (see `calibrant.core.seeding`); weights must count rows.
+
+        It depends neither on the order of the rows nor on how they were read, nor on the platform. The rows of a cell
+        count as rows at its lowest score.
+        """
+        need_counts(self, "a digest is one of rows")
+        return digest_rows(self.low, self.n, self.k)
 
     def __len__(self) -> int:
         return int(self.score.shape[0])

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from calibrant import ScoreTable
+from calibrant.auditing.recalibration import cross_fitted_isotonic
 from calibrant.certificates import calibration_test, certify, cutoff_interval, split_lower_bound
+from calibrant.core.clusters import group_rows
 from guarantees.counting import assert_failures_within, assert_probability_within, failure_probability, per_count
 
 
@@ -91,3 +93,17 @@ def test_exact_test_at_many_scores(n_redraws):
     for _ in range(3000):
         rejected += calibration_test(rng.random(60) < s, s, n_redraws=n_redraws).p_value <= 0.05
     assert_failures_within(rejected, 3000, 0.05)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_what_recalibration_gains_does_not_depend_on_the_seed(grouped):
+    """Folds dealt alike in every sample have too many positives in the same places, and a mean gain of their own."""
+    rng, differences = np.random.default_rng(11), []
+    for _ in range(300):
+        s = rng.beta(2.0, 2.0, 200)
+        y = rng.random(200) < s
+        rows = group_rows(y, s, np.arange(200)) if grouped else ScoreTable.from_scores(y, s)
+        one, other = (cross_fitted_isotonic(rows, random_state=seed).brier_gain for seed in (0, 2))
+        differences.append(one - other)
+    standard_error = np.std(differences, ddof=1) / np.sqrt(300)
+    assert abs(np.mean(differences)) < 4.0 * standard_error

@@ -15,6 +15,7 @@ from calibrant.core.clusters import GroupedRows
 from calibrant.core.parameters import check_count
 from calibrant.core.pava import isotonic_fit
 from calibrant.core.results import Result
+from calibrant.core.seeding import generator_for
 from calibrant.core.table import FloatArray, NumberArray, ScoreTable
 from calibrant.core.view import grid_in_view
 from calibrant.decisions import CostCurve, cost_curve
@@ -101,7 +102,7 @@ def cross_fitted_isotonic(
     delta : float
         Probability with which `bound_after` may fail, in (0, 1).
     random_state : int or numpy.random.Generator
-        Deals the rows.
+        Deals the rows, together with a digest of them, so that every sample is dealt afresh.
 
     Returns
     -------
@@ -109,11 +110,10 @@ def cross_fitted_isotonic(
         None if there are fewer than two rows (or groups) per fold, or the weights are not whole numbers.
     """
     n_folds = check_count("n_folds", n_folds, 2, "five folds are customary")
-    rng = np.random.default_rng(random_state)
     if isinstance(rows, GroupedRows):
-        table, folds = rows.table, _folds_of_groups(rows, n_folds, rng)
+        table, folds = rows.table, _folds_of_groups(rows, n_folds, random_state)
     else:
-        table, folds = rows, _folds_of_rows(rows, n_folds, rng)
+        table, folds = rows, _folds_of_rows(rows, n_folds, random_state)
     if not folds:
         return None
     before, n, k = (np.concatenate(columns) for columns in zip(*((f.score, f.n, f.k) for f in folds), strict=True))
@@ -149,10 +149,10 @@ def cross_fitted_isotonic(
     )
 
 
-def _folds_of_rows(table: ScoreTable, n_folds: int, rng: np.random.Generator) -> list[_Fold]:
+def _folds_of_rows(table: ScoreTable, n_folds: int, random_state: int | np.random.Generator) -> list[_Fold]:
     if not table.counts or table.total < 2 * n_folds:
         return []
-    parts = table.split(n_folds, rng)
+    parts = table.split(n_folds, generator_for(table, random_state))
     folds = []
     for i, part in enumerate(parts):
         rest = reduce(ScoreTable.merge, [other for j, other in enumerate(parts) if j != i])
@@ -161,10 +161,11 @@ def _folds_of_rows(table: ScoreTable, n_folds: int, rng: np.random.Generator) ->
     return folds
 
 
-def _folds_of_groups(rows: GroupedRows, n_folds: int, rng: np.random.Generator) -> list[_Fold]:
+def _folds_of_groups(rows: GroupedRows, n_folds: int, random_state: int | np.random.Generator) -> list[_Fold]:
     groups = len(rows.size)
     if groups < 2 * n_folds:
         return []
+    rng = generator_for(rows, random_state)
     fold_of = rng.permutation(np.arange(groups) % n_folds)[rows.group]
     folds = []
     for i in range(n_folds):

@@ -14,7 +14,7 @@ __all__ = ["Outcomes", "likely_outcomes"]
 
 _MOST = 1 << 17  # outcomes kept
 _TRIED = 1 << 21  # outcomes looked at, at all scores together
-_SCORES = 256  # scores that can turn out either way; each takes a step
+_SCORES = 20  # scores that can turn out either way; beyond, hardly any outcome is likely by itself
 _UNLIKELY = 1e-12  # outcomes less likely are not kept, but counted as if they spoke for the hypothesis
 _TAIL = 41.5  # exp(-41.5) = 1e-18: what a binomial distribution has beyond the counts looked at
 

@@ -182,7 +182,8 @@ def certify(
     pos_label : scalar, optional
         The label value that counts as 1.
     random_state : int or numpy.random.Generator
-        Deals the rows, or with groups seeds the redraws, behind the lower bound. Choose it before seeing bounds.
+        Deals the rows, or with groups seeds the redraws, behind the lower bound, together with a digest of the rows
+        (see `split_lower_bound`). Choose it before seeing bounds.
 
     Returns
     -------

@@ -94,7 +94,8 @@ def cutoff_interval(
     pos_label : scalar, optional
         The label value that counts as 1.
     random_state : int or numpy.random.Generator
-        Deals the rows, or with groups seeds the redraws, behind the lower limit. Choose it before seeing intervals.
+        Deals the rows, or with groups seeds the redraws, behind the lower limit, together with a digest of the rows
+        (see `split_lower_bound`). Choose it before seeing intervals.
 
     Returns
     -------

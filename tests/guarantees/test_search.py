@@ -25,7 +25,7 @@ from calibrant.certificates import (
 from calibrant.decisions import cost_forecast, max_regret, saving_bound
 from calibrant.metrics import cutoff_calibration
 from guarantees.counting import assert_failures_within, assert_probability_within
-from guarantees.search import Claim, crowded, lower, upper, worst_failure
+from guarantees.search import BEYOND, Claim, crowded, lower, upper, worst_failure
 from guarantees.worlds import World, cumulative_hull, rows_of, true_cost, true_forecast, true_largest_regret
 
 DELTA = 0.05
@@ -88,6 +88,12 @@ CLAIMS = {
         given_rows=True,
     ),
     "max_regret": upper(lambda table: max_regret(table).bound, true_largest_regret),
+    "calibration_test": Claim(
+        lambda table: (-np.inf, calibration_test(table).p_value),
+        lambda world, _: DELTA + 2.0 * BEYOND,  # a p-value of exactly .05 rejects
+        rates="calibrated",
+        given_rows=True,
+    ),
     "cutoff_calibration": Claim(
         lambda table: (-np.inf, cutoff_calibration(table).noise_95 - cutoff_calibration(table).value),
         lambda world, _: 0.0,
@@ -151,15 +157,15 @@ def worst_scores(designs: int, repetitions: int, rng):
     """Scores, and rows at each, that are rejected most often of some that are drawn."""
     found = []
     for i in range(designs):
-        score = np.unique(crowded(rng.random(1 + 4 * (i % 4))))
-        n = 1 + rng.multinomial(30, np.full(len(score), 1.0 / len(score)))
+        score = np.unique(crowded(rng.random(24 + 12 * (i % 3))))
+        n = 1 + rng.multinomial(80, np.full(len(score), 1.0 / len(score)))
         found.append((rejections(score, n, repetitions, rng), i, score, n))
     return max(found)[2:]
 
 
 @pytest.mark.parametrize(("designs", "repetitions"), [(8, 50), pytest.param(40, 400, marks=pytest.mark.slow)])
 def test_no_scores_found_that_are_rejected_too_often(designs, repetitions):
-    """What is worst in some samples is counted again in fresh ones: p-values are random, and cannot be summed up."""
+    """What is worst in some samples is counted again in fresh ones: of many scores, outcomes are too many to sum up."""
     rng = np.random.default_rng(0)
     score, n = worst_scores(designs, repetitions, rng)
     assert_failures_within(rejections(score, n, 8 * repetitions, rng), 8 * repetitions, DELTA)

@@ -141,9 +141,9 @@ def certify_ece(
     This is the population quantity, not the binned estimate of `calibrant.metrics.expected_calibration_error`, which
     depends on its bins and is neither above nor below it.
 
-    *Why an assumption is needed.* Theorem 1 of Gao, Parameswaran & Peng (2017): where scores do not repeat, labels drawn
-    with the scores as probabilities cannot be told from labels that are a fixed, unknown function of the score, where
-    the error is :math:`2 E\,s (1 - s)` on average over such functions. So an upper bound for every event rate is
+    *Why an assumption is needed.* Theorem 1 of Gao, Parameswaran & Peng (2017): where scores do not repeat, labels
+    drawn with the scores as probabilities cannot be told from labels that are a fixed, unknown function of the score,
+    where the error is :math:`2 E\,s (1 - s)` on average over such functions. So an upper bound for every event rate is
     useless, however many rows there are (`l1_cannot_be_certified` shows it). Here the event rate is assumed to be
     nondecreasing. Where every cell holds a single score, as with ten grades, the bound needs no assumption, and says so
     (`assumes_monotone`). The lower bound never needs one.

@@ -21,9 +21,9 @@ from calibrant.core.walk import Extremes, extremes, residual_walk
 from calibrant.core.wording import at_least, counted
 from calibrant.errors import ArgumentError
 
-__all__ = ["GROUP_METHODS", "certify_groups", "choose_method", "group_interval", "group_test"]
+__all__ = ["certify_groups", "choose_method", "group_interval", "group_test", "need_group_method"]
 
-GROUP_METHODS = ("bernstein", "normal")
+_METHODS = ("bernstein", "normal")
 
 # The finite-sample bound says something from about this many groups for each power of e in 1 / delta.
 _GROUPS_PER_LOG = 10.0
@@ -65,7 +65,7 @@ def choose_method(method: str, rows: GroupedRows, delta: float) -> str:
     return method
 
 
-def need_group_method(method: str, allowed: tuple[str, ...] = GROUP_METHODS) -> None:
+def need_group_method(method: str, allowed: tuple[str, ...] = _METHODS) -> None:
     """Raise an `ArgumentError` if groups are given to a method that needs independent rows."""
     if method not in allowed:
         listed = " or ".join(repr(name) for name in allowed)

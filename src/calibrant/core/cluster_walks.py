@@ -17,7 +17,7 @@ from calibrant.core.clusters import GroupedRows
 from calibrant.core.pooling import score_order
 from calibrant.core.table import FloatArray
 
-__all__ = ["GroupWalks", "group_walks"]
+__all__ = ["GroupWalks", "group_walks", "round_up", "squares_from"]
 
 _EDGES = 512  # more make the bounds closer and take longer: matrices of this size are computed
 _VALUES = 1 << 23  # walks of many groups are kept at fewer edges
@@ -160,6 +160,36 @@ def group_walks(rows: GroupedRows, step: FloatArray | None = None) -> GroupWalks
         centred_onward=np.maximum.reduceat(zero * centred_left, first) if len(first) else first.astype(np.float64),
         drift=drift,
     )
+
+
+def squares_from(
+    rows: GroupedRows, step: FloatArray, cut: int
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Add up steps by group from one cut to every other, without rounding to edges.
+
+    Parameters
+    ----------
+    rows : GroupedRows
+        The rows.
+    step : ndarray of float64, shape (e,)
+        One step for each entry.
+    cut : int
+        Place of the cut, above so many scores.
+
+    Returns
+    -------
+    total, square, with_size, slack : ndarray of float64, shape (m + 1,)
+        Sums over the groups, for every other cut, of their sums W in between, of W squared, and of W times the rows of
+        the group; and zeros.
+    """
+    stops = np.append(0, rows.ends + 1)
+    upper = np.arange(len(step)) >= stops[cut]
+    before, after = _within(upper * len(rows.size) + rows.group, step)
+    onwards = step * (2.0 * np.where(upper, before, after) + step)
+    side = np.where(np.arange(len(stops)) >= cut, 1.0, -1.0)
+    sums = [_below(values, stops) for values in (step, onwards, rows.size[rows.group] * step)]
+    total, square, with_size = (side * (values - values[cut]) for values in sums)
+    return total, square, with_size, np.zeros(len(stops))
 
 
 def round_up(value: float) -> float:

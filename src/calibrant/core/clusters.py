@@ -66,7 +66,7 @@ class GroupedRows:
     @property
     def n_rows(self) -> float:
         """Number of rows, each counted once."""
-        return float((self.size / self.weight).sum())
+        return float(np.round(self.size / self.weight).sum())
 
     @property
     def effective_groups(self) -> float:

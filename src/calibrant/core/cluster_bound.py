@@ -160,7 +160,8 @@ class _Search:
         return max(abs(self.least), abs(self.most))
 
     def _within(self, sums: Sums, low: float, high: float, margin: float) -> float | None:
-        if low >= 0.0 and not len(self._left(sums.hull(), low, high, margin).total):
+        several = len(sums.total) > 1 and low >= 0.0
+        if several and not len(self._left(sums.hull(), low, high, margin).total):
             return None
         sums = self._left(sums, low, high, margin)
         if not len(sums.total):

@@ -82,6 +82,7 @@ def audit(
     costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None = None,
     method: Literal["default", "bernstein", "anytime", "hoeffding", "normal", "theorem2"] | None = None,
     groups: Groups | None = None,
+    max_rows_per_group: int = 1,
     n_folds: int = 5,
     random_state: int | np.random.Generator = 0,
     name: str = "scores",
@@ -106,10 +107,13 @@ def audit(
         Cost of a false positive and of a false negative, as a pair or as
         ``{"false_positive": a, "false_negative": b}``; asks for money.
     method : {"default", "bernstein", "anytime", "hoeffding", "normal", "theorem2"}, optional
-        Which bound, see `calibrant.certificates.certify`; by default "default", or "normal" with groups.
+        Which bound, see `calibrant.certificates.certify`.
     groups : sequence of length n, optional
         The group of each row, such as the patient it was measured on. Rows of one group may then depend on each other;
-        statements hold in the limit of many groups, and those that count independent rows are left out.
+        statements that count independent rows are left out.
+    max_rows_per_group : int
+        With groups: rows that a group counts at most in certificate, test and costs, see
+        `calibrant.certificates.certify`. With 1, the default, every group counts the same.
     n_folds : int
         Folds for judging recalibration, at least 2.
     random_state : int or numpy.random.Generator
@@ -150,6 +154,7 @@ def audit(
         costs=costs,
         method=method,
         groups=groups,
+        max_rows_per_group=max_rows_per_group,
         n_folds=n_folds,
         random_state=random_state,
         name=name,

@@ -92,7 +92,8 @@ def audit(
         str | None,
         typer.Option(
             "--method",
-            help="Bound: default, bernstein, anytime, hoeffding, normal (the default with --group) or theorem2.",
+            help="Bound: default, bernstein, anytime, hoeffding, normal or theorem2; with --group default, bernstein "
+            "or normal.",
         ),
     ] = None,
     group: Annotated[
@@ -101,10 +102,19 @@ def audit(
             "--group",
             help="Column that says which rows belong together, such as a patient; rows of one group may depend on each "
             "other. Repeated, the columns name one group together: each combination is taken as independent of all "
-            "others. Statements then hold in the limit of many groups.",
+            "others.",
             metavar="COL",
         ),
     ] = None,
+    max_rows_per_group: Annotated[
+        int,
+        typer.Option(
+            "--max-rows-per-group",
+            help="With --group: rows that a group counts at most in certificate, test and costs; with 1 every group "
+            "counts the same.",
+            metavar="M",
+        ),
+    ] = 1,
     as_json: AsJson = False,
     report: Report = None,
 ) -> None:
@@ -135,6 +145,7 @@ def audit(
         delta=delta,
         costs=costs,
         method=method,  # type: ignore[arg-type]  # checked above
+        max_rows_per_group=max_rows_per_group,
         name=f"column {score} of {_name_of(source)}",
     )
     if report is not None:

@@ -300,11 +300,16 @@ def test_groups_of_rows(tmp_path):
     assert done.exit_code == 0
     data = json.loads(done.stdout)
     assert data["sample"]["groups"] == 100
-    assert data["certificate"]["method"] == "normal"
+    assert data["certificate"]["method"] == "bernstein"
+    assert data["certificate"]["max_rows_per_group"] == 1
     assert data == cal.audit(y, chance[patient], groups=patient, name=data["name"]).to_dict()
+    more = ["--group", "patient", "--max-rows-per-group", "4", "--cost-fp", "1", "--cost-fn", "2", "--json"]
+    data = json.loads(run("audit", path, "--label", "y", "--score", "p", *more).stdout)
+    expected = cal.audit(y, chance[patient], groups=patient, max_rows_per_group=4, costs=(1, 2), name=data["name"])
+    assert data == expected.to_dict()
     for arguments, message in (
-        (["--method", "bernstein"], "method 'normal' with groups"),
-        (["--cost-fp", "1", "--cost-fn", "1"], "costs or groups"),
+        (["--method", "hoeffding"], "'bernstein' or 'normal' with groups"),
+        (["--max-rows-per-group", "0"], "max_rows_per_group"),
     ):
         done = run("audit", path, "--label", "y", "--score", "p", "--group", "patient", *arguments)
         assert done.exit_code == 2

@@ -9,6 +9,7 @@ import pytest
 
 from calibrant.certificates import calibration_test, certify, cutoff_interval
 from calibrant.certificates.clustered import clustered
+from calibrant.core.clusters import group_rows
 from calibrant.core.walk import extremes, residual_walk
 from guarantees.counting import assert_failures_within
 
@@ -174,19 +175,28 @@ def samples(name: str, n_groups: int, repetitions: int) -> Iterator[Sample]:
             yield y, s, g, error
 
 
+# No group of these worlds has more rows, so that errors are those of all rows.
+_NO_CAP = 400
+
+
 def check(name: str, n_groups: int, repetitions: int) -> None:
     above, below, outside, rejected, said = 0, 0, 0, 0, 0
+    proved = 0
     for y, s, g, error in samples(name, n_groups, repetitions):
-        bound = certify(y, s, method="normal", groups=g, n_redraws=99)
-        interval = cutoff_interval(y, s, method="asymptotic", groups=g, n_redraws=99)
+        rows = {"groups": g, "max_rows_per_group": _NO_CAP}
+        bound = certify(y, s, method="normal", n_redraws=99, **rows)
+        interval = cutoff_interval(y, s, method="asymptotic", n_redraws=99, **rows)
         above += bound.bound < error - 1e-9
         below += bound.lower_bound > error + 1e-9
         outside += not interval.low - 1e-9 <= error <= interval.high + 1e-9
+        bound = certify(y, s, method="bernstein", **rows)
+        proved += not bound.lower_bound - 1e-9 <= error <= bound.bound + 1e-9
         if error == 0.0:
-            rejected += calibration_test(y, s, method="asymptotic", groups=g, n_redraws=99).p_value <= 0.05
+            rejected += calibration_test(y, s, method="asymptotic", n_redraws=99, **rows).p_value <= 0.05
         said += 1
     for failures in (above, below, outside, rejected):
         assert_failures_within(failures, said, 0.05)
+    assert_failures_within(proved, said, 0.1)
 
 
 @pytest.mark.parametrize("n_groups", [10, 40])
@@ -206,7 +216,7 @@ def upper_failures(name: str, n_groups: int, repetitions: int, width: Callable) 
     """How often the error is above the empirical one by more than a width of the clustered rows."""
     missed, said = 0, 0
     for y, s, g, error in samples(name, n_groups, repetitions):
-        found = clustered(y, s, g)
+        found = clustered(group_rows(y, s, g))
         missed += extremes(residual_walk(found.rows.table)).value + width(found) < error - 1e-9
         said += 1
     return missed, said
@@ -253,7 +263,7 @@ def test_without_the_shortfall_rare_events_are_rejected_too_often():
     """Scores that promise 8 events; heavy tails make it likely that no large group shows one."""
 
     def p_value(y, s, g):
-        found = clustered(y, s, g)
+        found = clustered(group_rows(y, s, g))
         redrawn = found.redrawn_errors(99, np.random.default_rng(0), centred=False) / found.shortfall
         return (1 + (redrawn >= extremes(residual_walk(found.rows.table)).value - 1e-12).sum()) / 100
 
@@ -265,7 +275,10 @@ def test_without_the_shortfall_rare_events_are_rejected_too_often():
 def test_the_test_finds_errors():
     """A test that never rejected would be valid and useless; with 400 groups an error of .1 is beyond doubt."""
     drawn = samples("one outcome", 400, 50)
-    p = [calibration_test(y, s, method="asymptotic", groups=g, n_redraws=99).p_value for y, s, g, _ in drawn]
+    p = [
+        calibration_test(y, s, method="asymptotic", groups=g, n_redraws=99, max_rows_per_group=_NO_CAP).p_value
+        for y, s, g, _ in drawn
+    ]
     assert sum(value <= 0.05 for value in p) >= 40
 
 

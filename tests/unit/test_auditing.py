@@ -335,6 +335,7 @@ def test_rows_of_groups_are_not_taken_as_independent():
     text = str(grouped)
     assert "4,000 rows in 200 groups cannot tell" in text
     assert "independent groups (200 of them)" in text
+    assert "every group counts the same" in text
     assert json.loads(grouped.to_json(), parse_constant=pytest.fail)["sample"]["groups"] == 200
 
 
@@ -348,8 +349,8 @@ def test_groups_may_have_any_names_and_rows_any_order():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"method": "bernstein"}, "method 'normal' with groups"),
-        ({"costs": (1, 4)}, "costs or groups"),
+        ({"method": "hoeffding"}, "'bernstein' or 'normal' with groups"),
+        ({"max_rows_per_group": 0}, "max_rows_per_group"),
     ],
 )
 def test_statements_about_rows_are_refused_for_groups(arguments, message):

@@ -14,12 +14,14 @@ from calibrant.auditing.evidence import affordable_test, bounds_of_expected_erro
 from calibrant.auditing.findings import Findings, Sample
 from calibrant.auditing.measures import measure
 from calibrant.auditing.recalibration import cross_fitted_isotonic
-from calibrant.certificates import calibration_test, certify, check_request
-from calibrant.core.clusters import GroupedRows, Groups, group_rows
+from calibrant.certificates import certify, check_request
+from calibrant.certificates.grouped import certify_groups, group_test, need_group_method
+from calibrant.core.clusters import GroupedRows, Groups, cap_groups, group_rows
 from calibrant.core.parameters import check_random_state
 from calibrant.core.table import ScoreTable, as_table
 from calibrant.curves import binned_curve, isotonic_curve, local_curve, residual_walk, score_histogram
 from calibrant.decisions import check_costs, max_regret, saving_bound
+from calibrant.decisions.grouped import group_saving
 from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics import brier_score, cutoff_calibration, log_loss, roc_auc_limits
 
@@ -27,6 +29,8 @@ __all__ = ["check_audit", "examine"]
 
 # Points drawn of the residual walk: more than a picture has pixels, few enough for a small file.
 _WALK_POINTS = 900
+# Redrawn walks behind statements about groups.
+_REDRAWS = 999
 
 
 def examine(
@@ -40,6 +44,7 @@ def examine(
     costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None = None,
     method: Literal["default", "bernstein", "anytime", "hoeffding", "normal", "theorem2"] | None = None,
     groups: Groups | None = None,
+    max_rows_per_group: int = 1,
     n_folds: int = 5,
     random_state: int | np.random.Generator = 0,
     name: str = "scores",
@@ -60,11 +65,20 @@ def examine(
             "an audit compares what happened with what did not: check which value is the positive class "
             "(pos_label, --pos-label) and how the rows were selected",
         )
-    certificate = test = None
-    if groups is not None:
-        rows = {"groups": groups, "sample_weight": sample_weight, "pos_label": pos_label, "random_state": random_state}
-        certificate = certify(y_true, y_proba, tolerance=tolerance, delta=delta, method="normal", **rows)
-        test = calibration_test(y_true, y_proba, method="asymptotic", **rows)
+    certificate = test = decision = None
+    if grouped is not None:
+        capped = cap_groups(grouped, max_rows_per_group)
+        certificate = certify_groups(
+            capped,
+            delta=delta,
+            tolerance=tolerance,
+            method=method or "default",
+            n_redraws=_REDRAWS,
+            random_state=random_state,
+        )
+        test = group_test(capped, method="asymptotic", n_redraws=_REDRAWS, random_state=random_state)
+        if prices is not None:
+            decision = group_saving(capped, false_positive_cost=prices[0], false_negative_cost=prices[1], delta=delta)
     elif table.counts:
         certificate = certify(
             table,
@@ -80,14 +94,13 @@ def examine(
             "other weights",
             "leave out the tolerance to get point estimates only",
         )
-    decision = None
     if prices is not None and not table.counts:
         raise DataError(
             "weights that are whole numbers of independent rows, since costs were given",
             "other weights",
             "leave out the costs to get the other point estimates",
         )
-    if prices is not None:
+    if prices is not None and grouped is None:
         decision = saving_bound(table, false_positive_cost=prices[0], false_negative_cost=prices[1], delta=delta)
     recalibration = cross_fitted_isotonic(grouped or table, n_folds=n_folds, delta=delta, random_state=random_state)
     sample = _sample(table, grouped)
@@ -140,20 +153,10 @@ def check_audit(
 ) -> tuple[float, float] | None:
     """Check what is asked of an audit before any data is read; return the costs as a pair."""
     check_request(delta=delta, tolerance=tolerance, method=method or "default")
-    if grouped and method not in (None, "normal"):
-        raise ArgumentError(
-            "method 'normal' with groups",
-            f"method {method!r}",
-            "it counts rows as independent: leave the method out, or keep one row per group and leave out the groups",
-        )
+    if grouped and method not in (None, "default"):
+        need_group_method(method)
     if costs is None:
         return None
-    if grouped:
-        raise ArgumentError(
-            "costs or groups",
-            "both",
-            "statements about costs count rows as independent: leave out the costs, or keep one row per group",
-        )
     if isinstance(costs, Mapping):
         if set(costs) == {"false_positive", "false_negative"}:
             return check_costs(costs["false_positive"], costs["false_negative"])

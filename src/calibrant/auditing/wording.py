@@ -7,7 +7,8 @@ import math
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.recalibration import Recalibration
 from calibrant.certificates import CalibrationTest, Certificate, ExpectedErrorCertificate
-from calibrant.decisions import CostCurve
+from calibrant.core.wording import counted
+from calibrant.decisions import CostCurve, Decision
 
 __all__ = [
     "advice_sentence",
@@ -101,7 +102,7 @@ def verdict_meaning(audit: Findings) -> str:
     certificate = audit.certificate
     if certificate is None:
         return "the weights are not whole numbers of rows, so these are point estimates only."
-    sure = f"{confidence(certificate.delta)} confidence{_limit(certificate)}"
+    sure = f"{confidence(certificate.delta)} confidence{_limit(certificate)}{_counting(certificate)}"
     if certificate.verdict is None:
         return (
             f"the calibration error is at most {number(certificate.bound)} with {sure} "
@@ -203,6 +204,8 @@ def certificate_sentence(audit: Findings) -> str:
     if certificate.lower_bound > 0.0:
         above = f"; at least {number(certificate.lower_bound)}, also with {sure} confidence, each bound on its own"
     how = f"{certificate.method}{_limit(certificate)}"
+    if certificate.n_groups is not None:
+        how += f"{_counting(certificate)}, and the error of these rows is then {number(certificate.estimate)}"
     return f"true error at most {number(certificate.bound)} with {sure} confidence ({how}){above}"
 
 
@@ -228,6 +231,11 @@ def expected_error_condition(found: ExpectedErrorCertificate) -> str:
     if found.assumes_monotone:
         return "if the event rate never falls with the score"
     return "whatever the event rate is, as every score was judged by itself"
+
+
+def _counting(result: Certificate | Decision) -> str:
+    """Say how much groups count, where rows belong to groups."""
+    return "" if result.max_rows_per_group is None else f", where {counted(result.max_rows_per_group)}"
 
 
 def _limit(certificate: Certificate) -> str:
@@ -281,7 +289,7 @@ def money_sentence(audit: Findings) -> str:
         )
     sure = confidence(decision.delta)
     return (
-        f"acting from score {decision.threshold:.4g} costs {number(decision.cost)} per case "
+        f"acting from score {decision.threshold:.4g} costs {number(decision.cost)} per case{_counting(decision)} "
         f"({number(decision.cost_lower)} to {number(decision.cost_upper)} with {sure} confidence), "
         f"the scores promise {number(decision.cost_forecast)}; always acting costs {number(decision.cost_act_always)}, "
         f"never {number(decision.cost_act_never)}; "
@@ -389,8 +397,12 @@ def assumption_sentence(audit: Findings) -> str:
     """What must hold, in brief."""
     if audit.certificate is None:
         return "nothing, since nothing is claimed beyond these rows"
-    unit = "rows" if audit.sample.groups is None else f"groups ({rows(audit.sample.groups)} of them)"
-    return f"independent {unit}, and a classifier fixed before they were seen"
+    if audit.sample.groups is None:
+        return "independent rows, and a classifier fixed before they were seen"
+    return (
+        f"independent groups ({rows(audit.sample.groups)} of them), and a classifier and a limit for the rows that a "
+        "group counts fixed before they were seen"
+    )
 
 
 def advice_sentence(audit: Findings) -> str:

@@ -11,11 +11,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.certify import ASSUMPTIONS, GROUP_ASSUMPTIONS
-from calibrant.certificates.clustered import clustered, need_limit
+from calibrant.certificates.certify import ASSUMPTIONS
 from calibrant.certificates.outcomes import likely_outcomes
 from calibrant.core.brownian import LEAST_EVENTS, range_survival
-from calibrant.core.clusters import Groups
+from calibrant.core.clusters import Groups, cap_groups, group_rows
 from calibrant.core.parameters import check_choice, check_count, check_random_state
 from calibrant.core.results import Result
 from calibrant.core.seeding import generator_for
@@ -31,10 +30,6 @@ _BLOCK = 1 << 17  # values of redrawn walks held at a time
 _FEW = 6  # up to so many rows at one score, coins are flipped one by one, which is faster than a binomial draw
 
 _ASSUMPTIONS = (*ASSUMPTIONS[:2], "The method and the number of rows were chosen before looking at the outcomes.")
-_GROUP_ASSUMPTIONS = (
-    *GROUP_ASSUMPTIONS[:2],
-    "The method and the number of groups were chosen before looking at the outcomes.",
-)
 
 
 @dataclass(frozen=True)
@@ -61,7 +56,9 @@ class CalibrationTest(Result):
     references : tuple of str
         Keys of `calibrant.references`.
     n_groups : int or None
-        Groups, if rows were clustered.
+        Groups, if rows were clustered. The statistic is then that of rows that count as `max_rows_per_group` says.
+    max_rows_per_group : float or None
+        Rows that a group counts at most, if rows were clustered.
     """
 
     claim: str
@@ -73,6 +70,7 @@ class CalibrationTest(Result):
     assumptions: tuple[str, ...]
     references: tuple[str, ...]
     n_groups: int | None = None
+    max_rows_per_group: float | None = None
 
 
 def calibration_test(
@@ -82,6 +80,7 @@ def calibration_test(
     method: Literal["exact", "asymptotic"] = "exact",
     n_redraws: int = 999,
     groups: Groups | None = None,
+    max_rows_per_group: int = 1,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
     random_state: int | np.random.Generator = 0,
@@ -104,6 +103,8 @@ def calibration_test(
     groups : sequence of length n, optional
         The group of each row, such as the patient it was measured on; any values that can be told apart. Rows of one
         group may then depend on each other. Only with method "asymptotic", and rows, not a table.
+    max_rows_per_group : int
+        With groups: rows that a group counts at most, see `certify`.
     sample_weight : array-like of shape (n,), optional
         Whole numbers that count repeated independent rows. Other weights are refused.
     pos_label : scalar, optional
@@ -172,12 +173,11 @@ def calibration_test(
     n_redraws = check_count("n_redraws", n_redraws, 1, "999 is a good choice")
     check_random_state(random_state)
     if groups is not None:
-        need_limit(method, "asymptotic")
-        found = clustered(y_true, y_proba, groups, sample_weight=sample_weight, pos_label=pos_label)
-        statistic = extremes(residual_walk(found.rows.table)).value
-        p_value = found.p_value(statistic, n_redraws, random_state)
-        how = f"cluster bootstrap with {n_redraws} redraws, in the limit of many groups"
-        return _result(found.rows.table, statistic, p_value, how, method, n_redraws, found.n_groups)
+        from calibrant.certificates.grouped import group_test
+
+        rows = group_rows(y_true, y_proba, groups, sample_weight=sample_weight, pos_label=pos_label)
+        rows = cap_groups(rows, max_rows_per_group)
+        return group_test(rows, method=method, n_redraws=n_redraws, random_state=random_state)
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "a test needs rows")
     statistic = extremes(residual_walk(table)).value
@@ -199,7 +199,6 @@ def _result(
     how: str,
     method: str,
     n_redraws: int | None = None,
-    n_groups: int | None = None,
 ) -> CalibrationTest:
     n = int(table.total)
     return CalibrationTest(
@@ -210,9 +209,8 @@ def _result(
         n=n,
         method=method,
         n_redraws=n_redraws,
-        assumptions=_ASSUMPTIONS if n_groups is None else _GROUP_ASSUMPTIONS,
-        references=("gao2017", "feller1951") if method == "asymptotic" and n_groups is None else ("gao2017",),
-        n_groups=n_groups,
+        assumptions=_ASSUMPTIONS,
+        references=("gao2017", "feller1951") if method == "asymptotic" else ("gao2017",),
     )
 
 

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.anytime import anytime_width
-from calibrant.certificates.clustered import Clustered, clustered, need_limit
 from calibrant.certificates.default import bernstein_width, charged_bound, default_width
 from calibrant.certificates.hoeffding import hoeffding_width
 from calibrant.certificates.normal import normal_width
@@ -20,7 +19,7 @@ from calibrant.certificates.split import split_lower_bound, split_width
 from calibrant.certificates.theorem2 import PRINTED_LIMIT, theorem2_width
 from calibrant.certificates.uniform import range_width
 from calibrant.core.brownian import MEAN_RANGE
-from calibrant.core.clusters import Groups
+from calibrant.core.clusters import Groups, cap_groups, group_rows
 from calibrant.core.parameters import check_between, check_choice, check_count
 from calibrant.core.results import Result
 from calibrant.core.table import ScoreTable, as_table, need_counts
@@ -28,7 +27,7 @@ from calibrant.core.walk import extremes, residual_walk
 from calibrant.core.wording import at_least
 from calibrant.errors import ArgumentError
 
-__all__ = ["ASSUMPTIONS", "GROUP_ASSUMPTIONS", "METHODS", "Certificate", "certify", "check_request"]
+__all__ = ["ASSUMPTIONS", "METHODS", "Certificate", "certify", "check_request", "verdict_on"]
 
 METHODS = ("default", "bernstein", "anytime", "hoeffding", "normal", "theorem2")
 
@@ -39,15 +38,6 @@ ASSUMPTIONS = (
     ),
     "The classifier was fixed before these rows were seen: not trained, tuned or selected on them.",
     "The number of rows, delta, the tolerance and the method were chosen before looking at the outcomes.",
-)
-GROUP_ASSUMPTIONS = (
-    (
-        "The groups are independent draws from the population the statement is about; rows of one group may depend on "
-        "each other in any way. There are many groups, and no few of them hold most of the rows. Weights, if there "
-        "are any, count rows."
-    ),
-    ASSUMPTIONS[1],
-    "The number of groups, delta, the tolerance and the method were chosen before looking at the outcomes.",
 )
 _LOOK_ANY_TIME = "Delta and the tolerance were chosen before looking at the outcomes; the number of rows was not."
 _ANY_OF_CLASS = (
@@ -72,7 +62,6 @@ _CLAIM = {
     "normal": "asymptotic normal bound: the probability holds in the limit of many rows",
     "theorem2": "uniform convergence bound of Theorem 2",
 }
-_CLUSTERED_CLAIM = "asymptotic normal bound for clustered rows: the probability holds in the limit of many groups"
 
 
 @dataclass(frozen=True)
@@ -116,7 +105,10 @@ class Certificate(Result):
     references : tuple of str
         Keys of `calibrant.references`.
     n_groups : int or None
-        Groups, if rows were clustered.
+        Groups, if rows were clustered. Error, bounds and trivial bound are then those of rows that count as
+        `max_rows_per_group` says.
+    max_rows_per_group : float or None
+        Rows that a group counts at most, if rows were clustered.
     """
 
     claim: str
@@ -134,6 +126,7 @@ class Certificate(Result):
     assumptions: tuple[str, ...]
     references: tuple[str, ...]
     n_groups: int | None = None
+    max_rows_per_group: float | None = None
 
 
 def certify(
@@ -146,6 +139,7 @@ def certify(
     form: Literal["sharp", "proof", "printed"] = "sharp",
     rademacher: float | None = None,
     groups: Groups | None = None,
+    max_rows_per_group: int = 1,
     n_redraws: int = 999,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
@@ -164,6 +158,7 @@ def certify(
     tolerance : float, optional
         Calibration error that would be acceptable, in (0, 1); asks for a verdict.
     method : {"default", "bernstein", "anytime", "hoeffding", "normal", "theorem2"}
+        With groups "default" is "bernstein", or "normal" with fewer groups than ``10 log(1 / delta)`` of equal size.
         Choose before seeing the rows; the smallest of several bounds is not a bound at `delta`. "anytime" may be
         looked at after every row, and sampling stopped on what it shows; it never refutes. "normal" is asymptotic.
     form : {"sharp", "proof", "printed"}
@@ -174,9 +169,12 @@ def certify(
         intervals of one fixed score.
     groups : sequence of length n, optional
         The group of each row, such as the patient it was measured on; any values that can be told apart. Rows of one
-        group may then depend on each other. Only with method "normal", and rows, not a table.
+        group may then depend on each other. Only with methods "bernstein" and "normal", and rows, not a table.
+    max_rows_per_group : int
+        With groups: rows that a group counts at most; each row of a group of m rows counts ``min(1, M / m)``. With 1,
+        the default, every group counts the same. Choose it before seeing outcomes, best before seeing sizes.
     n_redraws : int
-        With groups: redraws behind the lower bound, at least ``1 / delta - 1``.
+        With groups and method "normal": redraws behind the lower bound, at least ``1 / delta - 1``.
     sample_weight : array-like of shape (n,), optional
         Whole numbers that count repeated independent rows. Other weights are refused.
     pos_label : scalar, optional
@@ -205,13 +203,12 @@ def certify(
     inside the interval that a bound is about (docs/theory/1-upper-bound.md). The lower bound is `split_lower_bound`;
     with "theorem2" it uses the same width, with "normal" `range_width`, with "anytime" there is none.
 
-    With groups, the population is one of groups, and its error is that of its rows: large groups count more. The upper
-    bound is one-sided like that of "normal", with the variance between groups in the interval where it is largest
-    and a term for events that take hold of whole groups and that no group has shown: with G groups of equal size
-    ``1 - delta**(1 / G)``, which no number of rows per group makes smaller. The lower bound is a cluster bootstrap of
-    the residual walk with the same term (see `cutoff_interval`). In simulations with 10 to 400 groups, equal and very
-    unequal ones, and rare events, both kept their probability; that is evidence, not a proof. Not covered is a kind of
-    group, larger than others or at other scores, too rare to be among those seen.
+    With groups, the population is one of groups, each counting at most `max_rows_per_group` rows, and the error is that
+    of these rows. "bernstein" is proved for every number of groups and any dependence within them (Theorem 3.3 in
+    docs/theory/3-clusters.md), and so is its lower bound, for which a third of the groups, dealt at random, proposes an
+    interval that the others judge (Theorem 3.5). "normal" is asymptotic: the variance between groups in the interval
+    where it is largest, and a term for events that take hold of whole groups and that no group has shown, with G
+    groups of equal size ``1 - delta**(1 / G)``; its lower bound is a cluster bootstrap (see `cutoff_interval`).
 
     References
     ----------
@@ -233,24 +230,26 @@ def certify(
     if rademacher is not None and method != "theorem2":
         raise ArgumentError("rademacher only with method 'theorem2'", f"method {method!r}", "leave it out")
     n_redraws = check_count("n_redraws", n_redraws, 1, "999 is a good choice")
-    found: Clustered | None = None
-    if groups is None:
-        table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    else:
-        need_limit(method, "normal")
-        found = clustered(y_true, y_proba, groups, sample_weight=sample_weight, pos_label=pos_label)
-        table = found.rows.table
+    if groups is not None:
+        from calibrant.certificates.grouped import certify_groups
+
+        rows = group_rows(y_true, y_proba, groups, sample_weight=sample_weight, pos_label=pos_label)
+        return certify_groups(
+            cap_groups(rows, max_rows_per_group),
+            delta=delta,
+            tolerance=tolerance,
+            method=method,
+            n_redraws=n_redraws,
+            random_state=random_state,
+        )
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "finite-sample bounds need rows")
     n = int(table.total)
     walk = extremes(residual_walk(table))
     estimate = walk.value
     brier = float(table.squared.sum()) / n
-    mean_variance = table.mean_variance if found is None else found.variance
-    band = 0.0 if found is None else found.lower_width(delta, n_redraws, random_state)
 
     def upper_width(rows: int) -> float:
-        if found is not None:
-            return found.upper_width(delta, rows)
         if method == "default":
             return default_width(rows, brier, delta, estimate=estimate)
         if method == "bernstein":
@@ -266,8 +265,6 @@ def certify(
         return theorem2_width(rows, delta, complexity, form=form)
 
     def lower_width(rows: int) -> float:
-        if found is not None:
-            return band * math.sqrt(n / rows)
         if method == "theorem2":
             return upper_width(rows)
         if method == "normal":
@@ -280,7 +277,7 @@ def certify(
             f"{rademacher * math.sqrt(n):.3g}",
             "use form 'sharp' or 'proof', which hold for every class",
         )
-    if found is None and method in ("default", "bernstein"):
+    if method in ("default", "bernstein"):
         width = charged_bound(table, walk, delta, method=method) - estimate
     else:
         width = upper_width(n) + (walk.at_most - estimate)
@@ -288,22 +285,21 @@ def certify(
     if method in ("default", "bernstein", "hoeffding"):
         lower_bound = split_lower_bound(table, delta=delta, random_state=random_state)
     trivial_bound = max(table.mean_score, 1.0 - table.mean_score)
-    verdict = None if tolerance is None else _verdict(bound, lower_bound, trivial_bound, tolerance)
+    verdict = None if tolerance is None else verdict_on(bound, lower_bound, trivial_bound, tolerance)
     rows_needed = None
     # A bound within the tolerance that is uninformative all the same stays so: the tolerance is too wide to mean much.
     if tolerance is not None and verdict in ("undecided", "uninformative") and bound > tolerance:
-        noise = MEAN_RANGE * (mean_variance / n) ** 0.5
+        noise = MEAN_RANGE * (table.mean_variance / n) ** 0.5
         rows_needed = rows_to_decide(
             max(0.0, estimate - noise),
             tolerance,
-            mean_variance=mean_variance,
+            mean_variance=table.mean_variance,
             upper_width=upper_width,
             lower_width=lower_width,
         )
-    drawn, claim = ("rows", _CLAIM[method]) if found is None else ("groups", _CLUSTERED_CLAIM)
     return Certificate(
-        claim=f"With probability at least {at_least(delta)} over the draw of the {drawn}, the cutoff calibration error "
-        f"of this classifier in the population is at most {bound:.4g} ({claim}).",
+        claim=f"With probability at least {at_least(delta)} over the draw of the rows, the cutoff calibration error "
+        f"of this classifier in the population is at most {bound:.4g} ({_CLAIM[method]}).",
         verdict=verdict,
         tolerance=tolerance,
         estimate=estimate,
@@ -315,9 +311,8 @@ def certify(
         n=n,
         method=method,
         rows_needed=rows_needed,
-        assumptions=_assumptions(method, of_class=rademacher is not None) if found is None else GROUP_ASSUMPTIONS,
-        references=_REFERENCES[method] if found is None else ("gao2017",),
-        n_groups=None if found is None else found.n_groups,
+        assumptions=_assumptions(method, of_class=rademacher is not None),
+        references=_REFERENCES[method],
     )
 
 
@@ -336,7 +331,8 @@ def _assumptions(method: str, *, of_class: bool) -> tuple[str, ...]:
     return (rows, _ANY_OF_CLASS if of_class else classifier, _LOOK_ANY_TIME if method == "anytime" else plan)
 
 
-def _verdict(bound: float, lower_bound: float, trivial_bound: float, tolerance: float) -> str:
+def verdict_on(bound: float, lower_bound: float, trivial_bound: float, tolerance: float) -> str:
+    """Verdict on a tolerance by both bounds."""
     if lower_bound > tolerance:
         return "refuted"
     if bound >= trivial_bound:

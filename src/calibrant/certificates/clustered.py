@@ -1,7 +1,8 @@
 """How far the empirical calibration error of clustered rows may be from the true one, in the limit of many groups.
 
-The limit is that of independent groups, whose residual walks are added up. What makes its statements safe for few
-groups and rare events (Student's distribution, hidden events, wide steps, the shortfall) was chosen by simulation.
+These statements are asymptotic: they hold as independent groups, none of which counts more than a capped number of
+rows, become many. What makes them safe for few groups and rare events (Student's distribution, hidden events, wide
+steps, the shortfall) was chosen by simulation. For the proved bound see `calibrant.core.cluster_bound`.
 """
 
 from __future__ import annotations
@@ -10,20 +11,22 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from calibrant.core.clusters import GroupedRows, Groups, group_rows, widest_spread
+from calibrant.core.cluster_walks import GroupWalks, group_walks, round_up
+from calibrant.core.clusters import GroupedRows
 from calibrant.core.parameters import check_between
 from calibrant.core.pooling import score_order
 from calibrant.core.seeding import generator_for
-from calibrant.core.table import FloatArray, ScoreTable
+from calibrant.core.table import FloatArray
 from calibrant.errors import ArgumentError, DataError
 
-__all__ = ["LEAST_GROUPS", "Clustered", "clustered", "need_limit"]
+__all__ = ["LEAST_GROUPS", "Clustered", "clustered", "need_groups"]
 
 # With fewer groups of equal size, or fewer that count, nothing useful can be said in the limit of many.
 LEAST_GROUPS = 5.0
-_BLOCK = 1 << 17  # values of redrawn walks held at a time
+_BLOCK = 1 << 20  # values of redrawn walks held at a time
+# A redrawn walk is followed inside a block only if that many standard deviations could take it to a new extreme.
+_FAR = 5.0
 # Redrawn errors that agree with the observed one but for rounding count as reaching it.
 _SLACK = 1e-12
 
@@ -35,7 +38,9 @@ class Clustered:
     Attributes
     ----------
     rows : GroupedRows
-        The rows.
+        The rows, as they count.
+    walks : GroupWalks
+        Their cumulative residuals by group.
     spread : float
         Standard deviation of the average residual in the interval where it is largest.
     correlation : float
@@ -49,6 +54,7 @@ class Clustered:
     """
 
     rows: GroupedRows
+    walks: GroupWalks
     spread: float
     correlation: float
     variance: float
@@ -59,15 +65,15 @@ class Clustered:
         """Number of groups."""
         return len(self.rows.size)
 
-    def upper_width(self, delta: float, n: float | None = None) -> float:
+    def upper_width(self, delta: float, growth: float = 1.0) -> float:
         r"""Width of the one-sided bound: true error <= empirical error + width.
 
         Parameters
         ----------
         delta : float
             Probability with which the bound may fail, in the limit of many groups, in (0, 1).
-        n : float, optional
-            Number of rows, if groups like these were added up to there. By default as many as there are.
+        growth : float
+            How many times as many groups like these there are.
 
         Returns
         -------
@@ -81,7 +87,6 @@ class Clustered:
         groups of one row this is `normal_width`.
 
         """
-        growth = 1.0 if n is None else n / self.rows.table.total
         chance = max(0.0, _student_quantile(1.0 - delta, self.rows.effective_groups - 1.0)) * self.spread
         return chance / math.sqrt(growth) + self.hidden(delta) / growth
 
@@ -146,7 +151,8 @@ class Clustered:
                 "raise n_redraws, or choose a larger delta",
             )
         redrawn = self.redrawn_errors(n_redraws, generator_for(self.rows, random_state), centred=True)
-        return math.hypot(float(np.partition(redrawn, rank - 1, axis=1)[:, rank - 1].max()), self.hidden(delta))
+        quantile = float(np.partition(redrawn, rank - 1, axis=1)[:, rank - 1].max())
+        return math.hypot(round_up(quantile), self.hidden(delta))
 
     def p_value(self, statistic: float, n_redraws: int, random_state: int | np.random.Generator) -> float:
         """Probability of an error like this, or a larger one, if the scores are exactly right.
@@ -201,31 +207,26 @@ class Clustered:
         rows = self.rows
         total, few = rows.table.total, rows.effective_groups - 1.0
         scale = np.sqrt(few / rng.chisquare(few, n_redraws)) * self.shortfall * _few_groups(rows) / total
-        step = _wide_steps(rows)
-        mean = np.cumsum(rows.step)[rows.ends] / total if centred else None
+        wide = _wide_steps(rows)
+        walks = self.walks if np.array_equal(wide, rows.step) else group_walks(rows, wide)
         ranges = np.empty((1 + centred, n_redraws))
-        at_once = max(1, min(n_redraws, _BLOCK // max(len(step), self.n_groups)))
+        at_once = max(1, min(n_redraws, 16 * _BLOCK // self.n_groups))
         for start in range(0, n_redraws, at_once):
             part = slice(start, min(n_redraws, start + at_once))
             xi = rng.standard_normal((part.stop - start, self.n_groups))
-            ranges[:, part] = _ranges(rows, step, xi, mean)
+            ranges[:, part] = _ranges(rows, wide, walks, xi, centred=centred)
         return ranges * scale
 
 
-def clustered(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None,
-    groups: Groups,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
-    pos_label: object = None,
-) -> Clustered:
+def clustered(rows: GroupedRows, walks: GroupWalks | None = None) -> Clustered:
     """Measure how rows of a group depend on each other.
 
     Parameters
     ----------
-    y_true, y_proba, groups, sample_weight, pos_label
-        As in `calibrant.core.clusters.group_rows`.
+    rows : GroupedRows
+        The rows, as they count.
+    walks : GroupWalks, optional
+        Their `group_walks`, if they are at hand.
 
     Returns
     -------
@@ -234,58 +235,46 @@ def clustered(
 
     Raises
     ------
-    ArgumentError
-        If a table is given instead of rows.
     DataError
-        If the input cannot be used, or there are too few groups.
+        If there are too few groups.
     """
-    rows = group_rows(y_true, y_proba, groups, sample_weight=sample_weight, pos_label=pos_label)
-    _need_groups(rows)
-    squared = rows.by_group(rows.k * (1.0 - rows.score) ** 2 + (rows.n - rows.k) * rows.score**2)
-    expected = rows.by_group(rows.n * rows.score * (1.0 - rows.score))
+    need_groups(rows)
+    # Each row has its weight twice in a square, and n and k hold it once.
+    squared = rows.weight * rows.by_group(rows.k * (1.0 - rows.score) ** 2 + (rows.n - rows.k) * rows.score**2)
+    expected = rows.weight * rows.by_group(rows.n * rows.score * (1.0 - rows.score))
     total = rows.table.total
-    spread = widest_spread(rows)
-    pairs = float(np.dot(squared, rows.size - 1.0))
-    excess = (spread * total) ** 2 - float(squared.sum())
+    walks = group_walks(rows) if walks is None else walks
+    spread = walks.largest_spread()
+    others = rows.size / rows.weight - 1.0
+    pairs = float(np.dot(squared, others))
+    excess = spread**2 - float(squared.sum())
     correlation = min(1.0, max(0.0, excess / pairs)) if pairs > 0.0 else 0.0
-    moving = _moving(rows, correlation)
+    moving = 1.0 + correlation * others  # rows of each group that move as one (Kish's design effect)
     seen, variance = float(np.dot(squared, moving)), float(np.dot(expected, moving))
     return Clustered(
         rows=rows,
-        spread=spread * _few_groups(rows),
+        walks=walks,
+        spread=spread * _few_groups(rows) / total,
         correlation=correlation,
         variance=variance / total,
         shortfall=math.sqrt(variance / seen) if variance > seen > 0.0 else 1.0,
     )
 
 
-def need_limit(method: str, limit: str) -> None:
-    """Raise an `ArgumentError` if groups are given to a method that needs independent rows."""
-    if method != limit:
-        raise ArgumentError(
-            f"method {limit!r} with groups",
-            f"method {method!r}, which holds only for independent rows",
-            f"use method={limit!r}, which holds in the limit of many groups, or keep one row of each group",
-        )
-
-
-def _need_groups(rows: GroupedRows) -> None:
+def need_groups(rows: GroupedRows) -> None:
+    """Raise a `DataError` if groups are worth too few of equal size."""
     if rows.effective_groups < LEAST_GROUPS:
         share = rows.size.max() / rows.size.sum()
         raise DataError(
             f"groups worth at least {LEAST_GROUPS:g} of equal size",
             f"{len(rows.size)} groups, the largest with {share:.0%} of the rows, worth {rows.effective_groups:.3g}",
-            "take more groups, finer ones if these are independent, or a few rows of each",
+            "take more groups, finer ones if these are independent, or let a group count fewer rows "
+            "(max_rows_per_group, --max-rows-per-group)",
         )
 
 
 def _few_groups(rows: GroupedRows) -> float:
     return math.sqrt(len(rows.size) / (len(rows.size) - 1.0))
-
-
-def _moving(rows: GroupedRows, correlation: float) -> FloatArray:
-    """Rows of each group that move as one (Kish's design effect)."""
-    return 1.0 + correlation * (rows.size - 1.0)
 
 
 def _wide_steps(rows: GroupedRows) -> FloatArray:
@@ -295,30 +284,44 @@ def _wide_steps(rows: GroupedRows) -> FloatArray:
     return np.where(rows.silent, np.copysign(np.maximum(np.abs(step), deviation), step), step)
 
 
-def _ranges(rows: GroupedRows, step: FloatArray, xi: FloatArray, mean: FloatArray | None) -> FloatArray:
+def _ranges(rows: GroupedRows, step: FloatArray, walks: GroupWalks, xi: FloatArray, *, centred: bool) -> FloatArray:
     """Ranges of walks in which the steps of each group are multiplied by its number in a row of `xi`.
 
-    With a mean walk, the ranges of the same walks less their expectation follow in a second row.
+    The ranges of the same walks less their expectation follow in a second row if `centred`. Walks are read at the
+    edges first. Between two edges a walk is followed row by row only where it could reach a new extreme: by more than
+    `_FAR` of its standard deviations it hardly ever leaves both.
     """
-    several = 1 if mean is None else 2
-    last, top, bottom = np.zeros(len(xi)), np.zeros((several, len(xi))), np.zeros((several, len(xi)))
-    drift = np.einsum("ij,j->i", xi, rows.size)  # no threads: their number must not show in the last digits
-    cuts = np.searchsorted(rows.ends, np.arange(0, len(step) + _BLOCK, _BLOCK))
-    for number, start in enumerate(range(0, len(step), _BLOCK)):
-        part = slice(start, start + _BLOCK)
-        read = slice(cuts[number], cuts[number + 1])
-        walk = xi[:, rows.group[part]]
-        walk *= step[part]
-        walk[:, 0] += last
-        np.cumsum(walk, axis=1, out=walk)
-        last = walk[:, -1].copy()
-        if len(rows.ends) < len(step):
-            walk = walk[:, rows.ends[read] - start]
-        walks = [walk] if mean is None else [walk, walk - drift[:, None] * mean[read]]
-        for row, each in enumerate(walks):
-            np.maximum(top[row], each.max(axis=1, initial=0.0), out=top[row])
-            np.minimum(bottom[row], each.min(axis=1, initial=0.0), out=bottom[row])
-    return top - bottom
+    at_edge = xi @ walks.at_edge.T
+    drift = np.einsum("rg,g->r", xi, rows.size)
+    forms: list[tuple[FloatArray, FloatArray, FloatArray | None]] = [(at_edge, walks.onward, None)]
+    if centred:
+        around = at_edge - drift[:, None] * walks.drift[walks.edges]
+        forms.append((around, walks.centred_onward, walks.drift))
+    top = np.array([values.max(axis=1) for values, _, _ in forms])
+    bottom = np.array([values.min(axis=1) for values, _, _ in forms])
+    stops = np.append(0, rows.ends + 1)
+    for block, (first, last) in enumerate(zip(walks.edges[:-1], walks.edges[1:], strict=True)):
+        if last == first + 1:
+            continue
+        wanted = np.zeros(len(xi), dtype=bool)
+        for form, (values, onward, _) in enumerate(forms):
+            ends, far = values[:, block : block + 2], _FAR * onward[block]
+            wanted |= (ends.max(axis=1) + far > top[form]) | (ends.min(axis=1) - far < bottom[form])
+        part = slice(stops[first], stops[last])
+        read = stops[first + 1 : last] - 1 - part.start  # where a score ends, the edges left out
+        at_once = max(1, _BLOCK // (part.stop - part.start))
+        which = np.flatnonzero(wanted)
+        for start in range(0, len(which), at_once):
+            some = which[start : start + at_once]
+            inside = xi[np.ix_(some, rows.group[part])]
+            inside *= step[part]
+            np.cumsum(inside, axis=1, out=inside)
+            plain = inside[:, read] + at_edge[some, block, None]
+            for form, (_, _, mean) in enumerate(forms):
+                walk = plain if mean is None else plain - drift[some, None] * mean[first + 1 : last]
+                top[form, some] = np.maximum(top[form, some], walk.max(axis=1))
+                bottom[form, some] = np.minimum(bottom[form, some], walk.min(axis=1))
+    return np.asarray(top - bottom)
 
 
 def _student_quantile(probability: float, freedom: float) -> float:

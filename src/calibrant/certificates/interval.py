@@ -8,13 +8,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.certify import ASSUMPTIONS, GROUP_ASSUMPTIONS, check_request
-from calibrant.certificates.clustered import clustered, need_limit
+from calibrant.certificates.certify import ASSUMPTIONS, check_request
 from calibrant.certificates.default import charged_bound
 from calibrant.certificates.normal import normal_width
 from calibrant.certificates.split import split_lower_bound
 from calibrant.certificates.uniform import range_width
-from calibrant.core.clusters import Groups
+from calibrant.core.clusters import Groups, cap_groups, group_rows
 from calibrant.core.parameters import check_choice, check_count
 from calibrant.core.results import Result
 from calibrant.core.table import ScoreTable, as_table, need_counts
@@ -45,7 +44,9 @@ class CutoffInterval(Result):
     assumptions, references : tuple of str
         What must hold, and keys of `calibrant.references`.
     n_groups : int or None
-        Groups, if rows were clustered.
+        Groups, if rows were clustered. The error is then that of rows that count as `max_rows_per_group` says.
+    max_rows_per_group : float or None
+        Rows that a group counts at most, if rows were clustered.
     """
 
     claim: str
@@ -58,6 +59,7 @@ class CutoffInterval(Result):
     assumptions: tuple[str, ...]
     references: tuple[str, ...]
     n_groups: int | None = None
+    max_rows_per_group: float | None = None
 
 
 def cutoff_interval(
@@ -67,6 +69,7 @@ def cutoff_interval(
     delta: float = 0.05,
     method: Literal["finite", "asymptotic"] = "finite",
     groups: Groups | None = None,
+    max_rows_per_group: int = 1,
     n_redraws: int = 999,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
@@ -86,9 +89,11 @@ def cutoff_interval(
         "finite" holds for every n, its lower limit is `split_lower_bound`; "asymptotic" is narrower.
     groups : sequence of length n, optional
         The group of each row, such as the patient it was measured on; any values that can be told apart. Rows of one
-        group may then depend on each other. Only with method "asymptotic", and rows, not a table.
+        group may then depend on each other. Only rows, not a table.
+    max_rows_per_group : int
+        With groups: rows that a group counts at most, see `certify`.
     n_redraws : int
-        With groups: redraws behind the lower limit, at least ``2 / delta - 1``.
+        With groups and method "asymptotic": redraws behind the lower limit, at least ``2 / delta - 1``.
     sample_weight : array-like of shape (n,), optional
         Whole numbers that count repeated independent rows. Other weights are refused.
     pos_label : scalar, optional
@@ -106,7 +111,7 @@ def cutoff_interval(
     Raises
     ------
     ArgumentError
-        If a parameter is out of range, or groups are given to method "finite".
+        If a parameter is out of range.
     DataError
         If the input cannot be used, weights are not whole numbers, a row has no group, or there are too few groups.
 
@@ -115,13 +120,14 @@ def cutoff_interval(
     A percentile bootstrap would be wrong here: the error is not a smooth function of the distribution where the
     classifier is calibrated, and such an interval then never contains the true value 0.
 
-    With groups, the lower limit comes from a cluster bootstrap of the residual walk: with standard normal
+    With groups, the limits of "finite" are the bounds of `certify` with method "bernstein". That of "asymptotic" from
+    below comes from a cluster bootstrap of the residual walk: with standard normal
     :math:`\xi_g`, one for each group, the range of
     :math:`\frac{1}{N} \sum_g \xi_g (W_g(t) - m_g C_n(t))` has in the limit of many groups the law that bounds the
     largest deviation over all intervals. :math:`W_g` is the walk of the residuals of group g, not yet divided,
     :math:`m_g` its rows, :math:`C_n` the walk of all N rows. The range without the expectation is taken where it is
-    larger, and both are enlarged for few groups and for rare events, by rules found by simulation. The upper limit is
-    that of `certify`.
+    larger, and both are enlarged for few groups and for rare events, by rules found by simulation. The upper limit
+    is that of `certify`.
 
     Examples
     --------
@@ -137,28 +143,21 @@ def cutoff_interval(
     check_choice("method", method, ("finite", "asymptotic"))
     n_redraws = check_count("n_redraws", n_redraws, 1, "999 is a good choice")
     half = 0.5 * delta
-    n_groups: int | None = None
-    references: tuple[str, ...]
-    if groups is None:
-        table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-        need_counts(table, "an interval needs rows")
-        walk = extremes(residual_walk(table))
-        estimate = walk.value
-        low, above = _limits(table, walk, method, half, random_state)
-        references = ("gao2017", "shevtsova2013", "fan2015") if method == "finite" else ("gao2017", "feller1951")
-    else:
-        need_limit(method, "asymptotic")
-        found = clustered(y_true, y_proba, groups, sample_weight=sample_weight, pos_label=pos_label)
-        table, n_groups = found.rows.table, found.n_groups
-        estimate = extremes(residual_walk(table)).value
-        low = max(0.0, estimate - found.lower_width(half, n_redraws, random_state))
-        above = found.upper_width(half)
-        references = ("gao2017",)
+    if groups is not None:
+        from calibrant.certificates.grouped import group_interval
+
+        rows = group_rows(y_true, y_proba, groups, sample_weight=sample_weight, pos_label=pos_label)
+        rows = cap_groups(rows, max_rows_per_group)
+        return group_interval(rows, delta=delta, method=method, n_redraws=n_redraws, random_state=random_state)
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    need_counts(table, "an interval needs rows")
+    walk = extremes(residual_walk(table))
+    estimate = walk.value
+    low, above = _limits(table, walk, method, half, random_state)
     high = min(1.0, estimate + above)
-    drawn = "rows" if n_groups is None else "groups"
-    limit = "" if method == "finite" else f", in the limit of many {drawn},"
+    limit = "" if method == "finite" else ", in the limit of many rows,"
     return CutoffInterval(
-        claim=f"With probability at least {at_least(delta)}{limit} over the draw of the {drawn}, the cutoff "
+        claim=f"With probability at least {at_least(delta)}{limit} over the draw of the rows, the cutoff "
         f"calibration error of this classifier in the population is between {low:.4g} and {high:.4g}.",
         estimate=estimate,
         low=low,
@@ -166,9 +165,8 @@ def cutoff_interval(
         delta=delta,
         n=int(table.total),
         method=method,
-        assumptions=ASSUMPTIONS if n_groups is None else GROUP_ASSUMPTIONS,
-        references=references,
-        n_groups=n_groups,
+        assumptions=ASSUMPTIONS,
+        references=("gao2017", "shevtsova2013", "fan2015") if method == "finite" else ("gao2017", "feller1951"),
     )
 
 

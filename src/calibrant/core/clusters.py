@@ -5,28 +5,25 @@ A group is a patient, a race, a customer: rows of one group may depend on each o
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.pooling import score_order
+from calibrant.core.parameters import check_count
+from calibrant.core.pooling import number_values, score_order
 from calibrant.core.seeding import hash_rows, scramble
 from calibrant.core.table import FloatArray, NumberArray, ScoreTable, as_table, need_counts
 from calibrant.core.validate import clean_rows, describe_missing_group
 from calibrant.errors import ArgumentError, DataError
 
-__all__ = ["GroupedRows", "Groups", "group_rows", "widest_spread"]
+__all__ = ["GroupedRows", "Groups", "cap_groups", "group_rows"]
 
 # One name per row: any values that can be told apart.
 Groups = npt.ArrayLike | Iterable[Hashable]
-
-# The search for the widest interval stops this close to the answer, and returns the safe side.
-_CLOSE = 1.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,16 +33,20 @@ class GroupedRows:
     Attributes
     ----------
     table : ScoreTable
-        All rows, without their groups.
+        All rows, without their groups, as they count.
     score, n, k : ndarray, shape (e,)
-        Score, rows and positives of each entry: the rows of one group at one score.
+        Score, rows and positives, as they count, of each entry: the rows of one group at one score.
     group : ndarray of int64, shape (e,)
         Number of its group, from 0. Groups are numbered by what they contain, so that neither the order of the rows
         nor the names of the groups can show in a result.
     ends : ndarray of int64, shape (m,)
         The last entry at each score of the table.
     size : ndarray of float64, shape (g,)
-        Rows of each group.
+        Rows of each group, as they count.
+    weight : ndarray of float64, shape (g,)
+        What each row of a group counts, in (0, 1]; 1 unless groups are capped.
+    cap : float
+        Rows that a group counts at most; infinite if groups are not capped.
     """
 
     table: ScoreTable
@@ -55,11 +56,18 @@ class GroupedRows:
     group: npt.NDArray[np.int64]
     ends: npt.NDArray[np.int64]
     size: FloatArray
+    weight: FloatArray
+    cap: float = math.inf
 
     @property
     def step(self) -> FloatArray:
         """Sum of residuals `y - s` of each entry."""
         return np.asarray(self.k - self.n * self.score)
+
+    @property
+    def n_rows(self) -> float:
+        """Number of rows, each counted once."""
+        return float(np.round(self.size / self.weight).sum())
 
     @property
     def effective_groups(self) -> float:
@@ -134,80 +142,42 @@ def group_rows(
     n, k = np.add.reduceat(weight, starts), np.add.reduceat(weight * label, starts)
     score, code = score[starts], code[starts]
     ends = np.flatnonzero(np.append(score[1:] != score[:-1], True))
-    return GroupedRows(table, score, n, k, code, ends, _sums(code, n, int(code.max()) + 1))
+    size = _sums(code, n, int(code.max()) + 1)
+    return GroupedRows(table, score, n, k, code, ends, size, np.ones(len(size)))
 
 
-def widest_spread(rows: GroupedRows) -> float:
-    r"""Bound the spread of the average residual over the interval where it is largest, if groups are independent.
+def cap_groups(rows: GroupedRows, max_rows_per_group: int = 1) -> GroupedRows:
+    """Let no group count more rows than a cap M: each row of a group of m rows counts ``min(1, M / m)``.
+
+    Parameters
+    ----------
+    rows : GroupedRows
+        Rows as they came.
+    max_rows_per_group : int
+        The cap, at least 1. With 1 every group counts the same.
 
     Returns
     -------
-    float
-        An upper bound, at most 2 percent too high, of the largest value over all intervals of
+    GroupedRows
+        All rows stay, none is drawn at random.
 
-        .. math:: \frac{1}{N} \max\Bigl(\sqrt{\textstyle\sum_g W_g^2},
-                  \sqrt{\textstyle\sum_g (W_g - m_g C)^2}\Bigr)
-
-        with N rows, :math:`W_g` the sum of residuals of group g in the interval, :math:`m_g` its rows, and C the sum of
-        all residuals there divided by N.
-
-    Notes
-    -----
-    Both terms are distances between two points of the walk whose coordinates are the groups, so the triangle
-    inequality bounds all intervals that start near one whose distances are known; starts are split where the bound
-    is largest. Each start that is looked at costs one pass over the rows.
+    Raises
+    ------
+    ArgumentError
+        If the cap is not a whole number of at least 1.
     """
-    step, ends, size = rows.step, rows.ends, rows.size
-    total = float(size.sum())
-    squares = _at_ends(2.0 * _before(rows) * step + step**2, ends)
-    mean = _at_ends(step, ends) / total
-    with_size = _at_ends(size[rows.group] * step, ends)
-    squared_sizes = float(np.dot(size, size))
-    stops = np.append(0, ends + 1)
-
-    def distances(start: int) -> FloatArray:
-        part = slice(0, stops[start])
-        reached = _sums(rows.group[part], step[part], len(size))
-        shared = _at_ends(reached[rows.group] * step, ends)
-        plain = squares[start] + squares - 2.0 * shared
-        change = mean - mean[start]
-        centring = change**2 * squared_sizes - 2.0 * change * (with_size - with_size[start])
-        return np.asarray(np.sqrt(np.maximum(0.0, plain + np.maximum(0.0, centring))))
-
-    widest = 0.0
-    bounds: list[tuple[float, int, int]] = []
-    low, high, bound = 0, len(stops), math.inf
-    while bound > _CLOSE * widest:
-        middle = (low + high) // 2
-        for first, last in ((low, middle), (middle, high)):
-            if last > first:
-                found = distances((first + last) // 2)
-                widest = max(widest, float(found.max()))
-                heapq.heappush(bounds, (-float(found.max() + found[first:last].max()), first, last))
-        bound, low, high = heapq.heappop(bounds)
-        bound = -bound
-    return max(widest, bound) / total
+    cap = float(check_count("max_rows_per_group", max_rows_per_group, 1, "1 lets every group count the same"))
+    if rows.size.max() <= cap:
+        return replace(rows, cap=cap)
+    weight = np.minimum(1.0, cap / rows.size)
+    n, k = rows.n * weight[rows.group], rows.k * weight[rows.group]
+    starts = np.append(0, rows.ends[:-1] + 1)
+    table = ScoreTable(rows.table.score, np.add.reduceat(n, starts), np.add.reduceat(k, starts))
+    return replace(rows, table=table, n=n, k=k, size=np.minimum(rows.size, cap), weight=weight, cap=cap)
 
 
 def _sums(group: npt.NDArray[np.int64], values: npt.NDArray[Any], groups: int) -> FloatArray:
     return np.bincount(group, values, groups).astype(np.float64)
-
-
-def _at_ends(values: FloatArray, ends: npt.NDArray[np.int64]) -> FloatArray:
-    """Add up entries from the lowest score on, read before the first and where each score ends."""
-    return np.append(0.0, np.cumsum(values)[ends])
-
-
-def _before(rows: GroupedRows) -> FloatArray:
-    """Sum of the residuals of the group of each entry at lower scores."""
-    order = score_order(rows.group)
-    step = rows.step[order]
-    upto = np.cumsum(step) - step
-    group = rows.group[order]
-    first = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
-    before = np.empty(len(step))
-    before[order] = upto - upto[first][group]
-    return before
 
 
 def _codes(groups: Groups, n_rows: int) -> npt.NDArray[np.int64]:
@@ -218,11 +188,17 @@ def _codes(groups: Groups, n_rows: int) -> npt.NDArray[np.int64]:
     if isinstance(groups, (str, bytes)) or not isinstance(groups, Iterable):
         raise DataError("one group per row", repr(groups), "pass a column of the same table")
     # Tuples are good names, which an array would take apart.
-    values = list(groups) if isinstance(groups, (list, tuple)) else _flat(np.asarray(groups)).tolist()
-    if len(values) != n_rows:
+    column = None if isinstance(groups, (list, tuple)) else _flat(np.asarray(groups))
+    values = groups if column is None else column
+    if len(values) != n_rows:  # type: ignore[arg-type]
         raise DataError(
-            "as many groups as scores", f"{len(values)} groups and {n_rows} scores", "pass columns of the same table"
+            "as many groups as scores",
+            f"{len(values)} groups and {n_rows} scores",  # type: ignore[arg-type]
+            "pass columns of the same table",
         )
+    if column is not None and column.dtype.kind in "iu":
+        return number_values(column)
+    values = list(values) if column is None else column.tolist()
     numbers: dict[Hashable, int] = {}
     try:
         codes = np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int64)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["at_least"]
+import math
+
+__all__ = ["at_least", "counted"]
 
 
 def at_least(delta: float) -> str:
@@ -25,3 +27,10 @@ def at_least(delta: float) -> str:
     """
     plain = f"{1.0 - delta:.6g}"
     return plain if abs(1.0 - float(plain) - delta) <= 0.01 * delta else f"1 - {delta:.6g}"
+
+
+def counted(cap: float) -> str:
+    """Say how much the groups of a population count."""
+    if cap == 1.0:
+        return "every group counts the same"
+    return "every row counts the same" if cap == math.inf else f"no group counts more than {cap:,.0f} rows"

@@ -57,6 +57,10 @@ class Decision(Result):
         Which bound on the saving.
     assumptions, references : tuple of str
         What must hold, and keys of `calibrant.references`.
+    n_groups : int or None
+        Groups, if rows were clustered. Every number is then that of rows that count as `max_rows_per_group` says.
+    max_rows_per_group : float or None
+        Rows that a group counts at most, if rows were clustered.
     """
 
     claim: str
@@ -78,6 +82,8 @@ class Decision(Result):
     method: str
     assumptions: tuple[str, ...]
     references: tuple[str, ...]
+    n_groups: int | None = None
+    max_rows_per_group: float | None = None
 
 
 def regret_bound(calibration_error: float, *, false_positive_cost: float, false_negative_cost: float) -> float:

@@ -19,6 +19,7 @@ from calibrant.auditing.wording import (
     share,
 )
 from calibrant.certificates import ExpectedErrorCertificate
+from calibrant.core.wording import counted
 from calibrant.curves import Curve, Histogram, ResidualWalk
 from calibrant.decisions import Decision
 
@@ -89,7 +90,9 @@ def key_numbers(audit: Findings) -> list[Fact]:
     if certificate is not None:
         sure = confidence(certificate.delta)
         above = f"; at least {number(certificate.lower_bound)} with {sure} confidence"
-        remark = f"true error at most this with {sure} confidence ({certificate.method} bound)"
+        cap = certificate.max_rows_per_group
+        capped = "" if cap is None else f", where {counted(cap)}; the error is then {number(certificate.estimate)}"
+        remark = f"true error at most this with {sure} confidence ({certificate.method} bound{capped})"
         facts.append(Fact("Bound", number(certificate.bound), remark + (above if certificate.lower_bound > 0 else "")))
     if audit.expected_error is not None:
         facts.append(_expected_error(audit.expected_error))
@@ -146,11 +149,12 @@ def money(audit: Findings) -> list[Fact]:
 
 def _at_given_costs(decision: Decision) -> list[Fact]:
     sure = confidence(decision.delta)
+    capped = "" if decision.max_rows_per_group is None else f"where {counted(decision.max_rows_per_group)}; "
     return [
         Fact(
             f"Acting from score {decision.threshold:.4g}",
             number(decision.cost),
-            f"truly {number(decision.cost_lower)} to {number(decision.cost_upper)}, with {sure} confidence",
+            f"{capped}truly {number(decision.cost_lower)} to {number(decision.cost_upper)}, with {sure} confidence",
         ),
         Fact(
             "What the scores promise",

@@ -1,0 +1,260 @@
+"""Certificates, intervals and tests for rows that belong to groups (docs/theory/3-clusters.md)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.certificates.calibration_test import CalibrationTest
+from calibrant.certificates.certify import ASSUMPTIONS, Certificate, verdict_on
+from calibrant.certificates.clustered import clustered, need_groups
+from calibrant.certificates.interval import CutoffInterval
+from calibrant.certificates.sample_size import rows_to_decide
+from calibrant.core.brownian import MEAN_RANGE
+from calibrant.core.cluster_bound import Sums, largest_error, largest_ratio
+from calibrant.core.cluster_walks import GroupWalks, group_walks
+from calibrant.core.clusters import GroupedRows
+from calibrant.core.seeding import generator_for
+from calibrant.core.table import ScoreTable
+from calibrant.core.walk import Extremes, extremes, residual_walk
+from calibrant.core.wording import at_least, counted
+from calibrant.errors import ArgumentError
+
+__all__ = ["certify_groups", "choose_method", "group_interval", "group_test", "need_group_method"]
+
+_METHODS = ("bernstein", "normal")
+
+# The finite-sample bound says something from about this many groups for each power of e in 1 / delta.
+_GROUPS_PER_LOG = 10.0
+# Share of the groups that proposes the interval of the lower bound.
+_CHOOSE = 1.0 / 3.0
+
+_CLAIM = {
+    "bernstein": "finite-sample empirical Bernstein bound over groups",
+    "normal": "asymptotic bound: the probability holds in the limit of many groups",
+}
+_REFERENCES = {"bernstein": ("gao2017", "fan2015"), "normal": ("gao2017",)}
+
+
+def choose_method(method: str, rows: GroupedRows, delta: float) -> str:
+    """Return the method asked for; by default the proved one if there are groups enough for it to say something.
+
+    Parameters
+    ----------
+    method : str
+        As asked for; "default" chooses by the number of groups of equal size these are worth, and by delta.
+    rows : GroupedRows
+        The rows, as they count.
+    delta : float
+        Probability of failure, in (0, 1).
+
+    Returns
+    -------
+    {"bernstein", "normal"}
+        "bernstein" from ``10 log(1 / delta)`` groups on, 30 at the usual delta of .05.
+
+    Raises
+    ------
+    ArgumentError
+        If the method holds only for independent rows.
+    """
+    if method == "default":
+        return "bernstein" if rows.effective_groups >= -_GROUPS_PER_LOG * math.log(delta) else "normal"
+    need_group_method(method)
+    return method
+
+
+def need_group_method(method: str, allowed: tuple[str, ...] = _METHODS) -> None:
+    """Raise an `ArgumentError` if groups are given to a method that needs independent rows."""
+    if method not in allowed:
+        listed = " or ".join(repr(name) for name in allowed)
+        raise ArgumentError(
+            f"method {listed} with groups",
+            f"method {method!r}, which holds only for independent rows",
+            "leave the method out, or keep one row of each group and leave out the groups",
+        )
+
+
+def certify_groups(
+    rows: GroupedRows,
+    *,
+    delta: float,
+    tolerance: float | None,
+    method: str,
+    n_redraws: int,
+    random_state: int | np.random.Generator,
+) -> Certificate:
+    """Certificate for grouped rows, as they count; parameters as in `certify`."""
+    method = choose_method(method, rows, delta)
+    need_groups(rows)
+    walks = group_walks(rows)
+    estimate, n = extremes(residual_walk(rows.table)).value, int(rows.n_rows)
+    if method == "bernstein":
+        bound = max(estimate, _upper(rows, walks, delta))
+        lower_bound = _lower(rows, delta, random_state)
+        width, band = bound - estimate, estimate - lower_bound
+        variance = float(walks.squares.max(initial=0.0)) / rows.table.total
+    else:
+        found = clustered(rows, walks)
+        width, band = found.upper_width(delta), found.lower_width(delta, n_redraws, random_state)
+        bound, lower_bound = min(1.0, estimate + width), max(0.0, estimate - band)
+        variance = found.variance
+
+    def upper_width(at: int) -> float:
+        if method == "normal":
+            return found.upper_width(delta, at / n)
+        return width * math.sqrt(n / at)
+
+    def lower_width(at: int) -> float:
+        return band * math.sqrt(n / at)
+
+    mean_score = rows.table.mean_score
+    trivial_bound = max(mean_score, 1.0 - mean_score)
+    verdict = None if tolerance is None else verdict_on(bound, lower_bound, trivial_bound, tolerance)
+    rows_needed = None
+    if tolerance is not None and verdict in ("undecided", "uninformative") and bound > tolerance:
+        # The variance is per row as it counts.
+        variance *= n / rows.table.total
+        rows_needed = rows_to_decide(
+            max(0.0, estimate - MEAN_RANGE * math.sqrt(variance / n)),
+            tolerance,
+            mean_variance=variance,
+            upper_width=upper_width,
+            lower_width=lower_width,
+        )
+    return Certificate(
+        claim=f"With probability at least {at_least(delta)} over the draw of the groups, the cutoff calibration error "
+        f"of this classifier in the population, in which {counted(rows.cap)}, is at most {bound:.4g} "
+        f"({_CLAIM[method]}).",
+        verdict=verdict,
+        tolerance=tolerance,
+        estimate=estimate,
+        bound=bound,
+        lower_bound=lower_bound,
+        width=width,
+        trivial_bound=trivial_bound,
+        delta=delta,
+        n=n,
+        method=method,
+        rows_needed=rows_needed,
+        assumptions=_assumptions(rows, method, "delta, the tolerance and the method"),
+        references=_REFERENCES[method],
+        n_groups=len(rows.size),
+        max_rows_per_group=rows.cap,
+    )
+
+
+def group_interval(
+    rows: GroupedRows, *, delta: float, method: str, n_redraws: int, random_state: int | np.random.Generator
+) -> CutoffInterval:
+    """Interval for grouped rows, as they count; parameters as in `cutoff_interval`."""
+    need_groups(rows)
+    walks, half = group_walks(rows), 0.5 * delta
+    estimate = extremes(residual_walk(rows.table)).value
+    if method == "finite":
+        low, high = _lower(rows, half, random_state), max(estimate, _upper(rows, walks, half))
+    else:
+        found = clustered(rows, walks)
+        low = max(0.0, estimate - found.lower_width(half, n_redraws, random_state))
+        high = min(1.0, estimate + found.upper_width(half))
+    limit = "" if method == "finite" else ", in the limit of many groups,"
+    bound = "bernstein" if method == "finite" else "normal"
+    return CutoffInterval(
+        claim=f"With probability at least {at_least(delta)}{limit} over the draw of the groups, the cutoff "
+        f"calibration error of this classifier in the population, in which {counted(rows.cap)}, is between {low:.4g} "
+        f"and {high:.4g}.",
+        estimate=estimate,
+        low=low,
+        high=high,
+        delta=delta,
+        n=int(rows.n_rows),
+        method=method,
+        assumptions=_assumptions(rows, bound, "delta and the method"),
+        references=_REFERENCES[bound],
+        n_groups=len(rows.size),
+        max_rows_per_group=rows.cap,
+    )
+
+
+def group_test(
+    rows: GroupedRows, *, method: str, n_redraws: int, random_state: int | np.random.Generator
+) -> CalibrationTest:
+    """Test of grouped rows, as they count; parameters as in `calibration_test`."""
+    need_group_method(method, ("asymptotic",))
+    found = clustered(rows)
+    statistic, n = extremes(residual_walk(rows.table)).value, int(rows.n_rows)
+    p_value = found.p_value(statistic, n_redraws, random_state)
+    return CalibrationTest(
+        claim=f"If every score were the true probability at that score, {n} rows with these scores in "
+        f"{len(rows.size)} groups would show a cutoff calibration error of {statistic:.4g} or more, where "
+        f"{counted(rows.cap)}, with p = {p_value:.4g} (cluster bootstrap with {n_redraws} redraws, in the limit of "
+        "many groups).",
+        p_value=p_value,
+        statistic=statistic,
+        n=n,
+        method=method,
+        n_redraws=n_redraws,
+        assumptions=_assumptions(rows, "normal", "the method"),
+        references=("gao2017",),
+        n_groups=len(rows.size),
+        max_rows_per_group=rows.cap,
+    )
+
+
+def _upper(rows: GroupedRows, walks: GroupWalks, delta: float) -> float:
+    """Theorem 3.3."""
+    return largest_error(walks, cap=rows.cap, delta=delta)
+
+
+def _lower(rows: GroupedRows, delta: float, random_state: int | np.random.Generator) -> float:
+    """Theorem 3.5: a third of the groups proposes an interval, the others judge it."""
+    groups = len(rows.size)
+    proposes = generator_for(rows, random_state).permutation(groups) < _CHOOSE * groups
+    found = _proposal(rows, proposes)
+    if found.sign == 0 or proposes.all():
+        return 0.0
+    inside = (rows.score > found.low) & (rows.score <= found.high)
+    sums = found.sign * rows.by_group(np.where(inside, rows.step, 0.0))[~proposes]
+    size = rows.size[~proposes]
+    against = largest_ratio(
+        Sums.of(-sums, size),
+        rows=float(size.sum()),
+        squared_sizes=float(np.dot(size, size)),
+        groups=len(size),
+        cap=rows.cap,
+        delta=delta,
+    )
+    return max(0.0, -against)
+
+
+def _proposal(rows: GroupedRows, proposes: npt.NDArray[np.bool_]) -> Extremes:
+    """The interval on which the residuals of some of the groups add up to most."""
+    mine = proposes[rows.group]
+    k = np.where(mine, rows.k, 0.0)
+    n = np.where(mine, rows.n, 0.0)
+    starts = np.append(0, rows.ends[:-1] + 1)
+    n, k = np.add.reduceat(n, starts), np.add.reduceat(k, starts)
+    seen = n > 0.0
+    return extremes(residual_walk(ScoreTable(rows.table.score[seen], n[seen], k[seen])))
+
+
+def _assumptions(rows: GroupedRows, method: str, chosen: str) -> tuple[str, ...]:
+    many = " There are many groups." if method == "normal" else ""
+    return (
+        (
+            "The groups are independent draws from the population the statement is about; rows of one group may depend "
+            f"on each other in any way.{many} Weights, if there are any, count rows."
+        ),
+        (
+            f"The population is one in which {counted(rows.cap)}: a row of a group of m rows counts "
+            f"{'1 / m' if rows.cap == 1.0 else f'min(1, {rows.cap:g} / m)'}. Where larger groups are worse, or better, "
+            "than others, its error is not that of all rows."
+        ),
+        ASSUMPTIONS[1],
+        (
+            f"The number of groups, the rows that a group may count, {chosen} were fixed before looking at these rows. "
+            "If they were chosen by the sizes of these groups, upper bounds hold for groups of these sizes."
+        ),
+    )

@@ -1,0 +1,110 @@
+"""What deciding by scores costs, and could save, where rows belong to groups (docs/theory/3-clusters.md)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calibrant.core.cluster_bound import Sums, largest_ratio
+from calibrant.core.cluster_walks import squares_from
+from calibrant.core.clusters import GroupedRows
+from calibrant.core.table import FloatArray
+from calibrant.core.wording import at_least, counted
+from calibrant.decisions.cost import check_costs, costs_by_cut
+from calibrant.decisions.saving import Decision
+
+__all__ = ["group_saving"]
+
+
+def group_saving(
+    rows: GroupedRows, *, false_positive_cost: float, false_negative_cost: float, delta: float = 0.05
+) -> Decision:
+    """Costs per row, as rows count, and bounds that hold for every number of groups.
+
+    Parameters
+    ----------
+    rows : GroupedRows
+        The rows, as they count.
+    false_positive_cost, false_negative_cost : float
+        Costs a and b, fixed before seeing the rows.
+    delta : float
+        Probability with which the bound on the saving may fail, and each of the two intervals, in (0, 1).
+
+    Returns
+    -------
+    Decision
+        With the fields of `saving_bound`. Limits for costs are those of Corollary 3.6, the bound on the saving that of
+        Corollary 3.7.
+
+    Raises
+    ------
+    ArgumentError
+        If a cost or `delta` is out of range.
+    """
+    a, b = check_costs(false_positive_cost, false_negative_cost)
+    table, tau, dearest, half = rows.table, a / (a + b), max(a, b), 0.5 * delta
+    costs = costs_by_cut(table, a, b)
+    cut = int(np.searchsorted(table.score, tau, side="left"))
+    cost, best = float(costs[cut]), float(costs.min())
+
+    acts = rows.score >= tau
+    negatives = rows.n - rows.k
+    paid = rows.by_group(np.where(acts, a * negatives, b * rows.k))
+    promised = np.where(acts, a * rows.n * (1.0 - rows.score), b * rows.n * rows.score)
+    excess = paid - rows.by_group(promised)
+    forecast = float(promised.sum()) / table.total
+    lower, upper = _limits(rows, paid, half, least=0.0, most=dearest)
+    error_lower, error_upper = _limits(rows, excess, half, least=-dearest, most=dearest)
+
+    # Moving the cut down by some rows gains b for a positive and costs a for a negative, moving it up the reverse.
+    steps = np.where(acts, -1.0, 1.0) * (b * rows.k - a * negatives)
+    saving = largest_ratio(
+        Sums(*squares_from(rows, steps, cut)), **_sizes(rows), cap=rows.cap, delta=half, least=-dearest, most=dearest
+    )
+    # What is saved is part of what is paid; both statements together fail with probability delta.
+    bound = min(saving, upper)
+    return Decision(
+        claim=f"With probability at least {at_least(delta)} over the draw of the groups, no order-preserving "
+        f"recalibration could save more than {bound:.4g} per case in the population, in which {counted(rows.cap)}, at "
+        f"costs {a:g} (false positive) and {b:g} (false negative).",
+        false_positive_cost=a,
+        false_negative_cost=b,
+        threshold=tau,
+        cost=cost,
+        cost_lower=lower,
+        cost_upper=upper,
+        cost_forecast=forecast,
+        forecast_error_lower=error_lower,
+        forecast_error_upper=error_upper,
+        cost_act_always=float(costs[0]),
+        cost_act_never=float(costs[-1]),
+        best_cost=best,
+        saving=cost - best,
+        saving_bound=bound,
+        delta=delta,
+        method="bernstein",
+        assumptions=(
+            "The groups are independent draws from the population the statement is about.",
+            f"The population is one in which {counted(rows.cap)}.",
+            "The classifier was fixed before these rows were seen: not trained, tuned or selected on them.",
+            "The costs were fixed before these rows were seen, and are the same for every case.",
+        ),
+        references=("gao2017", "fan2015"),
+        n_groups=len(rows.size),
+        max_rows_per_group=rows.cap,
+    )
+
+
+def _limits(rows: GroupedRows, values: FloatArray, delta: float, *, least: float, most: float) -> tuple[float, float]:
+    """Lower and upper confidence limit for the sum of a value over its rows, each failing with probability `delta`."""
+    sizes = _sizes(rows)
+    upper = largest_ratio(Sums.of(values, rows.size), **sizes, cap=rows.cap, delta=delta, least=least, most=most)
+    lower = largest_ratio(Sums.of(-values, rows.size), **sizes, cap=rows.cap, delta=delta, least=-most, most=-least)
+    return -lower + 0.0, upper
+
+
+def _sizes(rows: GroupedRows) -> dict[str, float]:
+    return {
+        "rows": float(rows.size.sum()),
+        "squared_sizes": float(np.dot(rows.size, rows.size)),
+        "groups": len(rows.size),
+    }

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import oracles
 from calibrant import ArgumentError, DataError, ScoreTable
@@ -19,7 +20,8 @@ from calibrant.certificates import (
     theorem2_width,
     uniform_width,
 )
-from calibrant.core.brownian import range_quantile
+from calibrant.core.kuiper import kuiper_upper_quantile
+from calibrant.core.null_law import calibrated_limit
 
 ROWS = (1e3, 1e4, 1e5, 1e6)
 LIMIT = math.sqrt(math.pi / 2)  # of sqrt(n) times the Rademacher complexity (Levy), which table B4 uses for R
@@ -87,7 +89,7 @@ LIMIT_SIZES_B4 = {
 
 @pytest.mark.parametrize("method", SIZES_B4)
 def test_sample_sizes_of_table_b4(method):
-    assert tuple(required_sample_size(t, method=method, brier=0.15) for t in TOLERANCES) == SIZES_B4[method]
+    assert tuple(required_sample_size(t, method=method, brier=0.15, power=None) for t in TOLERANCES) == SIZES_B4[method]
 
 
 @pytest.mark.parametrize("form", LIMIT_SIZES_B4)
@@ -96,20 +98,13 @@ def test_sample_sizes_of_theorem_2(form):
     for tolerance, size in zip(TOLERANCES, LIMIT_SIZES_B4[form], strict=True):
         assert limit_theorem2(form)(size) <= tolerance < limit_theorem2(form)(size - 1)
     for tolerance, size in zip(TOLERANCES[:2], LIMIT_SIZES_B4[form][:2], strict=True):
-        assert 0.97 * size < required_sample_size(tolerance, method=f"theorem2-{form}") <= size
+        assert 0.97 * size < required_sample_size(tolerance, method=f"theorem2-{form}", power=None) <= size
 
 
 def test_uniform_sizes_of_table_b4():
     for tolerance, size in zip(TOLERANCES, (830, 3_318, 20_736, 82_944), strict=True):
         assert uniform_width(size) <= tolerance + 1e-15
         assert uniform_width(size - 1) > tolerance
-
-
-@pytest.mark.parametrize(
-    ("variance", "sizes"), [(0.15, (334, 1_254, 7_532, 29_725)), (0.05, (146, 509, 2_893, 11_180))]
-)
-def test_sample_sizes_with_power_of_table_b4(variance, sizes):
-    assert tuple(required_sample_size(t, brier=variance, power=0.8) for t in TOLERANCES) == sizes
 
 
 @pytest.mark.parametrize("method", ["bernstein", "hoeffding", "theorem2-sharp", "theorem2-printed", "theorem2-proof"])
@@ -122,7 +117,7 @@ def test_sample_size_is_the_smallest_that_is_enough(method, tolerance):
             return hoeffding_width(n, 0.1)
         return theorem2_width(n, 0.1, rademacher_of_intervals(n), form=method.removeprefix("theorem2-"))
 
-    n = required_sample_size(tolerance, delta=0.1, method=method, brier=0.2)
+    n = required_sample_size(tolerance, delta=0.1, method=method, brier=0.2, power=None)
     assert width(n) <= tolerance < width(n - 1)
 
 
@@ -170,13 +165,31 @@ def test_rademacher_refuses_what_is_no_number_of_rows(n):
         rademacher_of_intervals(n)
 
 
-def test_uniform_width_takes_the_next_smaller_delta():
-    """Theory B2 (W2): kappa 2.38, 2.64, 2.88, 3.10, 3.38, 3.58, 4.00; below, 4 sqrt(ln(2/d)/2)."""
-    kappa = {0.2: 2.38, 0.1: 2.64, 0.05: 2.88, 0.025: 3.10, 0.01: 3.38, 0.005: 3.58, 0.001: 4.00}
-    assert {d: pytest.approx(uniform_width(1, d)) for d in kappa} == kappa
+KAPPA = {0.2: 2.38, 0.1: 2.64, 0.05: 2.88, 0.025: 3.10, 0.01: 3.38, 0.005: 3.58, 0.001: 4.00}
+
+
+def test_uniform_width_at_the_constants_and_beyond():
+    """Theorem 6.6: linear in the normal quantile between the constants, at rate 1 beyond the last, flat above .2."""
+    assert {d: pytest.approx(uniform_width(1, d)) for d in KAPPA} == KAPPA
     assert uniform_width(100, 0.5) == pytest.approx(0.238)
-    assert uniform_width(100, 0.07) == pytest.approx(0.288)
-    assert uniform_width(100, 0.0009) == pytest.approx(4 * math.sqrt(math.log(2 / 0.0009) / 200))
+    middle = norm.sf(0.5 * (norm.isf(0.05) + norm.isf(0.1)))
+    assert uniform_width(100, middle) == pytest.approx(0.276)
+    assert uniform_width(100, 1e-6) == pytest.approx((4.0 + norm.isf(1e-6) - norm.isf(1e-3)) / 10)
+
+
+def test_uniform_width_is_continuous_and_convex_in_the_normal_quantile():
+    z = np.linspace(0.0, 8.0, 4001)
+    kappa = np.array([uniform_width(1, float(d)) for d in norm.sf(z)])
+    steps = np.diff(kappa) / np.diff(z)
+    assert np.all(np.diff(steps) > -1e-6)
+    assert 0.0 <= steps.min() <= steps.max() <= 1.0 + 1e-6
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-4, 1e-6, 1e-9])
+def test_uniform_width_is_between_the_normal_and_the_closed_forms(delta):
+    """The deviation at the base rate alone is normal; twice Kuiper's range and the DKW inequality are above."""
+    assert norm.isf(delta / 2) < uniform_width(1, delta) < 2 * kuiper_upper_quantile(delta)
+    assert uniform_width(1, delta) < 4 * math.sqrt(math.log(2 / delta) / 2)
 
 
 def test_widths_shrink_with_rows_and_grow_with_confidence():
@@ -241,9 +254,8 @@ def test_that_many_calibrated_rows_do_decide(method):
     small = ScoreTable.from_counts([0.25, 0.75], [400, 400], [100, 300])
     needed = certify(small, tolerance=0.02, method=method).rows_needed
     width = {"bernstein": lambda n: bernstein_width(n, 0.1875), "hoeffding": hoeffding_width}[method]
-    noise = range_quantile(0.8) * math.sqrt(0.1875)
-    assert width(needed) + noise / math.sqrt(needed) <= 0.02
-    assert width(needed - 1) + noise / math.sqrt(needed - 1) > 0.02
+    assert width(needed) + calibrated_limit(needed * 0.1875, 0.8) / needed <= 0.02
+    assert width(needed - 1) + calibrated_limit((needed - 1) * 0.1875, 0.8) / (needed - 1) > 0.02
 
 
 def test_certificate_says_what_it_claims_and_on_what_grounds():

@@ -24,8 +24,8 @@ from calibrant.certificates import (
     theorem2_width,
     uniform_width,
 )
-from calibrant.core.brownian import range_quantile
 from calibrant.core.mean_limits import bernstein_mean_width
+from calibrant.core.null_law import calibrated_limit
 
 DELTA = 0.05
 BRIER = 0.15
@@ -188,16 +188,20 @@ def _width_row(name: str, width: Callable[[int], float]) -> str:
 
 def _sizes(power: float | None) -> list[str]:
     head = ["| bound | " + " | ".join(f"{e:.2f}" for e in TOLERANCES) + " |", "|---|" + "---|" * len(TOLERANCES)]
-    noise = 0.0 if power is None else range_quantile(power) * math.sqrt(BRIER)
     rows = []
     for name, width in WIDTHS.items():
         if name in SEARCHED:
-            sizes = [_smallest(lambda n, width=width: width(n) + noise / math.sqrt(n), e) for e in TOLERANCES]
+            sizes = [_smallest(lambda n, width=width: width(n) + _empirical(n, power), e) for e in TOLERANCES]
         else:
             method = METHODS[name]
             sizes = [required_sample_size(e, delta=DELTA, method=method, power=power, brier=BRIER) for e in TOLERANCES]
         rows.append(f"| {name} | " + " | ".join(f"{n:,}" for n in sizes) + " |")
     return head + rows
+
+
+def _empirical(n: float, power: float | None) -> float:
+    """Empirical error that a calibrated sample keeps to with this chance."""
+    return 0.0 if power is None else calibrated_limit(n * BRIER, power) / n
 
 
 def _smallest(width: Callable[[float], float], target: float) -> int:

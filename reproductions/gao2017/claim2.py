@@ -146,7 +146,7 @@ def _rows_needed() -> list[Number]:
         low, high = (n, high) if short else (low, n)
     return [
         Number("training rows for a width of 0.1", high, 0.0),
-        Number("held-out rows for a width of 0.1", required_sample_size(0.1, delta=DELTA), 0.0),
+        Number("held-out rows for a width of 0.1", required_sample_size(0.1, delta=DELTA, power=None), 0.0),
     ]
 
 

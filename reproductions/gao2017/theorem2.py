@@ -151,7 +151,9 @@ def _widths(numbers: list[Number]) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=["n", *widths])
     numbers += [Number(f"width sqrt(n) at n = 10000, {name}", float(table[name][2]), 0.0) for name in widths]
     methods = {"bernstein": "bernstein"} | {form: f"theorem2-{form}" for form in FORMS}
-    needed = {name: required_sample_size(0.02, method=method, brier=BRIER) for name, method in methods.items()}
+    needed = {
+        name: required_sample_size(0.02, method=method, brier=BRIER, power=None) for name, method in methods.items()
+    }
     numbers += [Number(f"rows for a width of 0.02, {name}", float(rows), 0.0) for name, rows in needed.items()]
     return table
 

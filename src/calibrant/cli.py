@@ -275,16 +275,23 @@ def plan(
     tolerance: Annotated[float, typer.Option("--tolerance", help="Calibration error to certify.")],
     delta: Delta = 0.05,
     power: Annotated[
-        float | None,
+        float,
         typer.Option("--power", help="Wanted chance of the certificate if the model is exactly calibrated."),
-    ] = None,
-    brier: Annotated[float, typer.Option("--brier", help="Brier score expected of the rows.")] = 0.25,
+    ] = 0.8,
+    width_only: Annotated[
+        bool,
+        typer.Option("--width-only", help="Only make the bound that wide, whatever the error of the rows adds to it."),
+    ] = False,
+    brier: Annotated[
+        float,
+        typer.Option("--brier", help="Brier score expected of the rows; 0.25, the default, needs the most of them."),
+    ] = 0.25,
     as_json: AsJson = False,
 ) -> None:
     """Say how many rows it takes to certify a tolerance."""
     from calibrant.certificates import plan_table
 
-    table = plan_table(tolerance, delta=delta, power=power, brier=brier)
+    table = plan_table(tolerance, delta=delta, power=None if width_only else power, brier=brier)
     typer.echo(table.to_json() if as_json else str(table))
 
 

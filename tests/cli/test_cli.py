@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import calibrant as cal
+from calibrant.certificates import required_sample_size
 from calibrant.cli import app
 from calibrant.export import read_model
 
@@ -242,11 +243,21 @@ class TestPlan:
     def test_table(self):
         done = run("plan", "--tolerance", 0.02, "--brier", 0.15)
         assert done.exit_code == 0
-        assert re.search(r"bernstein +2,474 +1\.0", done.stdout)  # theory B4
+        assert re.search(r"bernstein +[0-9,]+ +1\.0", done.stdout)
+        assert "with a chance of 0.8 if the classifier is exactly calibrated" in done.stdout
+        assert "a Brier score of 0.15 is assumed" in done.stdout
+
+    def test_width_only(self):
+        done = run("plan", "--tolerance", 0.05, "--brier", 0.3, "--width-only", "--json")
+        plan = json.loads(done.stdout)
+        assert plan["power"] is None
+        assert plan["rows"]["hoeffding"] == 2397
 
     def test_json(self):
-        done = run("plan", "--tolerance", 0.05, "--brier", 0.15, "--power", 0.8, "--json")
-        assert json.loads(done.stdout)["rows"]["bernstein"] == 1254  # theory B4
+        done = run("plan", "--tolerance", 0.05, "--brier", 0.15, "--power", 0.9, "--json")
+        plan = json.loads(done.stdout)
+        assert (plan["power"], plan["brier"]) == (0.9, 0.15)
+        assert plan["rows"]["hoeffding"] == required_sample_size(0.05, method="hoeffding", brier=0.15, power=0.9)
 
     @pytest.mark.parametrize("arguments", [["--tolerance", "0"], ["--tolerance", "0.1", "--power", "1"], []])
     def test_bad_usage(self, arguments):

@@ -279,7 +279,7 @@ def test_few_rows_are_no_sign_of_health():
 
 
 def test_advice_and_text_use_one_noise_level():
-    """One rare event is no evidence: the Brier score keeps the level above it (theory B3)."""
+    """One rare event is no evidence: the term for few events keeps the limit above it (Check 6.4)."""
     rare = cal.audit([1] + [0] * 99, [0.001] * 100)
     assert rare.cutoff.value < rare.cutoff.noise_95
     assert "no larger than chance" in rare.advice.reason

@@ -15,9 +15,9 @@ from scipy.stats import binom
 import oracles
 from calibrant import ArgumentError, DataError, ScoreTable
 from calibrant.certificates.calibration_test import calibration_test
-from calibrant.core.brownian import range_survival
+from calibrant.core.null_law import calibrated_limit
 from calibrant.core.table import CellSums
-from calibrant.metrics import brier_score, cutoff_calibration_error
+from calibrant.metrics import cutoff_calibration_error
 from calibrant.references import cite
 
 
@@ -195,13 +195,13 @@ def test_cells_of_one_score_each_can_be_redrawn():
     assert found.statistic == pytest.approx(rows.statistic)
 
 
-def test_asymptotic_is_the_formula_of_theory_b3():
+def test_asymptotic_inverts_the_null_limit():
     rng = np.random.default_rng(2)
     p = rng.random(500)
     y = rng.random(500) < p
     found = calibration_test(y, p, method="asymptotic")
-    variance = max(brier_score(y, p), float((p * (1 - p)).mean()))
-    assert found.p_value == pytest.approx(range_survival(found.statistic * math.sqrt(500 / variance)))
+    limit = calibrated_limit(float((p * (1 - p)).sum()), 1.0 - found.p_value)
+    assert limit == pytest.approx(500 * found.statistic, rel=1e-6)
     assert found.n_redraws is None
     assert abs(found.p_value - calibration_test(y, p).p_value) < 0.1
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import oracles
 from calibrant import ArgumentError, DataError, ScoreTable
@@ -20,7 +21,8 @@ from calibrant.certificates import (
     theorem2_width,
     uniform_width,
 )
-from calibrant.core.brownian import range_quantile
+from calibrant.core.kuiper import kuiper_upper_quantile
+from calibrant.core.null_law import calibrated_limit
 
 ROWS = (1e3, 1e4, 1e5, 1e6)
 PLANNED = ("default", "bernstein", "hoeffding", "theorem2-sharp", "theorem2-printed", "theorem2-proof")
@@ -145,13 +147,31 @@ def test_rademacher_refuses_what_is_no_number_of_rows(n):
         rademacher_of_intervals(n)
 
 
-def test_uniform_width_takes_the_next_smaller_delta():
-    """kappa 2.38, 2.64, 2.88, 3.10, 3.38, 3.58, 4.00; below, 4 sqrt(ln(2/d)/2)."""
-    kappa = {0.2: 2.38, 0.1: 2.64, 0.05: 2.88, 0.025: 3.10, 0.01: 3.38, 0.005: 3.58, 0.001: 4.00}
-    assert {d: pytest.approx(uniform_width(1, d)) for d in kappa} == kappa
+KAPPA = {0.2: 2.38, 0.1: 2.64, 0.05: 2.88, 0.025: 3.10, 0.01: 3.38, 0.005: 3.58, 0.001: 4.00}
+
+
+def test_uniform_width_at_the_constants_and_beyond():
+    """Theorem 6.6: linear in the normal quantile between the constants, at rate 1 beyond the last, flat above .2."""
+    assert {d: pytest.approx(uniform_width(1, d)) for d in KAPPA} == KAPPA
     assert uniform_width(100, 0.5) == pytest.approx(0.238)
-    assert uniform_width(100, 0.07) == pytest.approx(0.288)
-    assert uniform_width(100, 0.0009) == pytest.approx(4 * math.sqrt(math.log(2 / 0.0009) / 200))
+    middle = norm.sf(0.5 * (norm.isf(0.05) + norm.isf(0.1)))
+    assert uniform_width(100, middle) == pytest.approx(0.276)
+    assert uniform_width(100, 1e-6) == pytest.approx((4.0 + norm.isf(1e-6) - norm.isf(1e-3)) / 10)
+
+
+def test_uniform_width_is_continuous_and_convex_in_the_normal_quantile():
+    z = np.linspace(0.0, 8.0, 4001)
+    kappa = np.array([uniform_width(1, float(d)) for d in norm.sf(z)])
+    steps = np.diff(kappa) / np.diff(z)
+    assert np.all(np.diff(steps) > -1e-6)
+    assert 0.0 <= steps.min() <= steps.max() <= 1.0 + 1e-6
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-4, 1e-6, 1e-9])
+def test_uniform_width_is_between_the_normal_and_the_closed_forms(delta):
+    """The deviation at the base rate alone is normal; twice Kuiper's range and the DKW inequality are above."""
+    assert norm.isf(delta / 2) < uniform_width(1, delta) < 2 * kuiper_upper_quantile(delta)
+    assert uniform_width(1, delta) < 4 * math.sqrt(math.log(2 / delta) / 2)
 
 
 def test_widths_shrink_with_rows_and_grow_with_confidence():
@@ -233,9 +253,8 @@ def test_that_many_calibrated_rows_do_decide(method):
     small = ScoreTable.from_counts([0.25, 0.75], [400, 400], [100, 300])
     needed = certify(small, tolerance=0.02, method=method).rows_needed
     width = {"default": lambda n: default_width(n, 0.1875), "hoeffding": hoeffding_width}[method]
-    noise = range_quantile(0.8) * math.sqrt(0.1875)
-    assert width(needed) + noise / math.sqrt(needed) <= 0.02
-    assert width(needed - 1) + noise / math.sqrt(needed - 1) > 0.02
+    assert width(needed) + calibrated_limit(needed * 0.1875, 0.8) / needed <= 0.02
+    assert width(needed - 1) + calibrated_limit((needed - 1) * 0.1875, 0.8) / (needed - 1) > 0.02
 
 
 def test_certificate_says_what_it_claims_and_on_what_grounds():

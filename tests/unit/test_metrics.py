@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from calibrant import ScoreTable
-from calibrant.core.brownian import range_quantile
 from calibrant.metrics import brier_score, cutoff_calibration, cutoff_calibration_error, log_loss, roc_auc
 
 
@@ -43,12 +42,30 @@ def test_ties_are_not_separated():
 
 
 def test_noise_floor_is_the_law_of_a_calibrated_walk():
-    """Theory A1: mean 1.596 sqrt(v / n), 95% quantile 2.4977 sqrt(v / n), v the mean of s (1 - s)."""
-    found = cutoff_calibration([0, 1] * 50, [0.2, 0.5] * 50)
-    v = (0.2 * 0.8 + 0.5 * 0.5) / 2
-    assert found.noise_floor == pytest.approx(2 * math.sqrt(2 / math.pi) * math.sqrt(v / 100))
-    assert found.noise_95 == pytest.approx(range_quantile(0.95) * math.sqrt(v / 100))
-    assert found.noise_95 == pytest.approx(2.4977 * math.sqrt(v / 100), rel=1e-4)
+    """If all scores differ: mean 1.596 sqrt(V) / n, 95% quantile (2.4977 sqrt(V) + 1/2) / n, V the sum of s (1 - s)."""
+    score = (np.arange(1000) + 0.5) / 1000
+    found = cutoff_calibration(np.tile([0, 1], 500), score)
+    v = float((score * (1 - score)).mean())
+    assert found.noise_floor == pytest.approx(2 * math.sqrt(2 / math.pi) * math.sqrt(v / 1000))
+    assert found.noise_95 == pytest.approx((2.4977 * math.sqrt(1000 * v) + 0.5) / 1000, rel=1e-4)
+
+
+def test_noise_of_one_score_is_that_of_a_normal_number():
+    found = cutoff_calibration([0, 1] * 500, [0.5] * 1000)
+    assert found.noise_floor == pytest.approx(math.sqrt(2 / math.pi) * math.sqrt(0.25 / 1000), rel=1e-3)
+    assert found.noise_95 == pytest.approx((1.96 * math.sqrt(250) + 0.5) / 1000, rel=1e-3)
+
+
+def test_no_label_is_in_doubt():
+    """What the likeliest labels show is the limit where any other label has a chance of less than .05."""
+    found = cutoff_calibration([0, 0, 1, 1], [0.0, 0.01, 0.99, 1.0])
+    assert found.noise_95 == pytest.approx(0.01 / 4)
+    assert found.value <= found.noise_95
+    assert cutoff_calibration([0, 1], [0.0, 1.0]).noise_95 < 1e-12
+
+
+def test_limit_is_never_above_what_the_scores_allow():
+    assert cutoff_calibration([0], [0.5]).noise_95 == pytest.approx(0.5)
 
 
 def test_noise_floor_needs_rows():

@@ -48,10 +48,12 @@ class Recalibration(Result):
         Upper confidence bound on the true calibration error after recalibration by a fit on all rows; no row has to be
         held out for it (see `calibrant.certificates.certify_recalibrated`). None for groups.
     delta : float
-        Probability with which `bound_after` may fail, and each band of `costs`.
+        Probability with which `bound_after` may fail, and the band of `costs` around the cost before.
     costs : CostCurve or None
-        Cost of deciding by the scores before and after, at all trade-offs between the mistakes. None for
-        groups, whose uncertainty it does not know.
+        Cost of deciding by the scores before and after, at all trade-offs between the mistakes. The band around the
+        cost before is proved. Everything about the cost after takes the maps of the folds as given, though each was
+        fitted on rows that others are judged on; `difference_band` is not proved for such maps. None for groups, whose
+        uncertainty it does not know.
     """
 
     method: str

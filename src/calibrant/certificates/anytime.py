@@ -30,8 +30,8 @@ def anytime_width(n: float, brier: float, delta: float = 0.05) -> float:
     Returns
     -------
     float
-        In units of the error; about 1.4 times that of a bound for one fixed n. The smallest of the bounds computed
-        so far is a bound too.
+        In units of the error: 3.3 to 3.6 ``sqrt(brier / n)`` at delta 0.05 where ``n * brier`` is 100 to 1e6, more
+        where it is less. The smallest of the bounds computed so far is a bound too.
 
     Notes
     -----

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -13,8 +12,9 @@ import numpy.typing as npt
 
 from calibrant.certificates.certify import ASSUMPTIONS
 from calibrant.certificates.outcomes import likely_outcomes
-from calibrant.core.brownian import LEAST_EVENTS, range_survival
+from calibrant.core.brownian import LEAST_EVENTS
 from calibrant.core.clusters import Groups, cap_groups, group_rows
+from calibrant.core.null_law import calibrated_p_value
 from calibrant.core.parameters import check_choice, check_count, check_random_state
 from calibrant.core.results import Result
 from calibrant.core.seeding import generator_for
@@ -147,9 +147,12 @@ def calibration_test(
     draw of the labels and of the redraws, which the digest makes as good as independent of the labels (Proposition 7.2
     in docs/theory/7-seeds.md).
 
-    Asymptotic: :math:`P(R > c \sqrt{n / v})` with R the range of a Brownian motion on [0, 1] and v the larger of
-    the Brier score and the mean of s (1 - s). With the latter alone a single positive among rare ones would be
-    significant.
+    Asymptotic: the smallest p for which
+
+    .. math:: n c > q_{1-p} \sqrt{V} + \max(1/2, \log(1/p) / 6)
+
+    with V the sum of s (1 - s) and q the quantile of the range of a Brownian motion on [0, 1]. The last term keeps the
+    test safe where V comes from few events (docs/theory/6-null.md).
 
     Asymptotic with groups: the residual walks of the groups are multiplied by standard normal numbers, and the rank of
     the observed error among those of the redrawn sums is the p-value (a wild cluster bootstrap that imposes the
@@ -222,8 +225,7 @@ def _by_limit(table: ScoreTable, statistic: float) -> float:
             f"{expected:.4g}",
             "use method='exact', which is valid for any number of rows",
         )
-    variance = max(float(table.squared.sum()) / table.total, table.mean_variance)
-    return range_survival(statistic * math.sqrt(table.total / variance))
+    return calibrated_p_value(statistic * table.total, expected)
 
 
 def _need_scores(table: ScoreTable) -> None:

@@ -13,7 +13,8 @@ from calibrant.certificates.hoeffding import hoeffding_width
 from calibrant.certificates.normal import normal_width
 from calibrant.certificates.rademacher import rademacher_of_intervals
 from calibrant.certificates.theorem2 import theorem2_width
-from calibrant.core.brownian import range_quantile
+from calibrant.core.brownian import normal_quantile
+from calibrant.core.null_law import calibrated_limit
 from calibrant.core.parameters import check_between, check_choice
 from calibrant.core.results import Result
 
@@ -39,10 +40,10 @@ def required_sample_size(
     *,
     delta: float = 0.05,
     method: str = "default",
-    power: float | None = None,
+    power: float | None = 0.8,
     brier: float = 0.25,
 ) -> int:
-    """Smallest number of rows with which a tolerance can be certified.
+    r"""Smallest number of rows with which a tolerance can be certified.
 
     Parameters
     ----------
@@ -53,36 +54,57 @@ def required_sample_size(
     method : str
         One of `PLANNED_METHODS`: "default", "bernstein", "anytime", "hoeffding", "normal" or "theorem2-sharp",
         "-printed", "-proof".
-    power : float, optional
-        Wanted probability of getting the certificate if the classifier is exactly calibrated, in (0, 1): makes
-        room for the noise of the empirical error (its limit law for large n). Without it, the rows at which the
-        width of the bound alone reaches the tolerance.
+    power : float or None
+        Chance of getting the certificate, at least, if the classifier is exactly calibrated, in [0.5, 1). With None,
+        the rows at which the width of the bound alone reaches the tolerance; a certificate is then unlikely, since
+        the empirical error of a calibrated classifier is not 0.
     brier : float
-        Expected Brier score of the rows; the default 0.25 is that of scores that say nothing about a balanced
-        outcome.
+        Brier score assumed of the rows, in (0, 1], and at most 0.25 if a power is asked for; the default 0.25 is that
+        of scores that say nothing about a balanced outcome, and no calibrated classifier has a larger one.
 
     Returns
     -------
     int
         Number of rows.
 
+    Raises
+    ------
+    ArgumentError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    With v the Brier score and n rows, of an exactly calibrated classifier the empirical error is at most
+    :math:`(q \sqrt{n v} + \max(1/2, \log(1/(1 - p)) / 3 - 0.9)) / n` with a chance of p, q being the quantile of the
+    range of a Brownian motion, and the Brier score of the sample is at most
+    :math:`v + z \sqrt{v (1 - 4 v) / n} + z^2 / (3 n)`, z being the quantile of a normal number. The rows are the fewest
+    with which an error and a Brier score of this size give a bound within the tolerance. Derivation and checks, also
+    where few events are expected, are in docs/theory/6-null.md (Check 6.5).
+
     Examples
     --------
     >>> from calibrant.certificates import required_sample_size
     >>> required_sample_size(0.02, brier=0.15)
+    7654
+    >>> required_sample_size(0.02, brier=0.15, power=None)
     2474
-    >>> required_sample_size(0.02, brier=0.15, power=0.8)
-    7532
     """
     check_between("tolerance", tolerance, 0.0, 1.0, remedy="a tolerance is an average gap in probability, such as 0.02")
-    check_between("brier", brier, 0.0, 1.0, closed="right")
     check_choice("method", method, PLANNED_METHODS)
-    noise = 0.0 if power is None else range_quantile(check_between("power", power, 0.0, 1.0)) * math.sqrt(brier)
+    if power is None:
+        check_between("brier", brier, 0.0, 1.0, closed="right")
+        return _smallest(lambda n: _width(n, method, delta, brier), tolerance)
+    check_between("power", power, 0.5, 1.0, closed="left", remedy="0.8 is usual; None plans for the width alone")
+    check_between(
+        "brier", brier, 0.0, 0.25, closed="right", remedy="exactly calibrated scores have a Brier score of at most 0.25"
+    )
 
-    def width(n: int) -> float:
-        return _width(n, method, delta, brier) + noise / math.sqrt(n)
+    def reached(n: int) -> float:
+        """Bound that a calibrated sample keeps to with the chance asked for."""
+        estimate = calibrated_limit(n * brier, power) / n
+        return estimate + _width(n, method, delta, _brier(n, brier, power), estimate)
 
-    return _smallest(width, tolerance)
+    return _smallest(reached, tolerance)
 
 
 @dataclass(frozen=True)
@@ -94,10 +116,10 @@ class Plan(Result):
     tolerance, delta : float
         What is to be certified, and the probability with which that may fail.
     power : float or None
-        Chance of getting the certificate if the classifier is exactly calibrated; None if only the width of the
-        bound has to fit.
+        Chance of getting the certificate, at least, if the classifier is exactly calibrated; None if only the width of
+        the bound has to fit.
     brier : float
-        Brier score assumed.
+        Brier score assumed of the rows.
     rows : dict of str to int
         Rows by method.
     """
@@ -109,10 +131,15 @@ class Plan(Result):
     rows: dict[str, int]
 
     def __str__(self) -> str:
-        chance = "" if self.power is None else f", chance of success {self.power:g} if exactly calibrated"
+        asked = (
+            "for a bound of this width; the error of the rows comes on top"
+            if self.power is None
+            else f"with a chance of {self.power:g} if the classifier is exactly calibrated"
+        )
         lines = [
             f"Rows needed to certify a calibration error of at most {self.tolerance:g}",
-            f"(delta {self.delta:g}, Brier score {self.brier:g}{chance})",
+            asked,
+            f"(delta {self.delta:g}; a Brier score of {self.brier:g} is assumed)",
             "",
             f"{'method':<18}{'rows':>16}{'times default':>18}",
         ]
@@ -121,7 +148,7 @@ class Plan(Result):
         return "\n".join(lines)
 
 
-def plan_table(tolerance: float, *, delta: float = 0.05, power: float | None = None, brier: float = 0.25) -> Plan:
+def plan_table(tolerance: float, *, delta: float = 0.05, power: float | None = 0.8, brier: float = 0.25) -> Plan:
     """Rows needed by every method, side by side.
 
     Parameters
@@ -138,7 +165,7 @@ def plan_table(tolerance: float, *, delta: float = 0.05, power: float | None = N
     --------
     >>> from calibrant.certificates import plan_table
     >>> plan_table(0.1, brier=0.15).rows["default"]
-    131
+    358
     """
     rows = {
         method: required_sample_size(tolerance, delta=delta, method=method, power=power, brier=brier)
@@ -175,8 +202,7 @@ def rows_to_decide(
         lower bound. A certificate then comes with a probability of about 0.8.
     """
     if estimate < tolerance:
-        noise = range_quantile(0.8) * math.sqrt(mean_variance)
-        rows = _smallest(lambda n: upper_width(n) + noise / math.sqrt(n), tolerance - estimate)
+        rows = _smallest(lambda n: upper_width(n) + calibrated_limit(n * mean_variance, 0.8) / n, tolerance - estimate)
     elif estimate > tolerance and lower_width(_MOST_ROWS) < 1.0:
         rows = _smallest(lower_width, estimate - tolerance)
     else:
@@ -184,9 +210,15 @@ def rows_to_decide(
     return rows if rows < _MOST_ROWS else None
 
 
-def _width(n: int, method: str, delta: float, brier: float) -> float:
+def _brier(n: int, expected: float, probability: float) -> float:
+    """Upper quantile of the Brier score of a calibrated sample, whose squared residuals vary by v (1 - 4 v) at most."""
+    z = max(0.0, normal_quantile(probability))
+    return min(1.0, expected + z * math.sqrt(expected * (1.0 - 4.0 * expected) / n) + z * z / (3.0 * n))
+
+
+def _width(n: int, method: str, delta: float, brier: float, estimate: float = 0.0) -> float:
     if method == "default":
-        return default_width(n, brier, delta)
+        return default_width(n, brier, delta, estimate=estimate)
     if method == "bernstein":
         return bernstein_width(n, brier, delta)
     if method == "anytime":

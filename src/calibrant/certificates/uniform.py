@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
-from calibrant.core.brownian import range_upper_quantile
+import numpy as np
+
+from calibrant.core.brownian import normal_quantile, range_upper_quantile
 from calibrant.core.parameters import check_between, check_rows
 
 __all__ = ["range_width", "uniform_width"]
@@ -16,16 +18,14 @@ _KAPPA = ((0.2, 2.38), (0.1, 2.64), (0.05, 2.88), (0.025, 3.10), (0.01, 3.38), (
 
 
 def uniform_width(n: float, delta: float = 0.05) -> float:
-    """Width of a band that holds for every interval at once: true error >= empirical error - width.
+    r"""Width of a band that holds for every interval at once: true error >= empirical error - width.
 
     Parameters
     ----------
     n : float
         Number of independent rows.
     delta : float
-        Probability with which the band may fail, in (0, 1). Between tabulated values the next smaller one is used;
-        below 0.001, the closed form ``4 sqrt(log(2 / delta) / (2 n))`` of the Dvoretzky-Kiefer-Wolfowitz
-        inequality on the joint order of both classes.
+        Probability with which the band may fail, in (0, 1). Above 0.2 the width at 0.2 is used.
 
     Returns
     -------
@@ -35,21 +35,29 @@ def uniform_width(n: float, delta: float = 0.05) -> float:
     Notes
     -----
     ``|(P_n - P)(Y - g) 1_I|`` over all monotone g and intervals I is bounded by the largest climb plus the largest
-    drop of a uniform empirical process cut at the base rate. Its quantiles are Monte Carlo constants, the largest
-    over base rates; the closed form is proved.
+    drop of a uniform empirical process cut at the base rate. Its quantiles from 0.2 to 0.001 are Monte Carlo constants,
+    the largest over base rates and numbers of rows. As functions of the normal quantile, those of its limit are convex
+    and rise at most at rate 1 (docs/theory/6-null.md, Theorem 6.6), so between constants the width is interpolated
+    linearly in :math:`z = \Phi^{-1}(1 - \delta)`, and beyond the last
+
+    .. math:: w = \frac{4.00 + z_\delta - z_{0.001}}{\sqrt{n}}.
+
+    For finite n this is checked by simulation, not proved. What is proved for every n is the width
+    ``4 sqrt(log(2 / delta) / (2 n))`` of the Dvoretzky-Kiefer-Wolfowitz inequality, about twice as large.
 
     Examples
     --------
     >>> from calibrant.certificates import uniform_width
-    >>> round(uniform_width(10_000), 4)
-    0.0288
+    >>> round(uniform_width(10_000), 4), round(uniform_width(10_000, 1e-6), 4)
+    (0.0288, 0.0566)
     """
     check_rows(n)
     check_between("delta", delta, 0.0, 1.0)
-    for tabulated, kappa in _KAPPA:
-        if tabulated <= delta:
-            return kappa / math.sqrt(n)
-    return 4.0 * math.sqrt((math.log(2.0) - math.log(delta)) / (2.0 * n))
+    kappa = [value for _, value in _KAPPA]
+    nodes = [-normal_quantile(tabulated) for tabulated, _ in _KAPPA]
+    z = -normal_quantile(delta)
+    beyond = max(0.0, z - nodes[-1])
+    return (float(np.interp(z, nodes, kappa)) + beyond) / math.sqrt(n)
 
 
 def range_width(n: float, variance: float, delta: float = 0.05) -> float:

@@ -305,13 +305,17 @@ class ScoreTable:
         return float(np.dot(self.n, self.score)) / self.total
 
     @property
+    def variance(self) -> FloatArray:
+        """Sum of `s (1 - s)` of each row: the variance of its positives if the scores were exactly right."""
+        if self.cells is None:
+            return np.asarray(self.n * (self.score * (1.0 - self.score)), dtype=np.float64)
+        # sum s = k - rise + fall, and sum s^2 = squared - k + 2 (k - rise)
+        return np.maximum(0.0, self.cells.rise + self.cells.fall - self.cells.squared)
+
+    @property
     def mean_variance(self) -> float:
         """Mean of `s (1 - s)`: the expected Brier score if the scores were exactly right."""
-        if self.cells is None:
-            return float(np.dot(self.n, self.score * (1.0 - self.score))) / self.total
-        # sum s = k - rise + fall, and sum s^2 = squared - k + 2 (k - rise)
-        sums = (self.k - self.cells.rise + self.cells.fall) - (self.cells.squared + self.k - 2.0 * self.cells.rise)
-        return max(0.0, float(sums.sum())) / self.total
+        return float(self.variance.sum()) / self.total
 
     @property
     def low(self) -> FloatArray:

@@ -65,10 +65,11 @@ class CostCurve(Drawable):
         ``cost_best / cost_before``: no order-preserving recalibration has a smaller `loss_ratio` on these rows.
         NaN where `cost_before` is 0.
     band : float
-        The true expected cost is within `band` of `cost_before` at all p in [0, 1] at once, for every n. The same
-        holds for `cost_after` by itself.
+        The true expected cost is within `band` of `cost_before` at all p in [0, 1] at once, for every n, if `before`
+        was fixed before these rows. The same holds for `cost_after` by itself if `after` was; nothing is proved for
+        cross-fitted scores, which come from several maps fitted on parts of these rows.
     difference_band : float
-        The same for `difference`.
+        The same for `difference`, if both were fixed before these rows.
     level : float
         Confidence of each interval by itself, and of each band.
     n : float
@@ -166,7 +167,7 @@ def cost_curve(
     The intervals are of the normal kind, with ``log(2 / (1 - level)) / n`` times the reach of a term added on either
     side: where the dearer mistake is rare, a sample without it is no proof that there is none. Those of a ratio hold
     the ratios r that the interval for the mean of ``loss after - r loss before`` does not rule out (Fieller). They
-    suppose that `after` was fixed before these rows.
+    suppose that `before` and `after` were fixed before these rows, as the bands do.
 
     The band needs no large n. A row's place V among the positives by score, followed by the negatives by score, is
     uniform on [0, 1]. With D the deviation of its empirical distribution,

@@ -34,7 +34,9 @@ class CostForecast(Result):
     Attributes
     ----------
     claim : str
-        What is asserted of the forecast, in one sentence.
+        What is asserted of the scores as forecasts of the cost, in one sentence. It is about the average forecast over
+        the population, not about `forecast`, the average over these rows; limits for the cost itself are `cost_lower`
+        and `cost_upper`.
     false_positive_cost, false_negative_cost : float
         The costs a and b.
     threshold : float
@@ -164,9 +166,10 @@ def cost_forecast(
     error = cost - forecast
     error_lower, error_upper = _error_limits(table, a, b, tau, error, delta)
     return CostForecast(
-        claim=f"With probability at least {at_least(delta)} over the draw of the rows, the true cost per case of "
-        f"acting from score {tau:.4g} on, at costs {a:g} (false positive) and {b:g} (false negative), is the "
-        f"forecast of the scores plus {error_lower:.4g} to {error_upper:.4g}.",
+        claim=f"With probability at least {at_least(delta)} over the draw of the rows, the expected cost per case of "
+        f"acting from score {tau:.4g} on, at costs {a:g} (false positive) and {b:g} (false negative), less the cost "
+        f"that the scores forecast on average over the population, lies between {error_lower:.4g} and "
+        f"{error_upper:.4g}.",
         false_positive_cost=a,
         false_negative_cost=b,
         threshold=tau,

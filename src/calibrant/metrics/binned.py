@@ -328,18 +328,10 @@ def _noise(table: ScoreTable, starts: npt.NDArray[np.intp], compare: str, thresh
     promised = table.n * table.score
     expected = promised if compare == "frequency" else np.where(table.score > threshold, promised, table.n - promised)
     n, promised, expected = (np.add.reduceat(values, starts) for values in (table.n, promised, expected))
-    square = np.add.reduceat(_variance(table), starts) + (expected - promised) ** 2
+    square = np.add.reduceat(table.variance, starts) + (expected - promised) ** 2
     if norm == "l2":
         return math.sqrt(float((square / n).sum()) / table.total)
     return float(np.minimum(_mean_distance(n, expected / n, promised), np.sqrt(square)).sum()) / table.total
-
-
-def _variance(table: ScoreTable) -> FloatArray:
-    """Sum of `s (1 - s)` in each row of the table."""
-    if table.cells is None:
-        return np.asarray(table.n * table.score * (1.0 - table.score), dtype=np.float64)
-    # sum s = k - rise + fall, and sum s^2 = squared - k + 2 (k - rise)
-    return np.maximum(0.0, table.rise + table.fall - table.squared)
 
 
 def _mean_distance(n: NumberArray, rate: FloatArray, centre: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.brownian import MEAN_RANGE, range_quantile
+from calibrant.core.null_law import null_limit, null_mean
 from calibrant.core.pruning import pruned_range
 from calibrant.core.results import Result
 from calibrant.core.table import ScoreTable, as_table
@@ -47,11 +47,12 @@ class CutoffCalibration(Result):
         Mean score and share of positives in the interval; NaN if there is none.
         ``share * |happened - promised| == value``.
     noise_floor : float
-        Mean error that a perfectly calibrated classifier with these scores would show for lack of rows (limit for
-        large n). NaN if weights are not whole numbers.
+        Mean error for labels drawn from the scores, that is of a perfectly calibrated classifier with these scores: the
+        mean of the limit of many rows, which allows for ties. NaN if weights are not whole numbers.
     noise_95 : float
-        What it would exceed at most once in twenty. Computed with the larger of the Brier score and the mean of
-        ``s (1 - s)``, which keeps that true where events are rare.
+        What the error for labels drawn from the scores exceeds at most once in twenty. It depends on the scores and not
+        on the labels seen, and holds where few events are expected too (docs/theory/6-null.md). NaN if weights are not
+        whole numbers.
     bias : float
         Share of positives minus mean score, over all rows.
     ks : float
@@ -180,9 +181,6 @@ def cutoff_calibration(
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     found = extremes(residual_walk(table))
     share, promised, happened = _inside(table, found)
-    variance = table.mean_variance
-    n = table.total if table.counts else math.nan
-    safe_variance = max(variance, float(table.squared.sum()) / table.total)
     return CutoffCalibration(
         value=found.value,
         value_at_most=found.at_most,
@@ -193,8 +191,8 @@ def cutoff_calibration(
         share=share,
         promised=promised,
         happened=happened,
-        noise_floor=MEAN_RANGE * math.sqrt(variance / n),
-        noise_95=range_quantile(0.95) * math.sqrt(safe_variance / n),
+        noise_floor=null_mean(table),
+        noise_95=null_limit(table, 0.95),
         bias=found.bias,
         ks=found.ks,
         n=table.total,

@@ -161,8 +161,11 @@ OUT_OF_RANGE = {
     "no rows planned": (lambda: bernstein_width(0, 0.1), "n in [1, inf)", "0", "number of independent rows"),
     "tolerance 0": (lambda: certify(Y, S, tolerance=0), "tolerance in (0, 1)", "0", "average gap in probability"),
     "tolerance 2": (lambda: required_sample_size(2), "tolerance in (0, 1)", "2", "average gap in probability"),
-    "power": (lambda: required_sample_size(0.1, power=1.5), "probability in (0, 1)|power in (0, 1)", "1.5", ""),
-    "brier": (lambda: required_sample_size(0.1, brier=0), "brier in (0, 1]", "0", "choose a brier in that range"),
+    "power": (lambda: required_sample_size(0.1, power=1.5), "power in [0.5, 1)", "1.5", "0.8 is usual"),
+    "low power": (lambda: required_sample_size(0.1, power=0.1), "power in [0.5, 1)", "0.1", "None plans for the width"),
+    "brier": (lambda: required_sample_size(0.1, brier=0), "brier in (0, 0.25]", "0", "calibrated scores have a Brier"),
+    "high brier": (lambda: required_sample_size(0.1, brier=0.3), "brier in (0, 0.25]", "0.3", "at most 0.25"),
+    "no brier": (lambda: required_sample_size(0.1, brier=0, power=None), "brier in (0, 1]", "0", "choose a brier"),
     "width delta": (lambda: bernstein_width(10, 0.1, -0.1), "delta in (0, 1)", "-0.1", "choose a delta"),
     "method": (
         lambda: certify(Y, S, method="best"),

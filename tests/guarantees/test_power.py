@@ -1,0 +1,74 @@
+"""With the rows that are planned, an exactly calibrated classifier is certified at least as often as asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from calibrant import ScoreTable
+from calibrant.certificates import certify, required_sample_size
+from guarantees.counting import assert_failures_within
+
+METHODS = ["bernstein", "anytime", "normal", "hoeffding"]
+# Rate of events and tolerance: 0.1 to 30 expected events with the rarest, several hundred with the others.
+PLANS = [(0.001, 0.003), (0.001, 0.01), (0.001, 0.05), (0.01, 0.03), (0.01, 0.1), (0.2, 0.03), (0.2, 0.2), (0.5, 0.1)]
+
+
+def refused(rate: float, tolerance: float, method: str, repetitions: int, **keywords) -> int:
+    """Samples of calibrated scores that all differ and are close to a rate, which are not certified."""
+    n = required_sample_size(tolerance, method=method, brier=rate * (1 - rate), **keywords)
+    score = rate * (1.0 + 1e-6 * np.linspace(-1.0, 1.0, n))
+    rng = np.random.default_rng([n, *method.encode()])
+    bounds = (certify(rng.random(n) < score, score, method=method).bound for _ in range(repetitions))
+    return sum(bound > tolerance for bound in bounds)
+
+
+@pytest.mark.parametrize(
+    ("rate", "tolerance", "method"),
+    # Hoeffding's bound takes so many rows of rare events that there is nothing to be tested.
+    [(*plan, method) for plan in PLANS[1:] for method in METHODS if method != "hoeffding" or plan[0] > 0.1],
+)
+def test_certified_as_often_as_asked(rate, tolerance, method):
+    """At default arguments: a power of .8."""
+    assert_failures_within(refused(rate, tolerance, method, 100), 100, 0.2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("power", [0.8, 0.95])
+@pytest.mark.parametrize("method", METHODS[:3])
+@pytest.mark.parametrize(("rate", "tolerance"), PLANS)
+def test_certified_as_often_as_asked_where_events_are_few(rate, tolerance, method, power):
+    assert_failures_within(refused(rate, tolerance, method, 300, power=power), 300, 1.0 - power)
+
+
+@pytest.mark.parametrize("power", [0.5, 0.8, 0.95, 0.99])
+@pytest.mark.parametrize("method", METHODS[:3])
+@pytest.mark.parametrize("rate", [0.001, 0.01, 0.2, 0.5])
+def test_one_score_exactly(rate, method, power):
+    """Enumerated: all rows at one score, 0.1 to 1000 expected events."""
+    for tolerance in (0.3, 0.1, 0.03, 10 * rate, 3 * rate):
+        if not 0.003 <= tolerance <= 0.5:
+            continue
+        n = required_sample_size(tolerance, method=method, brier=rate * (1 - rate), power=power)
+        if n > 40_000:
+            continue
+        low, high = (int(binom.ppf(q, n, rate)) for q in (1e-5, 1 - 1e-5))
+        counts = np.unique(np.linspace(low, high, 60).astype(int))
+        bounds = [certify(ScoreTable.from_counts([rate], [n], [k]), method=method).bound for k in counts]
+        within = counts[np.array(bounds) <= tolerance]
+        assert binom.cdf(within.max(), n, rate) - binom.cdf(within.min() - 1, n, rate) >= power
+
+
+def test_a_plan_for_the_width_alone_is_not_enough():
+    """What the command used to name: at these rows hardly any calibrated sample is certified."""
+    with pytest.raises(AssertionError, match="failures"):
+        assert_failures_within(refused(0.2, 0.03, "bernstein", 100, power=None), 100, 0.2)
+
+
+def test_a_tenth_of_the_rows_less_is_caught(monkeypatch):
+    """The plan is not far above what is needed: with 10% fewer rows the chance is too small."""
+    whole = required_sample_size(0.03, method="hoeffding", brier=0.16)
+    monkeypatch.setitem(globals(), "required_sample_size", lambda *_, **__: round(0.9 * whole))
+    with pytest.raises(AssertionError, match="failures"):
+        assert_failures_within(refused(0.2, 0.03, "hoeffding", 100), 100, 0.2)

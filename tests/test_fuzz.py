@@ -55,7 +55,7 @@ def test_one_sided_errors_bias_and_ks(rows: Rows):
     assert found.value == max(found.under, found.over)
     assert found.bias == pytest.approx(oracles.interval_residual(*rows, -math.inf, 1.0), abs=QUANTUM)
     assert found.ks == pytest.approx(max(from_the_start), abs=QUANTUM)
-    assert found.ks <= found.value <= 2 * found.ks  # theory A2
+    assert found.ks <= found.value <= 2 * found.ks
 
 
 @many
@@ -189,7 +189,7 @@ def test_costs_are_those_of_trying_every_threshold(rows: Rows, costs):
 @some
 @given(small_rows(), st.sampled_from([(1, 1), (1, 4), (3, 1), (0, 1), (1, 0), (0.1, 0.3)]))
 def test_claim_1_regret_and_forecast_error_are_within_the_calibration_error(rows: Rows, costs):
-    """Claim 1 (theory G1) and the forecast inequality (G3), deterministic identities on the sample itself."""
+    """Claim 1 and the forecast inequality (G3), deterministic identities on the sample itself."""
     a, b = costs
     allowed = (a + b) * oracles.cutoff_error(*rows) + 1e-12
     acted = [float(v) >= threshold(a, b) for v in rows.s]

@@ -158,7 +158,7 @@ BAD_USAGE = {
     "delta": (["--label", "y", "--score", "p", "--delta", "0"], "delta in (0, 1)"),
     "half the costs": (["--label", "y", "--score", "p", "--cost-fp", "1"], "both --cost-fp and --cost-fn"),
     "negative cost": (["--label", "y", "--score", "p", "--cost-fp", "-1", "--cost-fn", "1"], "false_positive_cost"),
-    "method": (["--label", "y", "--score", "p", "--method", "magic"], "'bernstein', 'anytime'"),
+    "method": (["--label", "y", "--score", "p", "--method", "magic"], "'default', 'bernstein'"),
     "report folder": (["--label", "y", "--score", "p", "--report", "/missing/a.html"], "no folder /missing"),
     "report is a folder": (["--label", "y", "--score", "p", "--report", "/"], "folder"),
     "no label": (["--score", "p"], "--label"),
@@ -243,7 +243,7 @@ class TestPlan:
     def test_table(self):
         done = run("plan", "--tolerance", 0.02, "--brier", 0.15)
         assert done.exit_code == 0
-        assert re.search(r"bernstein +[0-9,]+ +1\.0", done.stdout)
+        assert re.search(r"default +[0-9,]+ +1\.0", done.stdout)
         assert "with a chance of 0.8 if the classifier is exactly calibrated" in done.stdout
         assert "a Brier score of 0.15 is assumed" in done.stdout
 

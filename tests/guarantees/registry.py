@@ -31,7 +31,7 @@ ELSEWHERE = {
         "guarantees/test_normal_and_anytime.py::test_anytime_bound_is_seldom_ever_below_the_truth",
         "guarantees/test_search.py::test_no_population_found_in_which_a_claim_fails_too_often",
     ],
-    "certificates.bernstein_width": ["guarantees/test_certificate_coverage.py::test_worst_cases_of_the_theory_page"],
+    "certificates.bernstein_width": ["guarantees/test_certificate_coverage.py::test_worst_cases_found_by_search"],
     "certificates.hoeffding_width": [
         "guarantees/test_certificate_coverage.py::test_hoeffding_coverage_in_the_same_cases"
     ],
@@ -41,14 +41,14 @@ ELSEWHERE = {
         "guarantees/test_l1.py::test_bound_on_squares_exactly",
     ],
     "certificates.normal_width": ["guarantees/test_normal_and_anytime.py::test_normal_bound_at_one_score"],
-    "certificates.plan_table": ["unit/test_certificates.py::test_sample_sizes_of_table_b4"],
+    "certificates.plan_table": ["unit/test_certificates.py::test_sample_sizes_by_hoeffding"],
     "certificates.range_width": ["guarantees/test_interval.py::test_interval_contains_the_true_error"],
     "certificates.required_sample_size": [
         "guarantees/test_certificate_coverage.py::test_planned_rows_are_enough_as_often_as_promised"
     ],
     "certificates.rows_to_decide": ["unit/test_certificates.py::test_that_many_calibrated_rows_do_decide"],
     "certificates.simultaneous_half_width": ["guarantees/test_bands.py::test_windows_chosen_after_looking_are_covered"],
-    "certificates.skorokhod_width": ["guarantees/test_bands.py::test_coverage_of_the_theory_page"],
+    "certificates.skorokhod_width": ["guarantees/test_bands.py::test_coverage_where_outcomes_are_even"],
     "certificates.theorem2_width": ["guarantees/test_certificate_coverage.py::test_theorem_2_at_one_score"],
     "certificates.uniform_width": ["guarantees/test_lower_bound.py::test_closed_form_bounds_the_uniform_process"],
     "certificates.variance_bound": ["guarantees/test_bands.py::test_variance_bound_at_one_score_by_enumeration"],

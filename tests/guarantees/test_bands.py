@@ -90,8 +90,8 @@ def test_band_of_few_weighted_rows_by_enumeration(delta):
 
 
 @pytest.mark.parametrize(("n", "repetitions", "coverage"), [(100, 20_000, 0.986), (1_000, 4_000, 0.969)])
-def test_coverage_of_the_theory_page(n, repetitions, coverage):
-    """Theory, table of worst cases: eta = .5, distinct scores, n = 100 and 1000: .986 and .969."""
+def test_coverage_where_outcomes_are_even(n, repetitions, coverage):
+    """Found by search: eta = .5, distinct scores, n = 100 and 1000: .986 and .969."""
     found = walk_ranges(np.ones(n), 0.5, repetitions, np.random.default_rng(n)) <= n * skorokhod_width(n)
     error = np.sqrt(coverage * (1.0 - coverage) / repetitions)
     assert found.mean() == pytest.approx(coverage, abs=4 * error + 0.0005)
@@ -99,7 +99,7 @@ def test_coverage_of_the_theory_page(n, repetitions, coverage):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "coverage"), [(100, 0.986), (1_000, 0.969), (10_000, 0.960)])
-def test_coverage_of_the_theory_page_in_many_samples(n, coverage):
+def test_coverage_where_outcomes_are_even_in_many_samples(n, coverage):
     rng = np.random.default_rng(n)
     inside = np.concatenate([walk_ranges(np.ones(n), 0.5, 500, rng) <= n * skorokhod_width(n) for _ in range(20)])
     assert inside.mean() == pytest.approx(coverage, abs=4 * np.sqrt(coverage * (1.0 - coverage) / 10_000) + 0.001)
@@ -243,7 +243,7 @@ def test_a_narrower_statement_would_be_caught(method):
 
 
 def test_statements_say_something():
-    """Theory B0 and B2: 1.224 / sqrt(n) for Hoeffding, 1.284 / sqrt(n) for the band, less for a small Brier score."""
+    """1.224 / sqrt(n) for Hoeffding, 1.284 / sqrt(n) for the band, less for a small Brier score."""
     table = next(HARD["calibrated"].samples(10_000, 1, np.random.default_rng(0)))
     assert certify_sample(table).width == pytest.approx(0.01224, abs=1e-5)
     assert certify_sample(table, method="skorokhod").width < 0.0113  # sqrt(.167 / .25) * .0128, and a little
@@ -390,6 +390,6 @@ def test_narrower_windows_would_be_caught():
 
 
 def test_windows_say_something():
-    """Theory H: .195 for windows of 15% of 2000 rows; a tenth of 100,000 rows is known to .04."""
+    """.195 for windows of 15% of 2000 rows; a tenth of 100,000 rows is known to .04."""
     assert simultaneous_half_width(300, 2_000) < 0.196
     assert simultaneous_half_width(10_000, 100_000) < 0.0403

@@ -100,7 +100,7 @@ def test_leaving_out_the_observed_error_is_caught():
 
 
 def p_by_limit(table: ScoreTable, variance: float) -> float:
-    """Theory B3, with the variance to be chosen."""
+    """With the variance to be chosen."""
     return range_survival(extremes(residual_walk(table)).value * math.sqrt(table.total / variance))
 
 
@@ -115,7 +115,7 @@ def size_at_one_score(n: int, score: float, p_value) -> float:
 
 @pytest.mark.parametrize("n", [50, 400])
 def test_expected_variance_alone_is_unsafe_for_rare_events(n):
-    """Theory, table of worst cases: size .116 at f = .123 / n, whatever n; the rest of a safe test's level."""
+    """Found by search: size .116 at f = .123 / n, whatever n; the rest of a safe test's level."""
     score = 0.123 / n
     size = size_at_one_score(n, score, p_unsafe)
     assert size == pytest.approx(0.116, abs=0.001)
@@ -132,7 +132,7 @@ def test_expected_variance_alone_is_unsafe_for_rare_events(n):
 
 
 def test_expected_variance_alone_is_unsafe_for_distinct_rare_scores():
-    """Theory, table of worst cases: size .149 at n = 400 distinct scores near .16 / n. Counted by single events."""
+    """Found by search: size .149 at n = 400 distinct scores near .16 / n. Counted by single events."""
     n = 400
     score = 0.16 / n * (1.0 + 1e-6 * np.arange(n))
     chance = score / (1.0 - score) * np.prod(1.0 - score)

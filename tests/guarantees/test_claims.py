@@ -54,7 +54,7 @@ def test_claim_4_bounds_the_exact_complexity(n):
 
 @pytest.mark.parametrize("shrink", [1.0, 0.05])
 def test_claim_6_the_fit_converges_to_the_convex_hull(shrink):
-    """Theory D: sup |G_e - cv(F)| <= kappa / sqrt(n) with probability 1 - delta, instead of 2 eps of the paper."""
+    """Sup |G_e - cv(F)| <= kappa / sqrt(n) with probability 1 - delta, instead of 2 eps of the paper."""
     missed, repetitions = 0, 0
     for name in ("calibrated", "wave", "opposite", "several atoms", "rare, twice as many"):
         world = WORLDS[name]

@@ -85,7 +85,7 @@ def test_band_is_never_left_more_often_than_it_says():
 
 
 def test_band_says_something():
-    """Theory W1: 1.358 / sqrt(n) at .95, a quarter of two bands of Dvoretzky, Kiefer and Wolfowitz for intervals."""
+    """1.358 / sqrt(n) at .95, a quarter of two bands of Dvoretzky, Kiefer and Wolfowitz for intervals."""
     band = cost_curve(ScoreTable.from_counts([0.5], [10_000], [0])).band
     assert band == pytest.approx(0.01358, abs=1e-5)
     assert 4.0 * band == pytest.approx(0.0543, abs=1e-4)
@@ -226,6 +226,6 @@ def test_isotonic_recalibration_does_no_more_harm(name, log_safe):
 
 
 def test_harm_bound_says_something():
-    """1.7473 / sqrt(n); theory D has 2.88 / sqrt(n) from the band for all monotone maps."""
+    """1.7473 / sqrt(n); it would be 2.88 / sqrt(n) from the band for all monotone maps."""
     assert isotonic_harm_bound(10_000) < 0.0176
     assert isotonic_harm_bound(10_000) < 0.61 * 0.0288

@@ -24,7 +24,7 @@ def test_interval_contains_the_true_error(name, n, method):
 
 
 def test_calibrated_rare_events():
-    """Theory, table of worst cases: f = eta = .01, n = 100; with v = B the lower end covers only .634."""
+    """Found by search: f = eta = .01, n = 100; with v = B the lower end covers only .634."""
     n, rate = 100, 0.01
     tables = [ScoreTable.from_counts([rate], [n], [k]) for k in range(n + 1)]
     lows = per_count(n, lambda k: cutoff_interval(tables[k], method="asymptotic").low)

@@ -17,7 +17,7 @@ DELTAS = (0.2, 0.1, 0.05, 0.025, 0.01)
 def deviations(n: int, pi: float, repetitions: int, rng: np.random.Generator):
     """Largest climb on [0, pi] plus largest drop on [pi, 1], or the reverse, of a uniform empirical process.
 
-    Theory B2 (W2): it bounds the deviation over all intervals and all monotone maps at once, whatever the data.
+    It bounds the deviation over all intervals and all monotone maps at once, whatever the data.
     """
     u = np.sort(rng.random((repetitions, n)), axis=1)
     ranks = np.arange(n)
@@ -59,7 +59,7 @@ def test_constant_bounds_the_uniform_process_in_many_samples(n, repetitions):
 
 
 def test_constant_is_not_larger_than_it_has_to_be():
-    """Theory, table of worst cases: coverage .955 at n = 1000, so more than 3% of the deviations are beyond it."""
+    """Found by search: coverage .955 at n = 1000, so more than 3% of the deviations are beyond it."""
     beyond = int((many_deviations(1000, 0.5, 4_000) > uniform_width(1000)).sum())
     assert beyond >= binom.ppf(1e-4, 4_000, 0.035)
 
@@ -73,7 +73,7 @@ def test_closed_form_bounds_the_uniform_process():
 @pytest.mark.parametrize("score", [0.0, 0.01, 0.5, 0.9])
 def test_one_score_exactly(score, n):
     tables = [ScoreTable.from_counts([score], [n], [k]) for k in range(n + 1)]
-    for method in ("bernstein", "theorem2"):
+    for method in ("default", "theorem2"):
         lower = per_count(n, lambda k, method=method: certify(tables[k], delta=0.2, method=method).lower_bound)
         for eta in np.linspace(0.0, 1.0, 101):
             assert_probability_within(failure_probability(n, eta, lower > abs(eta - score)), 0.2)
@@ -99,7 +99,7 @@ def test_the_certificate_gives_the_higher_bound_by_dealing_the_rows():
 
 
 def test_large_errors_are_found():
-    """Theory B4: width .0911 at n = 1000, so an error of 1/4 is above .1 for sure."""
+    """Width .0911 at n = 1000, so an error of 1/4 is above .1 for sure."""
     tables = WORLDS["opposite"].samples(1000, 100, np.random.default_rng(2))
     assert all(certify(table, tolerance=0.1).verdict == "refuted" for table in tables)
 

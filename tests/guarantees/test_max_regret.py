@@ -1,4 +1,4 @@
-"""The true largest regret over all costs is above its bound with probability at most delta (theory G5)."""
+"""The true largest regret over all costs is above its bound with probability at most delta."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def exact_failure_probability(world: World, n: int, delta: float) -> float:
 @pytest.mark.parametrize("delta", [0.05, 0.2, 0.5])
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_several_atoms_in_all_samples(n, delta):
-    """Theory, table of worst cases: several atoms near 1 and n = 3; here every sample is listed, none is drawn."""
+    """Several atoms near 1 and n = 3: every sample is listed, none is drawn."""
     for eta in (0.2, 0.293, 0.4, 0.6):
         world = at([0.5, 0.5], [1.0 - 1e-6, 1.0], [eta, eta])
         assert_probability_within(exact_failure_probability(world, n, delta), delta)
@@ -81,10 +81,10 @@ def test_several_atoms_in_all_samples(n, delta):
 
 def test_worst_small_sample():
     """One atom at 1 and n = 3: only 3 positives of 3 can mislead, at the rate at which the bound just fails."""
-    width = math.sqrt(math.log(20.0) / 6.0)
     found = bounds(1.0, 3, 0.05)[0]
-    assert found.tolist() == pytest.approx([1.0, 1.0, 1.0, width])
-    assert worst_failure_probability(found, 1.0, sides=(-1,)) == pytest.approx((1.0 - width) ** 3, abs=1e-9)
+    least = float(found[3])
+    assert least < 1.0 == found[:3].min()
+    assert worst_failure_probability(found, 1.0, sides=(-1,)) == pytest.approx((1.0 - least) ** 3, abs=1e-9)
 
 
 def count_failures(world: World, n: int, repetitions: int, delta: float = 0.05, shrink: float = 1.0) -> int:
@@ -142,12 +142,11 @@ def test_true_largest_regrets_of_the_worlds():
 
 
 def test_bound_says_something():
-    """Theory G5: .0122 above what is seen at n = 10,000; a shift of .05 is certified to cost less than .02."""
+    """Hoeffding's inequality has .0122 at n = 10,000; what counts is the squares inside an interval, far fewer."""
     for name in ("calibrated", "shifted", "rare, calibrated"):
         table = next(WORLDS[name].samples(10_000, 1, np.random.default_rng(0)))
         found = max_regret(table)
-        assert found.bound - found.value == pytest.approx(0.01224, abs=1e-5)
-        assert found.bound < 0.025
+        assert found.bound - found.value < 0.006
     assert max_regret(next(WORLDS["opposite"].samples(10_000, 1, np.random.default_rng(0)))).bound < 0.2
 
 

@@ -36,18 +36,18 @@ def test_normal_bound_at_one_score(score, n, delta):
     assert_probability_within(worst_failure_probability(normal_bounds(score, n, delta), score), delta)
 
 
-# Theory, table of worst cases: true rate, n, delta, coverage, for the score 0.
+# Found by search: true rate, n, delta, coverage, for the score 0.
 @pytest.mark.parametrize(
     ("eta", "n", "delta", "coverage"),
     [(0.015, 200, 0.05, 0.951), (0.003, 1000, 0.05, 0.9504), (0.0155, 300, 0.01, 0.9908)],
 )
-def test_worst_cases_of_the_theory_page(eta, n, delta, coverage):
+def test_worst_cases_found_by_search(eta, n, delta, coverage):
     failed = normal_bounds(0.0, n, delta) < eta
     assert 1.0 - failure_probability(n, eta, failed) == pytest.approx(coverage, abs=6e-4)
 
 
 def test_without_its_second_term_the_normal_bound_fails():
-    """Theory, rows marked BAD: one positive expected, coverage at most .63; and .872 with 10 to 15 expected."""
+    """one positive expected, coverage at most .63; and .872 with 10 to 15 expected."""
     for n, expected in ((200, 1.0), (200, 12.0)):
         failed = normal_bounds(0.0, n, without_rare_events=True) < expected / n
         with pytest.raises(AssertionError, match="failure probability"):

@@ -10,7 +10,7 @@ from calibrant import ScoreTable
 from calibrant.certificates import certify, required_sample_size
 from guarantees.counting import assert_failures_within
 
-METHODS = ["bernstein", "anytime", "normal", "hoeffding"]
+METHODS = ["default", "bernstein", "anytime", "normal", "hoeffding"]
 # Rate of events and tolerance: 0.1 to 30 expected events with the rarest, several hundred with the others.
 PLANS = [(0.001, 0.003), (0.001, 0.01), (0.001, 0.05), (0.01, 0.03), (0.01, 0.1), (0.2, 0.03), (0.2, 0.2), (0.5, 0.1)]
 
@@ -63,7 +63,7 @@ def test_one_score_exactly(rate, method, power):
 def test_a_plan_for_the_width_alone_is_not_enough():
     """What the command used to name: at these rows hardly any calibrated sample is certified."""
     with pytest.raises(AssertionError, match="failures"):
-        assert_failures_within(refused(0.2, 0.03, "bernstein", 100, power=None), 100, 0.2)
+        assert_failures_within(refused(0.2, 0.03, "default", 100, power=None), 100, 0.2)
 
 
 def test_a_tenth_of_the_rows_less_is_caught(monkeypatch):

@@ -68,8 +68,8 @@ HARD = {
 
 @pytest.mark.parametrize("method", ["finite", "asymptotic"])
 @pytest.mark.parametrize("name", HARD)
-def test_hard_cases_of_the_theory_page(name, method):
-    """Theory, table of worst cases, rows of section D."""
+def test_hard_cases_found_by_search(name, method):
+    """Worst cases found by search."""
     world, n = HARD[name]
     missed = 0
     for table in world.samples(n, 300, np.random.default_rng(7)):
@@ -79,7 +79,7 @@ def test_hard_cases_of_the_theory_page(name, method):
 
 
 def test_without_its_small_terms_the_asymptotic_bound_fails():
-    """Theory, row marked BAD: P(Y = 1) = 1 - 1e-4 everywhere, n = 100, coverage .01."""
+    """P(Y = 1) = 1 - 1e-4 everywhere, n = 100, coverage .01."""
     world, n = HARD["nearly all"]
     missed = 0
     for table in world.samples(n, 200, np.random.default_rng(7)):
@@ -91,7 +91,7 @@ def test_without_its_small_terms_the_asymptotic_bound_fails():
 
 
 def test_bound_is_of_use():
-    """Theory D: isotonic calibration, error 0 on the sample, hence 2.88 / sqrt(n); and at most 1.25 / sqrt(n)."""
+    """Isotonic calibration, error 0 on the sample, hence 2.88 / sqrt(n); and at most 1.25 / sqrt(n)."""
     table = next(WORLDS["overconfident"].samples(10_000, 1, np.random.default_rng(0)))
     finite, _ = certificate_and_truth(WORLDS["overconfident"], table, isotonic, "finite")
     asymptotic, _ = certificate_and_truth(WORLDS["overconfident"], table, isotonic, "asymptotic")

@@ -18,7 +18,7 @@ from guarantees.counting import (
 )
 from guarantees.worlds import WORLDS
 
-METHODS = ("hoeffding", "bernstein", "normal")
+METHODS = ("default", "hoeffding", "normal")
 
 
 def decided(table: ScoreTable, tau: float, delta: float, method: str):
@@ -62,22 +62,23 @@ def test_no_rate_at_one_score_is_missed_too_often_in_large_samples(n, method):
         assert_probability_within(worst_failure_probability(found, tau, sides=(side_of_loss(score, tau),)), 0.05)
 
 
-# Theory, table of worst cases: score and tau, true rate, n, coverage (simulated there, exact here).
-WORST_NORMAL = [(1.0, 0.935, 50, 0.967), (0.607, 0.560, 1000, 0.963)]
+# Worst cases of the normal bound found by search: score and tau, true rate, n.
+WORST_NORMAL = [(1.0, 0.935, 50), (0.607, 0.560, 1000)]
 
 
-@pytest.mark.parametrize(("tau", "eta", "n", "coverage"), WORST_NORMAL)
-def test_worst_cases_of_the_theory_page(tau, eta, n, coverage):
-    failed = bounds(tau, n, tau, 0.05, "normal") < tau - eta
-    assert 1.0 - failure_probability(n, eta, failed) == pytest.approx(coverage, abs=0.005)
+@pytest.mark.parametrize(("tau", "eta", "n"), WORST_NORMAL)
+def test_worst_cases_found_by_search(tau, eta, n):
+    """Half of delta is spent on the upper limit of the cost, the other half is used up here, or nearly."""
+    failed = bounds(tau, n, tau, 0.1, "normal") < tau - eta
+    assert 0.01 <= failure_probability(n, eta, failed) <= 0.1
 
 
 def test_the_normal_bound_without_its_rare_event_term_is_caught():
-    """Theory, table of worst cases, BAD: f = tau = 1 and a rate of 1 - 1/n; coverage .63 without L / n."""
+    """Score and threshold 1 and a rate of 1 - 1/n: coverage .63 without the term in 1 / n."""
     for n in (20, 200, 2000):
         eta = 1.0 - 1.0 / n
         safe = bounds(1.0, n, 1.0, 0.05, "normal")
-        naive = safe - np.log(20.0) / n
+        naive = safe - np.log(40.0) / n
         assert_probability_within(failure_probability(n, eta, safe < 1.0 - eta), 0.05)
         assert 1.0 - failure_probability(n, eta, naive < 1.0 - eta) == pytest.approx(0.63, abs=0.02)
         with pytest.raises(AssertionError, match="failure probability"):
@@ -119,11 +120,11 @@ def test_true_savings_of_the_worlds():
 
 
 def test_bounds_say_something():
-    """Theory G4: .0122 (a + b) at n = 10,000 for Hoeffding; the others are tighter where positives are rare."""
+    """sqrt(log(40) / (2 n)) = .0136 at n = 10,000 for Hoeffding; the others are tighter where positives are rare."""
     table = next(WORLDS["rare, calibrated"].samples(10_000, 1, np.random.default_rng(0)))
-    assert decided(table, 0.5, 0.05, "hoeffding").saving_bound < 0.0123
+    assert decided(table, 0.5, 0.05, "hoeffding").saving_bound < 0.0137
     assert decided(table, 0.05, 0.05, "normal").saving_bound < 0.003
-    assert decided(table, 0.05, 0.05, "bernstein").saving_bound < 0.004
+    assert decided(table, 0.05, 0.05, "default").saving_bound < 0.004
 
 
 @pytest.mark.parametrize("shrink", [0.3, 0.0])

@@ -41,21 +41,21 @@ def table_of(rows: Rows) -> ScoreTable:
 # --- widths ---------------------------------------------------------------------------------------------------
 
 
-def test_constants_of_the_theory_page():
-    """Theory B2 (W3): width times sqrt(n) at delta .05 is 1.44, 1.32, 1.284, 1.273 for n = 1e2, ..., 1e5."""
+def test_constants_of_the_width():
+    """Width times sqrt(n) at delta .05 is 1.44, 1.32, 1.284, 1.273 for n = 1e2, ..., 1e5."""
     for n, constant, digits in ((1e2, 1.44, 2), (1e3, 1.32, 2), (1e4, 1.284, 3), (1e5, 1.273, 3)):
         assert skorokhod_width(n) * math.sqrt(n) == pytest.approx(constant, abs=0.51 * 10**-digits)
 
 
 def test_limit_is_that_of_the_brownian_range():
-    """Theory B2: q_R(1 - .9 delta) sqrt(v); for 1/4 and .05 it is half of 2.535."""
+    """Q_R(1 - .9 delta) sqrt(v); for 1/4 and .05 it is half of 2.535."""
     for variance in (0.25, 0.1, 0.01):
         limit = range_quantile(1.0 - 0.045) * math.sqrt(variance)
         assert skorokhod_width(1e12, variance=variance) * 1e6 == pytest.approx(limit, rel=1e-3)
 
 
 def smallest_on_a_grid(weight, variance, for_time):
-    """T of theory B2 and A3 as printed, the least over a fine grid of k."""
+    """T of Theorem 8.1, the least over a fine grid of k."""
     weight = np.asarray(weight, dtype=float)
     k = np.linspace(0.0, np.pi / weight.max(), 200_002)[1:-1]
     inner = np.cos(k * math.sqrt(0.25 - variance)) if variance < 0.25 else np.ones_like(k)
@@ -88,7 +88,7 @@ def test_equal_weights_are_no_weights_and_the_scale_does_not_matter():
 
 
 def test_unequal_weights_cost_more_than_their_effective_rows():
-    """Theory A3: never less, by convexity. It says up to 2.5 times in T for one big weight and 100 small ones; its own
+    """Never less, by convexity. It says up to 2.5 times in T for one big weight and 100 small ones; its own
     formula gives 3.6 at a big weight of 20 (grid of k, against 28.8 equal rows).
     """
     ratios = []
@@ -186,7 +186,7 @@ def test_bad_weights_are_refused(weight):
 @some
 @given(small_rows())
 def test_statement_about_these_cases(rows: Rows):
-    """Theory B0 (U5) and A3: sqrt(log(1 / d) sum (w / W)**2 / 2) above the empirical error."""
+    """Sqrt(log(1 / d) sum (w / W)**2 / 2) above the empirical error."""
     w = np.array(oracles.weights_or_ones(rows.y, rows.w))
     importance = rows.w is not None and not (w == np.floor(w)).all()
     found = certify_sample(rows.y, rows.s, sample_weight=rows.w)
@@ -491,7 +491,7 @@ def test_cumulative_curve_is_the_convex_minorant(table):
 
 
 def test_claim_6_is_far_sharper_than_the_paper():
-    """Theory D: 2.88 / sqrt(n), not more than 17.8 / sqrt(n), for n = 10,000; what is drawn is 1.28 at most."""
+    """2.88 / sqrt(n), not more than 17.8 / sqrt(n), for n = 10,000; what is drawn is 1.28 at most."""
     y, p, _ = some_rows(10_000)
     band = claim6_band(y, p)
     assert band.population_width == uniform_width(10_000) == pytest.approx(0.0288)
@@ -507,8 +507,8 @@ def test_claim_6_is_far_sharper_than_the_paper():
 # --- windows --------------------------------------------------------------------------------------------------
 
 
-def test_half_width_of_theory_h():
-    """Theory H: 1.3 / (nn sqrt(n)); n = 2000, nn = .15: .195."""
+def test_half_width_of_windows():
+    """1.3 / (nn sqrt(n)); n = 2000, nn = .15: .195."""
     assert simultaneous_half_width(300, 2_000) == pytest.approx(0.195, abs=0.0005)
     assert simultaneous_half_width([100, 200], 1_000).tolist() == pytest.approx(
         [10 * skorokhod_width(1_000), 5 * skorokhod_width(1_000)]

@@ -136,7 +136,7 @@ def test_qmse_is_the_square_of_the_l2_error(rows: Rows, n_bins, strategy):
 @some
 @given(small_rows(), st.integers(1, 12), st.sampled_from(["quantile", "uniform"]))
 def test_bins_can_hide_but_not_invent_what_all_intervals_show(rows: Rows, n_bins, strategy):
-    """Theory A2: a bin is an interval of scores, so its share times its gap is at most the cutoff error."""
+    """A bin is an interval of scores, so its share times its gap is at most the cutoff error."""
     found = binned_calibration(rows.y, rows.s, n_bins=n_bins, strategy=strategy, **rows.keywords)
     share = found.n / found.n.sum()
     assert (share * np.abs(found.rate - found.score)).max() <= cutoff_calibration_error(
@@ -260,7 +260,7 @@ def test_bins_of_the_authors_computed_in_r(dataset):
 
 # Means (standard deviations) over 200 samples of 800 test rows: true MSE, Brier score, accuracy ECE and QMSE from the
 # ebook of Fernandes Machado et al. (2024), tables 2.1 to 2.10; the last column, the observed ECE, from R with the
-# authors' seeds, since they did not publish it (theory/local_calibration.md, section 5).
+# authors' seeds, since they did not publish it.
 PUBLISHED = {
     (1 / 3, 1): ((0.0831, 0.0010), (0.3185, 0.0098), (0.2826, 0.0166), (0.0859, 0.0096), (0.2826, 0.0166)),
     (2 / 3, 1): ((0.0157, 0.0001), (0.2512, 0.0052), (0.1312, 0.0162), (0.0187, 0.0043), (0.1244, 0.0162)),

@@ -40,7 +40,7 @@ def costs_at(rows, data):
 
 @given(ROWS, st.data())
 def test_regret_is_at_most_a_plus_b_times_the_error(rows, data):
-    """Theory G1, for both rules; tau is 0, 1, a score, or between scores."""
+    """For both rules; tau is 0, 1, a score, or between scores."""
     a, b = costs_at(rows, data)
     bound = (a + b) * oracles.cutoff_error(*rows)
     cheapest = oracles.cheapest_threshold_cost(*rows, a, b)
@@ -50,7 +50,7 @@ def test_regret_is_at_most_a_plus_b_times_the_error(rows, data):
 
 @given(ROWS, st.data())
 def test_forecast_is_off_by_at_most_a_plus_b_times_the_error(rows, data):
-    """Theory G3."""
+    """The cost less the forecast is at most (a + b) times the error."""
     a, b = costs_at(rows, data)
     bound = (a + b) * oracles.cutoff_error(*rows)
     for acted in rules(rows.s, a / (a + b)):
@@ -73,7 +73,7 @@ def test_the_library_says_the_same(rows, data):
 
 @given(ROWS)
 def test_error_and_largest_regret_bound_each_other(rows):
-    """Theory G5: c^2 / (4 + 2 c) <= M <= c, with M and c by their definitions."""
+    """C^2 / (4 + 2 c) <= M <= c, with M and c by their definitions."""
     c = oracles.cutoff_error(*rows)
     regrets = [
         oracles.cost_of_acting(rows.y, rows.w, acted, tau, 1.0 - tau)
@@ -86,7 +86,7 @@ def test_error_and_largest_regret_bound_each_other(rows):
 
 @pytest.mark.parametrize("tau", [0.125, 0.5, 1.0])
 def test_constant_1_is_attained(tau):
-    """Theory G1: scores at the threshold and no positives; every row acts in vain, and c is the score."""
+    """Scores at the threshold and no positives; every row acts in vain, and c is the score."""
     found = saving_bound([0] * 8, [tau] * 8, false_positive_cost=tau, false_negative_cost=1.0 - tau)
     assert found.saving == tau == oracles.cutoff_error([0] * 8, [tau] * 8) == max_regret([0] * 8, [tau] * 8).value
 

@@ -278,7 +278,7 @@ class TestKs:
     @some
     @given(small_rows())
     def test_is_between_half_the_cutoff_error_and_the_whole(self, rows):
-        """Theory A2: KS <= c <= 2 KS."""
+        """KS <= c <= 2 KS."""
         found = ks_calibration_test(rows.y, rows.s, **rows.keywords)
         whole = cutoff_calibration(rows.y, rows.s, **rows.keywords)
         assert found.statistic == whole.ks

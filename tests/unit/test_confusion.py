@@ -65,7 +65,7 @@ class TestConfusion:
         assert found.auc == 3 / 6
 
     def test_a_score_on_the_threshold(self):
-        """The talk prints >= and its code uses >: theory/local_calibration.md, section 1."""
+        """The talk prints >= and its code uses >."""
         assert confusion_metrics([1, 0], [0.5, 0.5]).tp == 1
         assert confusion_metrics([1, 0], [0.5, 0.5], strict=True).tp == 0
 
@@ -267,7 +267,7 @@ class TestRocAucInterval:
         assert all(math.isnan(v) for v in (found.standard_error, found.lower, found.upper))
 
 
-# Means (standard deviations) of 200 samples of 800 rows, rule ">" at 1/2: theory/local_calibration.md, end of section
+# Means (standard deviations) of 200 samples of 800 rows, rule ">" at 1/2, published with the talk's ebook of section
 # 5. Made in R with a re-implementation of the authors' simulation that meets all 960 of their published means.
 # (alpha, gamma): accuracy, sensitivity, specificity
 SIMULATED = {

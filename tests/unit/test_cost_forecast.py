@@ -1,4 +1,4 @@
-"""Costs, forecasts and their limits against their definitions (theory G3)."""
+"""Costs, forecasts and their limits against their definitions."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_is_its_definition(rows, prices, threshold):
 
 @given(ROWS, COSTS, THRESHOLD)
 def test_error_is_made_of_the_residuals_on_either_side_of_the_threshold(rows, prices, threshold):
-    """Theory G3: b C(s < t) - a C(s >= t); so at most (a + b) times the error, at every threshold."""
+    """B C(s < t) - a C(s >= t); so at most (a + b) times the error, at every threshold."""
     a, b = prices
     found = cost_forecast(rows.y, rows.s, **costs(a, b), threshold=threshold, **rows.keywords)
     top = math.nextafter(found.threshold, -1.0)

@@ -50,7 +50,7 @@ def test_forecast_of_calibrated_scores_is_the_cost():
 
 
 def test_claim_1_is_sharp():
-    """Theory G1: scores just at the threshold and no positives; the regret is (a + b) times the error."""
+    """Scores just at the threshold and no positives; the regret is (a + b) times the error."""
     found = saving_bound([0] * 10, [0.25] * 10, **costs(1, 3))
     assert found.saving == 1.0
     error = cutoff_calibration_error([0] * 10, [0.25] * 10)
@@ -58,7 +58,7 @@ def test_claim_1_is_sharp():
 
 
 def test_decreasing_maps_are_not_covered():
-    """Theory G2: scores .1 and .9 the wrong way round; thresholds save .25, a decreasing map would save .5."""
+    """Scores .1 and .9 the wrong way round; thresholds save .25, a decreasing map would save .5."""
     y, s = [1, 1, 0, 0], [0.1, 0.1, 0.9, 0.9]
     found = saving_bound(y, s, **costs(0.5, 0.5))
     assert (found.cost, found.best_cost, found.saving) == (0.5, 0.25, 0.25)

@@ -1,4 +1,4 @@
-"""Widths, intervals and the certificate after recalibration: numbers of the theory page, refusals, verdicts."""
+"""Widths, intervals and the certificate after recalibration: their numbers, refusals, verdicts."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ from calibrant.certificates import (
 SIZES = (1e3, 1e4, 1e5, 1e6)
 
 
-def test_widths_of_theory_b4():
+def test_widths():
     """Brier score .15, delta .05."""
     assert [round(normal_width(n, 0.15), 4) for n in SIZES[:3]] == [0.0231, 0.0067, 0.0020]
     assert round(normal_width(1e6, 0.15), 5) == 0.00064
@@ -28,18 +28,18 @@ def test_widths_of_theory_b4():
     assert round(range_width(1e6, 0.15), 5) == 0.00097
 
 
-def test_anytime_width_of_theory_b6():
+def test_anytime_width():
     """Times sqrt(n) at Brier score .15: 1.35 / 1.29 / 1.33 / 1.33; the second is 1.2849, printed rounded up."""
     found = [anytime_width(n, 0.15) * n**0.5 for n in SIZES]
     assert found == pytest.approx([1.35, 1.29, 1.33, 1.33], abs=0.0055)
 
 
-def test_sample_sizes_of_theory_b4():
+def test_sample_sizes():
     sizes = [required_sample_size(e, method="normal", brier=0.15, power=None) for e in (0.1, 0.05, 0.02, 0.01)]
     assert sizes == [91, 269, 1297, 4639]  # the page prints 4,640; at 4,639 the width is .009999
 
 
-def test_rademacher_of_classes_of_theory_b1():
+def test_rademacher_of_classes():
     """d = 2, 100 values: .218 .075 .026 .0087 at n = 1e3 ... 1e6; linear scores with the tail of the proof."""
     assert [round(rademacher_finite(n, 2, 100), 3) for n in SIZES[:3]] == [0.218, 0.075, 0.026]
     assert round(rademacher_finite(1e6, 2, 100), 4) == 0.0087

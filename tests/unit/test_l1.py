@@ -120,7 +120,7 @@ def test_bad_parameters():
 
 
 def test_l1_errors_of_the_two_worlds():
-    """Theory C: 0, and on average over functions 2 mean s (1 - s), never below mean min(s, 1 - s)."""
+    """0, and on average over functions 2 mean s (1 - s), never below mean min(s, 1 - s)."""
     score = np.linspace(0.0, 1.0, 101)
     found = l1_cannot_be_certified(score, n_trials=400, verifier=lambda y, p: True)
     assert found.l1_by_chance == 0.0

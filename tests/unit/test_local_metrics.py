@@ -95,14 +95,14 @@ def test_noise_floor_is_the_mean_of_calibrated_samples(degree, form):
 
 
 def test_floor_of_the_residual_form_is_variance_over_rows():
-    """Theory H: f (1 - f) / k; here one score, so k = n."""
+    """F (1 - f) / k; here one score, so k = n."""
     found = local_calibration([0, 1, 1, 0], [0.2] * 4, form="residual")
     assert found.value == pytest.approx((0.5 - 0.2) ** 2)
     assert found.noise_floor == pytest.approx(0.2 * 0.8 / 4)
 
 
 def test_residual_form_is_bounded_by_the_cutoff_error():
-    """Theory H: every window is an interval of scores with at least k rows, so LCS_r <= (c n / k)**2."""
+    """Every window is an interval of scores with at least k rows, so LCS_r <= (c n / k)**2."""
     from calibrant.metrics import cutoff_calibration_error
 
     rng = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""The largest regret over all costs against its definition, by hand, and on large tables (theory G5)."""
+"""The largest regret over all costs against its definition, by hand, and on large tables."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def by_definition(y, s, w=None) -> float:
 
 
 def by_bands(y, s, w=None) -> float:
-    """Theory G5: bands that start at the threshold and are not worth it, and bands that end there and are."""
+    """Bands that start at the threshold and are not worth it, and bands that end there and are."""
     w = oracles.weights_or_ones(y, w)
     values = [0.0]
     for low in s:
@@ -133,7 +133,7 @@ def test_perfect_scores_have_none_to_the_last_bit():
 
 
 def test_is_small_where_scores_are_shifted_smoothly():
-    """Theory G5: scores too high by g everywhere have c = g and M = g^2 / 2 (g from the number of rows of a band)."""
+    """Scores too high by g everywhere have c = g and M = g^2 / 2 (g from the number of rows of a band)."""
     m, g = 1000, 0.1
     score = 0.2 + 0.6 * (np.arange(m) + 0.5) / m
     found = max_regret(ScoreTable.from_counts(score, np.full(m, 10_000), np.rint(10_000 * (score - g)).astype(int)))

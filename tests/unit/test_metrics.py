@@ -23,14 +23,14 @@ def test_error_by_hand():
 
 
 def test_wrong_for_sure():
-    """Theory A1: c is 1 only if every score is 0 and every label 1, or the reverse."""
+    """C is 1 only if every score is 0 and every label 1, or the reverse."""
     assert cutoff_calibration_error([1, 1], [0.0, 0.0]) == 1.0
     assert cutoff_calibration_error([0, 0], [1.0, 1.0]) == 1.0
     assert cutoff_calibration_error([1, 0], [0.0, 1.0]) == 0.5
 
 
 def test_base_rate_as_constant_score_has_no_error():
-    """Theory A1, TRAP: the constant predictor of the base rate is perfectly calibrated, and useless."""
+    """The constant predictor of the base rate is perfectly calibrated, and useless."""
     y = [1] + [0] * 3
     assert cutoff_calibration_error(y, [0.25] * 4) == 0.0
     assert roc_auc(y, [0.25] * 4) == 0.5

@@ -18,8 +18,8 @@ from calibrant.certificates.sample_size import rows_to_decide
 from calibrant.certificates.split import split_lower_bound, split_width
 from calibrant.certificates.theorem2 import PRINTED_LIMIT, theorem2_width
 from calibrant.certificates.uniform import range_width
-from calibrant.core.brownian import MEAN_RANGE
 from calibrant.core.clusters import Groups, cap_groups, group_rows
+from calibrant.core.null_law import null_mean
 from calibrant.core.parameters import check_between, check_choice, check_count
 from calibrant.core.results import Result
 from calibrant.core.table import ScoreTable, as_table, need_counts
@@ -289,9 +289,8 @@ def certify(
     rows_needed = None
     # A bound within the tolerance that is uninformative all the same stays so: the tolerance is too wide to mean much.
     if tolerance is not None and verdict in ("undecided", "uninformative") and bound > tolerance:
-        noise = MEAN_RANGE * (table.mean_variance / n) ** 0.5
         rows_needed = rows_to_decide(
-            max(0.0, estimate - noise),
+            max(0.0, estimate - null_mean(table)),
             tolerance,
             mean_variance=table.mean_variance,
             upper_width=upper_width,

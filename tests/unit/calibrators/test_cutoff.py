@@ -144,7 +144,7 @@ def draw(world, n, rng):
     return expit(t), (rng.random(n) < WORLDS[world](t)).astype(int)
 
 
-# Theory page E: chance of a positive by the log-odds of the score.
+# Chance of a positive by the log-odds of the score.
 WORLDS = {
     "right": lambda t: expit(0.6 * t - 0.3),
     "asymmetric": lambda t: expit(np.where(t > 0, 2.0 * t, 0.3 * t)),
@@ -164,7 +164,7 @@ def test_the_error_is_that_of_the_predictions(family, world):
     assert bound.cutoff_ == pytest.approx(cutoff_calibration_error(y, bound.predict(score)), abs=1e-9)
     assert free.cutoff_ < before
     assert free.cutoff_ <= bound.cutoff_ <= min(bound.limit_, before + 1e-12)
-    # The noise level of the theory page E; 1.5145 is the median range of a Brownian motion on [0, 1].
+    # The median error of calibrated scores; 1.5145 is the median range of a Brownian motion on [0, 1].
     noise = 1.5145 * np.sqrt(np.mean((y - likeliest.predict(score)) ** 2) / 2000)
     assert free.limit_ == pytest.approx(noise, rel=1e-4)
     assert bound.limit_ == pytest.approx(1.02 * free.cutoff_ if bound.refuted_ else noise, rel=1e-4)
@@ -318,7 +318,7 @@ def population(world, family, n, repetitions, seed):
     [("right", "platt", 3000), ("asymmetric", "platt", 3000), ("plateau", "platt", 3000), ("plateau", "beta", 3000)],
 )
 def test_when_it_helps(world, family, n):
-    """The conclusions of the theory page E."""
+    """What simulation showed when the method was designed."""
     (c_likely, loss_likely), (c_least, loss_least), (c_within, loss_within), (c_iso, loss_iso) = population(
         world, family, n, 40, 0
     )

@@ -227,7 +227,7 @@ def test_bad_rows():
 
 @pytest.mark.slow
 def test_what_a_fitted_link_gains_and_costs():
-    """The conclusions of the theory page F."""
+    """What simulation showed when the method was designed."""
     simulate = runpy.run_path(str(ROOT / "benchmarks" / "index_model.py"))["simulate"]
     found = {world: simulate(world, 4, seed=1) for world in ("logit", "step", "asymmetric", "skewed")}
 

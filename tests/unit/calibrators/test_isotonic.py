@@ -60,7 +60,7 @@ def test_log_safe_is_never_certain_and_nearly_calibrated(interpolation):
     value = fitted.predict(score)
     assert value.min() > 0
     assert value.max() < 1
-    assert cutoff_calibration_error(y, value) < 1 / (2 * len(y))  # theory D: below 1 / (2 n)
+    assert cutoff_calibration_error(y, value) < 1 / (2 * len(y))  # below 1 / (2 n)
     assert np.isfinite(log_loss(y, value))
 
 

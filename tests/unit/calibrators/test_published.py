@@ -36,7 +36,7 @@ METHODS = {
     "locfit_1": lambda: LocalCalibrator(degree=1, n_points=100, log_safe=False),
     "locfit_2": lambda: LocalCalibrator(degree=2, n_points=100, log_safe=False),
 }
-# Theory page local_calibration.md, section 7: their scores agree with an exact evaluation to about .0005; steps and
+# Their scores agree with an exact evaluation to about .0005; steps and
 # ties are the worst (isotonic .0097 against .0085).
 ALLOWANCE = {("lcs", method): 0.0015 if method == "isotonic" else 0.0006 for method in METHODS}
 

@@ -1,4 +1,4 @@
-"""Quantiles of the range of a Brownian motion: published table of theory B2 (W4), after Feller (1951)."""
+"""Quantiles of the range of a Brownian motion: by the series of Feller (1951)."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_wilson_covers_on_average_and_would_not_if_narrower():
 def test_the_average_of_different_probabilities():
     """99 sure rows and one with chance p: the upper end at 99 positives is missed from p = 0.9487 on, instead of 0.95.
 
-    From theory.md, worst cases.
+    A worst case found by search.
     """
     upper = clopper_pearson(np.array([100]), np.array([99]), 0.9)[1][0]
     assert 1.0 - 100 * (1.0 - upper) == pytest.approx(0.9487, abs=5e-5)

@@ -112,7 +112,7 @@ def test_a_guess_saves_nearly_all_the_work(limit, monkeypatch):
 
 def largest_violation(table: ScoreTable, value, limit: float) -> float:
     """How far the KKT conditions fail: residuals up to a score sum to >= 0 before a flat step, to <= 0 before one at
-    the limit, and to 0 before any other and at the end (theory F). Divided by the number of rows.
+    the limit, and to 0 before any other and at the end. Divided by the number of rows.
     """
     n, k = table.n.astype(float), table.k.astype(float)
     up_to = np.cumsum(k - n * value) / n.sum()

@@ -50,7 +50,7 @@ def test_blocks_are_in_order_and_hold_all_rows(rows: Rows):
 @many
 @given(small_rows())
 def test_claim_5_no_calibration_error_on_the_fitting_rows(rows: Rows):
-    """Pooling equal scores first is what makes this exact (theory D)."""
+    """Pooling equal scores first is what makes this exact."""
     fitted = isotonic_fit(table_of(rows)).linear(rows.s)
     assert oracles.cutoff_error(rows.y, fitted, rows.w) == pytest.approx(0.0, abs=1e-15)
     assert cutoff_calibration_error(rows.y, fitted, **rows.keywords) == pytest.approx(0.0, abs=2.0**-41)
@@ -71,7 +71,7 @@ def test_claim_5_no_threshold_costs_more_than_before(rows: Rows):
 @many
 @given(small_rows(most=7))
 def test_log_safe_values_are_inside_and_nearly_calibrated(rows: Rows):
-    """Theory D: total * error < 1/2 and a cost at most 1 / (2 total) above what it was."""
+    """Total * error < 1/2 and a cost at most 1 / (2 total) above what it was."""
     table = table_of(rows)
     fitted = isotonic_fit(table, log_safe=True).linear(rows.s)
     assert ((fitted > 0.0) & (fitted < 1.0)).all()

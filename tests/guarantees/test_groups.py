@@ -135,10 +135,9 @@ def test_outbreaks_use_much_of_the_budget():
     assert worst_of_rare(60, 0.05) > 0.01
 
 
-@pytest.mark.parametrize("factor", [0.6])
-def test_smaller_squares_break_the_bound(monkeypatch, factor):
-    """The constant psi(l) of Lemma 3.2 and the level are needed: without the first squares cost nothing."""
-    monkeypatch.setattr(cluster_bound, "_WEIGHTS", tuple(w / factor * 3 for w in cluster_bound._WEIGHTS))
+def test_a_level_that_is_too_small_is_found(monkeypatch):
+    """Weights that add up to 6 instead of 1: outbreaks show that the limit is then wrong."""
+    monkeypatch.setattr(cluster_bound, "_PARTS", tuple((guess, 6 * weight) for guess, weight in cluster_bound._PARTS))
     with pytest.raises(AssertionError, match="failure probability"):
         assert_probability_within(worst_of_rare(60, 0.05), 0.05)
 

@@ -26,7 +26,7 @@ __all__ = ["LEAST_GROUPS", "Clustered", "clustered", "need_groups"]
 LEAST_GROUPS = 5.0
 _BLOCK = 1 << 20  # values of redrawn walks held at a time
 # A redrawn walk is followed inside a block only if that many standard deviations could take it to a new extreme.
-_FAR = 5.0
+_FAR = 4.0
 # Redrawn errors that agree with the observed one but for rounding count as reaching it.
 _SLACK = 1e-12
 
@@ -293,10 +293,10 @@ def _ranges(rows: GroupedRows, step: FloatArray, walks: GroupWalks, xi: FloatArr
     """
     at_edge = xi @ walks.at_edge.T
     drift = np.einsum("rg,g->r", xi, rows.size)
-    forms: list[tuple[FloatArray, FloatArray, FloatArray | None]] = [(at_edge, walks.onward, None)]
+    forms: list[tuple[FloatArray, FloatArray, FloatArray | None]] = [(at_edge, walks.between, None)]
     if centred:
         around = at_edge - drift[:, None] * walks.drift[walks.edges]
-        forms.append((around, walks.centred_onward, walks.drift))
+        forms.append((around, walks.centred_between, walks.drift))
     top = np.array([values.max(axis=1) for values, _, _ in forms])
     bottom = np.array([values.min(axis=1) for values, _, _ in forms])
     stops = np.append(0, rows.ends + 1)
@@ -304,8 +304,8 @@ def _ranges(rows: GroupedRows, step: FloatArray, walks: GroupWalks, xi: FloatArr
         if last == first + 1:
             continue
         wanted = np.zeros(len(xi), dtype=bool)
-        for form, (values, onward, _) in enumerate(forms):
-            ends, far = values[:, block : block + 2], _FAR * onward[block]
+        for form, (values, between, _) in enumerate(forms):
+            ends, far = values[:, block : block + 2], _FAR * between[block]
             wanted |= (ends.max(axis=1) + far > top[form]) | (ends.min(axis=1) - far < bottom[form])
         part = slice(stops[first], stops[last])
         read = stops[first + 1 : last] - 1 - part.start  # where a score ends, the edges left out

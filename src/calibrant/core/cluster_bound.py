@@ -22,8 +22,7 @@ __all__ = ["Sums", "largest_error", "largest_ratio"]
 
 # Guesses of the mean square of a term, and their weights. Fixed once and for all: they decide how close the bound is,
 # never whether it holds.
-_GUESSES = (0.25, 0.0625, 0.015625, 0.00390625)
-_WEIGHTS = (0.3, 0.35, 0.25, 0.1)
+_PARTS = ((0.25, 0.3), (0.0625, 0.35), (0.015625, 0.25), (0.00390625, 0.1))
 # Ratios are told apart up to this fraction of their range; the reach of a term is adapted this often.
 _FINE = 2.0**-20
 _CELLS = 128
@@ -143,11 +142,13 @@ class _Search:
     def highest(self, sums: Sums) -> float:
         """Search from the top."""
         largest = int(sums.total.argmax())
-        seen = float(sums.total[largest]) / self.rows
-        # What one set of rows allows, all of them do.
-        known = self.highest(sums[np.array([largest])]) if len(sums.total) > 1 else seen
-        for cell in reversed(range(_CELLS)):
-            low, high = (self.least + (self.most - self.least) * edge / _CELLS for edge in (cell, cell + 1))
+        # What one set of rows allows, all of them do; and what is seen cannot be rejected.
+        one = sums[np.array([largest])]
+        known = self._highest_of_one(one, float(one.total[0]) / self.rows)
+        if len(sums.total) == 1:
+            return known
+        edges = self.least + (self.most - self.least) * np.arange(_CELLS + 1) / _CELLS
+        for low, high in zip(edges[-2::-1].tolist(), edges[:0:-1].tolist(), strict=True):
             if high <= known:
                 break
             found = self._within(sums, low, high, (self.most - low) / self._unit)
@@ -155,13 +156,32 @@ class _Search:
                 return max(found, known)
         return known
 
+    def _highest_of_one(self, one: Sums, seen: float) -> float:
+        """The same for one set of rows, many ratios at a time."""
+
+        def search(low: float, high: float, margin: float | None) -> float | None:
+            edges = low + (high - low) * np.arange(_CELLS + 1) / _CELLS
+            margins = (self.most - edges[:-1]) / self._unit if margin is None else np.full(_CELLS, margin)
+            terms = [self._log(one, edges[:-1], edges[1:], margins, *part) for part in _PARTS]
+            for cell in np.flatnonzero(~(np.logaddexp.reduce(terms) > self.log_inverse))[::-1]:
+                start, stop = float(edges[cell]), float(edges[cell + 1])
+                if stop <= seen:
+                    break
+                fine = stop - start <= _FINE * (self.most - self.least)
+                found = stop if fine else search(start, stop, float(margins[cell]))
+                if found is not None:
+                    return found
+            return None
+
+        found = search(self.least, self.most, None)
+        return seen if found is None else max(found, seen)
+
     @property
     def _unit(self) -> float:
         return max(abs(self.least), abs(self.most))
 
     def _within(self, sums: Sums, low: float, high: float, margin: float) -> float | None:
-        several = len(sums.total) > 1 and low >= 0.0
-        if several and not len(self._left(sums.hull(), low, high, margin).total):
+        if low >= 0.0 and not len(self._left(sums.hull(), low, high, margin).total):
             return None
         sums = self._left(sums, low, high, margin)
         if not len(sums.total):
@@ -173,20 +193,33 @@ class _Search:
         return self._within(sums, low, middle, margin) if found is None else found
 
     def _left(self, sums: Sums, low: float, high: float, margin: float) -> Sums:
-        """Those that are not rejected at some ratio between two; the margin is how far W / m can be above them."""
-        unit = self.cap * self._unit
+        """Those that are not rejected at some ratio between two."""
         logs: list[FloatArray] = []
-        for guess, weight in zip(_GUESSES, _WEIGHTS, strict=True):
-            a = math.sqrt(2.0 * self.log_inverse / (self.groups * guess)) * margin
-            rate = min(0.9, a / (1.0 + 0.66 * a))
-            psi = (-math.log1p(-rate) - rate) / margin**2
-            # The sum of (W - c m)^2 is convex in c, and largest at one of the two.
-            square = np.maximum(
-                *(sums.square - 2.0 * c * sums.with_size + c * c * self.squared_sizes for c in (low, high))
-            )
-            root = (np.sqrt(np.maximum(0.0, square)) + sums.slack) / unit
-            short = (low * self.rows - sums.total) / unit
-            log = math.log(weight) + rate / margin * short - psi * root**2
+        for guess, weight in _PARTS:
+            log = self._log(sums, low, high, margin, guess, weight)
             kept = ~(log > self.log_inverse)  # one term alone may do
             sums, logs = sums[kept], [*(one[kept] for one in logs), log[kept]]
         return sums[~(np.logaddexp.reduce(logs) > self.log_inverse)]
+
+    def _log(
+        self,
+        sums: Sums,
+        low: float | FloatArray,
+        high: float | FloatArray,
+        margin: float | FloatArray,
+        guess: float,
+        weight: float,
+    ) -> FloatArray:
+        """At least the logarithm of a term of Lemma 3.2 between two ratios; W / m is at most `margin` above `low`."""
+        unit = self.cap * self._unit
+        a = np.sqrt(2.0 * self.log_inverse / (self.groups * guess)) * margin
+        rate = np.minimum(0.9, a / (1.0 + 0.66 * a))
+        psi = (-np.log1p(-rate) - rate) / margin**2
+        # The sum of (W - c m)^2 is convex in c, and largest at one of the two.
+        square = np.maximum(
+            sums.square - 2.0 * low * sums.with_size + low * low * self.squared_sizes,
+            sums.square - 2.0 * high * sums.with_size + high * high * self.squared_sizes,
+        )
+        root = (np.sqrt(np.maximum(0.0, square)) + sums.slack) / unit
+        short = (low * self.rows - sums.total) / unit
+        return np.asarray(math.log(weight) + rate / margin * short - psi * root**2)

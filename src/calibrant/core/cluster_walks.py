@@ -44,8 +44,8 @@ class GroupWalks:
     reach, centred_reach : ndarray of float64, shape (k,)
         Largest distance of an edge to a cut it is the nearer edge of; and if the walk of each group is taken around its
         share of `drift`.
-    onward, centred_onward : ndarray of float64, shape (k - 1,)
-        Largest distance between an edge and a cut before the next edge.
+    between, centred_between : ndarray of float64, shape (k - 1,)
+        Largest distance of a cut between two edges to the nearer one.
     drift : ndarray of float64, shape (m + 1,)
         Expectation per row of the sum of the steps below each cut.
     """
@@ -58,8 +58,8 @@ class GroupWalks:
     nearest: npt.NDArray[np.int64]
     reach: FloatArray
     centred_reach: FloatArray
-    onward: FloatArray
-    centred_onward: FloatArray
+    between: FloatArray
+    centred_between: FloatArray
     drift: FloatArray
 
     @cached_property
@@ -145,7 +145,6 @@ def group_walks(rows: GroupedRows, step: FloatArray | None = None) -> GroupWalks
     # A cut that is an edge is 0 away from it, not what rounding makes of it.
     edge_itself = np.zeros(len(stops), dtype=bool)
     edge_itself[edges] = True
-    first = edges[:-1]
     zero = np.where(edge_itself, 0.0, 1.0)
     return GroupWalks(
         total=total,
@@ -156,8 +155,8 @@ def group_walks(rows: GroupedRows, step: FloatArray | None = None) -> GroupWalks
         nearest=nearest,
         reach=_largest(nearest, zero * np.where(nearer, from_right, from_left), len(edges)),
         centred_reach=_largest(nearest, zero * np.where(nearer, centred_right, centred_left), len(edges)),
-        onward=np.maximum.reduceat(zero * from_left, first) if len(first) else first.astype(np.float64),
-        centred_onward=np.maximum.reduceat(zero * centred_left, first) if len(first) else first.astype(np.float64),
+        between=_largest_in_parts(zero * np.minimum(from_left, from_right), edges),
+        centred_between=_largest_in_parts(zero * np.minimum(centred_left, centred_right), edges),
         drift=drift,
     )
 
@@ -232,3 +231,8 @@ def _largest(number: npt.NDArray[np.int64], values: FloatArray, count: int) -> F
     largest = np.zeros(count)
     np.maximum.at(largest, number, values)
     return largest
+
+
+def _largest_in_parts(values: FloatArray, edges: npt.NDArray[np.int64]) -> FloatArray:
+    first = edges[:-1]
+    return np.asarray(np.maximum.reduceat(values, first)) if len(first) else np.zeros(0)

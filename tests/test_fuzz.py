@@ -189,7 +189,7 @@ def test_costs_are_those_of_trying_every_threshold(rows: Rows, costs):
 @some
 @given(small_rows(), st.sampled_from([(1, 1), (1, 4), (3, 1), (0, 1), (1, 0), (0.1, 0.3)]))
 def test_claim_1_regret_and_forecast_error_are_within_the_calibration_error(rows: Rows, costs):
-    """Claim 1 and the forecast inequality (G3), deterministic identities on the sample itself."""
+    """Claim 1 and the inequality for forecasts, deterministic identities on the sample itself."""
     a, b = costs
     allowed = (a + b) * oracles.cutoff_error(*rows) + 1e-12
     acted = [float(v) >= threshold(a, b) for v in rows.s]

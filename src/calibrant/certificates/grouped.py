@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ from calibrant.certificates.calibration_test import CalibrationTest
 from calibrant.certificates.certify import ASSUMPTIONS, Certificate, verdict_on
 from calibrant.certificates.clustered import clustered, need_groups
 from calibrant.certificates.interval import CutoffInterval
+from calibrant.certificates.repeated_splits import PROPOSE, repeated_lower_bound
 from calibrant.certificates.sample_size import rows_to_decide
 from calibrant.core.brownian import MEAN_RANGE
 from calibrant.core.cluster_bound import Sums, largest_error, largest_ratio
@@ -28,8 +30,6 @@ _METHODS = ("bernstein", "normal")
 
 # The finite-sample bound says something from about this many groups for each power of e in 1 / delta.
 _GROUPS_PER_LOG = 10.0
-# Share of the groups that proposes the interval of the lower bound.
-_CHOOSE = 1.0 / 3.0
 
 _CLAIM = {
     "bernstein": "finite-sample empirical Bernstein bound over groups",
@@ -209,9 +209,15 @@ def _upper(rows: GroupedRows, walks: GroupWalks, delta: float) -> float:
 
 
 def _lower(rows: GroupedRows, delta: float, random_state: int | np.random.Generator) -> float:
-    """Theorem 3.5: a third of the groups proposes an interval, the others judge it."""
+    """Theorem 3.5, for several splits (Theorem 2.3)."""
+    rng = generator_for(rows, random_state)
+    return repeated_lower_bound(len(rows.size), delta, rng, partial(_lower_of_split, rows))
+
+
+def _lower_of_split(rows: GroupedRows, delta: float, rng: np.random.Generator) -> float:
+    """A third of the groups proposes an interval, the others judge it."""
     groups = len(rows.size)
-    proposes = generator_for(rows, random_state).permutation(groups) < _CHOOSE * groups
+    proposes = rng.permutation(groups) < PROPOSE * groups
     found = _proposal(rows, proposes)
     if found.sign == 0 or proposes.all():
         return 0.0

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.certificates.repeated_splits import PROPOSE, repeated_lower_bound, repeated_width
 from calibrant.certificates.uniform import uniform_width
 from calibrant.core.mean_limits import mean_width
 from calibrant.core.parameters import check_between, check_random_state
@@ -15,9 +18,6 @@ from calibrant.core.table import ScoreTable, as_table, need_counts
 from calibrant.core.walk import Extremes, extremes, residual_walk
 
 __all__ = ["split_lower_bound", "split_width"]
-
-# A third of the rows chooses. Half would choose little better and leave fewer rows to judge.
-_CHOOSE = 1.0 / 3.0
 
 
 def split_lower_bound(
@@ -69,7 +69,9 @@ def split_lower_bound(
     those of its own error; given them, the terms ``X = sign * (y - s)`` in I, 0 elsewhere, of the other rows are
     independent, and their mean bounds ``sign * C(I)``. The inequality behind `default_width` bounds it from below, with
     squares taken around the mean of X on the first part; what it wants to know beforehand comes from there too
-    (docs/theory/2-lower-bound.md, Theorem 2.1). `delta` bounds the probability over the draw of the rows and over
+    (docs/theory/2-lower-bound.md, Theorem 2.1). So that no single dealing decides, there are 24 of them up to 100,000
+    rows, each at ``delta / 4``, and the sixth largest of their bounds is returned; with more rows, the largest of 4
+    (Theorem 2.3). `delta` bounds the probability over the draw of the rows and over
     their dealing, which the digest makes as good as independent of the draw (Proposition 7.2, docs/theory/7-seeds.md).
 
     Tables with cells get the band of `uniform_width`: their cells were chosen by looking at all rows.
@@ -88,7 +90,22 @@ def split_lower_bound(
     check_random_state(random_state)
     if table.cells is not None:
         return max(0.0, extremes(residual_walk(table)).value - uniform_width(table.total, delta))
-    chosen, rest = table.split((_CHOOSE, 1.0 - _CHOOSE), generator_for(table, random_state))
+    rng = generator_for(table, random_state)
+    return repeated_lower_bound(table.total, delta, rng, partial(_bound, table))
+
+
+def split_width(n: float, brier: float, delta: float = 0.05) -> float:
+    """About how far below the error `split_lower_bound` lies on n rows with this Brier score, for planning."""
+
+    def width(rows: float, delta: float) -> float:
+        return float(mean_width(rows, brier, delta, expected=max(brier, 1.0 / n)))
+
+    return repeated_width(n, math.sqrt(brier), delta, width)
+
+
+def _bound(table: ScoreTable, delta: float, rng: np.random.Generator) -> float:
+    """Lower bound of one split: a third of the rows proposes interval and sign, the others judge them."""
+    chosen, rest = table.split((PROPOSE, 1.0 - PROPOSE), rng)
     if not len(chosen) or not len(rest):
         return 0.0
     found = extremes(residual_walk(chosen))
@@ -110,11 +127,6 @@ def split_lower_bound(
         expected=guess + (centre - lowest) ** 2 / chosen.total,
     )
     return max(0.0, mean - float(width))
-
-
-def split_width(n: float, brier: float, delta: float = 0.05) -> float:
-    """About how far below the error `split_lower_bound` lies on n rows with this Brier score, for planning."""
-    return float(mean_width((1.0 - _CHOOSE) * n, brier, delta, expected=max(brier, 1.0 / n)))
 
 
 def _moments(table: ScoreTable, found: Extremes, centre: float) -> tuple[float, float]:

@@ -1,0 +1,55 @@
+"""A lower bound that rests on a random split, made from several splits so that no single one decides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+__all__ = ["repeated_lower_bound", "repeated_width"]
+
+# Splits, and which of their bounds is taken, counted from the largest. With many units no single table is likely, so
+# that hardly anything hangs on how it is split.
+_MANY = 100_000
+_SPLITS = {True: (24, 6), False: (4, 1)}
+# Chosen units propose: half would propose little better and leave fewer to judge.
+PROPOSE = 1.0 / 3.0
+
+
+def repeated_lower_bound(
+    n: float, delta: float, rng: np.random.Generator, bound: Callable[[float, np.random.Generator], float]
+) -> float:
+    """Return the r-th largest of K lower bounds, each from a split of its own and at ``delta * r / K``.
+
+    Parameters
+    ----------
+    n : float
+        Number of rows or groups that are split; K and r depend on nothing else.
+    delta : float
+        Probability with which the result may be above the truth.
+    rng : numpy.random.Generator
+        Source of all splits.
+    bound : callable
+        Takes a failure probability and the source, splits, and returns a lower bound.
+
+    Returns
+    -------
+    float
+        Theorem 2.3 of docs/theory/2-lower-bound.md.
+    """
+    splits, rank = _SPLITS[n <= _MANY]
+    share = delta * rank / splits or delta
+    found = sorted((bound(share, rng) for _ in range(splits)), reverse=True)
+    return found[rank - 1]
+
+
+def repeated_width(n: float, deviation: float, delta: float, width: Callable[[float, float], float]) -> float:
+    """About how far below the truth `repeated_lower_bound` is, for planning, with terms of this standard deviation.
+
+    The mean of the part that judges varies from split to split by ``deviation * sqrt(1 / (2 n))``, and the upper
+    quartile, or the largest of four, is 0.67 or 1.03 such deviations above its centre.
+    """
+    splits, rank = _SPLITS[n <= _MANY]
+    gain = (0.67 if rank > 1 else 1.03) * deviation / math.sqrt(2.0 * n)
+    return max(0.0, width((1.0 - PROPOSE) * n, delta * rank / splits or delta) - gain)

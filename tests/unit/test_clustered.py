@@ -201,7 +201,7 @@ def test_promised_events_of_which_none_was_seen():
 
 
 def test_singletons_agree_with_independent_rows():
-    """Up to 2 percent from the search, Student's factor, and log(1 / delta) / n against 1 - delta^(1 / n)."""
+    """Up to 2 percent from few edges, Student's factor, and log(1 / delta) / n against 1 - delta^(1 / n)."""
     rng = np.random.default_rng(0)
     n = 2000
     s = rng.random(n)

@@ -24,7 +24,7 @@ __all__ = ["LEAST_GROUPS", "Clustered", "clustered", "need_groups"]
 
 # With fewer groups of equal size, or fewer that count, nothing useful can be said in the limit of many.
 LEAST_GROUPS = 5.0
-_BLOCK = 1 << 20  # values of redrawn walks held at a time
+_BLOCK = 1 << 16  # values of redrawn walks held at a time
 # A redrawn walk is followed inside a block only if that many standard deviations could take it to a new extreme.
 _FAR = 4.0
 # Redrawn errors that agree with the observed one but for rounding count as reaching it.
@@ -210,7 +210,7 @@ class Clustered:
         wide = _wide_steps(rows)
         walks = self.walks if np.array_equal(wide, rows.step) else group_walks(rows, wide)
         ranges = np.empty((1 + centred, n_redraws))
-        at_once = max(1, min(n_redraws, 16 * _BLOCK // self.n_groups))
+        at_once = max(1, min(n_redraws, 256 * _BLOCK // self.n_groups))
         for start in range(0, n_redraws, at_once):
             part = slice(start, min(n_redraws, start + at_once))
             xi = rng.standard_normal((part.stop - start, self.n_groups))
@@ -316,7 +316,8 @@ def _ranges(rows: GroupedRows, step: FloatArray, walks: GroupWalks, xi: FloatArr
             inside = xi[np.ix_(some, rows.group[part])]
             inside *= step[part]
             np.cumsum(inside, axis=1, out=inside)
-            plain = inside[:, read] + at_edge[some, block, None]
+            plain = inside[:, :-1] if len(read) + 1 == inside.shape[1] else inside[:, read]
+            plain += at_edge[some, block, None]
             for form, (_, _, mean) in enumerate(forms):
                 walk = plain if mean is None else plain - drift[some, None] * mean[first + 1 : last]
                 top[form, some] = np.maximum(top[form, some], walk.max(axis=1))

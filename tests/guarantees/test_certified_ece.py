@@ -238,7 +238,7 @@ def certificates(name: str, n: int, repetitions: int):
 @pytest.mark.parametrize("n", [300, pytest.param(3000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", WORLDS)
 def test_both_bounds_and_the_test_hold(name, n):
-    repetitions = 30 if n == 300 else 1000
+    repetitions = 30 if n == 300 else 300
     truth = true_error(name)
     slack = 2e-3 * truth  # the truth is itself simulated
     found = list(certificates(name, n, repetitions))

@@ -57,7 +57,7 @@ def upper_bound(units: Units, delta: float, *, one_score_each: bool) -> UpperBou
     cells = Cells.of(units, plan.starts)
     charges = Charges.of(cells, plan.lam, terms.kappa, square=plan.square)
     charged = float(charges.of_labels(cells).sum()) + charges.jump + terms.log_term / plan.lam
-    return UpperBound((charged + terms.to_population) / units.total, len(cells.n), bool(cells.parted.any()))
+    return UpperBound((charged + terms.to_population) / units.total, len(cells.n), bool(cells.loose.any()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,15 +85,16 @@ class Charges:
         """Compute them for cells."""
         q = huber_width(cells.variance, lam)
         constant = np.full(len(q), np.inf)
-        jump = (0.5 + kappa / 4.0) * float((cells.n * cells.parted).max())
+        jump = (2.0 + kappa) * float(cells.loose.max())
         if square:
             for start in range(0, len(q), _BLOCK):
                 part = slice(start, start + _BLOCK)
                 n, width = cells.n[part], q[part]
                 block = SquareCells(n, cells.mean[part], cells.variance[part], np.full(len(n), lam), width, kappa)
                 constant[part] = block.constant(width)
-                if cells.parted[part].any():
-                    jump = max(jump, float(block.jump_price(width, constant[part])[cells.parted[part]].max()))
+                loose = cells.loose[part]
+                price = np.where(loose > 0.0, block.jump_price(width, constant[part], loose), 0.0)
+                jump = max(jump, float(price.max()))
             constant += np.maximum(cells.n * cells.width - q, 0.0) / 2.0
         return cls(q, constant, jump, lam, kappa)
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from calibrant.core.gathering import CELL_BITS
 from calibrant.core.grid import Grid
 from calibrant.core.table import FloatArray, ScoreTable
-from calibrant.core.units import UNIT, score_units
+from calibrant.core.units import BITS, UNIT, score_units
 from calibrant.errors import DataError
 
 __all__ = [
@@ -55,8 +55,8 @@ class Units:
         Sums of ``s``, ``s (1 - s)`` and ``(y - s)**2``.
     low, high : ndarray of float64, shape (m,)
         Limits of the scores that do not depend on outcomes.
-    single : ndarray of bool, shape (m,)
-        Whether it is known that all rows have one score.
+    mixed : ndarray of float64, shape (m,)
+        Rows that are not known to have the same score as the most that are known to share one; 0 for a single score.
     """
 
     n: FloatArray
@@ -66,7 +66,7 @@ class Units:
     squared: FloatArray
     low: FloatArray
     high: FloatArray
-    single: npt.NDArray[np.bool_]
+    mixed: FloatArray
 
     def __len__(self) -> int:
         return len(self.n)
@@ -78,7 +78,7 @@ class Units:
 
     @classmethod
     def of(cls, table: ScoreTable) -> Units:
-        """Return the distinct scores of a table; of one with cells, the widest buckets that its cells can have.
+        """Return the distinct scores of a table; of one with cells, the widest buckets that its cells may have.
 
         Which cells of a table are narrower depends on outcomes, so those of one bucket are put together.
 
@@ -89,10 +89,10 @@ class Units:
         """
         n, k, score = table.n.astype(np.float64), table.k.astype(np.float64), table.score
         if table.exact:
-            one = np.ones(len(table), dtype=np.bool_)
-            return cls(n, k, n * score, n * score * (1.0 - score), table.squared, table.low, table.high, one)
+            none = np.zeros(len(table))
+            return cls(n, k, n * score, n * score * (1.0 - score), table.squared, table.low, table.high, none)
         low, high = score_units(table.low), score_units(table.high)
-        grid = Grid.over(float(table.low[0]), float(table.high[-1]), bits=CELL_BITS)
+        grid = Grid(BITS - CELL_BITS)
         bucket = grid.place(low)
         if not np.array_equal(bucket, grid.place(high)):
             raise DataError(
@@ -115,7 +115,7 @@ class Units:
             squared,
             np.maximum((bucket[starts] * width - 0.5) * UNIT, 0.0),
             np.minimum(((bucket[starts] + 1) * width) * UNIT, 1.0),
-            (np.diff(starts, append=len(bucket)) == 1) & (table.low[starts] == table.high[starts]),
+            total - np.maximum.reduceat(np.where(table.low == table.high, n, 0.0), starts),
         )
 
 
@@ -129,8 +129,8 @@ class Cells:
         Rows, mean score, sum of ``s (1 - s)``.
     width : ndarray of float64, shape (m,)
         Largest difference between two scores of the cell.
-    parted : ndarray of bool, shape (m,)
-        Whether the event rate can change inside the cell, that is, whether it may hold more than one score.
+    loose : ndarray of float64, shape (m,)
+        How much a rise of the event rate inside the cell matters, as in Lemma 4.4; 0 if the cell holds one score.
     residual, squared : ndarray of float64, shape (m,)
         Sums of ``y - s`` and ``(y - s)**2``.
     """
@@ -139,7 +139,7 @@ class Cells:
     mean: FloatArray
     variance: FloatArray
     width: FloatArray
-    parted: npt.NDArray[np.bool_]
+    loose: FloatArray
     residual: FloatArray
     squared: FloatArray
 
@@ -156,7 +156,7 @@ class Cells:
             np.clip(score_sum / n, 0.0, 1.0),
             variance,
             units.high[ends] - units.low[starts],
-            (ends > starts) | ~units.single[starts],
+            np.where(ends > starts, n / 4.0, np.minimum(n / 4.0, units.mixed[starts])),
             k - score_sum,
             squared,
         )

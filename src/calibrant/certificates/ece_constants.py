@@ -56,28 +56,31 @@ class SquareCells:
         inside = np.minimum(_log_peaks(left, right, weight), _log_peaks(*self._any, weight))
         return self._largest(inside, weight) / self.lam
 
-    def jump_price(self, a: FloatArray, constant: FloatArray) -> FloatArray:
+    def jump_price(self, a: FloatArray, constant: FloatArray, loose: FloatArray) -> FloatArray:
         """Return the largest cost per unit by which the event rate rises inside each cell (Lemma 4.4).
 
         Parameters
         ----------
         a, constant : ndarray of float64, shape (m,)
             Huber widths, and what `constant` gives for them.
+        loose : ndarray of float64, shape (m,)
+            A quarter of the rows of each cell, or the rows outside its most frequent score if they are fewer.
         """
-        n, charged, weight = self.n, self.lam * constant, self._log_weight(a)
+        charged, weight = self.lam * constant, self._log_weight(a)
         peaks = _log_peaks(*self._any, weight)
         most = np.maximum(self._largest(peaks, weight) - charged, 0.0)
         # Where the bound by tilting is below the constant a rise cannot matter: the largest weight elsewhere counts.
         heaviest = np.where(peaks > charged[:, None], np.maximum(weight[:, 1:], weight[:, :-1]), -np.inf).max(axis=1)
-        slope = np.exp(np.minimum(np.log(self._t[:, 0] * n / 4.0) + self._top[:, 0] + heaviest - charged, 600.0))
+        log_slope = np.log(np.maximum(self._t[:, 0] * loose, _LEAST)) + self._top[:, 0] + heaviest - charged
+        slope = np.exp(np.minimum(log_slope, 600.0))
         rise = _RISES
         by_rise = np.minimum(np.log1p(slope[:, None] * rise * rise), most[:, None]) / self.lam[:, None]
-        width = n[:, None] * rise
-        wide = np.maximum(width - a[:, None], 0.0) / 2.0 + self.kappa * width * rise / 4.0
-        # Between two rises: the first does not decrease, the second is convex and 0 at 0.
-        between = by_rise[:, 1:] / rise[:-1] + wide[:, 1:] / rise[1:]
+        wide = np.maximum(self.n[:, None] - a[:, None] / rise, 0.0) / 2.0
+        per_unit = np.minimum(wide, 2.0 * loose[:, None]) + self.kappa * loose[:, None] * rise
+        # Between two rises: the cost by the constant does not decrease, nor does the other cost per unit.
+        between = by_rise[:, 1:] / rise[:-1] + per_unit[:, 1:]
         # log(1 + x**2) is at most x**2 and at most .81 x.
-        below_first = np.minimum(slope * rise[0], 0.81 * np.sqrt(slope)) / self.lam + wide[:, 0] / rise[0]
+        below_first = np.minimum(slope * rise[0], 0.81 * np.sqrt(slope)) / self.lam + per_unit[:, 0]
         return np.asarray(np.maximum(between.max(axis=1), below_first))
 
     @cached_property

@@ -22,6 +22,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 from calibrant.calibrators.auto import AutoCalibrator
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.log_odds import probability
+from calibrant.core.pooling import score_order
 from calibrant.core.table import FloatArray
 from calibrant.errors import ArgumentError, DataError
 
@@ -357,7 +358,7 @@ def _scores(response: FloatArray, margin_scale: float | None) -> FloatArray:
 
 def _joined(score: FloatArray) -> FloatArray:
     """Return scores of which those that only rounding parts are equal: to the lowest of them, where a step begins."""
-    order = np.argsort(score, kind="stable")
+    order = score_order(score)
     ordered = score[order]
     new = ~(np.diff(ordered, prepend=-1.0) <= _ROUNDING * ordered)  # NaN joins nothing and is refused by the fit
     joined = np.empty_like(score)

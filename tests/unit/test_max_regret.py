@@ -185,3 +185,29 @@ def test_many_distinct_scores():
     found = max_regret(table)
     assert time.process_time() - begun < 5.0
     assert 0.0 < found.value < found.cutoff_error
+
+
+def right_side(table: ScoreTable, delta: float) -> float:
+    """Theorem 5.2 without the line: over thresholds and cuts, the average plus the width at its squares."""
+    n, k, edges = table.n, table.k, np.concatenate([[0.0], table.score, [1.0]])
+    means, squares = [], []
+    for cut in range(len(table) + 1):
+        for tau in np.linspace(edges[cut], edges[cut + 1], 40):
+            for other in range(len(table) + 1):
+                between = slice(min(cut, other), max(cut, other))
+                rows, hits = n[between].sum(), k[between].sum()
+                means.append((tau * rows - hits) * (1 if other > cut else -1) / table.total)
+                squares.append((hits * (1 - tau) ** 2 + (rows - hits) * tau**2) / table.total)
+    return float((np.array(means) + mean_width(table.total, squares, delta, reach=1.0)).max())
+
+
+def test_bound_is_the_largest_over_thresholds_and_cuts_or_a_little_more():
+    rng, excess = np.random.default_rng(5), []
+    for _ in range(150):
+        score = np.unique(rng.choice([0.0, 5e-4, 0.01, 0.1, 0.5, 0.9, 1.0, *rng.random(3)], 3))
+        n = rng.integers(1, rng.choice([5, 15, 100, 1000]), len(score))
+        table = ScoreTable.from_counts(score, n, rng.binomial(n, rng.choice([0.0, 0.02, 0.3, 1.0], len(score))))
+        delta = float(rng.choice([0.01, 0.05, 0.5]))
+        excess.append(max_regret(table, delta=delta).bound - min(1.0, right_side(table, delta)))
+    assert min(excess) > -1e-9
+    assert np.median(excess) < 0.005

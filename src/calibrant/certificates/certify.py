@@ -86,8 +86,8 @@ class Certificate(Result):
         Lower confidence bound: above the true error with probability at most `delta`. The two bounds are
         one-sided: together they hold with probability ``1 - 2 delta``.
     width : float
-        ``bound - estimate`` before capping at 1; with the default method at most `default_width`. It includes what the
-        cells of such a table can hide, see `value_at_most` of `calibrant.metrics.cutoff_calibration`.
+        ``bound - estimate`` before capping at 1; with the default method at most `default_width` at this estimate. It
+        includes what the cells of such a table can hide, see `value_at_most` of `calibrant.metrics.cutoff_calibration`.
     trivial_bound : float
         What holds without any data about calibration: the larger of mean score and one minus mean score.
     delta : float

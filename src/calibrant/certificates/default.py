@@ -23,7 +23,7 @@ _NODES = 96
 # Lines tried, each touching at the squares of the interval found last; further ones change little.
 _LINES = 2
 # Steps in which the largest possible distance of a term from its mean is narrowed from 2.
-_ROUNDS = 4
+_ROUNDS = 2
 
 
 def default_width(n: float, brier: float, delta: float = 0.05, *, estimate: float = 0.0) -> float:
@@ -38,13 +38,14 @@ def default_width(n: float, brier: float, delta: float = 0.05, *, estimate: floa
     delta : float
         Probability with which the bound may fail, in (0, 1).
     estimate : float
-        Empirical error of these rows, in [0, 1]: the terms of a smaller error are closer to their mean.
+        Empirical error of these rows, or more, in [0, 1]; the width holds for samples with an error up to this. With
+        the default it is that of a sample whose error is 0, good enough to plan with.
 
     Returns
     -------
     float
-        In units of the error; smaller is tighter. `certify` is often tighter still, since it counts only the squared
-        residuals inside the interval that a bound is about.
+        In units of the error; smaller is tighter. `certify` uses the error of its rows, and is often tighter still,
+        since it counts only the squared residuals inside the interval that a bound is about.
 
     Notes
     -----

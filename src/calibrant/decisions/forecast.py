@@ -130,7 +130,8 @@ def cost_forecast(
     .. math:: \text{cost} - \text{forecast} = b\,C(s < t) - a\,C(s \ge t),
 
     at most ``a + b`` times the cutoff calibration error in size [1]_. At one threshold it is the mean of one bounded
-    term per row, and limits for a mean are several times closer: an empirical Bernstein bound on either side [2]_.
+    term per row, and limits for a mean are several times closer: Theorem 1.2 or 1.4 of
+    docs/theory/1-upper-bound.md on either side, each at half of `delta` [2]_.
 
     The cost itself is the smaller price times the share of mistakes, plus the difference of the prices times the share
     of the dearer mistakes. Both shares get exact limits [3]_, each for half of `delta`; where one of them has no
@@ -189,7 +190,7 @@ def cost_forecast(
                 "and are the same for every case."
             ),
         ),
-        references=("gao2017", "fan2015", "clopper1934"),
+        references=("gao2017", "shevtsova2013", "fan2015", "clopper1934"),
     )
 
 

@@ -175,7 +175,7 @@ def max_regret(
     # Inside a cell neither the threshold nor the best cut is located: allow for the largest cell twice.
     hidden = table.n[table.low < table.high]
     slack = 2.0 * float(hidden.max()) / n if len(hidden) else 0.0
-    bound = min(1.0, _bound(table, worst, delta) + slack)
+    bound = _bound(table, worst, delta, slack)
     return MaxRegret(
         claim=f"With probability at least {at_least(delta)} over the draw of the rows, at no costs a (false positive) "
         f"and b (false negative), even if chosen after seeing the rows, could an order-preserving recalibration save "
@@ -225,8 +225,11 @@ def worst_costs(table: ScoreTable) -> Worst:
     return Worst(value, float(tau[row]), int(row + above), int(best[row]))
 
 
-def _bound(table: ScoreTable, worst: Worst, delta: float) -> float:
-    """Most that the largest regret can be; its width counts squares only where the regret is."""
+def _bound(table: ScoreTable, worst: Worst, delta: float, slack: float) -> float:
+    """Most that the largest regret can be; its width counts squares only where the regret is.
+
+    `slack` bounds the share of rows in cells that hold the threshold or the best cut.
+    """
     n = table.total
     rows, k = (np.append(0.0, np.cumsum(values, dtype=np.float64)) for values in (table.n, table.k))
     nodes = (np.arange(_NODES + 1) / _NODES) ** 2
@@ -243,14 +246,17 @@ def _bound(table: ScoreTable, worst: Worst, delta: float) -> float:
         for tau, cuts in ends:
             for sign in (1.0, -1.0):  # acting from tau on is too much, or too little
                 per_row, per_positive = tau + sign * slope * tau**2, 1.0 - sign * slope * (1.0 - 2.0 * tau)
-                best = cheapest_cuts(table, per_row / per_positive, fit)
+                # where a positive adds as well, every row does
+                ratio = np.full(len(tau), sign * np.inf)
+                np.divide(per_row, per_positive, out=ratio, where=per_positive > 0.0)
+                best = cheapest_cuts(table, ratio, fit)
                 gains = per_row * (rows[best] - rows[cuts]) - per_positive * (k[best] - k[cuts])
                 at = int(np.argmax(gains))
                 if gains[at] > largest:
                     largest = float(gains[at])
                     positives, all_rows = abs(k[best[at]] - k[at]), abs(rows[best[at]] - rows[at])
                     squares = positives * (1.0 - tau[at]) ** 2 + (all_rows - positives) * tau[at] ** 2
-        bound = min(bound, largest / n + level)
+        bound = min(bound, largest / n + level + (1.0 + slope) * slack)
     return bound
 
 

@@ -85,9 +85,9 @@ def required_sample_size(
     --------
     >>> from calibrant.certificates import required_sample_size
     >>> required_sample_size(0.02, brier=0.15)
-    7654
+    5681
     >>> required_sample_size(0.02, brier=0.15, power=None)
-    2474
+    1714
     """
     check_between("tolerance", tolerance, 0.0, 1.0, remedy="a tolerance is an average gap in probability, such as 0.02")
     check_choice("method", method, PLANNED_METHODS)
@@ -165,7 +165,7 @@ def plan_table(tolerance: float, *, delta: float = 0.05, power: float | None = 0
     --------
     >>> from calibrant.certificates import plan_table
     >>> plan_table(0.1, brier=0.15).rows["default"]
-    358
+    364
     """
     rows = {
         method: required_sample_size(tolerance, delta=delta, method=method, power=power, brier=brier)

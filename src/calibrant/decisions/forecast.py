@@ -154,7 +154,7 @@ def cost_forecast(
     >>> found.cost, round(found.cost_lower, 4), round(found.cost_upper, 4)
     (0.25, 0.2198, 0.2952)
     >>> round(found.forecast, 4), round(found.error, 4), round(found.error_lower, 4), round(found.error_upper, 4)
-    (0.5, -0.25, -0.3109, -0.1891)
+    (0.5, -0.25, -0.3182, -0.1818)
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     a, b, tau = prices(false_positive_cost, false_negative_cost, threshold)

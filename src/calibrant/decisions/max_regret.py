@@ -162,7 +162,7 @@ def max_regret(
     >>> from calibrant.decisions import max_regret
     >>> result = max_regret([0, 0, 0, 1] * 250, [0.3, 0.6, 0.6, 0.9] * 250)
     >>> result.value, result.threshold, result.best_threshold, round(result.bound, 4)
-    (0.3, 0.6, 0.9, 0.3387)
+    (0.3, 0.6, 0.9, 0.3307)
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")

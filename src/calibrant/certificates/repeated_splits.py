@@ -12,7 +12,7 @@ __all__ = ["repeated_lower_bound", "repeated_width"]
 # Splits, and which of their bounds is taken, counted from the largest. With many units no single table is likely, so
 # that hardly anything hangs on how it is split.
 _MANY = 100_000
-_SPLITS = {True: (24, 6), False: (4, 1)}
+_SPLITS = {True: (8, 2), False: (4, 1)}
 # Chosen units propose: half would propose little better and leave fewer to judge.
 PROPOSE = 1.0 / 3.0
 

@@ -69,8 +69,8 @@ def split_lower_bound(
     those of its own error; given them, the terms ``X = sign * (y - s)`` in I, 0 elsewhere, of the other rows are
     independent, and their mean bounds ``sign * C(I)``. The inequality behind `default_width` bounds it from below, with
     squares taken around the mean of X on the first part; what it wants to know beforehand comes from there too
-    (docs/theory/2-lower-bound.md, Theorem 2.1). So that no single dealing decides, there are 24 of them up to 100,000
-    rows, each at ``delta / 4``, and the sixth largest of their bounds is returned; with more rows, the largest of 4
+    (docs/theory/2-lower-bound.md, Theorem 2.1). So that no single dealing decides, there are 8 of them up to 100,000
+    rows, each at ``delta / 4``, and the second largest of their bounds is returned; with more rows, the largest of 4
     (Theorem 2.3). `delta` bounds the probability over the draw of the rows and over
     their dealing, which the digest makes as good as independent of the draw (Proposition 7.2, docs/theory/7-seeds.md).
 

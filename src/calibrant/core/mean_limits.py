@@ -8,6 +8,7 @@ Statements and proofs: docs/theory/1-upper-bound.md.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +31,7 @@ _MOMENT = 0.025
 # with rho the third absolute moment over the cubed deviation.
 _BERRY_ESSEEN = (0.3031, 0.646)
 _HALVINGS = 45
-_GRID = 400  # deviations among which the one where the two bounds cross is sought
+_GRID = 32  # deviations among which the one where the two bounds cross is sought, twice
 _NEWTON = 12  # from that side the steps double the digits; more would change nothing
 
 
@@ -101,7 +102,8 @@ def bernstein_mean_width(
     height, rate = np.array(heights), np.array(rates).reshape(-1, *[1] * total_squares.ndim)
     # One exponential alone reaches 1 / delta at this total, so the average of all does so earlier.
     total = ((log_inverse - height) / rate).min(axis=0)
-    for _ in range(_NEWTON):  # the logarithm of the average is convex: Newton's steps never pass the solution
+    # The logarithm of the average is convex, so Newton's steps never pass the solution. One exponential needs none.
+    for _ in range(_NEWTON if expected is None else 0):
         logs = height + rate * total
         average = np.logaddexp.reduce(logs)
         total -= np.maximum(0.0, (average - log_inverse) / (rate * np.exp(logs - average)).sum(axis=0))
@@ -170,17 +172,26 @@ def _tail_width(n: float, second: FloatArray, delta: float, reach: float) -> Flo
     # where it is largest at one of the ends. Every such deviation is right; the best is where the two cross.
     deviation = np.sqrt(second)
     by_bennett = _bennett(n, deviation, delta, reach)
+    cross, at_cross = _crossing(n, delta, reach)
+    ends = np.maximum(at_cross, _berry_esseen(n, deviation, delta, reach))
+    return np.where(deviation > cross, np.minimum(by_bennett, ends), by_bennett)
+
+
+@lru_cache(maxsize=1024)
+def _crossing(n: float, delta: float, reach: float) -> tuple[float, float]:
+    """Deviation from which on Berry-Esseen's distance is not above Bennett's, and the latter there; or infinity."""
     left = delta * math.sqrt(n) / _BERRY_ESSEEN[0] - _BERRY_ESSEEN[1]
     if left <= 1.0:
-        return by_bennett  # Berry-Esseen's t is infinite for every deviation
-    grid = reach * np.geomspace(1.0 / left, 1.0, _GRID)
-    bennett, normal = _bennett(n, grid, delta, reach), _berry_esseen(n, grid, delta, reach)
-    crossed = np.flatnonzero(bennett >= normal)
-    if len(crossed) == 0:
-        return by_bennett
-    cross = crossed[0]
-    ends = np.maximum(bennett[cross], _berry_esseen(n, deviation, delta, reach))
-    return np.where(deviation > grid[cross], np.minimum(by_bennett, ends), by_bennett)
+        return math.inf, math.inf  # Berry-Esseen's distance is infinite for every deviation
+    low, high = reach / left, reach
+    for _ in range(2):  # a coarse grid, then a fine one where the two cross
+        grid = np.geomspace(low, high, _GRID)
+        bennett, normal = _bennett(n, grid, delta, reach), _berry_esseen(n, grid, delta, reach)
+        crossed = np.flatnonzero(bennett >= normal)
+        if len(crossed) == 0:
+            return math.inf, math.inf
+        low, high = float(grid[max(0, crossed[0] - 1)]), float(grid[crossed[0]])
+    return high, float(bennett[crossed[0]])
 
 
 def _berry_esseen(n: float, deviation: FloatArray, delta: float, reach: float) -> FloatArray:

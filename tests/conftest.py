@@ -1,6 +1,6 @@
 """Settings of hypothesis: by default the same examples everywhere, and no verdict on how fast a busy machine is.
 
-``pytest --hypothesis-profile=random`` draws other examples each time; the CI does so.
+``pytest --hypothesis-profile=random`` draws other examples each time: run it before a release.
 """
 
 from hypothesis import HealthCheck, settings

@@ -30,7 +30,7 @@ def test_links_lead_somewhere(page):
 def test_readme_has_its_two_commands():
     blocks = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
     assert "calibrant demo" in blocks[0]
-    assert blocks[1].strip().endswith("-m pytest")
+    assert blocks[1].strip().endswith("-m pytest -n auto")
 
 
 def test_changelog_names_every_command():

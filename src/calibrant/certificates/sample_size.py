@@ -33,6 +33,7 @@ PLANNED_METHODS = (
 
 # No table of scores is longer than this; a plan that asks for more is out of reach.
 _MOST_ROWS = 10**15
+_ABOUT = 5e-3  # how close a number of rows has to be that is given as "about"
 
 
 def required_sample_size(
@@ -202,9 +203,11 @@ def rows_to_decide(
         lower bound. A certificate then comes with a probability of about 0.8.
     """
     if estimate < tolerance:
-        rows = _smallest(lambda n: upper_width(n) + calibrated_limit(n * mean_variance, 0.8) / n, tolerance - estimate)
+        rows = _smallest(
+            lambda n: upper_width(n) + calibrated_limit(n * mean_variance, 0.8) / n, tolerance - estimate, close=_ABOUT
+        )
     elif estimate > tolerance and lower_width(_MOST_ROWS) < 1.0:
-        rows = _smallest(lower_width, estimate - tolerance)
+        rows = _smallest(lower_width, estimate - tolerance, close=_ABOUT)
     else:
         return None
     return rows if rows < _MOST_ROWS else None
@@ -231,8 +234,8 @@ def _width(n: int, method: str, delta: float, brier: float, estimate: float = 0.
     return theorem2_width(n, delta, rademacher_of_intervals(n), form=form)  # type: ignore[arg-type]
 
 
-def _smallest(width: Callable[[int], float], target: float) -> int:
-    """Smallest n with ``width(n) <= target`` for a width that shrinks like 1 / sqrt(n).
+def _smallest(width: Callable[[int], float], target: float, *, close: float = 0.0) -> int:
+    """Smallest n, or up to a share `close` more, with ``width(n) <= target`` for a width that shrinks like 1 / sqrt(n).
 
     The bracket is guessed from that rate, since some widths are costly to evaluate.
     """
@@ -242,10 +245,11 @@ def _smallest(width: Callable[[int], float], target: float) -> int:
         low, high = high, min(_MOST_ROWS, max(2 * high, math.ceil(high * (width(high) / target) ** 2)))
         if low == _MOST_ROWS:
             return _MOST_ROWS
-    while high - low > 1:
+    while high - low > max(1.0, close * high):
         guess = math.floor(high * (width(high) / target) ** 2)
         middle = guess if low < guess < high else (low + high) // 2
-        for n in (middle, middle + 1, middle - 1):
+        step = max(1, math.floor(0.4 * close * high))
+        for n in (middle, middle + step, middle - step):
             if low < n < high:
                 low, high = (n, high) if width(n) > target else (low, n)
     return high

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from calibrant.core.parameters import check_between
 
@@ -50,6 +51,7 @@ def range_quantile(probability: float) -> float:
     return range_upper_quantile(1.0 - check_between("probability", probability, 0.0, 1.0))
 
 
+@lru_cache(maxsize=256)
 def range_upper_quantile(delta: float) -> float:
     """Return the value that the range of a Brownian motion exceeds with probability `delta`, however small."""
     check_between("delta", delta, 0.0, 1.0)

@@ -31,6 +31,7 @@ _MOMENT = 0.025
 # with rho the third absolute moment over the cubed deviation.
 _BERRY_ESSEEN = (0.3031, 0.646)
 _HALVINGS = 45
+_NEARLY_1 = 0.99
 _GRID = 32  # deviations among which the one where the two bounds cross is sought, twice
 _NEWTON = 12  # from that side the steps double the digits; more would change nothing
 
@@ -154,10 +155,21 @@ def chernoff_limit(mean: npt.ArrayLike, n: float, delta: float) -> FloatArray:
 
     allowed = -math.log(delta) / n
     mean = np.clip(np.asarray(mean, dtype=np.float64), 0.0, 1.0)
+
+    def excess(limit: FloatArray) -> FloatArray:
+        return np.asarray(rel_entr(mean, limit) + rel_entr(1.0 - mean, 1.0 - limit) - allowed)
+
+    # The divergence is at least (limit - mean)^2 / (2 limit), which gives a limit that is not too small. It is convex,
+    # so Newton's steps from there come closer and never pass the solution.
+    high = mean + allowed + np.sqrt(allowed * (allowed + 2.0 * mean))
+    if float(high.max(initial=0.0)) < _NEARLY_1:
+        for _ in range(_NEWTON):
+            high = high - np.maximum(0.0, excess(high)) * high * (1.0 - high) / np.maximum(high - mean, allowed)
+        return high
     low, high = mean, np.ones_like(mean)
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        within = rel_entr(mean, middle) + rel_entr(1.0 - mean, 1.0 - middle) <= allowed
+        within = excess(middle) <= 0.0
         low, high = np.where(within, middle, low), np.where(within, high, middle)
     return high
 

@@ -79,14 +79,6 @@ def test_several_atoms_in_all_samples(n, delta):
     assert_probability_within(exact_failure_probability(world, n, delta), delta)
 
 
-def test_worst_small_sample():
-    """One atom at 1 and n = 3: only 3 positives of 3 can mislead, at the rate at which the bound just fails."""
-    found = bounds(1.0, 3, 0.05)[0]
-    least = float(found[3])
-    assert least < 1.0 == found[:3].min()
-    assert worst_failure_probability(found, 1.0, sides=(-1,)) == pytest.approx((1.0 - least) ** 3, abs=1e-9)
-
-
 def count_failures(world: World, n: int, repetitions: int, delta: float = 0.05, shrink: float = 1.0) -> int:
     failures, truth = 0, true_largest_regret(world)
     for table in world.samples(n, repetitions, np.random.default_rng([n, len(world.mass)])):

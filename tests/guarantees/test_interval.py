@@ -41,9 +41,9 @@ def test_interval_is_of_use():
     world = WORLDS["overconfident"]
     table = next(world.samples(10_000, 1, np.random.default_rng(0)))
     finite, asymptotic = cutoff_interval(table), cutoff_interval(table, method="asymptotic")
-    assert finite.high - finite.low < 0.05
+    assert finite.high - finite.low < 0.03
     assert asymptotic.high - asymptotic.low < 0.025
-    assert finite.low < asymptotic.low < asymptotic.estimate < asymptotic.high < finite.high
+    assert finite.low < asymptotic.low < asymptotic.estimate < min(asymptotic.high, finite.high)
 
 
 def test_half_an_interval_is_caught():

@@ -71,7 +71,7 @@ def _one_classifier(effort: Effort, numbers: list[Number]) -> pd.DataFrame:
             rows.append((n, population.name, both.value, both.standard_error, above.value))
         runs = len(POPULATIONS) * _runs(effort, n)
         total += runs
-        numbers.append(share_of(f"true error above the default bound, n = {n}", low, runs))
+        numbers.append(share_of(f"true error above the Bernstein bound, n = {n}", low, runs))
     numbers += [share_of(f"beyond the {form} form, one classifier", hits, total) for form, hits in beyond.items()]
     if not effort.fast:
         numbers.append(Number("samples, one classifier", total, 0.0))
@@ -79,7 +79,7 @@ def _one_classifier(effort: Effort, numbers: list[Number]) -> pd.DataFrame:
 
 
 def _gaps(population: Population, n: int, runs: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``c - c_emp``, and the width that `calibrant.certificates.certify` adds to c_emp by default."""
+    """Return ``c - c_emp``, and the width that `calibrant.certificates.certify` adds to c_emp by Bernstein's inequality."""
     gap, width = np.empty(runs), np.empty(runs)
     for i in range(runs):
         y, s = population.draw(n, rng)

@@ -1,8 +1,10 @@
 """The house rules that can be read off the code: who imports whom, and what `import calibrant` costs."""
 
 import ast
+import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -79,51 +81,58 @@ def is_definition(node: ast.AST) -> bool:
     return isinstance(node, ast.FunctionDef | ast.ClassDef)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_imports_point_down(path):
-    if room_of(path) == "__init__":
-        return
-    room = room_of(path)
-    for name in imports_of(ast.parse(path.read_text())):
-        parts = name.split(".")
-        if parts[0] != "calibrant" or len(parts) == 1:
-            continue
-        other = parts[1]
-        assert other == room or STOREY[other] < STOREY[room], f"{path.name} imports {name}"
+def offenders(rule: Callable[[Path, ast.Module], Iterable[str]]) -> list[str]:
+    """Whatever breaks a rule, in all files."""
+    return [f"{path.relative_to(ROOT)}: {what}" for path in FILES for what in rule(path, ast.parse(path.read_text()))]
+
+
+def test_imports_point_down():
+    def upward(path, tree):
+        room = room_of(path)
+        for name in imports_of(tree) if room != "__init__" else []:
+            parts = name.split(".")
+            if parts[0] == "calibrant" and len(parts) > 1:
+                other = parts[1]
+                if other != room and STOREY[other] >= STOREY[room]:
+                    yield f"imports {name}"
+
+    assert not offenders(upward)
 
 
 def test_every_room_has_a_storey():
     assert {room_of(p) for p in FILES} - {"__init__"} == set(STOREY)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_heavy_imports_happen_on_first_use(path):
+def test_heavy_imports_happen_on_first_use():
     # Rooms that are scikit-learn's own, and the command line with its parser, are themselves imported on first use.
-    allowed = {"calibrators": {"sklearn"}, "demo": {"sklearn"}, "cli": {"typer"}, "cli_options": {"typer"}}.get(
-        room_of(path), set()
-    )
-    heavy = {n.split(".")[0] for n in imports_at_top(ast.parse(path.read_text()))} & HEAVY
-    assert heavy <= allowed
+    own = {"calibrators": {"sklearn"}, "demo": {"sklearn"}, "cli": {"typer"}, "cli_options": {"typer"}}
+
+    def heavy(path, tree):
+        return ({n.split(".")[0] for n in imports_at_top(tree)} & HEAVY) - own.get(room_of(path), set())
+
+    assert not offenders(heavy)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_only_pooling_sorts(path):
-    if str(path.relative_to(ROOT)) in ("core/pooling.py", "core/pruning.py"):
-        return
-    calls = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
-    names = {n.func.attr for n in calls if isinstance(n.func, ast.Attribute)}
-    assert not names & {"sort", "argsort", "lexsort", "unique"}, path
+def test_only_pooling_sorts():
+    def sorting(path, tree):
+        calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call)]
+        return {n.func.attr for n in calls if isinstance(n.func, ast.Attribute)} & {
+            "sort",
+            "argsort",
+            "lexsort",
+            "unique",
+        }
+
+    allowed = ("core/pooling.py", "core/pruning.py")
+    assert not [line for line in offenders(sorting) if not line.startswith(allowed)]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_files_stay_small(path):
-    assert len(path.read_text().splitlines()) <= 500
+def test_files_stay_small():
+    assert not [f"{p}" for p in FILES if len(p.read_text().splitlines()) > 500]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_no_global_random_state(path):
-    assert "np.random.seed" not in path.read_text()
-    assert "np.random.rand" not in path.read_text()
+def test_no_global_random_state():
+    assert not [f"{p}" for p in FILES if re.search(r"np\.random\.(seed|rand)\b", p.read_text())]
 
 
 def loaded_by(code: str) -> set[str]:

@@ -44,6 +44,7 @@ def test_changelog_names_every_command():
         assert command.help, name
 
 
+@pytest.mark.slow
 def test_tables_are_those_the_script_writes():
     import runpy
 

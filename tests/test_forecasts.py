@@ -51,6 +51,7 @@ def test_election_night_forecasts_with_many_ties():
     assert data["advice"]["action"] == "recalibrate"
 
 
+@pytest.mark.slow
 def test_election_night_forecasts_by_race():
     """Rows of one race share its outcome: the error is no more than 103 races would show by chance.
 

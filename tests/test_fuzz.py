@@ -17,8 +17,8 @@ from calibrant.metrics import brier_score, cutoff_calibration, cutoff_calibratio
 from calibrant.metrics import cutoff as cutoff_module
 from strategies import Rows, small_rows
 
-many = settings(max_examples=1500, deadline=None, derandomize=True)
-some = settings(max_examples=400, deadline=None, derandomize=True)
+many = settings(max_examples=8 * settings.default.max_examples)
+some = settings(max_examples=2 * settings.default.max_examples)
 
 # Scores are kept to half of 2**-42 each, so a mean residual is off by at most 2**-43 and a range by 2**-42.
 QUANTUM = 2.0**-41

@@ -226,6 +226,7 @@ CHECKS = [
 ]
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_property(metric: Metric, check):

@@ -44,6 +44,7 @@ def bad_scores(tmp_path):
 
 
 class TestAudit:
+    @pytest.mark.slow
     def test_certified(self, scores, tmp_path):
         report = tmp_path / "audit.html"
         done = run(
@@ -264,6 +265,7 @@ class TestPlan:
         assert run("plan", *arguments).exit_code == 2
 
 
+@pytest.mark.slow
 def test_demo_audits_every_model(tmp_path):
     done = run("demo", "--report", tmp_path / "demo.html")
     assert done.exit_code == 0, done.output

@@ -51,6 +51,7 @@ def model(scores, tmp_path):
     return path
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("method", LAYOUTS)
 def test_every_method_is_fitted_stored_and_applied(method, scores, tmp_path):
     model, out = tmp_path / "m.json", tmp_path / "out.parquet"

@@ -80,6 +80,7 @@ def test_exact_scores_are_seldom_rejected_in_many_samples(name, n_redraws, level
     assert_failures_within(rejections(SCORES[name], n_redraws, level, 20_000), 20_000, level)
 
 
+@pytest.mark.slow
 def test_level_is_used_up_where_errors_do_not_tie():
     """An exact test that rejected much less than its level would be valid and useless."""
     count = rejections(SCORES["hundred, distinct"], 19, 0.05, 4000)
@@ -160,6 +161,7 @@ def asymptotic_rejections(scores, repetitions: int) -> int:
     return sum(calibration_test(table, method="asymptotic").p_value <= 0.05 for table in tables)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("high", [1.0, 0.1])
 def test_asymptotic_test_at_distinct_scores(high):
     n = 150 if high == 1.0 else 600

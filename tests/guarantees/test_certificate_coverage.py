@@ -120,6 +120,7 @@ def count_failures(name: str, n: int, repetitions: int, delta: float, methods=ME
     return failures
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [10, 100, 1000, 10_000])
 @pytest.mark.parametrize("name", WORLDS)
 def test_true_error_is_seldom_above_the_bound(name, n):
@@ -153,6 +154,7 @@ def test_true_errors_of_the_worlds():
         assert WORLDS[name].error == pytest.approx(error, abs=1e-5), name
 
 
+@pytest.mark.slow
 def test_scores_without_ties():
     """Uniform scores, overconfident: the error is .05 in closed form."""
     rng, failures = np.random.default_rng(3), 0
@@ -165,6 +167,7 @@ def test_scores_without_ties():
 # --- verdicts -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [50, 2000])
 @pytest.mark.parametrize("name", ["overconfident", "one atom", "several atoms", "rare, never promised", "ten grades"])
 def test_wrong_verdicts_are_rare(name, n):
@@ -176,6 +179,7 @@ def test_wrong_verdicts_are_rare(name, n):
     assert_failures_within(refuted, 120, 0.05)
 
 
+@pytest.mark.slow
 def test_wrong_verdicts_at_one_score_are_rare_exactly():
     n, score = 60, 0.2
     tables = [ScoreTable.from_counts([score], [n], [k]) for k in range(n + 1)]
@@ -201,6 +205,7 @@ def test_width_is_small():
 # --- a bound that is too small is caught ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shrink", [0.3, 0.0])
 def test_a_shrunk_bound_is_caught_exactly(shrink):
     for score, n in ((0.0, 10), (0.5, 200), (0.9, 50)):
@@ -210,6 +215,7 @@ def test_a_shrunk_bound_is_caught_exactly(shrink):
             assert_probability_within(worst_failure_probability(shrunk, score), 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "n"), [("one atom", 1000), ("one atom", 50), ("shifted", 10_000)])
 def test_a_shrunk_bound_is_caught_by_counting(name, n):
     with pytest.raises(AssertionError, match="failures in 300"):
@@ -218,6 +224,7 @@ def test_a_shrunk_bound_is_caught_by_counting(name, n):
         assert_failures_within(count_failures(name, n, 300, 0.05, shrink=0.0)["default"], 300, 0.05)
 
 
+@pytest.mark.slow
 def test_the_normal_bound_without_its_rare_event_term_is_caught():
     """Score 0 and a rate of 1/n: what the library returns is not this."""
     n = 200

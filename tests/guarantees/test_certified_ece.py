@@ -106,6 +106,7 @@ def random_cells(seed: int, count: int):
             yield cell, np.clip(scores + rng.choice([-0.1, 0.02, 0.2]) + rise * steps * 0.2, 0.0, 1.0)
 
 
+@pytest.mark.slow
 def test_square_cells_with_rising_rates_exactly():
     assert max(cell.excess(rates) for cell, rates in random_cells(0, 60)) <= ROUNDING
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -24,7 +24,6 @@ def test_claim_2_a_shattered_class_certifies_nothing(form):
     assert found.verdict == "uninformative"
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.integers(0, 1), min_size=1, max_size=12))
 def test_claim_3_isotonic_calibration_minimises_the_calibration_error(labels):
     """The linear programme of the proof: no nondecreasing fit has a smaller range of cumulative residuals."""

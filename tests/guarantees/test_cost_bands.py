@@ -67,6 +67,7 @@ def sharp_failures(n: int, repetitions: int, shrink: float) -> int:
     )
 
 
+@pytest.mark.slow
 def test_band_is_sharp_and_a_shrunk_one_is_caught():
     """Its failure probability is that of a Kolmogorov-Smirnov test (scipy.stats.kstwo), .05 in the limit."""
     failures = sharp_failures(1000, 600, 1.0)

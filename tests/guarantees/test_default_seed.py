@@ -50,6 +50,7 @@ STATEMENTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statement", STATEMENTS)
 @pytest.mark.parametrize("name", SAMPLES)
 def test_seldom_false_at_the_default_seed(name, statement):
@@ -65,6 +66,7 @@ def test_lower_bound_is_seldom_false_at_the_default_seed_in_many_samples(name, n
     assert_failures_within(found, 4000, delta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "eta", "seed", "delta"),
     [(1000, 0.89975, 4, 0.05), (1000, 0.9077, 4, 0.2), (200, 0.4521, 14, 0.05), (1000, 0.89975, 0, 0.05)],
@@ -86,6 +88,7 @@ def test_exact_test_at_one_score_exactly(score, n):
             assert_probability_within(failure_probability(n, score, found <= level), level)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_redraws", [19, 99])
 def test_exact_test_at_many_scores(n_redraws):
     """With redraws that are the same for every sample, the size at level .05 was that of one draw of a quantile."""
@@ -95,6 +98,7 @@ def test_exact_test_at_many_scores(n_redraws):
     assert_failures_within(rejected, 3000, 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grouped", [False, True])
 def test_what_recalibration_gains_does_not_depend_on_the_seed(grouped):
     """Folds dealt alike in every sample have too many positives in the same places, and a mean gain of their own."""

@@ -130,6 +130,7 @@ def worst_of_rare(n_groups: int, delta: float) -> float:
     return max(exact_failure(n_groups, events / n_groups, _RARE, delta) for events in np.linspace(1.0, 12.0, 45))
 
 
+@pytest.mark.slow
 def test_outbreaks_use_much_of_the_budget():
     assert_probability_within(worst_of_rare(60, 0.05), 0.05)
     assert worst_of_rare(60, 0.05) > 0.01
@@ -150,6 +151,7 @@ def outbreak(rng, n_groups, expected):
     return (ill[g] | (rng.random(len(g)) < 0.02)) * 1, np.full(len(g), 0.02), g
 
 
+@pytest.mark.slow
 def test_defaults_on_fresh_data():
     """Upper and lower bound, interval, costs and saving, at their default arguments and seed."""
     rng = np.random.default_rng(0)

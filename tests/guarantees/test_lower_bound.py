@@ -104,6 +104,7 @@ def test_large_errors_are_found():
     assert all(certify(table, tolerance=0.1).verdict == "refuted" for table in tables)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shrink", [0.2, 0.0])
 def test_a_shrunk_bound_is_caught(shrink):
     with pytest.raises(AssertionError, match="failures in 300"):

@@ -66,6 +66,7 @@ def test_a_plan_for_the_width_alone_is_not_enough():
         assert_failures_within(refused(0.2, 0.03, "default", 100, power=None), 100, 0.2)
 
 
+@pytest.mark.slow
 def test_a_tenth_of_the_rows_less_is_caught(monkeypatch):
     """The plan is not far above what is needed: with 10% fewer rows the chance is too small."""
     whole = required_sample_size(0.03, method="hoeffding", brier=0.16)

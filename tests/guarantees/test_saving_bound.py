@@ -73,6 +73,7 @@ def test_worst_cases_found_by_search(tau, eta, n):
     assert 0.01 <= failure_probability(n, eta, failed) <= 0.1
 
 
+@pytest.mark.slow
 def test_the_normal_bound_without_its_rare_event_term_is_caught():
     """Score and threshold 1 and a rate of 1 - 1/n: coverage .63 without the term in 1 / n."""
     for n in (20, 200, 2000):

@@ -43,12 +43,14 @@ def test_bound_is_seldom_above_the_truth_in_many_samples(name, n):
     assert_failures_within(failures(HARD[name], n, 1000, 0.05, n), 1000, 0.05)
 
 
+@pytest.mark.slow
 def test_one_score_is_the_hardest_world_and_uses_most_of_delta():
     # One score: no interval has to be found, so all that is lost is what the inequality loses.
     world = at([1.0], [0.5], [0.6])
     assert 3 <= failures(world, 2000, 2000, 0.2, 0) <= 400
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shrink", [0.0, 0.5])
 def test_a_narrower_bound_would_be_caught(monkeypatch, shrink):
     narrow = lambda *data, **guess: shrink * mean_width(*data, **guess)  # noqa: E731
@@ -67,6 +69,7 @@ def test_bound_says_something(name, n, least):
     assert np.mean(bounds) > least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["one atom", "overconfident", "ten grades", "zeros and ones", "opposite", "all wrong"])
 def test_bound_is_higher_than_that_of_the_uniform_band(name):
     for n in (100, 1000, 10_000):

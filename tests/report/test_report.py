@@ -228,6 +228,7 @@ class TestWhatMayBeMissing:
         assert "infinite" in page.text
         assert "exactly 0 or 1 was wrong" in page.text
 
+    @pytest.mark.slow
     def test_scores_pooled_into_cells(self):
         audit = calibrant.audit(oracles.cell_table(*_rows(500), None, [0.25, 0.5, 0.75]))
         assert audit.roc_auc_error > 0.0

@@ -131,6 +131,7 @@ def test_all_of_adult():
     assert found.n_values == (9, 16, 7, 15, 6, 5, 2, 42)  # with the missing values
 
 
+@pytest.mark.slow
 @shared
 def test_all_of_covtype():
     """Counts of covtype.info: 581,012 rows, 283,301 of lodgepole pine, and of each wilderness area."""

@@ -38,6 +38,7 @@ def test_numbers_are_those_of_the_metrics():
     assert result.decision is None
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("n", "distortion", "tolerance", "verdict", "action"),
     [
@@ -195,6 +196,7 @@ def test_an_error_known_within_limits_is_shown_as_such(once):
     assert json.loads(result.to_json())["cutoff"]["value_at_most"] == most
 
 
+@pytest.mark.slow
 def test_an_error_that_is_exact_is_shown_alone(once):
     y, p = world(20_000, 1.1)
     again = cal.audit(cal.ScoreTable.from_chunks([(y, p)]))
@@ -312,6 +314,7 @@ def clustered_world(seed=1):
     return (rng.uniform(size=200) < chance)[patient], score, patient
 
 
+@pytest.mark.slow
 def test_rows_of_groups_are_not_taken_as_independent():
     y, p, patient = clustered_world()
     alone = cal.audit(y, p, tolerance=0.1)
@@ -339,6 +342,7 @@ def test_rows_of_groups_are_not_taken_as_independent():
     assert json.loads(grouped.to_json(), parse_constant=pytest.fail)["sample"]["groups"] == 200
 
 
+@pytest.mark.slow
 def test_groups_may_have_any_names_and_rows_any_order():
     y, p, patient = clustered_world()
     order = np.random.default_rng(0).permutation(len(y))

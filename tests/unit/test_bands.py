@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
 
@@ -30,8 +30,6 @@ from calibrant.certificates.monotone_limits import binomial_limits, walk_limits
 from calibrant.core.brownian import range_quantile
 from calibrant.curves import binned_curve, isotonic_curve, local_curve
 from strategies import Rows, small_rows
-
-some = settings(max_examples=150, deadline=None, derandomize=True)
 
 
 def table_of(rows: Rows) -> ScoreTable:
@@ -63,6 +61,7 @@ def smallest_on_a_grid(weight, variance, for_time):
     return float(((total + math.log(1.0 / for_time)) / (0.5 * k * k)).min())
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("delta", [0.01, 0.05, 0.3])
 @pytest.mark.parametrize("variance", [0.25, 0.2, 0.05, 0.003])
 @pytest.mark.parametrize("n", [6, 40])
@@ -183,7 +182,6 @@ def test_bad_weights_are_refused(weight):
 # --- these cases ----------------------------------------------------------------------------------------------
 
 
-@some
 @given(small_rows())
 def test_statement_about_these_cases(rows: Rows):
     """Sqrt(log(1 / d) sum (w / W)**2 / 2) above the empirical error."""
@@ -323,7 +321,6 @@ def small_tables(most=9):
     return st.lists(pair, min_size=1, max_size=most).map(build)
 
 
-@settings(max_examples=500, deadline=None, derandomize=True)
 @given(small_tables(), st.sampled_from([0.0, 0.1, 0.5, 1.0, 2.7, 8.0, 40.0]))
 def test_walk_limits_are_those_of_all_runs(table, slack):
     lower, upper = walk_limits(table, slack)
@@ -332,6 +329,7 @@ def test_walk_limits_are_those_of_all_runs(table, slack):
     assert upper == pytest.approx(expected[1], abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_walk_limits_of_long_tables(seed):
     rng = np.random.default_rng(seed)
@@ -356,7 +354,6 @@ def slow_binomial_limits(n, k, delta):
     return lower, upper
 
 
-@some
 @given(small_tables(most=6), st.sampled_from([0.01, 0.05, 0.4]))
 def test_binomial_limits_are_those_of_all_runs_where_every_score_is_a_group(table, delta):
     """Up to about eight scores with so few rows at each, no two of them share a group."""
@@ -470,7 +467,6 @@ def test_cells_are_bounded_from_beyond_them():
 # --- the cumulative band --------------------------------------------------------------------------------------
 
 
-@some
 @given(small_tables().filter(lambda table: table.total > 5))
 def test_cumulative_curve_is_the_convex_minorant(table):
     """The largest convex curve below points: at each point, the least chord between one before and one after."""
@@ -560,7 +556,6 @@ def test_curves_of_other_rows_are_refused(curve, case):
         window_band(points, *list(others(y, p))[case][1])
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
 @given(
     small_rows(most=12, weighted=("none", "whole")),
     st.sampled_from([0.1, 0.5, 1.0]),

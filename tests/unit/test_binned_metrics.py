@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant
@@ -34,7 +34,6 @@ GOLD = Path(calibrant.__file__).parents[3] / "shared" / "reference" / "locfit"
 needs_gold = pytest.mark.skipif(not GOLD.is_dir(), reason="the reference files are not beside this checkout")
 
 STRATEGIES = ("quantile", "uniform", "type7")
-some = settings(max_examples=150, deadline=None, derandomize=True)
 
 
 # Slow versions: every row is put into its bin by the words of the documentation.
@@ -104,7 +103,6 @@ def choices(strategy):
     return small_rows(weighted=weighted)
 
 
-@some
 @given(st.data())
 @pytest.mark.parametrize("compare", ["frequency", "accuracy"])
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -125,7 +123,6 @@ def test_error_equals_the_slow_version(strategy, compare, data):
     assert (found.score <= found.high + 1e-12).all()
 
 
-@some
 @given(small_rows(weighted=("none", "whole")), st.integers(1, 12), st.sampled_from(STRATEGIES))
 def test_qmse_is_the_square_of_the_l2_error(rows: Rows, n_bins, strategy):
     options = {"n_bins": n_bins, "strategy": strategy, **rows.keywords}
@@ -133,7 +130,6 @@ def test_qmse_is_the_square_of_the_l2_error(rows: Rows, n_bins, strategy):
     assert square == pytest.approx(expected_calibration_error(rows.y, rows.s, norm="l2", **options) ** 2, rel=1e-12)
 
 
-@some
 @given(small_rows(), st.integers(1, 12), st.sampled_from(["quantile", "uniform"]))
 def test_bins_can_hide_but_not_invent_what_all_intervals_show(rows: Rows, n_bins, strategy):
     """A bin is an interval of scores, so its share times its gap is at most the cutoff error."""
@@ -144,7 +140,6 @@ def test_bins_can_hide_but_not_invent_what_all_intervals_show(rows: Rows, n_bins
     ) + 2.0**-40
 
 
-@some
 @given(small_rows(weighted=("none", "whole", "float")), st.sampled_from(["quantile", "uniform"]), st.randoms())
 def test_row_order_does_not_show_in_any_bit(rows: Rows, strategy, random):
     order = list(range(len(rows.y)))
@@ -156,7 +151,6 @@ def test_row_order_does_not_show_in_any_bit(rows: Rows, strategy, random):
     assert one.to_json() == two.to_json()
 
 
-@some
 @given(small_rows(weighted=("whole",)), st.sampled_from(STRATEGIES))
 def test_whole_weights_are_repeated_rows(rows: Rows, strategy):
     repeated = binned_calibration(np.repeat(rows.y, rows.w), np.repeat(rows.s, rows.w), n_bins=4, strategy=strategy)
@@ -274,6 +268,7 @@ PUBLISHED = {
 }
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(("alpha", "gamma"), PUBLISHED)
 def test_published_averages_are_reproduced(alpha, gamma):
     """Within four standard errors of the difference of two means of 200, plus half a unit of the last digit printed."""

@@ -34,6 +34,7 @@ SCORES = [
 ]
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("compare", ["frequency", "accuracy"])
 @pytest.mark.parametrize("n_bins", [1, 2, 3, 10])
 @pytest.mark.parametrize("s", SCORES, ids=str)

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy import optimize, stats
 
 from calibrant import ArgumentError, DataError, ScoreTable
@@ -20,8 +20,6 @@ from calibrant.metrics import (
 )
 from oracles import cell_table
 from strategies import small_rows
-
-some = settings(max_examples=100, deadline=None, derandomize=True)
 
 
 def tied():
@@ -61,7 +59,6 @@ class TestHosmerLemeshow:
             8,
         )
 
-    @some
     @given(small_rows())
     def test_by_definition(self, rows):
         found = hosmer_lemeshow(rows.y, rows.s, n_bins=3, strategy="uniform", **rows.keywords)
@@ -129,7 +126,6 @@ class TestSpiegelhalter:
         found = spiegelhalter([1, 0, 1, 0, 1, 0], [0.8, 0.3, 0.5, 0.5, 0.7, 0.1])
         assert stats.norm.sf(found.statistic) == pytest.approx(0.8486, abs=5e-5)
 
-    @some
     @given(small_rows(weighted=("none", "whole")))
     def test_by_definition(self, rows):
         found = spiegelhalter(rows.y, rows.s, **rows.keywords)
@@ -179,7 +175,6 @@ class TestCalibrationSlope:
         assert found.statistic == pytest.approx(37.84638958753442, rel=1e-9)
         assert found.p_value == pytest.approx(6.050077265868921e-09, rel=1e-8)
 
-    @some
     @given(small_rows(most=12, both_classes=True))
     def test_no_other_line_is_more_likely(self, rows):
         """A general optimiser, started at what was found, finds nothing better."""
@@ -275,7 +270,6 @@ class TestKs:
         assert found.statistic == pytest.approx(0.047311111266258234, abs=1e-8)
         assert found.p_value == pytest.approx(0.0010154729093505566, rel=1e-6)
 
-    @some
     @given(small_rows())
     def test_is_between_half_the_cutoff_error_and_the_whole(self, rows):
         """KS <= c <= 2 KS."""
@@ -284,7 +278,6 @@ class TestKs:
         assert found.statistic == whole.ks
         assert whole.value / 2 - 1e-12 <= found.statistic <= whole.value + 1e-12
 
-    @some
     @given(small_rows())
     def test_attained_where_it_says(self, rows):
         found = ks_calibration_test(rows.y, rows.s, **rows.keywords)
@@ -321,7 +314,6 @@ class TestKs:
             assert math.isnan(found.p_value) is not known
 
 
-@some
 @given(small_rows(weighted=("whole",)))
 def test_weights_are_rows(rows):
     for function in ALL:

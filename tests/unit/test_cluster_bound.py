@@ -63,6 +63,7 @@ def slow_limit(sums, size, cap, delta, least=-1.0, most=1.0):
     return seen
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("cap", [1, 3, 50])
 @pytest.mark.parametrize("seed", range(2))
 def test_bound_is_the_largest_error_that_no_interval_rejects(seed, cap):

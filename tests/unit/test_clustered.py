@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import stdtrit
 
@@ -57,7 +57,6 @@ def spread_by_all_intervals(sizes, walks):
     return widest / sizes.sum()
 
 
-@settings(deadline=None)
 @given(grouped())
 def test_rows_are_pooled_by_score_and_group(data):
     rows, groups = data
@@ -73,7 +72,6 @@ def test_rows_are_pooled_by_score_and_group(data):
     np.testing.assert_allclose(sorted(map(tuple, own)), sorted(map(tuple, walks)), atol=1e-12)
 
 
-@settings(deadline=None)
 @given(grouped())
 def test_widest_spread_is_that_of_all_intervals(data):
     rows, groups = data
@@ -200,6 +198,7 @@ def test_promised_events_of_which_none_was_seen():
     assert found.shortfall == pytest.approx(3.0, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_singletons_agree_with_independent_rows():
     """Up to 2 percent from few edges, Student's factor, and log(1 / delta) / n against 1 - delta^(1 / n)."""
     rng = np.random.default_rng(0)

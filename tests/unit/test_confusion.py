@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 from sklearn.exceptions import UndefinedMetricWarning
@@ -18,8 +18,6 @@ from calibrant.metrics import confusion_metrics, roc_auc, roc_auc_interval, roc_
 from calibrant.simulate import distorted_probabilities
 from oracles import cell_table, weights_or_ones
 from strategies import small_rows
-
-some = settings(max_examples=60, deadline=None, derandomize=True)
 
 
 def tied():
@@ -69,7 +67,6 @@ class TestConfusion:
         assert confusion_metrics([1, 0], [0.5, 0.5]).tp == 1
         assert confusion_metrics([1, 0], [0.5, 0.5], strict=True).tp == 0
 
-    @some
     @given(small_rows(), st.sampled_from([0.0, 0.25, 0.3, 0.5, 1.0]), st.booleans())
     def test_equals_scikit_learn(self, rows, threshold, strict):
         found = confusion_metrics(rows.y, rows.s, threshold=threshold, strict=strict, **rows.keywords)
@@ -132,7 +129,6 @@ class TestConfusion:
 
 
 class TestRocCurve:
-    @some
     @given(small_rows(both_classes=True))
     def test_equals_scikit_learn(self, rows):
         found = roc_curve(rows.y, rows.s, corners_only=False, **rows.keywords)
@@ -145,7 +141,6 @@ class TestRocCurve:
         assert found.true_positive_rate == pytest.approx(up, abs=1e-12)
         assert found.auc == pytest.approx(sk.roc_auc_score(rows.y[kept], s, sample_weight=w), abs=1e-12)
 
-    @some
     @given(small_rows(both_classes=True))
     def test_corners_make_the_same_curve(self, rows):
         every = roc_curve(rows.y, rows.s, corners_only=False, **rows.keywords)
@@ -196,7 +191,6 @@ def delong(y, s, w) -> float:
 
 
 class TestRocAucInterval:
-    @some
     @given(small_rows(most=12, weighted=("none", "whole"), both_classes=True))
     def test_is_that_of_delong(self, rows):
         found = roc_auc_interval(rows.y, rows.s, **rows.keywords)
@@ -248,7 +242,6 @@ class TestRocAucInterval:
         assert 1 - 4 / n < found.lower <= found.upper <= 1.0
         assert 1 - found.lower == pytest.approx(math.log(40) / n, rel=0.1)
 
-    @settings(max_examples=100, deadline=None, derandomize=True)
     @given(small_rows(most=12, weighted=("none", "whole"), both_classes=True), st.sampled_from([0.5, 0.95, 1 - 2**-53]))
     def test_turned_round(self, rows, level):
         """Labels exchanged: the area and the interval are 1 minus what they were."""

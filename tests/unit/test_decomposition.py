@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import oracles
 from calibrant import ScoreTable
@@ -19,12 +19,10 @@ BOTH = pytest.mark.parametrize(
     [(brier_decomposition, brier_score, oracles.brier), (log_loss_decomposition, log_loss, oracles.log_loss)],
     ids=["brier", "log"],
 )
-some = settings(max_examples=200, deadline=None, derandomize=True)
 
 
 @BOTH
 def test_parts_equal_the_slow_version(decomposition, score, slow):
-    @some
     @given(small_rows(weighted=("none", "whole")))
     def check(rows: Rows):
         table = ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
@@ -44,7 +42,6 @@ def test_parts_equal_the_slow_version(decomposition, score, slow):
 
 @BOTH
 def test_parts_add_up_and_are_not_negative(decomposition, score, slow):
-    @some
     @given(small_rows())
     def check(rows: Rows):
         found = decomposition(rows.y, rows.s, **rows.keywords)

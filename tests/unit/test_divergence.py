@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, entropy, norm, uniform
 
@@ -20,7 +20,6 @@ from calibrant.metrics import brier_score, score_divergence, true_mse
 from strategies import Rows, small_rows
 
 GOLD = Path(calibrant.__file__).parents[3] / "shared" / "reference" / "locfit"
-some = settings(max_examples=100, deadline=None, derandomize=True)
 
 
 def slow_shares(s, w, n_bins):
@@ -31,7 +30,6 @@ def slow_shares(s, w, n_bins):
     return shares
 
 
-@some
 @given(small_rows(), small_rows(), st.integers(1, 12))
 def test_divergence_equals_the_slow_version(one: Rows, two: Rows, n_bins):
     q, r = (slow_shares(rows.s, oracles.weights_or_ones(rows.y, rows.w), n_bins) for rows in (one, two))
@@ -44,7 +42,6 @@ def test_divergence_equals_the_slow_version(one: Rows, two: Rows, n_bins):
         assert score_divergence(one.s, two.s, empty="talk", **options) == pytest.approx(replaced, abs=1e-12)
 
 
-@some
 @given(small_rows(), st.integers(1, 12), st.randoms(use_true_random=False))
 def test_row_order_does_not_show_in_any_bit(rows: Rows, n_bins, random):
     order = list(range(len(rows.y)))

@@ -167,6 +167,7 @@ def test_heavy_scores_stand_alone():
 # --- tables with cells ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_tables_with_cells_give_nearly_the_same_bounds():
     y, score = calibrated(20_000)
     table = bucketed(y, score, 17)

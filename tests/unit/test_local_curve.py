@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 
@@ -53,7 +53,6 @@ def test_no_curve_outside_the_scores():
     assert curve.to_dict()["rate"][0] is None
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     rows=small_rows(most=10),
     nn=st.sampled_from([0.2, 0.5, 1.0]),

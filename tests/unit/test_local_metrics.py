@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import ArgumentError, DataError, ScoreTable
@@ -41,7 +41,6 @@ def mass_near(points, s, w):
     return share / share.sum()
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     rows=small_rows(most=9),
     nn=st.sampled_from([0.15, 0.5, 1.0]),
@@ -83,6 +82,7 @@ def test_rows_in_the_middle_count_half_for_each_point():
     assert found.weight.tolist() == [0.5, 0.5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("degree", "form"), [(0, "gap"), (0, "residual"), (1, "gap"), (2, "gap")])
 def test_noise_floor_is_the_mean_of_calibrated_samples(degree, form):
     """Simulation: labels redrawn with the scores as probabilities; these keep off 0 and 1, so nothing is clipped."""
@@ -186,7 +186,6 @@ def slow_index(rows, nn, degree, kernel):
     return mean, quantile(5), quantile(9), max(distance for distance, _ in pairs)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     rows=small_rows(most=9, weighted=("none", "whole")),
     nn=st.sampled_from([0.2, 0.75, 1.0]),
@@ -227,6 +226,7 @@ def test_many_scores_are_interpolated(monkeypatch):
         assert (near.e50, near.e90) == pytest.approx((exact.e50, exact.e90), abs=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keywords", [{}, {"nn": 0.2, "degree": 0, "kernel": "rectangular"}])
 def test_noise_floor_of_the_index(keywords):
     """Simulation: mean index of calibrated samples; a normal approximation, hence 3% on top of chance."""

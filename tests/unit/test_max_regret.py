@@ -201,6 +201,7 @@ def right_side(table: ScoreTable, delta: float) -> float:
     return float((np.array(means) + mean_width(table.total, squares, delta, reach=1.0)).max())
 
 
+@pytest.mark.slow
 def test_bound_is_the_largest_over_thresholds_and_cuts_or_a_little_more():
     rng, excess = np.random.default_rng(5), []
     for _ in range(150):

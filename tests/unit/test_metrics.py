@@ -74,6 +74,7 @@ def test_noise_floor_needs_rows():
     assert math.isnan(found.noise_95)
 
 
+@pytest.mark.slow
 def test_noise_of_calibrated_samples_is_what_the_floor_says():
     """Simulation: 2000 samples of 2000 calibrated rows; the limit law is an upper limit up to 1%."""
     rng = np.random.default_rng(0)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
@@ -44,13 +44,13 @@ def crowded():
     return (((i * 7919 + 104729) % 10007) / 10007 < 0.1 + 0.7 * s).astype(int), s
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
 @given(small_rows(most=6), st.sampled_from([0.004, 0.03, 0.2, 1.0]))
 def test_equals_the_direct_sum(rows, bandwidth):
     found = smooth_calibration_error(rows.y, rows.s, bandwidth=bandwidth, **rows.keywords)
     assert found == pytest.approx(direct_error(*rows, bandwidth), abs=5e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [waves(), crowded()], ids=["waves", "crowded"])
 @pytest.mark.parametrize("bandwidth", [0.004, 0.05])
 def test_equals_the_direct_sum_on_many_rows(rows, bandwidth):
@@ -59,7 +59,6 @@ def test_equals_the_direct_sum_on_many_rows(rows, bandwidth):
     assert smooth_calibration_error(y, s, bandwidth=bandwidth) == pytest.approx(direct, abs=5e-6)
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
 @given(small_rows(most=6))
 def test_default_is_the_bandwidth_that_equals_its_error(rows):
     """Within the accuracies that are stated."""
@@ -77,7 +76,6 @@ def test_neighbours_that_cancel(gap):
     assert value == pytest.approx(math.sqrt(0.5 * gap / math.sqrt(2 * math.pi)), rel=0.02, abs=3e-5)
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
 @given(small_rows(most=6))
 def test_between_the_bias_and_the_error_by_score(rows):
     """The kernel has mass 1, so smoothing lies between all residuals in one sum and each score by itself."""
@@ -87,7 +85,6 @@ def test_between_the_bias_and_the_error_by_score(rows):
     assert abs(residual.sum()) / table.total - 1e-6 <= value <= np.abs(residual).sum() / table.total + 1e-6
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
 @given(small_rows(most=6))
 def test_falls_with_the_bandwidth(rows):
     errors = [smooth_calibration_error(*rows[:2], bandwidth=b, **rows.keywords) for b in (1e-3, 0.01, 0.1, 1.0, 10.0)]

@@ -6,15 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
 from calibrant.errors import DataError
 from calibrant.metrics import brier_score, l1_error, true_mse
 from strategies import Rows, scores, small_rows
-
-some = settings(max_examples=100, deadline=None, derandomize=True)
 
 
 def test_by_hand():
@@ -25,7 +23,6 @@ def test_by_hand():
     assert l1_error(p, s, sample_weight=[0.5, 0.5, 1.0]) == pytest.approx(0.125 / 2 + 0.5)
 
 
-@some
 @given(st.data())
 def test_distances_equal_their_definition(data):
     rows = data.draw(small_rows())
@@ -37,7 +34,6 @@ def test_distances_equal_their_definition(data):
         assert function(p, rows.s, **rows.keywords) == pytest.approx(wanted, rel=1e-12, abs=1e-300)
 
 
-@some
 @given(st.data(), st.randoms(use_true_random=False))
 def test_row_order_does_not_show_in_any_bit(data, random):
     rows = data.draw(small_rows())
@@ -49,7 +45,6 @@ def test_row_order_does_not_show_in_any_bit(data, random):
         assert function(p[order], turned.s, **turned.keywords) == function(p, rows.s, **rows.keywords)
 
 
-@some
 @given(small_rows())
 def test_labels_as_probabilities_give_the_brier_score(rows: Rows):
     wanted = brier_score(rows.y, rows.s, **rows.keywords)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from hypothesis import given, settings
+from hypothesis import given
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -34,7 +34,6 @@ from strategies import small_rows
 # Logistic maps may fall by this between neighbouring scores: exp is not monotone to the last digit.
 ROUNDING = 4e-16
 
-many = settings(max_examples=60, deadline=None, derandomize=True)
 
 ONES = [
     IsotonicCalibrator(),
@@ -63,8 +62,8 @@ def sample(n=300, seed=0):
 
 
 # A sample that gives no reason for a change leaves scores of 0 and 1 as they are.
+@pytest.mark.grid
 @pytest.mark.parametrize("calibrator", [one for one in ONES if not isinstance(one, AutoCalibrator)], ids=repr)
-@many
 @given(rows=small_rows(weighted=("none", "whole", "float")))
 def test_any_small_sample_gives_probabilities(calibrator, rows):
     """One class, one row, equal scores and scores next to each other, 0 or 1 included."""
@@ -75,7 +74,6 @@ def test_any_small_sample_gives_probabilities(calibrator, rows):
 
 
 @never_falling
-@many
 @given(rows=small_rows())
 def test_order_of_scores_is_kept(calibrator, rows):
     at = np.sort(np.concatenate([rows.s.astype(float), np.linspace(0, 1, 50)]))
@@ -167,6 +165,7 @@ def test_name_of_the_column_is_remembered(calibrator):
         fitted.predict(pd.DataFrame({"other": score}))
 
 
+@pytest.mark.grid
 @every
 def test_weights_are_routed(calibrator):
     score, y = sample(60)

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.base import clone
@@ -29,8 +29,6 @@ from strategies import small_rows
 # Logistic maps may fall by this between neighbouring scores: exp is not monotone to the last digit.
 ROUNDING = 4e-16
 
-many = settings(max_examples=40, deadline=None, derandomize=True)
-
 
 def sample(n=300, seed=0, power=1.5):
     rng = np.random.default_rng(seed)
@@ -49,7 +47,6 @@ def objective(weights, predicted, n, k, prior):
     return float(k @ np.log(mixed) + (n - k) @ np.log1p(-mixed) + prior * np.log(weights).sum())
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10**6), members=st.integers(1, 5), prior=st.sampled_from([0.01, 0.25, 1.0, 20.0]))
 def test_weights_are_those_of_a_general_solver(seed, members, prior):
     """Of scipy's BFGS, in logs of the weights that are then divided by their sum."""
@@ -85,7 +82,6 @@ def test_weights_stay_positive_where_a_member_was_certain_and_wrong():
     assert log_likelihood(predicted[0], np.array([4, 4]), np.array([0, 4])) == 0.0
 
 
-@many
 @given(rows=small_rows(weighted=("none", "whole", "float")))
 def test_any_small_sample_gives_probabilities_in_order(rows):
     fitted = AutoCalibrator().fit(rows.s, rows.y, sample_weight=rows.w)
@@ -122,6 +118,7 @@ def test_pool_is_the_weighted_mean():
     ]
 
 
+@pytest.mark.slow
 def test_right_scores_are_left_alone_or_hardly_changed():
     decisions = []
     for seed in range(40):

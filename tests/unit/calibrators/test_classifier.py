@@ -33,6 +33,7 @@ MODELS = [
 ]
 
 
+@pytest.mark.grid
 @parametrize_with_checks(MODELS)
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)

@@ -32,8 +32,8 @@ families = pytest.mark.parametrize("family", LIKELIEST)
 objectives = pytest.mark.parametrize("objective", ["log_loss", "cutoff"])
 
 
-def some(examples):
-    return settings(max_examples=examples, deadline=None, derandomize=True)
+# The oracle is slow.
+few = settings(max_examples=5 + settings.default.max_examples // 20)
 
 
 def columns_of(family, s):
@@ -95,7 +95,7 @@ def rows_within_reach(draw):
 
 
 @families
-@some(8)
+@few
 @given(rows=rows_within_reach())
 def test_no_search_finds_a_lower_error(family, rows):
     y, s, w = rows
@@ -106,8 +106,9 @@ def test_no_search_finds_a_lower_error(family, rows):
     assert fitted.refuted_ == (fitted.cutoff_ > fitted.limit_)
 
 
+@pytest.mark.slow
 @families
-@some(8)
+@few
 @given(rows=rows_within_reach())
 def test_no_search_finds_a_lower_loss_within_the_limit(family, rows):
     y, s, w = rows
@@ -119,7 +120,7 @@ def test_no_search_finds_a_lower_loss_within_the_limit(family, rows):
 
 
 @families
-@some(20)
+@few
 @given(rows=small_rows(weighted=("none", "whole", "float")))
 def test_any_small_sample(family, rows):
     """Inside the limit, never falling, probabilities, and no better in log loss than the maximum of the likelihood."""
@@ -152,6 +153,7 @@ WORLDS = {
 }
 
 
+@pytest.mark.grid
 @families
 @pytest.mark.parametrize("world", WORLDS)
 def test_the_error_is_that_of_the_predictions(family, world):
@@ -194,6 +196,7 @@ def test_a_limit_in_reach_is_met_exactly():
     assert fitted.cutoff_ == pytest.approx(fitted.limit_, rel=1e-5)
 
 
+@pytest.mark.grid
 @families
 @objectives
 def test_whole_weights_repeat_rows_and_order_does_not_show(family, objective):
@@ -207,6 +210,7 @@ def test_whole_weights_repeat_rows_and_order_does_not_show(family, objective):
     np.testing.assert_array_equal(repeated.predict(score), expected)
 
 
+@pytest.mark.grid
 @families
 @objectives
 def test_many_rows_and_cells(family, objective):
@@ -270,7 +274,6 @@ def test_derivatives_of_the_walk_and_of_the_loss():
         np.testing.assert_allclose(curvature[i], change, atol=1e-7)
 
 
-@some(60)
 @given(seed=st.integers(0, 10_000))
 def test_nearest_point_is_the_minimum(seed):
     rng = np.random.default_rng(seed)

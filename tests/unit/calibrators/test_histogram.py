@@ -2,15 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from calibrant.calibrators import HistogramCalibrator
 from strategies import small_rows
 
-many = settings(max_examples=150, deadline=None, derandomize=True)
 
-
-@many
 @given(small_rows())
 @pytest.mark.parametrize("strategy", ["quantile", "uniform"])
 def test_each_value_is_the_share_in_its_bin(strategy, rows):

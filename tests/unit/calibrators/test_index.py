@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.base import clone
@@ -44,6 +44,7 @@ def sample(n=400, d=4, seed=0):
     return features, y
 
 
+@pytest.mark.grid
 @every
 def test_manners_of_a_classifier(classifier):
     with warnings.catch_warnings():
@@ -76,7 +77,6 @@ def test_every_turn_lowers_the_loss_and_leaves_no_calibration_error(classifier, 
     assert cutoff_calibration_error(y, p) < 1.0 / (2 * len(y))
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_any_small_sample(data):
     n = data.draw(st.integers(2, 9))

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -15,8 +15,6 @@ from calibrant.errors import ArgumentError
 from calibrant.metrics import log_loss, true_mse
 from strategies import small_rows
 
-many = settings(max_examples=150, deadline=None, derandomize=True)
-
 
 def sample(n=300, seed=0, levels=30):
     rng = np.random.default_rng(seed)
@@ -24,7 +22,6 @@ def sample(n=300, seed=0, levels=30):
     return score, (rng.random(n) < 0.1 + 0.7 * score**1.5).astype(int)
 
 
-@many
 @given(small_rows(), st.sampled_from([0.0, 0.7, 1.0, 5.0, 1e3]))
 def test_nowhere_steeper_than_asked_and_never_certain(rows, limit):
     fitted = LipschitzIsotonicCalibrator(lipschitz=limit).fit(rows.s, rows.y, sample_weight=rows.w)

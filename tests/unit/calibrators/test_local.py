@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -17,7 +17,6 @@ from calibrant.metrics import brier_score, log_loss, true_mse
 from calibrant.simulate import distorted_probabilities
 from strategies import small_rows
 
-many = settings(max_examples=150, deadline=None, derandomize=True)
 smoothers = st.tuples(
     st.sampled_from([0.05, 0.3, 0.7, 1.0]), st.sampled_from([0, 1, 2]), st.sampled_from(["rectangular", "tricube"])
 )
@@ -29,7 +28,6 @@ def sample(n=300, seed=0, levels=30):
     return score, (rng.random(n) < 0.1 + 0.7 * score**1.5).astype(int)
 
 
-@many
 @given(small_rows(), smoothers)
 def test_at_the_scores_of_the_sample_it_is_the_local_curve(rows, smoother):
     nn, degree, kernel = smoother
@@ -40,7 +38,6 @@ def test_at_the_scores_of_the_sample_it_is_the_local_curve(rows, smoother):
     np.testing.assert_array_equal(fitted.predict(table.score), curve.rate)
 
 
-@many
 @given(small_rows(), smoothers)
 def test_never_certain_by_default(rows, smoother):
     nn, degree, kernel = smoother

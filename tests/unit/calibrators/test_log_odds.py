@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy.optimize import minimize
 from scipy.special import expit
 
@@ -17,7 +17,6 @@ from strategies import small_rows
 FOLDER = Path(calibrant.__file__).parents[3] / "shared" / "reference" / "locfit"
 at_hand = pytest.mark.skipif(not FOLDER.is_dir(), reason="the reference values are not beside this checkout")
 NAMES = ("smooth_50", "ties_500", "narrow_500", "extreme_500", "smooth_2000")
-many = settings(max_examples=100, deadline=None, derandomize=True)
 
 
 def gold(name):
@@ -84,7 +83,6 @@ def least(design, target, w, bounds):
 FREE, POSITIVE = (None, None), (0.0, None)
 
 
-@many
 @given(rows=small_rows(most=12))
 def test_no_other_parameters_do_better(rows):
     keep = (rows.s == 0.0) | (rows.s == 1.0) | ((rows.s > 1e-3) & (rows.s < 1 - 1e-3))  # the optimiser's range

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -15,8 +15,6 @@ from calibrant.calibrators import VennAbersCalibrator
 from calibrant.core.pava import isotonic_fit
 from calibrant.metrics import cutoff_calibration_error
 from strategies import small_rows
-
-many = settings(max_examples=150, deadline=None, derandomize=True)
 
 
 def sample(n=300, seed=0):
@@ -50,7 +48,6 @@ def test_equals_the_package_venn_abers():
     np.testing.assert_allclose(found, list(theirs.values()), rtol=0, atol=1e-15)
 
 
-@many
 @given(small_rows(weighted=("none", "whole")))
 def test_the_one_of_the_true_label_is_calibrated(rows):
     """Of rows in random order any may be the new one. Averaged over which it is, ``P(y = 1 | p_y) = p_y``, exactly.
@@ -90,7 +87,6 @@ def test_new_rows_are_calibrated_by_the_true_one_and_not_by_the_wrong_one():
     assert cutoff_calibration_error(label, wrong) > 3 * limit
 
 
-@many
 @given(small_rows())
 def test_the_one_number_lies_between_and_never_falls(rows):
     fitted = VennAbersCalibrator().fit(rows.s, rows.y, sample_weight=rows.w)

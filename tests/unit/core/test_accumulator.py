@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import score_laws
@@ -36,7 +36,6 @@ def filled(parts, **limits) -> Accumulator:
     return found
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
 @given(rows, st.integers(0, 12), st.integers(2, 6), st.integers(1, 29), st.randoms(use_true_random=False))
 def test_order_chunks_and_merging_do_not_show(data, most_distinct, most_buckets, size, random):
     limits = {"most_distinct": most_distinct, "most_buckets": most_buckets}
@@ -53,7 +52,6 @@ def test_order_chunks_and_merging_do_not_show(data, most_distinct, most_buckets,
     assert held(left) == held(whole)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
 @given(rows, st.integers(0, 12), st.integers(2, 6))
 def test_buckets_are_the_narrowest_that_are_few_enough(data, most_distinct, most_buckets):
     found = filled([data], most_distinct=most_distinct, most_buckets=most_buckets)

@@ -7,7 +7,7 @@ from itertools import accumulate
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
@@ -18,7 +18,6 @@ from calibrant.core.bucket_sums import BucketSums
 from calibrant.core.grid import Grid
 from calibrant.core.pooling import pool_rows, pool_weighted
 
-many = settings(max_examples=250, deadline=None, derandomize=True)
 SLACK = 1e-9
 
 
@@ -49,7 +48,6 @@ def flagged(which: np.ndarray) -> set[int]:
     return set(np.flatnonzero(which).tolist())
 
 
-@many
 @given(bucketed())
 def test_every_highest_and_lowest_point_is_flagged(data):
     score, n, k, sums, owner = data
@@ -59,7 +57,6 @@ def test_every_highest_and_lowest_point_is_flagged(data):
     assert inside(ends, owner) <= flagged(can_hold_extreme(rise, fall, SLACK))
 
 
-@many
 @given(bucketed())
 def test_every_end_of_a_largest_climb_or_drop_is_flagged(data):
     score, n, k, sums, owner = data
@@ -82,7 +79,6 @@ def test_a_climb_can_begin_in_one_bucket_and_end_in_another():
     assert can_hold_turn(fall[::-1], rise[::-1], single[::-1], SLACK).tolist() == [False, True, True, False, False]
 
 
-@many
 @given(bucketed())
 def test_every_end_of_an_isotonic_block_is_flagged(data):
     _, n, k, sums, owner = data
@@ -109,7 +105,6 @@ def beside(ends: list[int], size: int) -> set[int]:
     return {row for end in ends for row in (end - 1, end) if 0 <= row < size}
 
 
-@many
 @given(bucketed())
 def test_both_sides_of_every_end_of_an_isotonic_block_are_flagged(data):
     _, _, _, sums, _ = data
@@ -140,7 +135,6 @@ def ends_of_climbs(path: list[Fraction], slack: Fraction) -> list[int]:
     return [end for i, j in pairs if path[j] - path[i] >= largest - slack for end in (i, j)]
 
 
-@many
 @given(bucketed(), st.sampled_from([0.0, 1 / 64, 0.5]))
 def test_both_sides_of_every_end_of_a_largest_climb_or_drop_are_flagged(data, slack):
     """And no others: at multiples of 1/64 all sums are exact."""

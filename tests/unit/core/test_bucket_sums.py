@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.core import bucket_sums
@@ -19,7 +19,6 @@ from calibrant.core.pooling import pool_rows, pool_weighted
 from calibrant.core.units import BITS, MOST_ROWS, score_units
 from strategies import Rows, small_rows
 
-many = settings(max_examples=120, deadline=None, derandomize=True)
 shifts = st.sampled_from([0, 20, 38, 40, 42])
 
 
@@ -64,7 +63,6 @@ def loss_units(s: float, *, of_negative: bool = False) -> int:
     return math.floor(float(loss[0]) * 2.0**SURPRISE_BITS + 0.5)
 
 
-@many
 @given(small_rows(), shifts, st.sampled_from([1, 3, 2**15]))
 def test_sums_are_direct_sums(rows, shift, block):
     score, n, k = pooled(rows)
@@ -87,7 +85,6 @@ def test_sums_are_direct_sums(rows, shift, block):
             assert [float(w) for w in words] == pytest.approx([float(v) for v in held[4:]], rel=1e-14)
 
 
-@many
 @given(small_rows(weighted=("none", "whole")))
 def test_without_a_grid_each_score_has_its_own(rows):
     score, n, k = pooled(rows)
@@ -96,7 +93,6 @@ def test_without_a_grid_each_score_has_its_own(rows):
     assert (found.n.tolist(), found.k.tolist()) == (n.tolist(), k.tolist())
 
 
-@many
 @given(st.lists(small_rows(most=5, weighted=("none", "whole")), min_size=2, max_size=4), shifts)
 def test_adding_gives_the_same_bits_in_every_order(parts, shift):
     grid = Grid(shift)
@@ -116,7 +112,6 @@ def test_adding_gives_the_same_bits_in_every_order(parts, shift):
     assert same(BucketSums.joined(sums[::-1]).pooled(), whole)
 
 
-@many
 @given(small_rows(), shifts, st.integers(0, 4))
 def test_coarser_sums_are_those_of_the_coarser_grid(rows, shift, bits):
     grid = Grid(shift)

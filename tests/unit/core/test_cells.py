@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant
@@ -32,7 +32,6 @@ from calibrant.metrics import (
 )
 from strategies import Rows, small_rows
 
-many = settings(max_examples=250, deadline=None, derandomize=True)
 breaks = st.lists(st.sampled_from([0.05, 0.25, 0.4, 0.5, 0.6, 0.9, 1.0]), max_size=4)
 
 
@@ -51,7 +50,6 @@ def assert_walk_is_exact_at_row_ends(cells: ScoreTable, rows: Rows) -> None:
     assert walk.value == pytest.approx(expected, abs=1e-12)
 
 
-@many
 @given(small_rows(), breaks)
 def test_sums_of_cells_are_those_of_the_rows(rows: Rows, at):
     cells, exact = cells_of(rows, at), ScoreTable.from_scores(rows.y, rows.s.astype(float), **rows.keywords)
@@ -63,7 +61,6 @@ def test_sums_of_cells_are_those_of_the_rows(rows: Rows, at):
     assert cells.exact == all(low == high for low, high in zip(cells.low, cells.high, strict=True))
 
 
-@many
 @given(small_rows(), breaks)
 def test_walk_is_exact_at_row_ends(rows: Rows, at):
     cells = cells_of(rows, at)
@@ -71,7 +68,6 @@ def test_walk_is_exact_at_row_ends(rows: Rows, at):
     assert cutoff_calibration_error(cells) <= oracles.cutoff_error(*rows) + 2.0**-41
 
 
-@many
 @given(small_rows(both_classes=True), breaks)
 def test_auc_limits_contain_the_truth(rows: Rows, at):
     cells = cells_of(rows, at)
@@ -88,7 +84,6 @@ def test_auc_limits_are_attained():
     assert roc_auc_limits(oracles.cell_table([0, 1], [0.2, 0.3], None, [0.9])) == (0.0, 1.0)
 
 
-@many
 @given(small_rows(), breaks, small_rows(), breaks)
 def test_merged_cells_hold_the_rows_of_both(one: Rows, at_one, two: Rows, at_two):
     rows = joined(one, two)
@@ -100,7 +95,6 @@ def test_merged_cells_hold_the_rows_of_both(one: Rows, at_one, two: Rows, at_two
     assert_walk_is_exact_at_row_ends(merged, rows)
 
 
-@many
 @given(small_rows(), small_rows(), breaks)
 def test_exact_rows_join_the_cells_they_fall_into(one: Rows, two: Rows, at):
     exact = ScoreTable.from_scores(one.y, one.s.astype(float), **one.keywords)
@@ -109,7 +103,6 @@ def test_exact_rows_join_the_cells_they_fall_into(one: Rows, two: Rows, at):
     assert_walk_is_exact_at_row_ends(merged, joined(one, two))
 
 
-@many
 @given(small_rows(weighted=("none", "whole")), breaks, small_rows(weighted=("none", "whole")), breaks)
 def test_merging_cells_does_not_care_which_table_is_asked(one: Rows, at_one, two: Rows, at_two):
     a, b = cells_of(one, at_one), cells_of(two, at_two)
@@ -118,7 +111,6 @@ def test_merging_cells_does_not_care_which_table_is_asked(one: Rows, at_one, two
         assert np.array_equal(getattr(ab, name), getattr(ba, name)), name
 
 
-@many
 @given(small_rows(weighted=("none", "whole")), breaks, st.sampled_from([(1, 1), (1, 4), (3, 1)]))
 def test_saving_bound_of_cells_is_not_below_the_exact_one(rows: Rows, at, costs):
     keywords = dict(zip(("false_positive_cost", "false_negative_cost"), costs, strict=True))
@@ -135,7 +127,6 @@ def most_moved(cells: ScoreTable, divided: np.ndarray) -> float:
     return 2.0 * float(np.maximum(cells.rise, cells.fall)[divided].sum()) / cells.total
 
 
-@many
 @given(small_rows(), breaks, st.sampled_from([2, 3, 5]))
 def test_binned_error_is_off_by_what_divided_cells_can_move(rows: Rows, at, n_bins):
     cells, exact = cells_of(rows, at), ScoreTable.from_scores(rows.y, rows.s.astype(float), **rows.keywords)

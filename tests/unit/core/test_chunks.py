@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import score_laws
@@ -24,7 +24,6 @@ def cut(rows: Rows, size: int):
     return [tuple(column[i : i + size] for column in columns) for i in range(0, len(rows.y), size)]
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
 @given(small_rows(weighted=("none", "whole")), st.integers(1, 9), st.sampled_from([1, 2, 1 << 20]))
 def test_few_scores_give_the_table_of_all_rows(rows, size, batch):
     exact = ScoreTable.from_scores(rows.y, rows.s, sample_weight=rows.w)
@@ -35,7 +34,6 @@ def test_few_scores_give_the_table_of_all_rows(rows, size, batch):
         assert same(ScoreTable.from_chunks(iter(cut(rows, size))), exact)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
 @given(small_rows(weighted=("float",)), st.integers(1, 9))
 def test_other_weights_give_it_up_to_rounding(rows, size):
     exact = ScoreTable.from_scores(rows.y, rows.s, sample_weight=rows.w)

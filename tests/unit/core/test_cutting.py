@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
@@ -22,7 +22,6 @@ from calibrant.core.validate import CleanRows
 from calibrant.core.walk import extremes, residual_walk
 from strategies import Rows, small_rows
 
-many = settings(max_examples=120, deadline=None, derandomize=True)
 heavy_share = st.sampled_from([0.1, 0.3, 0.6, 2.0])  # of the rows; of few rows each bucket would be heavy
 N = 20_000
 
@@ -94,7 +93,6 @@ def assert_nothing_is_hidden(rows: Rows, tally: Tally, cells: Cut, share: float)
         assert walk_answers(table_of(held, rest)) == walk_answers(exact)
 
 
-@many
 @given(rows_of, st.integers(0, 7), st.integers(0, 4), heavy_share)
 def test_cells_hold_all_rows(rows, bits, per_block, share):
     with pytest.MonkeyPatch.context() as patch:
@@ -103,7 +101,6 @@ def test_cells_hold_all_rows(rows, bits, per_block, share):
         assert_cells_hold_all_rows(tally, cut(tally))
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
 @given(rows_of, st.integers(2, 12), st.integers(0, 6), heavy_share)
 def test_nothing_is_hidden(rows, bits, per_block, share):
     with pytest.MonkeyPatch.context() as patch:
@@ -199,7 +196,6 @@ def test_a_score_of_half_the_rows_leaves_others_closed(monkeypatch, labels):
     assert cells.n[cells.open & (cells.starts != atom)].sum() > 0.3 * len(s)
 
 
-@many
 @given(rows_of, st.integers(2, 10), st.integers(0, 5), heavy_share)
 def test_blocks_of_the_fit_begin_and_end_in_open_cells(rows, bits, per_block, share):
     """Against the largest smallest mean, in exact fractions, of single scores; see `oracles.min_max_isotonic`."""

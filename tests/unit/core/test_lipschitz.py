@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
@@ -16,7 +16,6 @@ from calibrant.core.lipschitz import lipschitz_fit
 from calibrant.core.pava import isotonic_fit
 from strategies import Rows, scores, small_rows
 
-many = settings(max_examples=200, deadline=None, derandomize=True)
 LIMITS = [0.0, 0.1, 0.5, 1.0, 2.5, 40.0, 1e6, np.inf]
 
 
@@ -57,7 +56,6 @@ def by_bounded_least_squares(table: ScoreTable, limit: float):
     return design @ found.x
 
 
-@many
 @given(uneven_tables(), st.sampled_from(LIMITS))
 def test_equals_bounded_least_squares(table, limit):
     value = lipschitz_fit(table, lipschitz=limit).linear(table.score)
@@ -66,7 +64,6 @@ def test_equals_bounded_least_squares(table, limit):
     np.testing.assert_allclose(value, other, rtol=0, atol=1e-6)  # a weight of 1e-3 beside 1e3 leaves the optimiser this
 
 
-@many
 @given(uneven_tables(), st.sampled_from(LIMITS), st.booleans())
 def test_values_rise_within_the_limit_and_are_probabilities(table, limit, log_safe):
     fit = lipschitz_fit(table, lipschitz=limit, log_safe=log_safe)
@@ -82,7 +79,6 @@ def test_values_rise_within_the_limit_and_are_probabilities(table, limit, log_sa
     assert (np.diff(fit.linear(at)) >= -1e-16).all()
 
 
-@many
 @given(uneven_tables(), st.sampled_from(LIMITS), st.sampled_from([(2, 2), (3, 3), (4, 2)]))
 def test_fitting_with_a_guess_changes_nothing(table, limit, sizes):
     direct = lipschitz_fit(table, lipschitz=limit).linear(table.score)
@@ -139,7 +135,6 @@ def test_satisfies_the_conditions_of_the_optimum_on_many_rows(limit, levels):
     assert largest_violation(table, 0.999 * value + 0.0005, limit) > 1e-5  # any other map fails
 
 
-@many
 @given(small_rows())
 def test_without_a_limit_it_is_the_isotonic_fit(rows: Rows):
     table = table_of(rows)
@@ -149,7 +144,6 @@ def test_without_a_limit_it_is_the_isotonic_fit(rows: Rows):
         np.testing.assert_allclose(value, expected, rtol=0, atol=1e-14)
 
 
-@many
 @given(small_rows())
 def test_without_any_slope_it_is_the_share_of_positives(rows: Rows):
     table = table_of(rows)

@@ -2,14 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 from scipy.special import expit
 
 from calibrant.core.logistic import logistic_fit
-
-many = settings(max_examples=200, deadline=None, derandomize=True)
 
 SCORE = np.array([0.1, 0.2, 0.35, 0.5, 0.8, 0.9])
 ROWS = np.array([5, 8, 3, 10, 4, 6])
@@ -103,7 +101,6 @@ def problems(draw):
     return columns.T, n * weight, k * weight
 
 
-@many
 @given(problems())
 def test_equals_a_general_optimiser_or_says_why_not(problem):
     design, n, k = problem
@@ -128,7 +125,6 @@ def test_equals_a_general_optimiser_or_says_why_not(problem):
             assert (np.abs(fit.covariance - expected) <= 1e-6 * np.outer(error, error)).all()
 
 
-@many
 @given(problems(), st.floats(-250, 250))
 def test_an_offset_in_the_span_of_the_design_moves_the_coefficients(problem, shift):
     design, n, k = problem

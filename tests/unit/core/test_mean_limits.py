@@ -38,6 +38,7 @@ def smallest_width(n, second, delta, reach):
     return worst
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("reach", [1.0, 1.3, 2.0])
 @pytest.mark.parametrize(
     ("n", "square", "delta"),

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
@@ -33,7 +33,6 @@ def small_limits(monkeypatch):
     monkeypatch.setattr(gathering, "MOST_BUCKETS", 1 << 10)
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
 @given(small_rows(), breaks)
 def test_the_error_of_the_rows_is_within_the_limits_of_their_cells(rows: Rows, at):
     found = extremes(residual_walk(oracles.cell_table(*rows, at)))
@@ -53,6 +52,7 @@ def test_limits_are_attained():
     assert three.at_most == (1 / 2 + 5 / 4) / 8  # up to 1/2 in the first, down to 1/4 - 3/2 in the second
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("law", ["beta", "small", "tiny", "ends", "narrow", "atom", "coarse", "float32"])
 @pytest.mark.parametrize("labels", ["calibrated", "shifted"])
 def test_random_streams(small_limits, law, labels):
@@ -93,6 +93,7 @@ def test_few_different_scores_are_exact(small_limits, law):
     assert extremes(residual_walk(table)) == extremes(residual_walk(exact))
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("law", ["beta", "small", "tiny", "ends", "narrow", "float32"])
 def test_limits_are_narrow_at_a_million_rows(monkeypatch, law):
     """Arithmetic: 2**18 buckets of a million rows hold about 4 each, so limits are some 1e-5 apart; c has a noise of

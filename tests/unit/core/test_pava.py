@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import oracles
 from calibrant import DataError, ScoreTable
@@ -12,7 +12,6 @@ from calibrant.core.pava import isotonic_fit
 from calibrant.metrics import cutoff_calibration_error
 from strategies import Rows, small_rows
 
-many = settings(max_examples=500, deadline=None, derandomize=True)
 COUNTS = ("none", "whole")
 
 
@@ -20,7 +19,6 @@ def table_of(rows: Rows) -> ScoreTable:
     return ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
 
 
-@many
 @given(small_rows(weighted=COUNTS))
 def test_values_are_those_of_the_min_max_formula(rows: Rows):
     table = table_of(rows)
@@ -30,7 +28,6 @@ def test_values_are_those_of_the_min_max_formula(rows: Rows):
     assert fit.step(table.score).tolist() == expected
 
 
-@many
 @given(small_rows())
 def test_blocks_are_in_order_and_hold_all_rows(rows: Rows):
     table = table_of(rows)
@@ -47,7 +44,6 @@ def test_blocks_are_in_order_and_hold_all_rows(rows: Rows):
         assert (np.diff(fit.step(between)) >= 0).all()
 
 
-@many
 @given(small_rows())
 def test_claim_5_no_calibration_error_on_the_fitting_rows(rows: Rows):
     """Pooling equal scores first is what makes this exact."""
@@ -56,7 +52,6 @@ def test_claim_5_no_calibration_error_on_the_fitting_rows(rows: Rows):
     assert cutoff_calibration_error(rows.y, fitted, **rows.keywords) == pytest.approx(0.0, abs=2.0**-41)
 
 
-@many
 @given(small_rows(most=7))
 def test_claim_5_no_threshold_costs_more_than_before(rows: Rows):
     fitted = isotonic_fit(table_of(rows)).linear(rows.s)
@@ -68,7 +63,6 @@ def test_claim_5_no_threshold_costs_more_than_before(rows: Rows):
             assert after <= oracles.cheapest_threshold_cost(rows.y, rows.s, rows.w, p, 1.0 - p) + 1e-15
 
 
-@many
 @given(small_rows(most=7))
 def test_log_safe_values_are_inside_and_nearly_calibrated(rows: Rows):
     """Total * error < 1/2 and a cost at most 1 / (2 total) above what it was."""
@@ -102,7 +96,6 @@ def test_linear_fills_the_gaps_and_step_does_not():
     assert fit.step(at).tolist() == [0.0, 0.0, 0.0, 1.0, 1.0]
 
 
-@many
 @given(small_rows())
 def test_agrees_with_scikit_learn(rows: Rows):
     from sklearn.isotonic import IsotonicRegression  # 1.9.1

@@ -46,6 +46,7 @@ def by_table(y, s) -> float:
     return extremes(residual_walk(ScoreTable.from_scores(y, s))).value
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("labels", LABELS)
 @pytest.mark.parametrize("scores", SCORES)
 @pytest.mark.parametrize("n", [1, 7, 300, 5_000, 70_000])

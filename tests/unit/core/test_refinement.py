@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import score_laws
@@ -53,6 +53,7 @@ def assert_sums_agree(table: ScoreTable, exact: ScoreTable) -> None:
     assert table.mean_variance == pytest.approx(exact.mean_variance, rel=1e-12, abs=2.0**-41)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("law", list(score_laws.LAWS))
 @pytest.mark.parametrize("labels", ["calibrated", "shifted"])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -74,6 +75,7 @@ def test_identical_to_the_exact_table(small_limits, law, labels, weighted):
         assert source.reads <= 7  # fewer at the limits that are set by default, see below
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("law", "reads"), [("beta", 3), ("atom", 3), ("tiny", 4), ("narrow", 4)])
 def test_few_readings_at_larger_limits(monkeypatch, law, reads):
     """A tenth of the default limits, and a tenth of the rows that it takes to exceed them; the first stops midway."""
@@ -100,7 +102,6 @@ def test_identical_for_all_chunks_and_orders(small_limits, law):
             assert getattr(table, name).tobytes() == getattr(whole, name).tobytes(), name
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
 @given(small_rows(most=14, weighted=("none", "whole")), st.integers(1, 5), st.integers(0, 3), st.booleans())
 def test_small_awkward_rows(rows: Rows, size, most, scaled):
     """Limits so tight that nearly every score has to be looked for."""

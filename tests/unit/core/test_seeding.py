@@ -81,6 +81,7 @@ def test_other_rows_have_other_seeds():
     assert len(set(digests)) == len(digests)
 
 
+@pytest.mark.slow
 def test_numbers_of_neighbouring_tables_are_independent():
     """One score: tables that differ by a single positive, of which there are only n + 1."""
     draws = np.array([generator_for(ScoreTable.from_counts([0.1], [5000], [k]), 0).random(4) for k in range(5001)])

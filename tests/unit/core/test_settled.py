@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import score_laws
@@ -119,6 +119,7 @@ def test_two_scans_are_enough_where_heavy_buckets_are_single_scores(looks, monke
     assert looks == []
 
 
+@pytest.mark.slow
 def test_random_rows_with_a_heavy_bucket(looks):
     """Outcomes sorted one way or the other inside the bucket, drawn from the scores elsewhere."""
     rng, taken = np.random.default_rng(0), 0
@@ -139,7 +140,6 @@ def test_random_rows_with_a_heavy_bucket(looks):
     assert taken >= 15, "a tenth of them"
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=12, unique=True), st.integers(20, 33), st.data())
 def test_the_zone_of_cells_is_all_their_buckets(edges, shift, data):
     """Cells as two scans leave them: limits in place of scores, half a unit below the first unit of a bucket."""

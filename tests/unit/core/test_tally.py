@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.core import tally as tally_file
@@ -19,7 +19,6 @@ from calibrant.core.units import BITS, MOST_ROWS, score_units
 from calibrant.core.validate import CleanRows
 from strategies import Rows, small_rows
 
-many = settings(max_examples=100, deadline=None, derandomize=True)
 WHOLE = ("none", "whole")
 slices_of = st.lists(small_rows(), min_size=1, max_size=4)
 whole_slices = st.lists(small_rows(weighted=WHOLE), min_size=1, max_size=4)
@@ -80,7 +79,6 @@ def assert_counts(found: Tally, slices: list[Rows], *, exact: bool) -> None:
     assert found.rows == sum(weight > 0 for _, _, weight in each_row(slices))
 
 
-@many
 @given(slices_of, fine_bits, block_bits, st.booleans(), st.sampled_from([1, 2, 2**15]))
 def test_counts_are_those_of_a_loop(slices, bits, per_block, narrow, at_once):
     with pytest.MonkeyPatch.context() as patch:
@@ -91,7 +89,6 @@ def test_counts_are_those_of_a_loop(slices, bits, per_block, narrow, at_once):
     assert_counts(found, slices, exact=whole)
 
 
-@many
 @given(slices_of, fine_bits, block_bits, st.booleans())
 def test_buckets_are_whole_blocks_and_no_more_than_needed(slices, bits, per_block, narrow):
     found = tallied(slices, bits, per_block, narrow=narrow)
@@ -113,7 +110,6 @@ def runs_within_blocks(found: Tally, seed: int) -> tuple[np.ndarray, np.ndarray]
     return edges[:-1][kept], edges[1:][kept]
 
 
-@many
 @given(slices_of, fine_bits, block_bits, st.booleans(), st.integers(0, 2**32 - 1), st.sampled_from([8, 16, 2**15]))
 def test_sums_of_runs_are_those_of_a_loop_up_to_half_a_bucket_for_each_row(
     slices, bits, per_block, narrow, seed, at_once
@@ -139,7 +135,6 @@ def test_sums_of_runs_are_those_of_a_loop_up_to_half_a_bucket_for_each_row(
     assert n.dtype.kind == k.dtype.kind == found.n.dtype.kind
 
 
-@many
 @given(slices_of, fine_bits, block_bits, st.booleans())
 def test_sums_of_blocks_are_exact_to_rounding(slices, bits, per_block, narrow):
     found = tallied(slices, bits, per_block, narrow=narrow)
@@ -157,7 +152,6 @@ def all_of(found: Tally) -> list[bytes]:
     return [part.astype(np.float64).tobytes() for part in parts]
 
 
-@many
 @given(whole_slices, fine_bits, block_bits, st.integers(0, 2**32 - 1), st.integers(1, 9))
 def test_neither_order_nor_slices_show_in_one_bit(slices, bits, per_block, seed, size):
     whole = tallied(slices, bits, per_block)
@@ -173,7 +167,6 @@ def test_neither_order_nor_slices_show_in_one_bit(slices, bits, per_block, seed,
     assert other.rows == whole.rows
 
 
-@many
 @given(slices_of, st.integers(0, 3), st.integers(1, 7))
 def test_a_word_that_is_full_is_emptied(slices, bits, at_once):
     """Words of three bits hold up to seven rows; the next would be counted as a positive."""
@@ -258,7 +251,6 @@ def test_rows_of_no_weight_leave_no_trace(weight):
     assert found.rows == alone.rows == 1
 
 
-@many
 @given(slices_of, st.integers(1, 5))
 def test_blocks_hold_all_rows_in_order(slices, at_once):
     with pytest.MonkeyPatch.context() as patch:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import score_laws
@@ -56,7 +56,6 @@ def assert_thinned(sums: BucketSums, widest: Grid, exact: ScoreTable) -> BucketS
     return found
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
 @given(small_rows(most=16, weighted=("none", "whole")), st.integers(30, BITS + 1), st.integers(0, 2**32 - 1))
 def test_awkward_rows_are_thinned_without_a_trace(rows: Rows, shift, seed):
     exact = ScoreTable.from_scores(rows.y, rows.s, sample_weight=rows.w)

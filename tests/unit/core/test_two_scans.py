@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import score_laws
@@ -19,7 +19,6 @@ from calibrant.core.validate import CleanRows
 from calibrant.errors import DataError
 from strategies import Rows, small_rows
 
-many = settings(max_examples=100, deadline=None, derandomize=True)
 sizes = st.tuples(st.integers(2, 8), st.integers(0, 4), st.sampled_from([1, 3, 2**15]))
 
 
@@ -76,7 +75,6 @@ def assert_sums_are_of_these_rows(found: Scanned, exact: ScoreTable, *, rounding
     assert seen.all()
 
 
-@many
 @given(st.lists(small_rows(most=12, weighted=("none", "whole")), min_size=1, max_size=3), sizes)
 def test_every_row_is_in_one_place(slices, sizes):
     found, exact = scan(slices, *sizes), exact_of(slices)
@@ -87,7 +85,6 @@ def test_every_row_is_in_one_place(slices, sizes):
     assert (found.settled.sums.low[1:] > found.settled.sums.high[:-1]).all()
 
 
-@many
 @given(st.lists(small_rows(most=12), min_size=1, max_size=3), sizes)
 def test_with_other_weights_up_to_rounding(slices, sizes):
     assert_sums_are_of_these_rows(scan(slices, *sizes), exact_of(slices), rounding=1e-13)
@@ -101,6 +98,7 @@ def bits_of(found: Scanned) -> list[bytes]:
     ]
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("law", ["beta", "tiny", "ends", "denormal", "neighbours", "float32"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_neither_order_nor_slices_nor_words_show(law, weighted):
@@ -116,6 +114,7 @@ def test_neither_order_nor_slices_nor_words_show(law, weighted):
     assert_sums_are_of_these_rows(whole, exact_of([rows]), rounding=0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1, 2**13, 2**25])
 def test_words_of_many_rows(scale):
     """The same cells with every row repeated: all sums are that many times as large, in Python's integers.

@@ -6,12 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.core.units import BITS, MOST_ROWS, UNIT, Whole, score_units
 
-many = settings(max_examples=200, deadline=None, derandomize=True)
 words = st.lists(st.tuples(st.integers(-(2**61), 2**61), st.integers(-(2**61), 2**61)), min_size=1, max_size=6)
 numbers = st.lists(st.integers(-(2**84), 2**84), min_size=1, max_size=8)
 
@@ -27,21 +26,18 @@ def integers(found: Whole) -> list[int]:
     return [int(u) * 2**32 + int(v) for u, v in zip(found.upper, found.lower, strict=True)]
 
 
-@many
 @given(words, st.integers(0, 32))
 def test_words_are_carried(pairs, word):
     upper, lower = (np.array(part, dtype=np.int64) for part in zip(*pairs, strict=True))
     assert integers(Whole.of(upper, lower, word=word)) == [u * 2**word + v for u, v in pairs]
 
 
-@many
 @given(st.lists(st.tuples(st.integers(0, 2**42 - 1), st.integers(0, 2**BITS)), min_size=1, max_size=6))
 def test_products(pairs):
     count, units = (np.array(part, dtype=np.int64) for part in zip(*pairs, strict=True))
     assert integers(Whole.product(count, units)) == [c * u for c, u in pairs]
 
 
-@many
 @given(numbers, numbers)
 def test_sums_and_differences(one, two):
     size = min(len(one), len(two))
@@ -50,7 +46,6 @@ def test_sums_and_differences(one, two):
     assert integers(a - b) == [x - y for x, y in zip(one[:size], two[:size], strict=True)]
 
 
-@many
 @given(numbers)
 def test_running_totals_runs_and_picks(values):
     held = whole(values)
@@ -62,14 +57,12 @@ def test_running_totals_runs_and_picks(values):
     assert len(held) == len(values)
 
 
-@many
 @given(numbers)
 def test_floats_are_rounded_once(values):
     """Python rounds a quotient of integers correctly."""
     assert whole(values).to_float().tolist() == [float(Fraction(v, 2**BITS)) for v in values]
 
 
-@many
 @given(st.lists(st.one_of(st.floats(0.0, 1.0), st.sampled_from([0.0, -0.0, 1.0, 0.5, UNIT])), min_size=1, max_size=9))
 def test_scores_are_rounded_to_the_nearest_unit(score):
     for dtype in (np.float64, np.float32):

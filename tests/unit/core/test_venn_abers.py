@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import oracles
 from calibrant import DataError, ScoreTable
@@ -13,7 +13,6 @@ from calibrant.core.table import CellSums
 from calibrant.core.venn_abers import venn_abers_fit
 from strategies import Rows, small_rows
 
-many = settings(max_examples=200, deadline=None, derandomize=True)
 COUNTS = ("none", "whole")
 
 
@@ -36,7 +35,6 @@ def one_by_one(table: ScoreTable, at, label: int):
     return [float(isotonic_fit(with_one_more(table, x, label)).step(np.array([x]))[0]) for x in at]
 
 
-@many
 @given(small_rows(most=12))
 def test_equals_fitting_again_with_each_label(rows: Rows):
     table = table_of(rows)
@@ -45,7 +43,6 @@ def test_equals_fitting_again_with_each_label(rows: Rows):
     np.testing.assert_allclose(fit.upper(at), one_by_one(table, at, 1), rtol=0, atol=1e-12)
 
 
-@many
 @given(small_rows(weighted=COUNTS))
 def test_counts_give_the_rounded_fractions_of_the_min_max_formula(rows: Rows):
     table = table_of(rows)
@@ -57,7 +54,6 @@ def test_counts_give_the_rounded_fractions_of_the_min_max_formula(rows: Rows):
             assert found(np.array([x])).tolist() == [float(exact)]
 
 
-@many
 @given(small_rows())
 def test_both_never_fall_and_keep_their_order(rows: Rows):
     fit = venn_abers_fit(table_of(rows))
@@ -104,7 +100,6 @@ def test_negatives_only():
     assert fit.lower(at).tolist() == [0.0] * 7
 
 
-@many
 @given(small_rows(weighted=COUNTS))
 def test_turning_labels_and_scores_around_swaps_them(rows: Rows):
     table = table_of(rows)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import ScoreTable
@@ -26,7 +26,6 @@ def table_of(rows):
     return ScoreTable.from_scores(rows.y, rows.s, sample_weight=rows.w)
 
 
-@settings(max_examples=150, deadline=None)
 @given(rows=small_rows(most=12), nn=NN, points=st.integers(1, 4).flatmap(lambda n: scores(n, np.float64)))
 def test_windows_are_those_of_the_definition(rows, nn, points):
     table = table_of(rows)
@@ -40,7 +39,6 @@ def test_windows_are_those_of_the_definition(rows, nn, points):
         assert float(found.k[j]) == pytest.approx(float(slow.k), rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     rows=small_rows(most=12),
     nn=NN,
@@ -68,7 +66,6 @@ def test_fit_is_that_of_exact_fractions(rows, nn, degree, kernel, points):
         assert found.rate[j] == min(1.0, max(0.0, found.value[j]))
 
 
-@settings(max_examples=60, deadline=None)
 @given(rows=small_rows(most=8, weighted=("whole",)), nn=NN, degree=st.integers(0, 2), kernel=st.sampled_from(KERNELS))
 def test_whole_weights_are_repeated_rows_bit_for_bit(rows, nn, degree, kernel):
     repeated = ScoreTable.from_scores(np.repeat(rows.y, rows.w), np.repeat(rows.s, rows.w))
@@ -123,6 +120,7 @@ def crowded(n=600, seed=0):
     return (rng.random(n) < s).astype(np.int8), s
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("degree", [1, 2])
 def test_crowded_scores_lose_no_digits(degree, kernel):
@@ -208,6 +206,7 @@ def test_linear_and_quadratic_truths_are_reproduced():
             assert fit.value == pytest.approx(truth, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_calibrated_moments_are_those_of_redrawn_labels():
     """Simulation: mean and variance of the fit when each score is its own probability."""
     rng = np.random.default_rng(3)

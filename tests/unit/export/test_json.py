@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from sklearn.exceptions import NotFittedError
 from sklearn.isotonic import IsotonicRegression
 
@@ -26,7 +26,6 @@ from calibrant.export.layouts import LAYOUTS
 from export_cases import CALIBRATORS, NAMES, ROWS, fitted, probes, world
 
 
-@settings(deadline=None, max_examples=80)
 @given(NAMES, ROWS)
 def test_round_trip_is_exact(name, rows):
     calibrator = fitted(name, rows)

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import onnxruntime
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -30,7 +30,6 @@ def run():
     return run
 
 
-@settings(deadline=None, max_examples=60)
 @given(NAMES, ROWS)
 def test_model_equals_predict(run, name, rows):
     calibrator = fitted(name, rows)
@@ -38,6 +37,7 @@ def test_model_equals_predict(run, name, rows):
     assert_same(run(to_onnx(calibrator), at), calibrator, at)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", CALIBRATORS)
 @pytest.mark.parametrize("kind", WORLDS)
 def test_model_equals_predict_on_larger_samples(run, name, kind):

@@ -4,7 +4,7 @@ import ast
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from sklearn.base import clone
 
 from calibrant.calibrators import IsotonicCalibrator
@@ -19,7 +19,6 @@ def function(calibrator, name="calibrate"):
     return module[name]
 
 
-@settings(deadline=None, max_examples=80)
 @given(NAMES, ROWS)
 def test_function_equals_predict(name, rows):
     calibrator = fitted(name, rows)

@@ -5,7 +5,7 @@ import sqlite3
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
@@ -66,7 +66,6 @@ def two(low, high):
     return Rows(np.array([0, 1]), np.array([low, high]), None)
 
 
-@settings(deadline=None, max_examples=80)
 @given(NAMES, ROWS)
 @example("isotonic, plain", two(0.0, 5e-324))
 @example("isotonic, plain", two(0.0, 1.5e-323))
@@ -76,6 +75,7 @@ def test_sql_equals_predict(engine, name, rows):
     same_in(engine, calibrator, probes(calibrator, rows.s))
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", CALIBRATORS)
 @pytest.mark.parametrize("kind", WORLDS)
 def test_sql_equals_predict_on_larger_samples(engine, name, kind):
@@ -113,6 +113,7 @@ def test_two_thousand_pieces(engine):
     same_in(engine, calibrator, probes(calibrator, [0.5]))
 
 
+@pytest.mark.slow
 def test_the_parser_of_sqlite_takes_a_hundred_thousand_pieces():
     calibrator = histogram(100_000)
     with sqlite3.connect(":memory:") as connection:

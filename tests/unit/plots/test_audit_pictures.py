@@ -35,6 +35,7 @@ def audit(audit_of, kind):
 
 
 class TestEveryKind:
+    @pytest.mark.grid
     def test_figure_can_be_drawn(self, audit, tmp_path):
         figure = audit_figure(audit)
         figure.savefig(tmp_path / "audit.png", dpi=40)

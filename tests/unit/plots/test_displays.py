@@ -74,6 +74,7 @@ class TestWhereItIsDrawn:
         made = make(display, *few())
         assert [plt.figure(number) for number in plt.get_fignums()] == [made.figure_]
 
+    @pytest.mark.grid
     @every
     def test_plot_returns_itself_and_can_be_repeated(self, display):
         first, second = Figure().subplots(1, 2)
@@ -114,6 +115,7 @@ OTHERS = ("spread", "many", "three positives", "no error", "all within 1e-4", "r
 
 
 class TestEveryKind:
+    @pytest.mark.grid
     @every
     @pytest.mark.parametrize("kind", [*TELLING, *(pytest.param(kind, marks=pytest.mark.slow) for kind in OTHERS)])
     def test_can_be_drawn_and_has_a_table(self, display, rows_of, kind):

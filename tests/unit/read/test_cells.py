@@ -70,6 +70,7 @@ def small_limits(monkeypatch):
     return monkeypatch
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("most", [0, 500])
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("shift", [0.0, 0.1])
@@ -103,6 +104,7 @@ def test_same_numbers_as_the_exact_table(tmp_path, small_limits, name, most, shi
     )
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", NAMES)
 def test_bit_identical_for_every_order_of_rows(tmp_path, small_limits, name):
     rng = np.random.default_rng(7)

@@ -34,6 +34,7 @@ def terminal():
     return Console(file=io.StringIO(), force_terminal=True, width=100)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 @pytest.mark.parametrize("console", [None, terminal()])
 def test_control_c_stops_the_query_and_leaves_nothing(write, console, temporary_folder, control_c):

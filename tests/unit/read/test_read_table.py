@@ -19,7 +19,8 @@ from calibrant.read import open_source, read_table
 from strategies import small_rows
 
 SETTINGS = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=5 + settings.default.max_examples // 10,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 
@@ -99,6 +100,7 @@ PLAIN = "y,p\n0,0.2\n1,0.7\n0,0.7\n"
 TABLE = ScoreTable.from_scores([0, 1, 0], [0.2, 0.7, 0.7])
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -143,6 +145,7 @@ def test_patterns_in_names_are_not_patterns(write):
     same(read_table(write("scores?.csv", PLAIN), label="y", score="p"), TABLE)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     "column", ['a"b; drop', "it's", "%s {0} $1", "ä ü 漢", "select", "a,b", "a.b", "s", "positive", "bucket"]
 )

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import ArgumentError, DataError, ScoreTable
+from calibrant.core import windows as windows_module
 from calibrant.metrics import integrated as integrated_module
 from calibrant.metrics import (
     integrated_calibration_index,
@@ -224,6 +225,19 @@ def test_many_scores_are_interpolated(monkeypatch):
         assert near.n_points == 100
         assert (near.ici, near.noise_floor) == pytest.approx((exact.ici, exact.noise_floor), abs=2e-4)
         assert (near.e50, near.e90) == pytest.approx((exact.e50, exact.e90), abs=2e-3)
+
+
+@pytest.mark.parametrize("rate", [lambda s: s, lambda s: s**1.3, lambda s: 0.1 + 0.8 * (s > 0.37)])
+def test_index_of_many_rows_is_that_of_all_rows_in_each_window(rate, monkeypatch):
+    rng = np.random.default_rng(9)
+    s = rng.beta(0.7, 1.6, 100_000)
+    table = ScoreTable.from_scores(rng.random(len(s)) < rate(s), s)
+    fast = integrated_calibration_index(table)
+    monkeypatch.setattr(windows_module, "_MOST_SCORES", len(table))
+    slow = integrated_calibration_index(table)
+    for name in ("ici", "e50", "e90", "emax", "noise_floor"):
+        assert getattr(fast, name) == pytest.approx(getattr(slow, name), abs=1e-5), name
+    assert fast != slow
 
 
 @pytest.mark.slow

@@ -87,8 +87,9 @@ def integrated_calibration_index(
     -------
     IntegratedCalibration
         Exact up to 5000 distinct scores. Beyond, the curve is fitted at 100 quantiles of the scores and interpolated
-        linearly; all rows still count. At 100,000 rows that moved the index by 1e-5 and `e90` by 4e-4 or less. No
-        standard error is given, since none is known to us that holds at calibration.
+        linearly; all rows still count. At 100,000 rows that moved the index by 1e-5 and `e90` by 4e-4 or less. From
+        32,769 distinct scores in a window on, neighbours share cells there, which moved no field by 2e-5. No standard
+        error is given, since none is known to us that holds at calibration.
 
     Raises
     ------

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import ScoreTable
+from calibrant.core import windows as windows_module
 from calibrant.core.windows import evenly_spaced, local_fit, nearest_windows, window_weight
 from calibrant.errors import ArgumentError
 from oracles import cell_table
@@ -270,3 +271,29 @@ def test_oracle_by_hand():
     assert exact_fit(y, s, None, 0.5, 1.0, 1, "rectangular").value == float(Fraction(1, 3))
     assert exact_fit(y, s, None, 0.5, 1.0, 2, "rectangular").value == 1.0
     assert exact_fit(y, s, None, 0.5, 1.0, 2, "tricube").degree == 0  # both ends are at the rim
+
+
+@pytest.mark.parametrize("kernel", ["rectangular", "tricube"])
+@pytest.mark.parametrize("world", ["smooth", "jump", "ties", "crowds", "far apart"])
+def test_cells_move_no_printed_digit(world, kernel, monkeypatch):
+    rng = np.random.default_rng(5)
+    s = {
+        "smooth": lambda: rng.beta(0.7, 1.6, 60_000),
+        "jump": lambda: rng.random(60_000),
+        "ties": lambda: np.where(rng.random(120_000) < 0.5, 0.3, rng.random(120_000)),
+        "crowds": lambda: np.where(rng.random(60_000) < 0.7, 0.1, 0.9) + rng.normal(0.0, 1e-8, 60_000),
+        "far apart": lambda: np.minimum(1.0, np.exp(rng.normal(-11.0, 2.0, 60_000))),
+    }[world]()
+    y = rng.random(len(s)) < (0.1 + 0.8 * (s > 0.37) if world == "jump" else 0.1 + 0.8 * s**0.3)
+    table = ScoreTable.from_scores(y, s)
+    points = table.score[:: len(table) // 20]
+    for variance in ("calibrated", "robust"):
+        keywords = {"nn": 0.75, "degree": 2, "kernel": kernel, "variance": variance}
+        fast = local_fit(table, points, **keywords)
+        with monkeypatch.context() as patched:
+            patched.setattr(windows_module, "_MOST_SCORES", len(table))
+            slow = local_fit(table, points, **keywords)
+        assert 0.0 < np.abs(fast.value - slow.value).max() < 5e-5
+        np.testing.assert_allclose(np.sqrt(fast.variance), np.sqrt(slow.variance), rtol=1e-3)
+        np.testing.assert_array_equal(fast.degree, slow.degree)
+        np.testing.assert_array_equal(fast.windows.n, slow.windows.n)

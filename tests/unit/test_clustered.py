@@ -125,10 +125,10 @@ def test_neither_order_nor_names_nor_repeats_show(statement):
     assert statement(y, s, groups=g, sample_weight=w) == repeated
 
 
-@pytest.mark.parametrize("block", [64, 1 << 17])
+@pytest.mark.parametrize("factors", [20 * 7, 1 << 24])
 @pytest.mark.parametrize("centred", [False, True])
-def test_redrawn_errors_are_ranges_of_multiplied_walks(monkeypatch, block, centred):
-    monkeypatch.setattr(module, "_BLOCK", block)
+def test_redrawn_errors_are_ranges_of_multiplied_walks(monkeypatch, factors, centred):
+    monkeypatch.setattr(module, "_FACTORS", factors)
     y, s, g = sample(n=300, n_groups=20)
     y[s < 0.1], y[s > 0.95] = 0, 1
     found = replace(clustered(group_rows(y, s, g)), shortfall=1.7)

@@ -15,7 +15,9 @@ from calibrant.auditing.findings import Findings, Sample
 from calibrant.auditing.measures import measure
 from calibrant.auditing.recalibration import cross_fitted_isotonic
 from calibrant.certificates import certify, check_request
+from calibrant.certificates.clustered import need_groups
 from calibrant.certificates.grouped import certify_groups, group_test, need_group_method
+from calibrant.core.cluster_walks import group_walks
 from calibrant.core.clusters import GroupedRows, Groups, cap_groups, group_rows
 from calibrant.core.parameters import check_random_state
 from calibrant.core.table import ScoreTable, as_table
@@ -68,6 +70,8 @@ def examine(
     certificate = test = decision = None
     if grouped is not None:
         capped = cap_groups(grouped, max_rows_per_group)
+        need_groups(capped)
+        walks = group_walks(capped)
         certificate = certify_groups(
             capped,
             delta=delta,
@@ -75,8 +79,9 @@ def examine(
             method=method or "default",
             n_redraws=_REDRAWS,
             random_state=random_state,
+            walks=walks,
         )
-        test = group_test(capped, method="asymptotic", n_redraws=_REDRAWS, random_state=random_state)
+        test = group_test(capped, method="asymptotic", n_redraws=_REDRAWS, random_state=random_state, walks=walks)
         if prices is not None:
             decision = group_saving(capped, false_positive_cost=prices[0], false_negative_cost=prices[1], delta=delta)
     elif table.counts:

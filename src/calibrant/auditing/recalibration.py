@@ -14,6 +14,7 @@ from calibrant.certificates import uniform_width
 from calibrant.core.clusters import GroupedRows
 from calibrant.core.parameters import check_count
 from calibrant.core.pava import isotonic_fit
+from calibrant.core.pooling import pool_counts
 from calibrant.core.results import Result
 from calibrant.core.seeding import generator_for
 from calibrant.core.table import FloatArray, NumberArray, ScoreTable
@@ -123,7 +124,6 @@ def cross_fitted_isotonic(
     of_positives, of_negatives = _brier_falls(before, value)
     gain = float(np.dot(k, of_positives) + np.dot(n - k, of_negatives)) / table.total
     after = ScoreTable.from_counts(value, n, k)
-    fitted = ScoreTable.from_counts(isotonic_fit(table, log_safe=True).linear(table.score), table.n, table.k)
     if isinstance(rows, GroupedRows):
         group = np.concatenate([fold.group for fold in folds if fold.group is not None])
         falls = np.bincount(group, k * of_positives + (n - k) * of_negatives - n * gain, len(rows.size))
@@ -132,6 +132,7 @@ def cross_fitted_isotonic(
     else:
         squares = float(np.dot(k, of_positives**2) + np.dot(n - k, of_negatives**2)) / table.total
         error = math.sqrt(max(0.0, squares - gain**2) / table.total)
+        fitted = ScoreTable.from_counts(isotonic_fit(table, log_safe=True).linear(table.score), table.n, table.k)
         bound = min(1.0, cutoff_calibration_error(fitted) + uniform_width(table.total, delta))
         costs = _costs(before, value, n, k, delta)
     return Recalibration(
@@ -172,7 +173,7 @@ def _folds_of_groups(rows: GroupedRows, n_folds: int, random_state: int | np.ran
     folds = []
     for i in range(n_folds):
         inside, outside = fold_of == i, fold_of != i
-        rest = ScoreTable.from_counts(rows.score[outside], rows.n[outside], rows.k[outside])
+        rest = ScoreTable(*pool_counts(rows.score[outside], rows.n[outside], rows.k[outside]))
         folds.append(_Fold(rest, rows.score[inside], rows.n[inside], rows.k[inside], rows.group[inside]))
     return folds
 

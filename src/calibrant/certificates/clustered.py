@@ -24,8 +24,8 @@ __all__ = ["LEAST_GROUPS", "Clustered", "clustered", "need_groups"]
 
 # With fewer groups of equal size, or fewer that count, nothing useful can be said in the limit of many.
 LEAST_GROUPS = 5.0
-_BLOCK = 1 << 16  # values of redrawn walks held at a time
-# A redrawn walk is followed inside a block only if that many standard deviations could take it to a new extreme.
+_FACTORS = 1 << 24  # random factors held at a time
+# A redrawn walk is followed between two edges only if that many standard deviations could take it to a new extreme.
 _FAR = 4.0
 # Redrawn errors that agree with the observed one but for rounding count as reaching it.
 _SLACK = 1e-12
@@ -210,7 +210,7 @@ class Clustered:
         wide = _wide_steps(rows)
         walks = self.walks if np.array_equal(wide, rows.step) else group_walks(rows, wide)
         ranges = np.empty((1 + centred, n_redraws))
-        at_once = max(1, min(n_redraws, 256 * _BLOCK // self.n_groups))
+        at_once = max(1, min(n_redraws, _FACTORS // self.n_groups))
         for start in range(0, n_redraws, at_once):
             part = slice(start, min(n_redraws, start + at_once))
             xi = rng.standard_normal((part.stop - start, self.n_groups))
@@ -297,32 +297,28 @@ def _ranges(rows: GroupedRows, step: FloatArray, walks: GroupWalks, xi: FloatArr
     if centred:
         around = at_edge - drift[:, None] * walks.drift[walks.edges]
         forms.append((around, walks.centred_between, walks.drift))
-    top = np.array([values.max(axis=1) for values, _, _ in forms])
-    bottom = np.array([values.min(axis=1) for values, _, _ in forms])
+    extremes = np.array([[values.max(axis=1), values.min(axis=1)] for values, _, _ in forms])
+    wanted = np.zeros((len(xi), len(walks.edges) + 1), dtype=bool)  # nothing before the first edge, nor after the last
+    for (values, between, _), (top, bottom) in zip(forms, extremes[:, :, :, None], strict=True):
+        left, right, far = values[:, :-1], values[:, 1:], _FAR * between
+        wanted[:, 1:-1] |= (np.maximum(left, right) + far > top) | (np.minimum(left, right) - far < bottom)
+    wanted[:, 1:-1] &= np.diff(walks.edges) > 1
     stops = np.append(0, rows.ends + 1)
-    for block, (first, last) in enumerate(zip(walks.edges[:-1], walks.edges[1:], strict=True)):
-        if last == first + 1:
-            continue
-        wanted = np.zeros(len(xi), dtype=bool)
-        for form, (values, between, _) in enumerate(forms):
-            ends, far = values[:, block : block + 2], _FAR * between[block]
-            wanted |= (ends.max(axis=1) + far > top[form]) | (ends.min(axis=1) - far < bottom[form])
-        part = slice(stops[first], stops[last])
-        read = stops[first + 1 : last] - 1 - part.start  # where a score ends, the edges left out
-        at_once = max(1, _BLOCK // (part.stop - part.start))
-        which = np.flatnonzero(wanted)
-        for start in range(0, len(which), at_once):
-            some = which[start : start + at_once]
-            inside = xi[np.ix_(some, rows.group[part])]
-            inside *= step[part]
-            np.cumsum(inside, axis=1, out=inside)
-            plain = inside[:, :-1] if len(read) + 1 == inside.shape[1] else inside[:, read]
-            plain += at_edge[some, block, None]
-            for form, (_, _, mean) in enumerate(forms):
-                walk = plain if mean is None else plain - drift[some, None] * mean[first + 1 : last]
-                top[form, some] = np.maximum(top[form, some], walk.max(axis=1))
-                bottom[form, some] = np.minimum(bottom[form, some], walk.min(axis=1))
-    return np.asarray(top - bottom)
+    for redraw, (factor, some) in enumerate(zip(xi, wanted, strict=True)):  # one at a time: its factors stay at hand
+        for begin, end in np.flatnonzero(some[1:] != some[:-1]).reshape(-1, 2):
+            first, last = walks.edges[begin], walks.edges[end]
+            part = slice(stops[first], stops[last])
+            walk = factor[rows.group[part]]
+            walk *= step[part]
+            np.cumsum(walk, out=walk)
+            if len(rows.ends) < len(step):
+                walk = walk[stops[first + 1 : last + 1] - 1 - part.start]
+            for found, (values, _, mean) in zip(extremes, forms, strict=True):
+                if mean is not None:
+                    walk = walk - drift[redraw] * (mean[first + 1 : last + 1] - mean[first])
+                found[0, redraw] = max(found[0, redraw], values[redraw, begin] + walk.max())
+                found[1, redraw] = min(found[1, redraw], values[redraw, begin] + walk.min())
+    return np.asarray(extremes[:, 0] - extremes[:, 1])
 
 
 def _student_quantile(probability: float, freedom: float) -> float:

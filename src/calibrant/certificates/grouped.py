@@ -18,6 +18,7 @@ from calibrant.core.brownian import MEAN_RANGE
 from calibrant.core.cluster_bound import Sums, largest_error, largest_ratio
 from calibrant.core.cluster_walks import GroupWalks, group_walks
 from calibrant.core.clusters import GroupedRows
+from calibrant.core.pooling import pool_counts
 from calibrant.core.seeding import generator_for
 from calibrant.core.table import ScoreTable
 from calibrant.core.walk import Extremes, extremes, residual_walk
@@ -85,11 +86,12 @@ def certify_groups(
     method: str,
     n_redraws: int,
     random_state: int | np.random.Generator,
+    walks: GroupWalks | None = None,
 ) -> Certificate:
-    """Certificate for grouped rows, as they count; parameters as in `certify`."""
+    """Certificate for grouped rows, as they count; parameters as in `certify`, and `walks` if they are at hand."""
     method = choose_method(method, rows, delta)
     need_groups(rows)
-    walks = group_walks(rows)
+    walks = group_walks(rows) if walks is None else walks
     estimate, n = extremes(residual_walk(rows.table)).value, int(rows.n_rows)
     if method == "bernstein":
         bound = max(estimate, _upper(rows, walks, delta))
@@ -179,11 +181,16 @@ def group_interval(
 
 
 def group_test(
-    rows: GroupedRows, *, method: str, n_redraws: int, random_state: int | np.random.Generator
+    rows: GroupedRows,
+    *,
+    method: str,
+    n_redraws: int,
+    random_state: int | np.random.Generator,
+    walks: GroupWalks | None = None,
 ) -> CalibrationTest:
-    """Test of grouped rows, as they count; parameters as in `calibration_test`."""
+    """Test of grouped rows, as they count; parameters as in `calibration_test`, and `walks` if they are at hand."""
     need_group_method(method, ("asymptotic",))
-    found = clustered(rows)
+    found = clustered(rows, walks)
     statistic, n = extremes(residual_walk(rows.table)).value, int(rows.n_rows)
     p_value = found.p_value(statistic, n_redraws, random_state)
     return CalibrationTest(
@@ -237,13 +244,9 @@ def _lower_of_split(rows: GroupedRows, delta: float, rng: np.random.Generator) -
 
 def _proposal(rows: GroupedRows, proposes: npt.NDArray[np.bool_]) -> Extremes:
     """The interval on which the residuals of some of the groups add up to most."""
-    mine = proposes[rows.group]
-    k = np.where(mine, rows.k, 0.0)
-    n = np.where(mine, rows.n, 0.0)
-    starts = np.append(0, rows.ends[:-1] + 1)
-    n, k = np.add.reduceat(n, starts), np.add.reduceat(k, starts)
-    seen = n > 0.0
-    return extremes(residual_walk(ScoreTable(rows.table.score[seen], n[seen], k[seen])))
+    mine = np.flatnonzero(proposes[rows.group])
+    n, k = (values[mine].astype(np.float64) for values in (rows.n, rows.k))
+    return extremes(residual_walk(ScoreTable(*pool_counts(rows.score[mine], n, k))))
 
 
 def _assumptions(rows: GroupedRows, method: str, chosen: str) -> tuple[str, ...]:

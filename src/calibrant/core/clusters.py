@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ class GroupedRows:
     weight: FloatArray
     cap: float = math.inf
 
-    @property
+    @cached_property
     def step(self) -> FloatArray:
         """Sum of residuals `y - s` of each entry."""
         return np.asarray(self.k - self.n * self.score)
@@ -83,7 +84,7 @@ class GroupedRows:
         above = table.score[negative[-1]] if len(negative) else -np.inf
         return (self.score < below) | (self.score > above)
 
-    @property
+    @cached_property
     def digest(self) -> int:
         """A number made of the rows and of which belong together, see `ScoreTable.digest`; names do not matter."""
         return int(scramble(_contents(self.score, self.n, self.k, self.group)).sum())

@@ -91,7 +91,7 @@ def pool_counts(score: FloatArray, n: NumberArray, k: NumberArray) -> Pooled:
     """Add up what stands at the same score, in the order given."""
     if not len(score):
         return score, n, k
-    if not (score[1:] > score[:-1]).all():
+    if (score[1:] < score[:-1]).any():
         order = np.argsort(score, kind="stable")
         score, n, k = score[order], n[order], k[order]
     starts = np.flatnonzero(np.append(True, score[1:] != score[:-1]))

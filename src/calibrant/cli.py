@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -139,15 +140,16 @@ def audit(
         data = {"y_true": _read(source, label=label, score=score, weight=weight, pos_label=pos_label)}
     else:
         data = _read_groups(source, label=label, score=score, weight=weight, pos_label=pos_label, group=group)
-    result = run_audit(
-        **data,
-        tolerance=tolerance,
-        delta=delta,
-        costs=costs,
-        method=method,  # type: ignore[arg-type]  # checked above
-        max_rows_per_group=max_rows_per_group,
-        name=f"column {score} of {_name_of(source)}",
-    )
+    with _progress():
+        result = run_audit(
+            **data,
+            tolerance=tolerance,
+            delta=delta,
+            costs=costs,
+            method=method,  # type: ignore[arg-type]  # checked above
+            max_rows_per_group=max_rows_per_group,
+            name=f"column {score} of {_name_of(source)}",
+        )
     if report is not None:
         result.to_html(report)
         typer.echo(f"report written to {report}", err=True)
@@ -385,6 +387,18 @@ def _console() -> Any:
     from rich.console import Console
 
     return Console(stderr=True)
+
+
+def _progress() -> AbstractContextManager[object]:
+    """Show what is computed while it is, only where a person watches standard error."""
+    from calibrant.core.progress import listening
+
+    console = _console()
+    if console is None:
+        return nullcontext()
+    shown = ExitStack()
+    shown.enter_context(listening(shown.enter_context(console.status("Auditing")).update))
+    return shown
 
 
 def main() -> None:

@@ -1,10 +1,13 @@
 """The command line, run in process: what it prints, its exit codes, and that nothing is left half-written."""
 
+import io
 import json
 import re
 
 import numpy as np
 import pytest
+from rich.console import Console
+from rich.status import Status
 from typer.testing import CliRunner
 
 import calibrant as cal
@@ -330,3 +333,24 @@ def test_groups_of_rows(tmp_path):
     done = run("audit", path, "--label", "y", "--score", "p", "--group", "ward")
     assert done.exit_code == 2
     assert "a column 'ward'" in done.stderr
+
+
+def test_a_person_sees_what_an_audit_of_groups_is_at(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    p = rng.random(400)
+    y = (rng.random(400) < p).astype(int)
+    path = write_csv(tmp_path / "rows.csv", y, p.tolist(), patient=(np.arange(400) // 8).tolist())
+    arguments = ("audit", path, "--label", "y", "--score", "p", "--group", "patient")
+    quiet = run(*arguments)
+    seen, terminal = [], Console(file=io.StringIO(), force_terminal=True)
+    monkeypatch.setattr(Status, "update", lambda _, stage: seen.append(stage))
+    monkeypatch.setattr("calibrant.cli._console", lambda: terminal)
+    watched = run(*arguments)
+    assert (watched.exit_code, watched.stdout) == (0, quiet.stdout)
+    assert seen == [
+        "Grouping rows",
+        "Adding up 50 groups",
+        "Redrawing groups: 0 of 999 times",
+        "Recalibration",
+        "Measures and curves",
+    ]

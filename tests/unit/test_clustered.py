@@ -336,7 +336,6 @@ def test_redrawn_walks_are_followed_between_edges(monkeypatch, edges, cap):
     rows = cap_groups(group_rows(y, s, g), cap)
     slow = clustered(rows).redrawn_errors(99, np.random.default_rng(3), centred=True)
     monkeypatch.setattr(cluster_walks, "_EDGES", edges)
-    monkeypatch.setattr(module, "_BLOCK", 400)
     fast = clustered(rows).redrawn_errors(99, np.random.default_rng(3), centred=True)
     np.testing.assert_allclose(fast / clustered(rows).shortfall, slow / clustered(rows).shortfall, rtol=0.15)
     assert np.ptp(fast / slow) < 1e-9  # one factor: the shortfall knows the spread, which is a bound

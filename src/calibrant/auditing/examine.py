@@ -20,6 +20,7 @@ from calibrant.certificates.grouped import certify_groups, group_test, need_grou
 from calibrant.core.cluster_walks import group_walks
 from calibrant.core.clusters import GroupedRows, Groups, cap_groups, group_rows
 from calibrant.core.parameters import check_random_state
+from calibrant.core.progress import tell
 from calibrant.core.table import ScoreTable, as_table
 from calibrant.curves import binned_curve, isotonic_curve, local_curve, residual_walk, score_histogram
 from calibrant.decisions import check_costs, max_regret, saving_bound
@@ -58,6 +59,7 @@ def examine(
     if groups is None:
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     else:
+        tell("Grouping rows")
         grouped = group_rows(y_true, y_proba, groups, sample_weight=sample_weight, pos_label=pos_label)
         table = grouped.table
     if table.positives in (0.0, table.total):
@@ -71,6 +73,7 @@ def examine(
     if grouped is not None:
         capped = cap_groups(grouped, max_rows_per_group)
         need_groups(capped)
+        tell(f"Adding up {len(capped.size):,} groups")
         walks = group_walks(capped)
         certificate = certify_groups(
             capped,
@@ -83,6 +86,7 @@ def examine(
         )
         test = group_test(capped, method="asymptotic", n_redraws=_REDRAWS, random_state=random_state, walks=walks)
         if prices is not None:
+            tell("Costs")
             decision = group_saving(capped, false_positive_cost=prices[0], false_negative_cost=prices[1], delta=delta)
     elif table.counts:
         certificate = certify(
@@ -107,7 +111,9 @@ def examine(
         )
     if prices is not None and grouped is None:
         decision = saving_bound(table, false_positive_cost=prices[0], false_negative_cost=prices[1], delta=delta)
+    tell("Recalibration")
     recalibration = cross_fitted_isotonic(grouped or table, n_folds=n_folds, delta=delta, random_state=random_state)
+    tell("Measures and curves")
     sample = _sample(table, grouped)
     if grouped is not None:
         # Rows of groups are weights, not independent evidence: what would count them as such stays unknown.

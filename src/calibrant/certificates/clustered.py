@@ -16,6 +16,7 @@ from calibrant.core.cluster_walks import GroupWalks, group_walks, round_up
 from calibrant.core.clusters import GroupedRows
 from calibrant.core.parameters import check_between
 from calibrant.core.pooling import score_order
+from calibrant.core.progress import tell
 from calibrant.core.seeding import generator_for
 from calibrant.core.table import FloatArray
 from calibrant.errors import ArgumentError, DataError
@@ -24,7 +25,7 @@ __all__ = ["LEAST_GROUPS", "Clustered", "clustered", "need_groups"]
 
 # With fewer groups of equal size, or fewer that count, nothing useful can be said in the limit of many.
 LEAST_GROUPS = 5.0
-_FACTORS = 1 << 24  # random factors held at a time
+_FACTORS = 1 << 21  # random factors held at a time
 # A redrawn walk is followed between two edges only if that many standard deviations could take it to a new extreme.
 _FAR = 4.0
 # Redrawn errors that agree with the observed one but for rounding count as reaching it.
@@ -212,6 +213,7 @@ class Clustered:
         ranges = np.empty((1 + centred, n_redraws))
         at_once = max(1, min(n_redraws, _FACTORS // self.n_groups))
         for start in range(0, n_redraws, at_once):
+            tell(f"Redrawing groups: {start} of {n_redraws} times")
             part = slice(start, min(n_redraws, start + at_once))
             xi = rng.standard_normal((part.stop - start, self.n_groups))
             ranges[:, part] = _ranges(rows, wide, walks, xi, centred=centred)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.core.clusters import GroupedRows
+from calibrant.core.pooling import key_order
 from calibrant.core.table import FloatArray
 
 __all__ = ["GroupWalks", "group_walks", "round_up", "squares_from"]
@@ -214,15 +215,14 @@ def _below(values: FloatArray, stops: npt.NDArray[np.int64]) -> FloatArray:
 
 def _within(key: npt.NDArray[np.int64], step: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Sum of the steps with the same key before each entry, and after it."""
-    entries = len(key)
-    order = np.sort(key * entries + np.arange(entries)) % max(1, entries)  # by key, and where that is equal by place
+    order = key_order(key)
     ordered, keys = step[order], key[order]
     first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
-    length = np.diff(first, append=entries)
+    length = np.diff(first, append=len(key))
     before = np.cumsum(ordered) - ordered
     before -= np.repeat(before[first], length)
     whole = np.repeat(np.add.reduceat(ordered, first), length)
-    result = np.empty((2, entries))
+    result = np.empty((2, len(key)))
     result[0, order], result[1, order] = before, whole - before - ordered
     return result[0], result[1]
 

@@ -14,6 +14,7 @@ __all__ = [
     "FloatArray",
     "NumberArray",
     "Pooled",
+    "key_order",
     "number_values",
     "pool_counts",
     "pool_rows",
@@ -39,6 +40,15 @@ def score_order(score: npt.NDArray[Any], *further: npt.NDArray[Any]) -> npt.NDAr
         part = part[np.argsort(key[part], kind="stable")]
     order[tied] = part
     return order
+
+
+def key_order(key: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the order by a whole number from 0 on, and where that is equal by place.
+
+    Key and place are sorted as one number, several times faster than an index; their product must fit 63 bits.
+    """
+    entries = len(key)
+    return np.asarray(np.sort(key * entries + np.arange(entries)) % max(1, entries))
 
 
 def number_values(values: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:

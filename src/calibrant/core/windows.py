@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.core.parameters import check_between, check_choice, check_count
+from calibrant.core.pooling import key_order
 from calibrant.core.table import FloatArray, NumberArray, ScoreTable
 
 __all__ = ["LocalFit", "Windows", "check_smoother", "evenly_spaced", "local_fit", "nearest_windows", "window_weight"]
@@ -261,7 +262,8 @@ class _Sums:
         low, high = self.score[start], self.score[stop - 1]
         by_score = start + np.searchsorted(self.score[start:stop], np.linspace(low, high, _STEPS + 1)[1:-1])
         by_rank = np.linspace(start, stop, _STEPS + 1).astype(np.intp)
-        edges = np.sort(np.concatenate([by_score, by_rank]))
+        edges = np.concatenate([by_score, by_rank])
+        edges = edges[key_order(edges)]
         edges = edges[np.append(True, edges[1:] > edges[:-1])]
         *sums, distance = (np.diff(up_to[edges]) for up_to in self.up_to)
         mean = np.clip(self.origin + distance / sums[0], self.score[edges[:-1]], self.score[edges[1:] - 1])

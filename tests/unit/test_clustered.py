@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -339,6 +340,22 @@ def test_redrawn_walks_are_followed_between_edges(monkeypatch, edges, cap):
     fast = clustered(rows).redrawn_errors(99, np.random.default_rng(3), centred=True)
     np.testing.assert_allclose(fast / clustered(rows).shortfall, slow / clustered(rows).shortfall, rtol=0.15)
     assert np.ptp(fast / slow) < 1e-9  # one factor: the shortfall knows the spread, which is a bound
+
+
+def test_cuts_between_edges_are_that_far_from_the_line(monkeypatch):
+    """Every walk written out, and for each cut the nearest of many points of the line between its two edges."""
+    monkeypatch.setattr(cluster_walks, "_EDGES", 7)
+    rows = cap_groups(group_rows(*sample(n=300, n_groups=20)), 1000)
+    walks = group_walks(rows)
+    path = np.zeros((len(rows.n) + 1, 20))
+    path[np.arange(1, len(path)), rows.group] = rows.step
+    path = np.cumsum(path, axis=0)[np.append(0, rows.ends + 1)]
+    centred = path - np.outer(path.sum(axis=1), rows.size) / rows.size.sum()
+    for values, found in ((path, walks.between), (centred, walks.centred_between)):
+        for i, (first, last) in enumerate(itertools.pairwise(walks.edges)):
+            line = np.linspace(values[first], values[last], 4001)
+            slow = max(np.linalg.norm(line - cut, axis=1).min() for cut in values[first:last])
+            assert found[i] == pytest.approx(slow, rel=1e-5, abs=1e-9)
 
 
 def with_last(g, value):

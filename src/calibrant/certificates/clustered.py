@@ -291,7 +291,7 @@ def _ranges(rows: GroupedRows, step: FloatArray, walks: GroupWalks, xi: FloatArr
 
     The ranges of the same walks less their expectation follow in a second row if `centred`. Walks are read at the
     edges first. Between two edges a walk is followed row by row only where it could reach a new extreme: by more than
-    `_FAR` of its standard deviations it hardly ever leaves both.
+    `_FAR` of its standard deviations it hardly ever leaves the line from one to the other.
     """
     at_edge = xi @ walks.at_edge.T
     drift = np.einsum("rg,g->r", xi, rows.size)

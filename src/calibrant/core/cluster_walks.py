@@ -45,7 +45,7 @@ class GroupWalks:
         Largest distance of an edge to a cut it is the nearer edge of; and if the walk of each group is taken around its
         share of `drift`.
     between, centred_between : ndarray of float64, shape (k - 1,)
-        Largest distance of a cut between two edges to the nearer one.
+        Largest distance of a cut between two edges to the straight line from one to the other.
     drift : ndarray of float64, shape (m + 1,)
         Expectation per row of the sum of the steps below each cut.
     """
@@ -128,10 +128,12 @@ def group_walks(rows: GroupedRows, step: FloatArray | None = None) -> GroupWalks
     sums, lean = _below(step, stops), _below(rows.size[rows.group] * step, stops)
     squared_sizes = float(np.dot(rows.size, rows.size))
 
-    def distances(squares: FloatArray, edge: npt.NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
-        """Distances of each cut to an edge, and of the centred walk, from squared ones."""
-        change = drift - drift[edge]
-        centred = squares - 2.0 * change * (lean - lean[edge]) + change**2 * squared_sizes
+    def distances(
+        squares: FloatArray, edge: npt.NDArray[np.int64], cut: slice | npt.NDArray[np.int64] = slice(None)
+    ) -> tuple[FloatArray, FloatArray]:
+        """Distances of cuts, by default all, to an edge, and of the centred walk, from squared ones."""
+        change = drift[cut] - drift[edge]
+        centred = squares - 2.0 * change * (lean[cut] - lean[edge]) + change**2 * squared_sizes
         return np.sqrt(np.maximum(0.0, squares)), np.sqrt(np.maximum(0.0, centred))
 
     before, after = _within(block * groups + rows.group, step)
@@ -140,6 +142,11 @@ def group_walks(rows: GroupedRows, step: FloatArray | None = None) -> GroupWalks
     upto, onto = (_below(step * (2.0 * rest + step), stops) for rest in (before, after))
     from_left, centred_left = distances(upto - upto[edges[left]], edges[left])
     from_right, centred_right = distances(onto[edges[right]] - onto, edges[right])
+    steps = np.diff(at_edge, axis=0, append=at_edge[-1:])
+    whole, centred_whole = (
+        values[left]
+        for values in distances(np.einsum("kg,kg->k", steps, steps), edges, np.append(edges[1:], edges[-1]))
+    )
     nearer = from_right < from_left
     nearest = np.where(nearer, right, left)
     # A cut that is an edge is 0 away from it, not what rounding makes of it.
@@ -155,8 +162,8 @@ def group_walks(rows: GroupedRows, step: FloatArray | None = None) -> GroupWalks
         nearest=nearest,
         reach=_largest(nearest, zero * np.where(nearer, from_right, from_left), len(edges)),
         centred_reach=_largest(nearest, zero * np.where(nearer, centred_right, centred_left), len(edges)),
-        between=_largest_in_parts(zero * np.minimum(from_left, from_right), edges),
-        centred_between=_largest_in_parts(zero * np.minimum(centred_left, centred_right), edges),
+        between=_largest_in_parts(zero * _off_line(from_left, from_right, whole), edges),
+        centred_between=_largest_in_parts(zero * _off_line(centred_left, centred_right, centred_whole), edges),
         drift=drift,
     )
 
@@ -225,6 +232,13 @@ def _within(key: npt.NDArray[np.int64], step: FloatArray) -> tuple[FloatArray, F
     result = np.empty((2, len(key)))
     result[0, order], result[1, order] = before, whole - before - ordered
     return result[0], result[1]
+
+
+def _off_line(left: FloatArray, right: FloatArray, whole: FloatArray) -> FloatArray:
+    """Distance to the line between two points, from the distances to these and the one between them."""
+    along = 0.5 * (left**2 - right**2 + whole**2) / np.where(whole > 0.0, whole, 1.0)
+    foot = np.clip(along, 0.0, whole)
+    return np.sqrt(np.maximum(0.0, left**2 + foot * (foot - 2.0 * along)))
 
 
 def _largest(number: npt.NDArray[np.int64], values: FloatArray, count: int) -> FloatArray:

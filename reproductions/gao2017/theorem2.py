@@ -79,7 +79,7 @@ def _one_classifier(effort: Effort, numbers: list[Number]) -> pd.DataFrame:
 
 
 def _gaps(population: Population, n: int, runs: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``c - c_emp``, and the width that `calibrant.certificates.certify` adds to c_emp by Bernstein's inequality."""
+    """Return ``c - c_emp``, and the width that Bernstein's inequality adds to c_emp."""
     gap, width = np.empty(runs), np.empty(runs)
     for i in range(runs):
         y, s = population.draw(n, rng)

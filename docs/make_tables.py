@@ -24,8 +24,8 @@ from calibrant.certificates import (
     theorem2_width,
     uniform_width,
 )
-from calibrant.core.mean_limits import bernstein_mean_width
-from calibrant.core.null_law import calibrated_limit
+from calibrant.distributions.mean_limits import bernstein_mean_width
+from calibrant.distributions.null_distribution import calibrated_limit
 
 DELTA = 0.05
 BRIER = 0.15

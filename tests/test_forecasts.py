@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from calibrant.cli.main import app
 from typer.testing import CliRunner
-
-from calibrant.cli import app
 
 FOLDER = Path(__file__).parents[2] / "shared" / "data" / "forecasts"
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import oracles
 from calibrant import ScoreTable
-from calibrant.core.walk import extremes, residual_walk
 from calibrant.decisions import expected_cost, saving_bound, threshold
 from calibrant.metrics import brier_score, cutoff_calibration, cutoff_calibration_error, log_loss, roc_auc
 from calibrant.metrics import cutoff as cutoff_module
-from strategies import Rows, small_rows
+from calibrant.table.cumulative_residuals import extremes, residual_walk
+from support import oracles
+from support.strategies import Rows, small_rows
 
 many = settings(max_examples=8 * settings.default.max_examples)
 some = settings(max_examples=2 * settings.default.max_examples)

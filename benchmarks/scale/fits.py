@@ -49,8 +49,8 @@ def one(name: str, path: str) -> None:
     import duckdb  # noqa: F401 (loading it is not part of the times)
     import scipy.optimize  # noqa: F401
 
-    from calibrant.applying import apply_to_file
-    from calibrant.read import read_table
+    from calibrant.export.apply import apply_to_file
+    from calibrant.ingest.files import read_table
 
     times = [time.perf_counter()]
     table = read_table(path, **COLUMNS)
@@ -67,7 +67,7 @@ def difference(path: Path) -> dict[str, float]:
     """Return how far maps fitted to the cells of a file are from those fitted to its single scores."""
     import pyarrow.parquet as pq
 
-    from calibrant.read import read_table
+    from calibrant.ingest.files import read_table
 
     rows = pq.read_table(path)
     exact = cal.ScoreTable.from_scores(rows["label"].to_numpy(), rows["score"].to_numpy())

@@ -103,7 +103,7 @@ def from_duckdb(path: str) -> float:
 
 
 def read_table(path: str) -> float:
-    from calibrant.read import read_table as read
+    from calibrant.ingest import read_table as read
 
     return error(read(path, **COLUMNS))
 

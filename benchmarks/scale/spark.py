@@ -22,7 +22,7 @@ import parquet
 import record
 from rows_file import rows_file
 
-from calibrant.core.units import MOST_ROWS
+from calibrant.table.fixed_point import MOST_ROWS
 
 MASTERS = ("local[1]", "local[2]")
 CLUSTER_ROWS, CLUSTER_CORES = 10**10, 100

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from calibrant.auditor import Audit, audit
-    from calibrant.core.table import ScoreTable
+    from calibrant.auditing.audit import Audit, audit
     from calibrant.errors import ArgumentError, CalibrantError, DataError, SourceError
+    from calibrant.table.score_table import ScoreTable
 
 _HOME = {
-    "audit": "calibrant.auditor",
-    "Audit": "calibrant.auditor",
-    "ScoreTable": "calibrant.core.table",
+    "audit": "calibrant.auditing.audit",
+    "Audit": "calibrant.auditing.audit",
+    "ScoreTable": "calibrant.table.score_table",
     "CalibrantError": "calibrant.errors",
     "DataError": "calibrant.errors",
     "ArgumentError": "calibrant.errors",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from calibrant.core.parameters import check_choice
+from calibrant.table.parameters import check_choice
 
 __all__ = ["REFERENCES", "bibtex", "cite"]
 

@@ -6,13 +6,13 @@ import re
 
 import numpy as np
 import pytest
+from calibrant.cli.main import app
 from rich.console import Console
 from rich.status import Status
 from typer.testing import CliRunner
 
 import calibrant as cal
 from calibrant.certificates import required_sample_size
-from calibrant.cli import app
 from calibrant.export import read_model
 
 
@@ -297,7 +297,7 @@ def test_interruption_is_said_and_leaves_nothing(scores, tmp_path, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("calibrant.read.read_table", interrupted)
+    monkeypatch.setattr("calibrant.ingest.read_table", interrupted)
     before = sorted(tmp_path.iterdir())
     done = run("audit", scores, "--label", "y", "--score", "p", "--report", tmp_path / "a.html")
     assert done.exit_code == 130
@@ -344,7 +344,7 @@ def test_a_person_sees_what_an_audit_of_groups_is_at(tmp_path, monkeypatch):
     quiet = run(*arguments)
     seen, terminal = [], Console(file=io.StringIO(), force_terminal=True)
     monkeypatch.setattr(Status, "update", lambda _, stage: seen.append(stage))
-    monkeypatch.setattr("calibrant.cli._console", lambda: terminal)
+    monkeypatch.setattr("calibrant.cli.main._console", lambda: terminal)
     watched = run(*arguments)
     assert (watched.exit_code, watched.stdout) == (0, quiet.stdout)
     assert seen == [

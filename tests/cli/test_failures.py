@@ -8,17 +8,16 @@ import subprocess
 import sys
 import time
 
+import calibrant.cli.main
 import pytest
+from calibrant.cli.main import app
 from typer.testing import CliRunner
-
-import calibrant.cli
-from calibrant.cli import app
 
 AUDIT = ["--label", "y", "--score", "p"]
 
 
 def command(*arguments):
-    return [sys.executable, "-c", "from calibrant.cli import main; main()", *map(str, arguments)]
+    return [sys.executable, "-c", "from calibrant.cli.main import main; main()", *map(str, arguments)]
 
 
 @pytest.fixture
@@ -123,9 +122,9 @@ def test_a_mistake_of_ours_is_called_so(monkeypatch, capsys):
     def broken():
         raise RuntimeError("impossible")
 
-    monkeypatch.setattr(calibrant.cli, "app", broken)
+    monkeypatch.setattr(calibrant.cli.main, "app", broken)
     with pytest.raises(SystemExit) as left:
-        calibrant.cli.main()
+        calibrant.cli.main.main()
     assert left.value.code == 70
     assert "internal error, please report it: RuntimeError: impossible" in capsys.readouterr().err
 

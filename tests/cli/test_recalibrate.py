@@ -6,13 +6,13 @@ import duckdb
 import numpy as np
 import onnxruntime
 import pytest
+from calibrant.cli.main import app
 from typer.testing import CliRunner
 
 from calibrant.calibrators import AutoCalibrator, IsotonicCalibrator, PlattCalibrator
-from calibrant.cli import app
 from calibrant.export import from_json, read_model, to_json, to_sql
 from calibrant.export.layouts import LAYOUTS
-from export_cases import assert_same
+from support.export_cases import assert_same
 
 FIT = ["--label", "y", "--score", "p"]
 

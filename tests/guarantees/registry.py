@@ -24,9 +24,6 @@ def public_functions() -> dict[str, Callable[..., Any]]:
 # Tests of functions without an entry in `statements.STATEMENTS`: widths that other functions add, which count with
 # these; plans; and means under calibration, which are compared with exact or simulated ones.
 ELSEWHERE = {
-    "auditing.examine": [
-        "guarantees/test_defaults.py::test_what_is_said_is_seldom_wrong"
-    ],  # as `audit`, which calls it
     "certificates.anytime_width": [
         "guarantees/test_normal_and_anytime.py::test_anytime_bound_is_seldom_ever_below_the_truth",
         "guarantees/test_search.py::test_no_population_found_in_which_a_claim_fails_too_often",
@@ -46,15 +43,15 @@ ELSEWHERE = {
         "guarantees/test_l1.py::test_bound_on_squares_exactly",
     ],
     "certificates.normal_width": ["guarantees/test_normal_and_anytime.py::test_normal_bound_at_one_score"],
-    "certificates.plan_table": ["unit/test_certificates.py::test_sample_sizes_by_hoeffding"],
+    "certificates.plan_table": ["unit/certificates/test_certificates.py::test_sample_sizes_by_hoeffding"],
     "certificates.range_width": ["guarantees/test_interval.py::test_interval_contains_the_true_error"],
     "certificates.required_sample_size": ["guarantees/test_power.py::test_certified_as_often_as_asked"],
     "certificates.required_sample_size_ece": [
-        "unit/test_expected_error.py::test_planned_rows_have_the_power_asked_for"
+        "unit/certificates/test_expected_error.py::test_planned_rows_have_the_power_asked_for"
     ],
-    "certificates.rows_to_decide": ["unit/test_certificates.py::test_that_many_calibrated_rows_do_decide"],
+    "certificates.rows_to_decide": ["unit/certificates/test_certificates.py::test_that_many_calibrated_rows_do_decide"],
     "certificates.simultaneous_half_width": ["guarantees/test_bands.py::test_windows_chosen_after_looking_are_covered"],
-    "certificates.skorokhod_width": ["guarantees/test_bands.py::test_coverage_where_outcomes_are_even"],
+    "certificates.widths.fixed_design_width": ["guarantees/test_bands.py::test_coverage_where_outcomes_are_even"],
     "certificates.theorem2_width": ["guarantees/test_certificate_coverage.py::test_theorem_2_at_one_score"],
     "certificates.uniform_width": ["guarantees/test_lower_bound.py::test_closed_form_bounds_the_uniform_process"],
     "certificates.variance_bound": ["guarantees/test_bands.py::test_variance_bound_at_one_score_by_enumeration"],
@@ -62,11 +59,14 @@ ELSEWHERE = {
     "certificates.weighted_skorokhod_width": ["guarantees/test_bands.py::test_weighted_band_covers"],
     "decisions.isotonic_harm_bound": ["guarantees/test_cost_bands.py::test_isotonic_recalibration_does_no_more_harm"],
     "metrics.binned_calibration": ["guarantees/test_binned_noise.py::test_noise_is_an_upper_limit"],
-    "metrics.integrated_calibration_index": ["unit/test_local_metrics.py::test_noise_floor_of_the_index"],
-    "metrics.local_calibration": ["unit/test_local_metrics.py::test_noise_floor_is_the_mean_of_calibrated_samples"],
+    "metrics.integrated_calibration_index": ["unit/metrics/test_local_metrics.py::test_noise_floor_of_the_index"],
+    "metrics.local_calibration": [
+        "unit/metrics/test_local_metrics.py::test_noise_floor_is_the_mean_of_calibrated_samples"
+    ],
 }
 
 # Worst cases: by a search, or where a claim is about one number of one score, over all of its rates.
+WILSON = "unit/distributions/test_binomial.py::test_wilson_covers_on_average_and_would_not_if_narrower"
 SEARCH = "guarantees/test_search.py::test_no_population_found_in_which_a_claim_fails_too_often"
 WORST_CASES = {
     "audit": SEARCH,  # of the functions whose results it holds
@@ -80,7 +80,7 @@ WORST_CASES = {
     "certificates.isotonic_band": SEARCH,
     "certificates.split_lower_bound": SEARCH,
     "certificates.window_band": "guarantees/test_bands.py::test_windows_chosen_after_looking_are_covered",
-    "curves.binned_curve": "unit/core/test_intervals.py::test_wilson_covers_on_average_and_would_not_if_narrower",
+    "curves.binned_curve": WILSON,
     "curves.local_curve": "guarantees/test_local_intervals.py::test_clopper_pearson_holds_the_average_of_the_window",
     "decisions.cost_curve": "guarantees/test_cost_statements.py::test_normal_intervals_hold_at_every_rate",
     "decisions.cost_forecast": SEARCH,
@@ -90,7 +90,7 @@ WORST_CASES = {
     "decisions.net_benefit_difference": "guarantees/test_cost_bands.py::test_differences_and_ratios_are_seldom_missed",
     "decisions.saving_bound": SEARCH,
     "metrics.calibration_slope": "guarantees/test_classical.py::test_intervals_of_intercept_and_slope",
-    "metrics.confusion_metrics": "unit/core/test_intervals.py::test_wilson_covers_on_average_and_would_not_if_narrower",
+    "metrics.confusion_metrics": WILSON,
     "metrics.cutoff_calibration": SEARCH,
     "metrics.hosmer_lemeshow": "guarantees/test_classical.py::test_hosmer_lemeshow_says_where_not_to_trust_it",
     "metrics.ks_calibration_test": "guarantees/test_classical.py::test_ks_at_one_score",

@@ -9,7 +9,7 @@ import pytest
 
 from calibrant import ScoreTable
 from calibrant.metrics import ranking, roc_auc_interval
-from guarantees.counting import assert_failures_within, assert_probability_within, per_count, worst_failure_probability
+from support.counting import assert_failures_within, assert_probability_within, per_count, worst_failure_probability
 
 # Nominal are 5%. A limit for many rows may miss more often; where it would, the other interval is to take over.
 ALLOWED = 0.08

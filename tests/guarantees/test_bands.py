@@ -20,14 +20,14 @@ from calibrant.certificates import (
     window_band,
 )
 from calibrant.curves import binned_curve
-from guarantees.counting import (
+from support.counting import (
     assert_failures_within,
     assert_probability_within,
     failure_probability,
     per_count,
     worst_failure_probability,
 )
-from guarantees.worlds import WORLDS, World, at, cumulative_hull, spread
+from support.worlds import WORLDS, World, at, cumulative_hull, spread
 
 HARD = WORLDS | {
     "fair coins": spread(lambda s: np.full_like(s, 0.5)),

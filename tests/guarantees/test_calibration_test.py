@@ -11,15 +11,15 @@ from scipy.stats import binom
 from calibrant import ArgumentError, ScoreTable
 from calibrant.certificates.calibration_test import calibration_test
 from calibrant.certificates.outcomes import likely_outcomes
-from calibrant.core.brownian import range_survival
-from calibrant.core.walk import extremes, residual_walk
-from guarantees.counting import (
+from calibrant.distributions.brownian import range_survival
+from calibrant.table.cumulative_residuals import extremes, residual_walk
+from support.counting import (
     assert_failures_within,
     assert_probability_within,
     failure_probability,
     per_count,
 )
-from guarantees.worlds import WORLDS
+from support.worlds import WORLDS
 
 
 def mixed(n: int):

@@ -9,15 +9,15 @@ import pytest
 
 from calibrant import ScoreTable
 from calibrant.certificates import certify, default_width
-from calibrant.core import mean_limits
-from guarantees.counting import (
+from calibrant.distributions import mean_limits
+from support.counting import (
     assert_failures_within,
     assert_probability_within,
     failure_probability,
     per_count,
     worst_failure_probability,
 )
-from guarantees.worlds import WORLDS
+from support.worlds import WORLDS
 
 METHODS = ("default", "bernstein", "hoeffding", "theorem2")
 

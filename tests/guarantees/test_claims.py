@@ -10,9 +10,9 @@ from scipy.optimize import linprog
 
 from calibrant import ScoreTable
 from calibrant.certificates import certify, rademacher_finite, rademacher_of_intervals, uniform_width
-from calibrant.core.pava import isotonic_fit
-from guarantees.counting import assert_failures_within
-from guarantees.worlds import WORLDS
+from calibrant.fits.isotonic import isotonic_fit
+from support.counting import assert_failures_within
+from support.worlds import WORLDS
 
 
 @pytest.mark.parametrize("form", ["sharp", "proof"])

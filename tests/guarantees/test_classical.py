@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom, norm
 
 from calibrant import ScoreTable
-from calibrant.core.logistic import logistic_fit
+from calibrant.fits.logistic import logistic_fit
 from calibrant.metrics import (
     calibration_slope,
     hosmer_lemeshow,
@@ -18,8 +18,8 @@ from calibrant.metrics import (
     roc_auc_interval,
     spiegelhalter,
 )
-from guarantees.counting import assert_failures_within, assert_probability_within, failure_probability, per_count
-from guarantees.worlds import WORLDS, at, spread
+from support.counting import assert_failures_within, assert_probability_within, failure_probability, per_count
+from support.worlds import WORLDS, at, spread
 
 LEVEL = 0.05
 

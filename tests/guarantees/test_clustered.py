@@ -9,9 +9,9 @@ import pytest
 
 from calibrant.certificates import calibration_test, certify, cutoff_interval
 from calibrant.certificates.clustered import clustered
-from calibrant.core.clusters import group_rows
-from calibrant.core.walk import extremes, residual_walk
-from guarantees.counting import assert_failures_within
+from calibrant.table.clusters import group_rows
+from calibrant.table.cumulative_residuals import extremes, residual_walk
+from support.counting import assert_failures_within
 
 # Labels, scores, groups and the true error.
 Sample = tuple[np.ndarray, np.ndarray, np.ndarray, float]

@@ -10,10 +10,10 @@ from scipy.stats import kstwo
 
 from calibrant import ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
-from calibrant.core.kuiper import kuiper_upper_quantile
 from calibrant.decisions import cost_curve, isotonic_harm_bound, net_benefit_difference
-from guarantees.counting import assert_failures_within
-from guarantees.worlds import WORLDS, World, at, spread
+from calibrant.distributions.kuiper import kuiper_upper_quantile
+from support.counting import assert_failures_within
+from support.worlds import WORLDS, World, at, spread
 
 P = np.array([0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99])
 MAPS = {"square": lambda s: s**2, "shrunk": lambda s: 0.5 + 0.6 * (s - 0.5), "turned round": lambda s: 1.0 - s}

@@ -11,8 +11,8 @@ from scipy.stats import binom, multinomial
 from calibrant import ScoreTable
 from calibrant.decisions import cost_curve, cost_forecast, net_benefit
 from calibrant.decisions.limits import normal_half_width
-from guarantees.counting import assert_failures_within, assert_probability_within
-from guarantees.worlds import WORLDS, World, at, true_cost, true_forecast
+from support.counting import assert_failures_within, assert_probability_within
+from support.worlds import WORLDS, World, at, true_cost, true_forecast
 
 PRICES = [(1.0, 1.0), (1.0, 3.0), (3.0, 1.0), (1.0, 50.0), (0.0, 1.0)]
 

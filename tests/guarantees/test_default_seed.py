@@ -12,8 +12,8 @@ import pytest
 from calibrant import ScoreTable
 from calibrant.auditing.recalibration import cross_fitted_isotonic
 from calibrant.certificates import calibration_test, certify, cutoff_interval, split_lower_bound
-from calibrant.core.clusters import group_rows
-from guarantees.counting import assert_failures_within, assert_probability_within, failure_probability, per_count
+from calibrant.table.clusters import group_rows
+from support.counting import assert_failures_within, assert_probability_within, failure_probability, per_count
 
 
 def near_one_score(rng, n):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from calibrant.certificates import l1_from_repeats
-from guarantees.counting import assert_failures_within
 from guarantees.registry import public_functions
-from guarantees.statements import STATEMENTS
+from support.counting import assert_failures_within
+from support.statements import STATEMENTS
 
 
 def failures(name: str, world: str, repetitions: int, seed: int) -> np.ndarray:

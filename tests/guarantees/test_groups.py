@@ -7,11 +7,11 @@ import pytest
 from scipy.stats import binom
 
 from calibrant.certificates import certify, cutoff_interval
-from calibrant.core import cluster_bound
-from calibrant.core.cluster_bound import Sums, largest_ratio
-from calibrant.core.clusters import cap_groups, group_rows
 from calibrant.decisions.grouped import group_saving
-from guarantees.counting import assert_failures_within, assert_probability_within
+from calibrant.distributions import cluster_bound
+from calibrant.distributions.cluster_bound import Sums, largest_ratio
+from calibrant.table.clusters import cap_groups, group_rows
+from support.counting import assert_failures_within, assert_probability_within
 
 # Sizes P(m > x) = (3 / x)^1.5, seen often enough to know the errors of the population.
 _MANY = np.ceil(3 * (1 - np.random.default_rng(9).random(1_000_000)) ** (-1 / 1.5))

@@ -7,9 +7,9 @@ import pytest
 
 from calibrant import ScoreTable
 from calibrant.certificates import cutoff_interval
-from calibrant.core.brownian import range_quantile
-from guarantees.counting import assert_failures_within, assert_probability_within, failure_probability, per_count
-from guarantees.worlds import WORLDS
+from calibrant.distributions.brownian import range_quantile
+from support.counting import assert_failures_within, assert_probability_within, failure_probability, per_count
+from support.worlds import WORLDS
 
 
 @pytest.mark.parametrize("method", ["finite", "asymptotic"])

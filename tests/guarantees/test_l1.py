@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
-from calibrant.certificates.l1 import l1_cannot_be_certified, l1_from_repeats
+from calibrant.certificates.theory.l1 import l1_cannot_be_certified, l1_from_repeats
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
-from guarantees.counting import (
+from support.counting import (
     FALSE_ALARM,
     assert_failures_within,
     per_count,

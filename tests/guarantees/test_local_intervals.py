@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from calibrant import ScoreTable
-from calibrant.core.windows import local_fit
 from calibrant.curves import local_curve
-from guarantees.counting import assert_failures_within
+from calibrant.fits.local_polynomial import local_fit
+from support.counting import assert_failures_within
 
 REPETITIONS = 400
 

@@ -8,8 +8,8 @@ from scipy.stats import binom
 
 from calibrant import ScoreTable
 from calibrant.certificates import certify, split_lower_bound, uniform_width
-from guarantees.counting import assert_failures_within, assert_probability_within, failure_probability, per_count
-from guarantees.worlds import WORLDS
+from support.counting import assert_failures_within, assert_probability_within, failure_probability, per_count
+from support.worlds import WORLDS
 
 DELTAS = (0.2, 0.1, 0.05, 0.025, 0.01)
 

@@ -12,14 +12,14 @@ from scipy.stats import multinomial
 
 from calibrant import ScoreTable
 from calibrant.decisions.max_regret import max_regret
-from guarantees.counting import (
+from support.counting import (
     assert_failures_within,
     assert_probability_within,
     failure_probability,
     per_count,
     worst_failure_probability,
 )
-from guarantees.worlds import WORLDS, World, at, true_largest_regret
+from support.worlds import WORLDS, World, at, true_largest_regret
 
 # Sharp cases of Claim 1, rare mistakes, and scores next to each other, where every band has a chance to look bad.
 HARD = {

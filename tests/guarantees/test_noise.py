@@ -13,10 +13,10 @@ from scipy.stats import binom
 
 from calibrant import ScoreTable
 from calibrant.certificates import calibration_test
-from calibrant.core.null_law import calibrated_limit
+from calibrant.distributions.null_distribution import calibrated_limit
 from calibrant.metrics import cutoff_calibration
-from guarantees.counting import assert_failures_within, assert_probability_within, failure_probability, per_count
-from guarantees.worlds import WORLDS, at, spread
+from support.counting import assert_failures_within, assert_probability_within, failure_probability, per_count
+from support.worlds import WORLDS, at, spread
 
 CALIBRATED = {
     "even": WORLDS["calibrated"],

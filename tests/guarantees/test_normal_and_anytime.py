@@ -9,14 +9,14 @@ import pytest
 
 from calibrant import ScoreTable
 from calibrant.certificates import anytime_width, certify, normal_width
-from guarantees.counting import (
+from support.counting import (
     assert_failures_within,
     assert_probability_within,
     failure_probability,
     per_count,
     worst_failure_probability,
 )
-from guarantees.worlds import WORLDS
+from support.worlds import WORLDS
 
 
 def normal_bounds(score: float, n: int, delta: float = 0.05, without_rare_events: bool = False):

@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from calibrant import ScoreTable
 from calibrant.certificates import certify, required_sample_size
-from guarantees.counting import assert_failures_within
+from support.counting import assert_failures_within
 
 METHODS = ["default", "bernstein", "anytime", "normal", "hoeffding"]
 # Rate of events and tolerance: 0.1 to 30 expected events with the rarest, several hundred with the others.

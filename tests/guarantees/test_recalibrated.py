@@ -8,11 +8,11 @@ import pytest
 from calibrant import ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.certificates import certify_recalibrated
-from calibrant.core.brownian import range_quantile
-from calibrant.core.walk import extremes, residual_walk
+from calibrant.distributions.brownian import range_quantile
 from calibrant.metrics import brier_score
-from guarantees.counting import assert_failures_within
-from guarantees.worlds import WORLDS, World, at, spread
+from calibrant.table.cumulative_residuals import extremes, residual_walk
+from support.counting import assert_failures_within
+from support.worlds import WORLDS, World, at, spread
 
 
 def isotonic(table: ScoreTable, score):

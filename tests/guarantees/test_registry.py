@@ -13,8 +13,8 @@ from typing import get_args
 import pytest
 
 from guarantees.registry import ELSEWHERE, NO_LIMITS, SAYS_NOTHING, SEARCH, WORST_CASES, public_functions
-from guarantees.statements import STATEMENTS
 from guarantees.test_search import CLAIMS
+from support.statements import STATEMENTS
 
 TESTS = Path(__file__).parents[1]
 SILENT = [name for names in SAYS_NOTHING.values() for name in names]

@@ -9,14 +9,14 @@ import pytest
 
 from calibrant import ScoreTable
 from calibrant.decisions import saving_bound
-from guarantees.counting import (
+from support.counting import (
     assert_failures_within,
     assert_probability_within,
     failure_probability,
     per_count,
     worst_failure_probability,
 )
-from guarantees.worlds import WORLDS
+from support.worlds import WORLDS
 
 METHODS = ("default", "hoeffding", "normal")
 

@@ -24,9 +24,9 @@ from calibrant.certificates import (
 )
 from calibrant.decisions import cost_forecast, max_regret, saving_bound
 from calibrant.metrics import cutoff_calibration
-from guarantees.counting import assert_failures_within, assert_probability_within
-from guarantees.search import BEYOND, Claim, crowded, lower, upper, worst_failure
-from guarantees.worlds import World, cumulative_hull, rows_of, true_cost, true_forecast, true_largest_regret
+from support.counting import assert_failures_within, assert_probability_within
+from support.search import BEYOND, Claim, crowded, lower, upper, worst_failure
+from support.worlds import World, cumulative_hull, rows_of, true_cost, true_forecast, true_largest_regret
 
 DELTA = 0.05
 SHARES = (0.5, 0.2, 0.01)  # false positive cost, where both costs add up to 1

@@ -7,10 +7,10 @@ import pytest
 
 from calibrant import ArgumentError, ScoreTable
 from calibrant.certificates import split_lower_bound, uniform_width
-from calibrant.core.mean_limits import mean_width
-from calibrant.core.walk import extremes, residual_walk
-from guarantees.counting import assert_failures_within
-from guarantees.worlds import WORLDS, at, spread
+from calibrant.distributions.mean_limits import mean_width
+from calibrant.table.cumulative_residuals import extremes, residual_walk
+from support.counting import assert_failures_within
+from support.worlds import WORLDS, at, spread
 
 # What could hurt: events that are rare but weigh much, few rows, errors of nearly 0 and nearly 1.
 HARD = WORLDS | {

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from calibrant.certificates import uniform_width
-from guarantees.counting import assert_failures_within
+from support.counting import assert_failures_within
 
 
 def climb_and_drop(u: np.ndarray, rate: float) -> np.ndarray:

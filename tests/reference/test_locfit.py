@@ -14,8 +14,8 @@ import pytest
 
 import calibrant
 from calibrant import ScoreTable
-from calibrant.core.windows import local_fit
 from calibrant.curves import local_curve
+from calibrant.fits.local_polynomial import local_fit
 from calibrant.metrics import (
     integrated_calibration_index,
     local_calibration,

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import calibrant
-import oracles
 from calibrant.auditing.wording import verdict_meaning
 from calibrant.errors import ArgumentError, SourceError
 from calibrant.report import render
+from support import oracles
 
 NASTY = "<script>alert(1)</script> & \"double\" 'single' {{ 7 * 7 }}"
 

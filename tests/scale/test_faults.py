@@ -16,9 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from calibrant.atomic_write import replacing
 from calibrant.errors import SourceError
-from calibrant.read import opening, read_rows, read_table
-from calibrant.write import replacing
+from calibrant.ingest import connection
+from calibrant.ingest.file_rows import read_rows
+from calibrant.ingest.files import read_table
 
 if os.name == "nt":
     pytest.skip("signals and limits of POSIX", allow_module_level=True)
@@ -78,7 +80,7 @@ def small_disk(tmp_path):
 
 
 def command(*arguments, before=""):
-    code = f"{before}\nfrom calibrant.cli import main; main()"
+    code = f"{before}\nfrom calibrant.cli.main import main; main()"
     return [sys.executable, "-c", code, *map(str, arguments)]
 
 
@@ -218,14 +220,14 @@ class TestFullDisks:
     def test_no_room_to_spill(self, limit, scores, tmp_path, request):
         """The memory that DuckDB may use is made small, so that grouping rows needs its temporary folder."""
         place = tmp_path if limit else request.getfixturevalue("small_disk")
-        before = "from calibrant.read import opening; opening._MEMORY = '24MB'"
+        before = "from calibrant.ingest import connection; connection._MEMORY = '24MB'"
         done = run("audit", scores, *AUDIT, "--group", "id", before=before, temporary=place, limit=limit)
         one_line(done, "temporary files", "TMPDIR")
         assert contents(place) == {}
 
     def test_enough_room_to_spill(self, scores, tmp_path, monkeypatch):
         """The same reading succeeds where there is room, so that the room was what the test above took away."""
-        monkeypatch.setattr(opening, "_MEMORY", "24MB")
+        monkeypatch.setattr(connection, "_MEMORY", "24MB")
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
         assert len(read_rows(scores, label="y", score="p", group="id").group) == N
         assert contents(tmp_path) == {}
@@ -236,7 +238,7 @@ class TestInterruption:
 
     SLOW = (
         "import pathlib\n"
-        "from calibrant.read.progress import Watcher\n"
+        "from calibrant.ingest.query_runner import Watcher\n"
         "wait = Watcher._wait\n"
         "def told(self, done):\n"
         "    if {when}:\n"
@@ -321,7 +323,7 @@ class TestFoldersThatGo:
         place.mkdir()
         before = (
             "import os\n"
-            "from calibrant.read.source import Source\n"
+            "from calibrant.ingest.source import Source\n"
             "rows = Source.rows\n"
             "def removed(self, query):\n"
             "    if query.startswith('COPY'):\n"

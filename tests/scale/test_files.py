@@ -13,14 +13,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from calibrant.cli.main import app
 from typer.testing import CliRunner
 
 from calibrant import ScoreTable
-from calibrant.cli import app
 from calibrant.errors import CalibrantError, SourceError
+from calibrant.ingest.connection import open_source
+from calibrant.ingest.file_rows import read_rows
+from calibrant.ingest.files import read_table
+from calibrant.ingest.paths import find_files
 from calibrant.metrics import cutoff_calibration
-from calibrant.read import find_files, open_source, read_rows, read_table
-from routes import few_in_memory
+from support.routes import few_in_memory
 
 N = 1500
 NAMES = {"label": "y", "score": "s", "weight": "w"}

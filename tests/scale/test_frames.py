@@ -14,10 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from calibrant import ScoreTable
-from calibrant.core import frames, gathering, lazy_rows
 from calibrant.errors import CalibrantError, DataError, SourceError
-from frame_cases import RIGHT, WRONG
-from routes import CASES, assert_same, few_in_memory
+from calibrant.ingest import frame_rows as lazy_rows
+from calibrant.ingest import frames, gathering
+from support.frame_cases import RIGHT, WRONG
+from support.routes import CASES, assert_same, few_in_memory
 
 KEPT_OPEN = []  # before DuckDB 2 a relation did not keep its connection
 
@@ -320,7 +321,7 @@ class TestScans:
 @pytest.mark.parametrize("library", ["duckdb", "lazy polars"])
 def test_many_buckets_can_be_looked_into(library):
     # A hundred thousand numbers would be too many to write into a condition.
-    from calibrant.core.grid import Grid, Zone
+    from calibrant.ingest.grid import Grid, Zone
 
     units = np.arange(200_000, dtype=np.int64) << 20
     frame = LIBRARIES[library]({"y": np.arange(200_000) % 2, "p": units * 2.0**-42})

@@ -15,12 +15,14 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
+from calibrant.cli.main import app
 from typer.testing import CliRunner
 
 from calibrant import ScoreTable
-from calibrant.cli import app
 from calibrant.errors import DataError, SourceError
-from calibrant.read import Query, read_rows, read_table
+from calibrant.ingest.file_rows import read_rows
+from calibrant.ingest.files import read_table
+from calibrant.ingest.query import Query
 
 RNG = np.random.default_rng(3)
 P = RNG.random(500)

@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from calibrant import ScoreTable
-from calibrant.core import frames
-from calibrant.read import Query, read_table
-from routes import BROKEN, CASES, ROUNDED, assert_same, few_in_memory
+from calibrant.ingest import frames
+from calibrant.ingest.files import read_table
+from calibrant.ingest.query import Query
+from support.routes import BROKEN, CASES, ROUNDED, assert_same, few_in_memory
 
 NAMES = {"label": "y", "score": "s"}
 

@@ -10,13 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from calibrant.core import two_scans
-from calibrant.core.validate import CleanRows
 from calibrant.errors import DataError, SourceError
-from calibrant.read import Query, opening, progress, read_table, slices, source
-from calibrant.read.checks import Columns, check
-from calibrant.read.opening import open_source
-from routes import CASES, assert_same, few_in_memory
+from calibrant.ingest import connection, query_runner, slices, source, two_scans
+from calibrant.ingest.checks import Columns, check
+from calibrant.ingest.connection import open_source
+from calibrant.ingest.files import read_table
+from calibrant.ingest.query import Query
+from calibrant.table.validation import CleanRows
+from support.routes import CASES, assert_same, few_in_memory
 
 NAMES = {"label": "y", "score": "s"}
 
@@ -25,7 +26,7 @@ NAMES = {"label": "y", "score": "s"}
 def small_limits(monkeypatch):
     few_in_memory(monkeypatch)
     monkeypatch.setattr(source, "SPAN_ROWS", 700)
-    monkeypatch.setattr(opening, "SPAN_ROWS", 700)
+    monkeypatch.setattr(connection, "SPAN_ROWS", 700)
     monkeypatch.setattr(slices, "_LEAST", 1)
 
 
@@ -70,14 +71,14 @@ def test_groups_larger_than_a_span(tmp_path, copies):
 def test_copied_where_spans_are_slow(tmp_path, copies, monkeypatch, case):
     place = tmp_path / "a.parquet"
     if case == "one group":
-        monkeypatch.setattr(opening, "_MOST_IN_GROUP", 2999)
+        monkeypatch.setattr(connection, "_MOST_IN_GROUP", 2999)
         write(place, groups=3000)
     elif case == "a name that is taken":
         write(place, also=["File_Row_Number"])
     else:
         place = tmp_path
         monkeypatch.setattr(slices, "_LEAST", 1 if case != "small files" else 2000)
-        monkeypatch.setattr(opening, "_MOST_IN_GROUP", 1000)
+        monkeypatch.setattr(connection, "_MOST_IN_GROUP", 1000)
         y, s, _ = CASES["calibrated"]
         for i, part in enumerate((slice(0, 1200), slice(1200, 3000))):
             groups = 300 if case == "small files" or i else 1200
@@ -89,7 +90,7 @@ def test_copied_where_spans_are_slow(tmp_path, copies, monkeypatch, case):
 @pytest.mark.parametrize("name", ["weights", "weights of halves"])
 @pytest.mark.parametrize("groups", [300, 3000])
 def test_weights(tmp_path, monkeypatch, name, groups):
-    monkeypatch.setattr(opening, "_MOST_IN_GROUP", 2999)
+    monkeypatch.setattr(connection, "_MOST_IN_GROUP", 2999)
     table = read_table(write(tmp_path / "a.parquet", name, groups=groups), **NAMES, weight="w")
     assert table.cells is not None
     assert_same(table, name, rounded=name == "weights of halves")
@@ -125,8 +126,8 @@ def test_text_is_copied(tmp_path, copies):
 
 def test_progress_in_rows(tmp_path, monkeypatch):
     seen = []
-    reached = progress.Watcher.reached
-    monkeypatch.setattr(progress.Watcher, "reached", lambda self, count: seen.append(count) or reached(self, count))
+    reached = query_runner.Watcher.reached
+    monkeypatch.setattr(query_runner.Watcher, "reached", lambda self, count: seen.append(count) or reached(self, count))
     read_table(write(tmp_path / "a.parquet"), **NAMES, console=Console(force_terminal=True, quiet=True))
     assert seen == [0, 600, 1200, 1800, 2400, None] * 2
 
@@ -166,7 +167,7 @@ def test_no_thread_stays_behind(tmp_path, monkeypatch):
     def broken(self, rows):
         raise ValueError("stopped midway")
 
-    monkeypatch.setattr("calibrant.core.tally.Tally.add", broken)
+    monkeypatch.setattr("calibrant.ingest.histogram.Tally.add", broken)
     with pytest.raises(ValueError, match="stopped midway"):
         read_table(path, **NAMES)
     assert threading.active_count() == before

@@ -12,10 +12,11 @@ import pytest
 
 import calibrant
 from calibrant import ScoreTable, audit
-from calibrant.core import frames, lazy_rows
 from calibrant.errors import DataError, SourceError
-from frame_cases import RIGHT, WRONG
-from routes import BROKEN, CASES, assert_same, few_in_memory
+from calibrant.ingest import frame_rows as lazy_rows
+from calibrant.ingest import frames
+from support.frame_cases import RIGHT, WRONG
+from support.routes import BROKEN, CASES, assert_same, few_in_memory
 
 pytestmark = [
     pytest.mark.slow,
@@ -176,7 +177,7 @@ def test_number_of_jobs(parquet, monkeypatch):
 
 
 def test_many_buckets_can_be_looked_into(spark):
-    from calibrant.core.grid import Grid, Zone
+    from calibrant.ingest.grid import Grid, Zone
 
     frame = spark.range(100_000).selectExpr("id % 2 AS y", "id * 1048576 / 4398046511104D AS s")
     rows = frames.open_frame(frame, frames.FrameColumns("y", "s", None, None)).rows

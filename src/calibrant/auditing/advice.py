@@ -7,8 +7,8 @@ from typing import Literal
 
 from calibrant.auditing.recalibration import Recalibration
 from calibrant.certificates import CalibrationTest, Certificate
-from calibrant.core.results import Result
 from calibrant.metrics import CutoffCalibration
+from calibrant.table.results import Result
 
 __all__ = ["Advice", "advise"]
 

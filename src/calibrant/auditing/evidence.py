@@ -14,9 +14,9 @@ from calibrant.certificates import (
     certify_ece,
     isotonic_band,
 )
-from calibrant.core.brownian import LEAST_EVENTS
-from calibrant.core.table import ScoreTable
+from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.errors import DataError
+from calibrant.table.score_table import ScoreTable
 
 __all__ = ["affordable_test", "bounds_of_expected_error", "drawable_band"]
 

@@ -9,10 +9,10 @@ from calibrant.auditing.advice import Advice
 from calibrant.auditing.measures import Measures
 from calibrant.auditing.recalibration import Recalibration
 from calibrant.certificates import Band, CalibrationTest, Certificate, ExpectedErrorCertificate
-from calibrant.core.results import Result
 from calibrant.curves import Curve, Histogram, ResidualWalk
 from calibrant.decisions import Decision, MaxRegret
 from calibrant.metrics import CutoffCalibration
+from calibrant.table.results import Result
 
 __all__ = ["Findings", "Sample"]
 

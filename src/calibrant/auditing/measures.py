@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from calibrant.core.results import Result
-from calibrant.core.table import ScoreTable
 from calibrant.errors import DataError
 from calibrant.metrics import (
     BinnedCalibration,
@@ -20,6 +18,8 @@ from calibrant.metrics import (
     local_calibration,
     smooth_calibration_error,
 )
+from calibrant.table.results import Result
+from calibrant.table.score_table import ScoreTable
 
 __all__ = ["Measures", "measure"]
 

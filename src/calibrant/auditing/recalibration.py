@@ -11,16 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates import uniform_width
-from calibrant.core.clusters import GroupedRows
-from calibrant.core.parameters import check_count
-from calibrant.core.pava import isotonic_fit
-from calibrant.core.pooling import pool_counts
-from calibrant.core.results import Result
-from calibrant.core.seeding import generator_for
-from calibrant.core.table import FloatArray, NumberArray, ScoreTable
-from calibrant.core.view import grid_in_view
 from calibrant.decisions import CostCurve, cost_curve
+from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
+from calibrant.table.clusters import GroupedRows
+from calibrant.table.parameters import check_count
+from calibrant.table.pooling import pool_counts
+from calibrant.table.results import Result
+from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
+from calibrant.table.seeding import generator_for
+from calibrant.table.visible_scores import grid_in_view
 
 __all__ = ["Recalibration", "cross_fitted_isotonic"]
 

@@ -7,8 +7,8 @@ import math
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.recalibration import Recalibration
 from calibrant.certificates import CalibrationTest, Certificate, ExpectedErrorCertificate
-from calibrant.core.wording import counted
 from calibrant.decisions import CostCurve, Decision
+from calibrant.table.wording import counted
 
 __all__ = [
     "advice_sentence",

@@ -5,11 +5,11 @@ from calibrant.calibrators.beta import BetaCalibrator
 from calibrant.calibrators.classifier import CalibratedClassifier
 from calibrant.calibrators.cutoff import CutoffCalibrator
 from calibrant.calibrators.histogram import HistogramCalibrator
-from calibrant.calibrators.index import CalibratedIndexClassifier
 from calibrant.calibrators.isotonic import IsotonicCalibrator
 from calibrant.calibrators.lipschitz import LipschitzIsotonicCalibrator
 from calibrant.calibrators.local import LocalCalibrator
 from calibrant.calibrators.platt import PlattCalibrator
+from calibrant.calibrators.single_index.classifier import CalibratedIndexClassifier
 from calibrant.calibrators.temperature import TemperatureCalibrator
 from calibrant.calibrators.venn_abers import VennAbersCalibrator
 

@@ -13,9 +13,9 @@ from calibrant.calibrators.isotonic import IsotonicCalibrator
 from calibrant.calibrators.linear_pool import log_likelihood, pool_weights
 from calibrant.calibrators.platt import PlattCalibrator
 from calibrant.calibrators.temperature import TemperatureCalibrator
-from calibrant.core.parameters import check_count
-from calibrant.core.table import FloatArray, NumberArray, ScoreTable
 from calibrant.errors import ArgumentError
+from calibrant.table.parameters import check_count
+from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 
 __all__ = ["AutoCalibrator"]
 

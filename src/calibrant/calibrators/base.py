@@ -10,9 +10,9 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from calibrant.core.table import FloatArray, ScoreTable, as_table
-from calibrant.core.validate import clean_scores
 from calibrant.errors import ArgumentError, DataError
+from calibrant.table.score_table import FloatArray, ScoreTable, as_table
+from calibrant.table.validation import clean_scores
 
 __all__ = ["Calibrator"]
 

@@ -15,7 +15,7 @@ from calibrant.calibrators.log_odds import (
     probability,
     target_positives,
 )
-from calibrant.core.table import FloatArray, ScoreTable
+from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["BetaCalibrator"]
 

@@ -22,9 +22,9 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 from calibrant.calibrators.auto import AutoCalibrator
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.log_odds import probability
-from calibrant.core.pooling import score_order
-from calibrant.core.table import FloatArray
 from calibrant.errors import ArgumentError, DataError
+from calibrant.table.pooling import score_order
+from calibrant.table.score_table import FloatArray
 
 __all__ = ["CalibratedClassifier", "CalibratedPair"]
 

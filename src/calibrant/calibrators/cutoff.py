@@ -13,11 +13,11 @@ from calibrant.calibrators.beta import BetaCalibrator
 from calibrant.calibrators.log_odds import constant_fit, log_scores, target_positives
 from calibrant.calibrators.platt import PlattCalibrator
 from calibrant.calibrators.temperature import TemperatureCalibrator
-from calibrant.core.brownian import range_quantile
-from calibrant.core.least_range import LogisticMaps, least_loss, least_range, logistic_maps
-from calibrant.core.parameters import check_choice
-from calibrant.core.pooling import score_order
-from calibrant.core.table import FloatArray, ScoreTable
+from calibrant.distributions.brownian import range_quantile
+from calibrant.fits.least_range import LogisticMaps, least_loss, least_range, logistic_maps
+from calibrant.table.parameters import check_choice
+from calibrant.table.pooling import score_order
+from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["CutoffCalibrator"]
 

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.calibrators.base import Calibrator
-from calibrant.core.bins import equal_mass_bins, equal_width_bins
-from calibrant.core.parameters import check_between, check_choice, check_count
-from calibrant.core.table import FloatArray, ScoreTable
+from calibrant.table.bins import equal_mass_bins, equal_width_bins
+from calibrant.table.parameters import check_between, check_choice, check_count
+from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["HistogramCalibrator"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from calibrant.calibrators.base import Calibrator
-from calibrant.core.parameters import check_choice
-from calibrant.core.pava import IsotonicFit, isotonic_fit
-from calibrant.core.table import FloatArray, ScoreTable
+from calibrant.fits.isotonic import IsotonicFit, isotonic_fit
+from calibrant.table.parameters import check_choice
+from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["IsotonicCalibrator"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.core.table import FloatArray, NumberArray
+from calibrant.table.score_table import FloatArray, NumberArray
 
 __all__ = ["log_likelihood", "pool_weights"]
 

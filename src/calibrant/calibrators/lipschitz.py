@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from calibrant.calibrators.base import Calibrator
-from calibrant.core.lipschitz import LipschitzFit, lipschitz_fit
-from calibrant.core.parameters import check_between
-from calibrant.core.table import FloatArray, ScoreTable
+from calibrant.fits.lipschitz import LipschitzFit, lipschitz_fit
+from calibrant.table.parameters import check_between
+from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["LipschitzIsotonicCalibrator"]
 

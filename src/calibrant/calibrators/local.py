@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 
 from calibrant.calibrators.base import Calibrator
-from calibrant.core.interpolation import interpolate
-from calibrant.core.parameters import check_count
-from calibrant.core.table import FloatArray, ScoreTable
-from calibrant.core.windows import check_smoother, local_fit
+from calibrant.fits.interpolation import interpolate
+from calibrant.fits.local_polynomial import check_smoother, local_fit
+from calibrant.table.parameters import check_count
+from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["LocalCalibrator"]
 

@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant.core.logistic import logistic_fit
-from calibrant.core.parameters import check_between
-from calibrant.core.table import FloatArray, ScoreTable
 from calibrant.errors import DataError
+from calibrant.fits.logistic import logistic_fit
+from calibrant.table.parameters import check_between
+from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["Clip", "constant_fit", "find_clip", "likelihood_fit", "log_scores", "probability", "target_positives"]
 

@@ -15,8 +15,8 @@ from calibrant.calibrators.log_odds import (
     probability,
     target_positives,
 )
-from calibrant.core.parameters import check_choice
-from calibrant.core.table import FloatArray, ScoreTable
+from calibrant.table.parameters import check_choice
+from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["PlattCalibrator"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.log_odds import find_clip, likelihood_fit, log_scores, probability, target_positives
-from calibrant.core.table import FloatArray, ScoreTable
+from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["TemperatureCalibrator"]
 

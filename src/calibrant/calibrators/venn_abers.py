@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.calibrators.base import Calibrator
-from calibrant.core.table import FloatArray, ScoreTable
-from calibrant.core.venn_abers import VennAbersFit, venn_abers_fit
+from calibrant.fits.venn_abers import VennAbersFit, venn_abers_fit
+from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["VennAbersCalibrator"]
 

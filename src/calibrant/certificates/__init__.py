@@ -1,36 +1,36 @@
 """Statements about the true calibration error that hold with a stated probability."""
 
-from calibrant.certificates.anytime import anytime_width
 from calibrant.certificates.bands import Band, isotonic_band, simultaneous_half_width, window_band
 from calibrant.certificates.calibration_test import CalibrationTest, calibration_test
 from calibrant.certificates.certify import Certificate, certify, check_request
-from calibrant.certificates.claim6 import CumulativeBand, claim6_band
-from calibrant.certificates.default import bernstein_width, default_width
-from calibrant.certificates.ece_sample_size import required_sample_size_ece
-from calibrant.certificates.expected_error import ExpectedErrorCertificate, certify_ece
+from calibrant.certificates.cumulative_band import CumulativeBand, claim6_band
+from calibrant.certificates.expected_error.certify import ExpectedErrorCertificate, certify_ece
+from calibrant.certificates.expected_error.sample_size import required_sample_size_ece
 from calibrant.certificates.fixed_design import SampleCertificate, certify_sample
-from calibrant.certificates.hoeffding import hoeffding_width
 from calibrant.certificates.interval import CutoffInterval, cutoff_interval
-from calibrant.certificates.l1 import L1Bound, L1Impossibility, l1_cannot_be_certified, l1_from_repeats
-from calibrant.certificates.normal import normal_width
-from calibrant.certificates.rademacher import rademacher_finite, rademacher_linear, rademacher_of_intervals
-from calibrant.certificates.rademacher_ties import (
+from calibrant.certificates.recalibrated import RecalibratedCertificate, certify_recalibrated
+from calibrant.certificates.sample_size import Plan, plan_table, required_sample_size, rows_to_decide
+from calibrant.certificates.split import split_lower_bound
+from calibrant.certificates.theory.l1 import L1Bound, L1Impossibility, l1_cannot_be_certified, l1_from_repeats
+from calibrant.certificates.theory.rademacher import rademacher_finite, rademacher_linear, rademacher_of_intervals
+from calibrant.certificates.theory.rademacher_ties import (
     SimulatedRademacher,
     rademacher_simulated,
     rademacher_with_ties,
 )
-from calibrant.certificates.recalibrated import RecalibratedCertificate, certify_recalibrated
-from calibrant.certificates.sample_size import Plan, plan_table, required_sample_size, rows_to_decide
-from calibrant.certificates.skorokhod import (
+from calibrant.certificates.theory.theorem2 import theorem2_width
+from calibrant.certificates.widths.anytime import anytime_width
+from calibrant.certificates.widths.asymptotic import normal_width
+from calibrant.certificates.widths.default import bernstein_width, default_width
+from calibrant.certificates.widths.fixed_design import (
     effective_rows,
     skorokhod_width,
     variance_bound,
     walk_width,
     weighted_skorokhod_width,
 )
-from calibrant.certificates.split import split_lower_bound
-from calibrant.certificates.theorem2 import theorem2_width
-from calibrant.certificates.uniform import range_width, uniform_width
+from calibrant.certificates.widths.hoeffding import hoeffding_width
+from calibrant.certificates.widths.uniform import range_width, uniform_width
 
 __all__ = [
     "Band",

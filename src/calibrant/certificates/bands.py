@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.monotone_limits import binomial_limits, walk_limits
-from calibrant.certificates.skorokhod import skorokhod_width, walk_width
-from calibrant.core.parameters import check_between, check_choice
-from calibrant.core.pava import isotonic_fit
-from calibrant.core.results import Drawable
-from calibrant.core.table import FloatArray, ScoreTable, as_table, need_counts
-from calibrant.core.windows import nearest_windows
-from calibrant.core.wording import at_least
+from calibrant.certificates.widths.fixed_design import skorokhod_width, walk_width
 from calibrant.curves import Curve
 from calibrant.errors import ArgumentError, DataError
+from calibrant.fits.isotonic import isotonic_fit
+from calibrant.fits.local_polynomial import nearest_windows
+from calibrant.table.parameters import check_between, check_choice
+from calibrant.table.results import Drawable
+from calibrant.table.score_table import FloatArray, ScoreTable, as_table, need_counts
+from calibrant.table.wording import at_least
 
 __all__ = ["ROWS", "Band", "isotonic_band", "simultaneous_half_width", "window_band"]
 

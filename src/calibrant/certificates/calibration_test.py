@@ -12,15 +12,15 @@ import numpy.typing as npt
 
 from calibrant.certificates.certify import ASSUMPTIONS
 from calibrant.certificates.outcomes import likely_outcomes
-from calibrant.core.brownian import LEAST_EVENTS
-from calibrant.core.clusters import Groups, cap_groups, group_rows
-from calibrant.core.null_law import calibrated_p_value
-from calibrant.core.parameters import check_choice, check_count, check_random_state
-from calibrant.core.results import Result
-from calibrant.core.seeding import generator_for
-from calibrant.core.table import FloatArray, ScoreTable, as_table, need_counts
-from calibrant.core.walk import extremes, residual_walk
+from calibrant.distributions.brownian import LEAST_EVENTS
+from calibrant.distributions.null_distribution import calibrated_p_value
 from calibrant.errors import ArgumentError, DataError
+from calibrant.table.clusters import Groups, cap_groups, group_rows
+from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.parameters import check_choice, check_count, check_random_state
+from calibrant.table.results import Result
+from calibrant.table.score_table import FloatArray, ScoreTable, as_table, need_counts
+from calibrant.table.seeding import generator_for
 
 __all__ = ["CalibrationTest", "calibration_test"]
 

@@ -9,23 +9,23 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.anytime import anytime_width
-from calibrant.certificates.default import bernstein_width, charged_bound, default_width
-from calibrant.certificates.hoeffding import hoeffding_width
-from calibrant.certificates.normal import normal_width
-from calibrant.certificates.rademacher import rademacher_of_intervals
 from calibrant.certificates.sample_size import rows_to_decide
 from calibrant.certificates.split import split_lower_bound, split_width
-from calibrant.certificates.theorem2 import PRINTED_LIMIT, theorem2_width
-from calibrant.certificates.uniform import range_width
-from calibrant.core.clusters import Groups, cap_groups, group_rows
-from calibrant.core.null_law import null_mean
-from calibrant.core.parameters import check_between, check_choice, check_count
-from calibrant.core.results import Result
-from calibrant.core.table import ScoreTable, as_table, need_counts
-from calibrant.core.walk import extremes, residual_walk
-from calibrant.core.wording import at_least
+from calibrant.certificates.theory.rademacher import rademacher_of_intervals
+from calibrant.certificates.theory.theorem2 import PRINTED_LIMIT, theorem2_width
+from calibrant.certificates.widths.anytime import anytime_width
+from calibrant.certificates.widths.asymptotic import normal_width
+from calibrant.certificates.widths.default import bernstein_width, charged_bound, default_width
+from calibrant.certificates.widths.hoeffding import hoeffding_width
+from calibrant.certificates.widths.uniform import range_width
+from calibrant.distributions.null_distribution import null_mean
 from calibrant.errors import ArgumentError
+from calibrant.table.clusters import Groups, cap_groups, group_rows
+from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.parameters import check_between, check_choice, check_count
+from calibrant.table.results import Result
+from calibrant.table.score_table import ScoreTable, as_table, need_counts
+from calibrant.table.wording import at_least
 
 __all__ = ["ASSUMPTIONS", "METHODS", "Certificate", "certify", "check_request", "verdict_on"]
 

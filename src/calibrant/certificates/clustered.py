@@ -2,7 +2,7 @@
 
 These statements are asymptotic: they hold as independent groups, none of which counts more than a capped number of
 rows, become many. What makes them safe for few groups and rare events (Student's distribution, hidden events, wide
-steps, the shortfall) was chosen by simulation. For the proved bound see `calibrant.core.cluster_bound`.
+steps, the shortfall) was chosen by simulation. For the proved bound see `calibrant.distributions.cluster_bound`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.core.cluster_walks import GroupWalks, group_walks, round_up
-from calibrant.core.clusters import GroupedRows
-from calibrant.core.parameters import check_between
-from calibrant.core.pooling import score_order
-from calibrant.core.progress import tell
-from calibrant.core.seeding import generator_for
-from calibrant.core.table import FloatArray
 from calibrant.errors import ArgumentError, DataError
+from calibrant.table.cluster_residuals import GroupWalks, group_walks, round_up
+from calibrant.table.clusters import GroupedRows
+from calibrant.table.parameters import check_between
+from calibrant.table.pooling import score_order
+from calibrant.table.progress import tell
+from calibrant.table.score_table import FloatArray
+from calibrant.table.seeding import generator_for
 
 __all__ = ["LEAST_GROUPS", "Clustered", "clustered", "need_groups"]
 

@@ -9,14 +9,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.skorokhod import effective_rows, walk_width, weighted_skorokhod_width
-from calibrant.core.parameters import check_between, check_choice
-from calibrant.core.results import Result
-from calibrant.core.table import ScoreTable, as_table, need_counts
-from calibrant.core.validate import clean_weights
-from calibrant.core.walk import extremes, residual_walk
-from calibrant.core.wording import at_least
+from calibrant.certificates.widths.fixed_design import effective_rows, walk_width, weighted_skorokhod_width
 from calibrant.errors import ArgumentError
+from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.parameters import check_between, check_choice
+from calibrant.table.results import Result
+from calibrant.table.score_table import ScoreTable, as_table, need_counts
+from calibrant.table.validation import clean_weights
+from calibrant.table.wording import at_least
 
 __all__ = ["SampleCertificate", "certify_sample"]
 

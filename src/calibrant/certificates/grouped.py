@@ -14,16 +14,16 @@ from calibrant.certificates.clustered import clustered, need_groups
 from calibrant.certificates.interval import CutoffInterval
 from calibrant.certificates.repeated_splits import PROPOSE, repeated_lower_bound
 from calibrant.certificates.sample_size import rows_to_decide
-from calibrant.core.brownian import MEAN_RANGE
-from calibrant.core.cluster_bound import Sums, largest_error, largest_ratio
-from calibrant.core.cluster_walks import GroupWalks, group_walks
-from calibrant.core.clusters import GroupedRows
-from calibrant.core.pooling import pool_counts
-from calibrant.core.seeding import generator_for
-from calibrant.core.table import ScoreTable
-from calibrant.core.walk import Extremes, extremes, residual_walk
-from calibrant.core.wording import at_least, counted
+from calibrant.distributions.brownian import MEAN_RANGE
+from calibrant.distributions.cluster_bound import Sums, largest_error, largest_ratio
 from calibrant.errors import ArgumentError
+from calibrant.table.cluster_residuals import GroupWalks, group_walks
+from calibrant.table.clusters import GroupedRows
+from calibrant.table.cumulative_residuals import Extremes, extremes, residual_walk
+from calibrant.table.pooling import pool_counts
+from calibrant.table.score_table import ScoreTable
+from calibrant.table.seeding import generator_for
+from calibrant.table.wording import at_least, counted
 
 __all__ = ["certify_groups", "choose_method", "group_interval", "group_test", "need_group_method"]
 

@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.certify import ASSUMPTIONS, check_request
-from calibrant.certificates.default import charged_bound
-from calibrant.certificates.normal import normal_width
 from calibrant.certificates.split import split_lower_bound
-from calibrant.certificates.uniform import range_width
-from calibrant.core.clusters import Groups, cap_groups, group_rows
-from calibrant.core.parameters import check_choice, check_count
-from calibrant.core.results import Result
-from calibrant.core.table import ScoreTable, as_table, need_counts
-from calibrant.core.walk import Extremes, extremes, residual_walk
-from calibrant.core.wording import at_least
+from calibrant.certificates.widths.asymptotic import normal_width
+from calibrant.certificates.widths.default import charged_bound
+from calibrant.certificates.widths.uniform import range_width
+from calibrant.table.clusters import Groups, cap_groups, group_rows
+from calibrant.table.cumulative_residuals import Extremes, extremes, residual_walk
+from calibrant.table.parameters import check_choice, check_count
+from calibrant.table.results import Result
+from calibrant.table.score_table import ScoreTable, as_table, need_counts
+from calibrant.table.wording import at_least
 
 __all__ = ["CutoffInterval", "cutoff_interval"]
 

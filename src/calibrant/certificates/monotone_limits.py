@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.table import FloatArray, NumberArray, ScoreTable
+from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 
 __all__ = ["binomial_limits", "walk_limits"]
 

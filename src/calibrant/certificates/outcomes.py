@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.table import FloatArray, ScoreTable
+from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["Outcomes", "likely_outcomes"]
 

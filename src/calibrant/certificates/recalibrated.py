@@ -10,17 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.certify import check_request
-from calibrant.certificates.skorokhod import walk_width
-from calibrant.certificates.uniform import uniform_width
-from calibrant.core.brownian import range_upper_quantile
-from calibrant.core.parameters import check_choice
-from calibrant.core.pooling import score_order
-from calibrant.core.results import Result
-from calibrant.core.table import ScoreTable, need_counts
-from calibrant.core.validate import clean_rows, clean_scores
-from calibrant.core.walk import extremes, residual_walk
-from calibrant.core.wording import at_least
+from calibrant.certificates.widths.fixed_design import walk_width
+from calibrant.certificates.widths.uniform import uniform_width
+from calibrant.distributions.brownian import range_upper_quantile
 from calibrant.errors import ArgumentError, DataError
+from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.parameters import check_choice
+from calibrant.table.pooling import score_order
+from calibrant.table.results import Result
+from calibrant.table.score_table import ScoreTable, need_counts
+from calibrant.table.validation import clean_rows, clean_scores
+from calibrant.table.wording import at_least
 
 __all__ = ["RecalibratedCertificate", "certify_recalibrated"]
 

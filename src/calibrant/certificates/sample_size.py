@@ -7,16 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from calibrant.certificates.anytime import anytime_width
-from calibrant.certificates.default import bernstein_width, default_width
-from calibrant.certificates.hoeffding import hoeffding_width
-from calibrant.certificates.normal import normal_width
-from calibrant.certificates.rademacher import rademacher_of_intervals
-from calibrant.certificates.theorem2 import theorem2_width
-from calibrant.core.brownian import normal_quantile
-from calibrant.core.null_law import calibrated_limit
-from calibrant.core.parameters import check_between, check_choice
-from calibrant.core.results import Result
+from calibrant.certificates.theory.rademacher import rademacher_of_intervals
+from calibrant.certificates.theory.theorem2 import theorem2_width
+from calibrant.certificates.widths.anytime import anytime_width
+from calibrant.certificates.widths.asymptotic import normal_width
+from calibrant.certificates.widths.default import bernstein_width, default_width
+from calibrant.certificates.widths.hoeffding import hoeffding_width
+from calibrant.distributions.brownian import normal_quantile
+from calibrant.distributions.null_distribution import calibrated_limit
+from calibrant.table.parameters import check_between, check_choice
+from calibrant.table.results import Result
 
 __all__ = ["PLANNED_METHODS", "Plan", "plan_table", "required_sample_size", "rows_to_decide"]
 

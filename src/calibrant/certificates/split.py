@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.repeated_splits import PROPOSE, repeated_lower_bound, repeated_width
-from calibrant.certificates.uniform import uniform_width
-from calibrant.core.mean_limits import mean_width
-from calibrant.core.parameters import check_between, check_random_state
-from calibrant.core.seeding import generator_for
-from calibrant.core.table import ScoreTable, as_table, need_counts
-from calibrant.core.walk import Extremes, extremes, residual_walk
+from calibrant.certificates.widths.uniform import uniform_width
+from calibrant.distributions.mean_limits import mean_width
+from calibrant.table.cumulative_residuals import Extremes, extremes, residual_walk
+from calibrant.table.parameters import check_between, check_random_state
+from calibrant.table.score_table import ScoreTable, as_table, need_counts
+from calibrant.table.seeding import generator_for
 
 __all__ = ["split_lower_bound", "split_width"]
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.bins import equal_width_bins
-from calibrant.core.parameters import check_between, check_count
-from calibrant.core.results import Drawable
-from calibrant.core.table import FloatArray, NumberArray, ScoreTable, as_table
 from calibrant.errors import ArgumentError
+from calibrant.table.bins import equal_width_bins
+from calibrant.table.parameters import check_between, check_count
+from calibrant.table.results import Drawable
+from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table
 
 __all__ = ["Histogram", "score_histogram"]
 

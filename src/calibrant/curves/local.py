@@ -7,13 +7,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.brownian import normal_quantile
-from calibrant.core.intervals import share_interval
-from calibrant.core.parameters import check_between
-from calibrant.core.table import FloatArray, ScoreTable, as_table
-from calibrant.core.windows import LocalFit, check_smoother, evenly_spaced, local_fit
 from calibrant.curves.reliability import Curve
+from calibrant.distributions.binomial import share_interval
+from calibrant.distributions.brownian import normal_quantile
 from calibrant.errors import ArgumentError
+from calibrant.fits.local_polynomial import LocalFit, check_smoother, evenly_spaced, local_fit
+from calibrant.table.parameters import check_between
+from calibrant.table.score_table import FloatArray, ScoreTable, as_table
 
 __all__ = ["local_curve"]
 

@@ -9,11 +9,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.bins import bin_starts
-from calibrant.core.intervals import share_interval
-from calibrant.core.pava import isotonic_fit
-from calibrant.core.results import Drawable
-from calibrant.core.table import FloatArray, ScoreTable, as_table
+from calibrant.distributions.binomial import share_interval
+from calibrant.fits.isotonic import isotonic_fit
+from calibrant.table.bins import bin_starts
+from calibrant.table.results import Drawable
+from calibrant.table.score_table import FloatArray, ScoreTable, as_table
 
 __all__ = ["Curve", "binned_curve", "isotonic_curve"]
 

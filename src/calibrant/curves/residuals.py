@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.parameters import check_count
-from calibrant.core.results import Drawable
-from calibrant.core.table import FloatArray, ScoreTable, as_table
-from calibrant.core.walk import extremes
-from calibrant.core.walk import residual_walk as walk_of
+from calibrant.table.cumulative_residuals import extremes
+from calibrant.table.cumulative_residuals import residual_walk as walk_of
+from calibrant.table.parameters import check_count
+from calibrant.table.results import Drawable
+from calibrant.table.score_table import FloatArray, ScoreTable, as_table
 
 __all__ = ["ResidualWalk", "residual_walk"]
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.table import FloatArray, ScoreTable
 from calibrant.decisions.cost import costs_by_cut
 from calibrant.decisions.limits import normal_half_width, ratio_limits
 from calibrant.decisions.paired import Pairs
+from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["Mistakes", "compare", "mistakes", "ratio", "with_limits"]
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.parameters import check_between
-from calibrant.core.table import ScoreTable, as_table
-from calibrant.core.validate import clean_scores
 from calibrant.errors import ArgumentError
+from calibrant.table.parameters import check_between
+from calibrant.table.score_table import ScoreTable, as_table
+from calibrant.table.validation import clean_scores
 
 __all__ = ["check_costs", "costs_by_cut", "decide", "expected_cost", "prices", "threshold"]
 

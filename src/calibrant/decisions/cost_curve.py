@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.parameters import check_between, check_count
-from calibrant.core.pava import IsotonicFit, isotonic_fit
-from calibrant.core.results import Drawable
-from calibrant.core.table import FloatArray, ScoreTable, as_table
 from calibrant.decisions.comparison import compare, mistakes, ratio, with_limits
 from calibrant.decisions.paired import pair_rows
 from calibrant.errors import ArgumentError
+from calibrant.fits.isotonic import IsotonicFit, isotonic_fit
+from calibrant.table.parameters import check_between, check_count
+from calibrant.table.results import Drawable
+from calibrant.table.score_table import FloatArray, ScoreTable, as_table
 
 __all__ = ["CostCurve", "cheapest_cuts", "cost_curve", "points_or_grid"]
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.intervals import clopper_pearson
-from calibrant.core.mean_limits import mean_width
-from calibrant.core.parameters import check_between
-from calibrant.core.results import Result
-from calibrant.core.table import ScoreTable, as_table, need_counts
-from calibrant.core.wording import at_least
 from calibrant.decisions.cost import costs_by_cut, prices
+from calibrant.distributions.binomial import clopper_pearson
+from calibrant.distributions.mean_limits import mean_width
+from calibrant.table.parameters import check_between
+from calibrant.table.results import Result
+from calibrant.table.score_table import ScoreTable, as_table, need_counts
+from calibrant.table.wording import at_least
 
 __all__ = ["CostForecast", "cost_forecast"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.core.cluster_bound import Sums, largest_ratio
-from calibrant.core.cluster_walks import squares_from
-from calibrant.core.clusters import GroupedRows
-from calibrant.core.table import FloatArray
-from calibrant.core.wording import at_least, counted
 from calibrant.decisions.cost import check_costs, costs_by_cut
 from calibrant.decisions.saving import Decision
+from calibrant.distributions.cluster_bound import Sums, largest_ratio
+from calibrant.table.cluster_residuals import squares_from
+from calibrant.table.clusters import GroupedRows
+from calibrant.table.score_table import FloatArray
+from calibrant.table.wording import at_least, counted
 
 __all__ = ["group_saving"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from calibrant.core.kuiper import kuiper_upper_quantile
-from calibrant.core.parameters import check_between, check_rows
+from calibrant.distributions.kuiper import kuiper_upper_quantile
+from calibrant.table.parameters import check_between, check_rows
 
 __all__ = ["isotonic_harm_bound"]
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.brownian import normal_quantile
-from calibrant.core.table import FloatArray
+from calibrant.distributions.brownian import normal_quantile
+from calibrant.table.score_table import FloatArray
 
 __all__ = ["normal_half_width", "ratio_limits"]
 

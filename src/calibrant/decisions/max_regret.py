@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.mean_limits import line_above, mean_width
-from calibrant.core.parameters import check_between
-from calibrant.core.pava import isotonic_fit
-from calibrant.core.results import Result
-from calibrant.core.table import ScoreTable, as_table, need_counts
-from calibrant.core.walk import extremes, residual_walk
-from calibrant.core.wording import at_least
 from calibrant.decisions.cost_curve import cheapest_cuts
+from calibrant.distributions.mean_limits import line_above, mean_width
+from calibrant.fits.isotonic import isotonic_fit
+from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.parameters import check_between
+from calibrant.table.results import Result
+from calibrant.table.score_table import ScoreTable, as_table, need_counts
+from calibrant.table.wording import at_least
 
 __all__ = ["MaxRegret", "Worst", "max_regret", "worst_costs"]
 

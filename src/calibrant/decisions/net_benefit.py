@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.parameters import check_between
-from calibrant.core.results import Drawable
-from calibrant.core.table import FloatArray, ScoreTable, as_table
 from calibrant.decisions.cost import costs_by_cut
 from calibrant.decisions.cost_curve import points_or_grid
 from calibrant.decisions.limits import normal_half_width
+from calibrant.table.parameters import check_between
+from calibrant.table.results import Drawable
+from calibrant.table.score_table import FloatArray, ScoreTable, as_table
 
 __all__ = ["NetBenefit", "net_benefit"]
 

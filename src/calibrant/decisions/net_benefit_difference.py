@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.results import Tabular
-from calibrant.core.table import FloatArray, ScoreTable
 from calibrant.decisions.cost_curve import points_or_grid
 from calibrant.decisions.limits import normal_half_width
 from calibrant.decisions.net_benefit import net_benefit
 from calibrant.decisions.paired import pair_rows
 from calibrant.errors import ArgumentError
+from calibrant.table.results import Tabular
+from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["NetBenefitDifference", "net_benefit_difference"]
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.pooling import score_order
-from calibrant.core.table import FloatArray
-from calibrant.core.validate import clean_rows, clean_scores
+from calibrant.table.pooling import score_order
+from calibrant.table.score_table import FloatArray
+from calibrant.table.validation import clean_rows, clean_scores
 
 __all__ = ["Changes", "Pairs", "pair_rows"]
 

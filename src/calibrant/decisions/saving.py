@@ -9,14 +9,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.brownian import normal_quantile
-from calibrant.core.mean_limits import mean_width
-from calibrant.core.parameters import check_between, check_choice
-from calibrant.core.results import Result
-from calibrant.core.table import FloatArray, ScoreTable, as_table, need_counts
-from calibrant.core.wording import at_least
 from calibrant.decisions.cost import check_costs, costs_by_cut
 from calibrant.decisions.forecast import cost_forecast
+from calibrant.distributions.brownian import normal_quantile
+from calibrant.distributions.mean_limits import mean_width
+from calibrant.table.parameters import check_between, check_choice
+from calibrant.table.results import Result
+from calibrant.table.score_table import FloatArray, ScoreTable, as_table, need_counts
+from calibrant.table.wording import at_least
 
 __all__ = ["Decision", "regret_bound", "saving_bound"]
 

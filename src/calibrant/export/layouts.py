@@ -22,10 +22,10 @@ from calibrant.calibrators import (
     VennAbersCalibrator,
 )
 from calibrant.calibrators.base import Calibrator
-from calibrant.core.lipschitz import LipschitzFit
-from calibrant.core.pava import IsotonicFit
-from calibrant.core.table import FloatArray
-from calibrant.core.venn_abers import VennAbersFit
+from calibrant.fits.isotonic import IsotonicFit
+from calibrant.fits.lipschitz import LipschitzFit
+from calibrant.fits.venn_abers import VennAbersFit
+from calibrant.table.score_table import FloatArray
 
 __all__ = ["LAYOUTS", "Layout"]
 

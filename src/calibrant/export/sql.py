@@ -6,11 +6,11 @@ import math
 from typing import Literal
 
 from calibrant.calibrators.base import Calibrator
-from calibrant.core.parameters import check_choice
 from calibrant.export.dialects import DIALECTS, Dialect
 from calibrant.export.fitted import formula_of
 from calibrant.export.formula import LEAST, MOST, Lines, Logistic, LogOdds, Mixture
 from calibrant.export.writer import Writer
+from calibrant.table.parameters import check_choice
 
 __all__ = ["expression", "to_sql"]
 

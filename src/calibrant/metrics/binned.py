@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.bins import bin_starts
-from calibrant.core.parameters import check_between, check_choice
-from calibrant.core.results import Tabular
-from calibrant.core.table import FloatArray, NumberArray, ScoreTable, as_table
+from calibrant.table.bins import bin_starts
+from calibrant.table.parameters import check_between, check_choice
+from calibrant.table.results import Tabular
+from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table
 
 __all__ = ["BinnedCalibration", "binned_calibration", "expected_calibration_error", "quantile_mean_squared_error"]
 

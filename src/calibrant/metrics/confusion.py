@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.intervals import wilson
-from calibrant.core.parameters import check_between
-from calibrant.core.results import Result
-from calibrant.core.table import ScoreTable, as_table
+from calibrant.distributions.binomial import wilson
 from calibrant.metrics.ranking import roc_auc
+from calibrant.table.parameters import check_between
+from calibrant.table.results import Result
+from calibrant.table.score_table import ScoreTable, as_table
 
 __all__ = ["ConfusionMetrics", "confusion_metrics"]
 

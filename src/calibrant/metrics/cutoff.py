@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.null_law import null_limit, null_mean
-from calibrant.core.pruning import pruned_range
-from calibrant.core.results import Result
-from calibrant.core.table import ScoreTable, as_table
-from calibrant.core.validate import clean_rows
-from calibrant.core.walk import Extremes, extremes, residual_walk
+from calibrant.distributions.null_distribution import null_limit, null_mean
+from calibrant.ingest.pruning import pruned_range
+from calibrant.table.cumulative_residuals import Extremes, extremes, residual_walk
+from calibrant.table.results import Result
+from calibrant.table.score_table import ScoreTable, as_table
+from calibrant.table.validation import clean_rows
 
 __all__ = ["CutoffCalibration", "cutoff_calibration", "cutoff_calibration_error"]
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy.typing as npt
 
-from calibrant.core.pava import isotonic_fit
-from calibrant.core.results import Result
-from calibrant.core.table import ScoreTable, as_table
+from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics.proper import brier_score, log_loss
+from calibrant.table.results import Result
+from calibrant.table.score_table import ScoreTable, as_table
 
 __all__ = ["ScoreDecomposition", "brier_decomposition", "log_loss_decomposition"]
 

@@ -8,10 +8,10 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.parameters import check_between, check_choice, check_count
-from calibrant.core.table import FloatArray, ScoreTable, as_table
-from calibrant.core.validate import clean_scores
 from calibrant.errors import ArgumentError
+from calibrant.table.parameters import check_between, check_choice, check_count
+from calibrant.table.score_table import FloatArray, ScoreTable, as_table
+from calibrant.table.validation import clean_scores
 
 __all__ = ["Distribution", "score_divergence"]
 

@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.bins import bin_starts
-from calibrant.core.results import Tabular
-from calibrant.core.table import FloatArray, NumberArray, ScoreTable, as_table
 from calibrant.errors import ArgumentError
+from calibrant.table.bins import bin_starts
+from calibrant.table.results import Tabular
+from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table
 
 __all__ = ["HosmerLemeshow", "hosmer_lemeshow"]
 

@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.pooling import score_order
-from calibrant.core.results import Result
-from calibrant.core.table import FloatArray, NumberArray, ScoreTable, as_table
-from calibrant.core.windows import LocalFit, local_fit
+from calibrant.fits.local_polynomial import LocalFit, local_fit
+from calibrant.table.pooling import score_order
+from calibrant.table.results import Result
+from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table
 
 __all__ = ["IntegratedCalibration", "integrated_calibration_index"]
 

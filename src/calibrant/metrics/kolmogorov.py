@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.brownian import LEAST_EVENTS
-from calibrant.core.results import Result
-from calibrant.core.table import ScoreTable, as_table
-from calibrant.core.walk import extremes, residual_walk
+from calibrant.distributions.brownian import LEAST_EVENTS
+from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.results import Result
+from calibrant.table.score_table import ScoreTable, as_table
 
 __all__ = ["KsCalibrationTest", "ks_calibration_test"]
 

@@ -8,12 +8,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.parameters import check_choice, check_count
-from calibrant.core.results import Tabular
-from calibrant.core.table import FloatArray, NumberArray, ScoreTable, as_table
-from calibrant.core.windows import check_smoother, evenly_spaced, local_fit, nearest_windows
 from calibrant.errors import DataError
+from calibrant.fits.local_polynomial import check_smoother, evenly_spaced, local_fit, nearest_windows
 from calibrant.metrics.reflected import reflected_density
+from calibrant.table.parameters import check_choice, check_count
+from calibrant.table.results import Tabular
+from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table
 
 __all__ = ["LocalCalibration", "local_calibration", "local_calibration_score", "weighted_mean_squared_error"]
 

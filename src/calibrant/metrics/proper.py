@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from calibrant.core.table import ScoreTable, as_table
+from calibrant.table.score_table import ScoreTable, as_table
 
 __all__ = ["brier_score", "log_loss"]
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.brownian import normal_quantile
-from calibrant.core.parameters import check_between
-from calibrant.core.results import Result, Tabular
-from calibrant.core.table import FloatArray, NumberArray, ScoreTable, as_table
+from calibrant.distributions.brownian import normal_quantile
 from calibrant.errors import DataError
+from calibrant.table.parameters import check_between
+from calibrant.table.results import Result, Tabular
+from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table
 
 __all__ = ["RocAuc", "RocCurve", "roc_auc", "roc_auc_interval", "roc_auc_limits", "roc_curve"]
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from calibrant.core.table import FloatArray, NumberArray, ScoreTable, need_counts
+from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, need_counts
 
 __all__ = ["reflected_density"]
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.brownian import normal_quantile
-from calibrant.core.logistic import LogisticFit, logistic_fit
-from calibrant.core.parameters import check_between
-from calibrant.core.results import Result
-from calibrant.core.table import FloatArray, ScoreTable, as_table
+from calibrant.distributions.brownian import normal_quantile
 from calibrant.errors import DataError
+from calibrant.fits.logistic import LogisticFit, logistic_fit
+from calibrant.table.parameters import check_between
+from calibrant.table.results import Result
+from calibrant.table.score_table import FloatArray, ScoreTable, as_table
 
 __all__ = ["CalibrationSlope", "calibration_slope"]
 

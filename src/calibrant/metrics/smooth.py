@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.parameters import check_between
-from calibrant.core.table import FloatArray, ScoreTable, as_table
+from calibrant.table.parameters import check_between
+from calibrant.table.score_table import FloatArray, ScoreTable, as_table
 
 __all__ = ["smooth_calibration_error"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.results import Result
-from calibrant.core.table import ScoreTable, as_table
+from calibrant.table.results import Result
+from calibrant.table.score_table import ScoreTable, as_table
 
 __all__ = ["Spiegelhalter", "spiegelhalter"]
 

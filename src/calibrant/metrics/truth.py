@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.table import ScoreTable
-from calibrant.core.validate import clean_scores
 from calibrant.errors import DataError
 from calibrant.metrics.proper import brier_score
+from calibrant.table.score_table import ScoreTable
+from calibrant.table.validation import clean_scores
 
 __all__ = ["l1_error", "true_mse"]
 

@@ -9,9 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.wording import number
-from calibrant.core.parameters import check_choice
-from calibrant.core.table import as_table
-from calibrant.core.view import score_view
 from calibrant.curves import Curve, ResidualWalk, binned_curve, local_curve, residual_walk
 from calibrant.errors import ArgumentError
 from calibrant.metrics import CutoffCalibration, cutoff_calibration
@@ -19,6 +16,9 @@ from calibrant.plots.canvas import canvas
 from calibrant.plots.display import Display, positive_scores
 from calibrant.plots.distribution import write_shares
 from calibrant.plots.layers import draw_diagonal, frame_diagram
+from calibrant.table.parameters import check_choice
+from calibrant.table.score_table import as_table
+from calibrant.table.visible_scores import score_view
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

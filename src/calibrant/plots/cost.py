@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.table import FloatArray, ScoreTable, as_table
-from calibrant.core.view import grid_in_view, score_view
 from calibrant.decisions import CostCurve, cost_curve
 from calibrant.plots.canvas import Canvas, canvas
 from calibrant.plots.display import Display
 from calibrant.plots.style import write_ticks
+from calibrant.table.score_table import FloatArray, ScoreTable, as_table
+from calibrant.table.visible_scores import grid_in_view, score_view
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.results import frame_of
-from calibrant.core.table import FloatArray
 from calibrant.errors import ArgumentError, DataError
 from calibrant.plots.canvas import Canvas
+from calibrant.table.results import frame_of
+from calibrant.table.score_table import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

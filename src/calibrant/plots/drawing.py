@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from calibrant.certificates import Band
-from calibrant.core.results import Drawable
 from calibrant.curves import Curve, Histogram, ResidualWalk
 from calibrant.decisions import CostCurve, NetBenefit
 from calibrant.errors import ArgumentError
@@ -15,6 +14,7 @@ from calibrant.plots.display import Display
 from calibrant.plots.distribution import DistributionDisplay
 from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.walk import ResidualWalkDisplay
+from calibrant.table.results import Drawable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

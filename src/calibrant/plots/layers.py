@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant.auditing.wording import share
-from calibrant.core.table import FloatArray
 from calibrant.curves import Curve
 from calibrant.metrics import CutoffCalibration
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.style import ground_of, tick_places, write_ticks
+from calibrant.table.score_table import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

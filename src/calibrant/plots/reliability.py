@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.parameters import check_choice
-from calibrant.core.table import FloatArray, ScoreTable, as_table
-from calibrant.core.view import score_view
 from calibrant.curves import (
     Curve,
     Histogram,
@@ -35,6 +32,9 @@ from calibrant.plots.layers import (
     shade,
     strip_beneath,
 )
+from calibrant.table.parameters import check_choice
+from calibrant.table.score_table import FloatArray, ScoreTable, as_table
+from calibrant.table.visible_scores import score_view
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.wording import number
-from calibrant.core.table import FloatArray, ScoreTable, as_table
-from calibrant.core.view import score_view
 from calibrant.curves import ResidualWalk, residual_walk
 from calibrant.metrics import CutoffCalibration, cutoff_calibration
 from calibrant.plots.canvas import Canvas, canvas
 from calibrant.plots.display import Display
 from calibrant.plots.style import write_ticks
+from calibrant.table.score_table import FloatArray, ScoreTable, as_table
+from calibrant.table.visible_scores import score_view
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

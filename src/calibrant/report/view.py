@@ -19,9 +19,9 @@ from calibrant.auditing.wording import (
     share,
 )
 from calibrant.certificates import ExpectedErrorCertificate
-from calibrant.core.wording import counted
 from calibrant.curves import Curve, Histogram, ResidualWalk
 from calibrant.decisions import Decision
+from calibrant.table.wording import counted
 
 __all__ = [
     "Change",

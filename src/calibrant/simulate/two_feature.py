@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.core.parameters import check_between, check_count
-from calibrant.core.results import Result
-from calibrant.core.table import FloatArray
 from calibrant.errors import ArgumentError
+from calibrant.table.parameters import check_between, check_count
+from calibrant.table.results import Result
+from calibrant.table.score_table import FloatArray
 
 __all__ = ["TwoFeatureLogit", "two_feature_logit"]
 

@@ -27,9 +27,9 @@ from calibrant.calibrators import (
     VennAbersCalibrator,
 )
 from calibrant.calibrators.base import Calibrator
-from calibrant.core.table import CellSums
 from calibrant.errors import ArgumentError, CalibrantError
-from strategies import small_rows
+from calibrant.table.score_table import CellSums
+from support.strategies import small_rows
 
 # Logistic maps may fall by this between neighbouring scores: exp is not monotone to the last digit.
 ROUNDING = 4e-16

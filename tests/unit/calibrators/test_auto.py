@@ -21,10 +21,10 @@ from calibrant.calibrators import (
 )
 from calibrant.calibrators.linear_pool import log_likelihood, pool_weights
 from calibrant.certificates import certify_recalibrated
-from calibrant.core.table import CellSums
 from calibrant.errors import ArgumentError
 from calibrant.metrics import log_loss
-from strategies import small_rows
+from calibrant.table.score_table import CellSums
+from support.strategies import small_rows
 
 # Logistic maps may fall by this between neighbouring scores: exp is not monotone to the last digit.
 ROUNDING = 4e-16

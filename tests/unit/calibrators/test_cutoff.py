@@ -17,12 +17,12 @@ from calibrant.calibrators import (
     PlattCalibrator,
     TemperatureCalibrator,
 )
-from calibrant.core.least_range import _flattest, logistic_maps
-from calibrant.core.nearest import nearest_point
-from calibrant.core.table import CellSums
 from calibrant.errors import ArgumentError, DataError
+from calibrant.fits.least_range import _flattest, logistic_maps
+from calibrant.fits.nearest import nearest_point
 from calibrant.metrics import cutoff_calibration_error
-from strategies import small_rows
+from calibrant.table.score_table import CellSums
+from support.strategies import small_rows
 
 # Logistic maps may fall by this between neighbouring scores: exp is not monotone to the last digit.
 ROUNDING = 4e-16

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from calibrant.calibrators import HistogramCalibrator
-from strategies import small_rows
+from support.strategies import small_rows
 
 
 @given(small_rows())

@@ -13,7 +13,7 @@ from calibrant import DataError, ScoreTable
 from calibrant.calibrators import IsotonicCalibrator, LipschitzIsotonicCalibrator
 from calibrant.errors import ArgumentError
 from calibrant.metrics import log_loss, true_mse
-from strategies import small_rows
+from support.strategies import small_rows
 
 
 def sample(n=300, seed=0, levels=30):

@@ -15,7 +15,7 @@ from calibrant.curves import local_curve
 from calibrant.errors import ArgumentError
 from calibrant.metrics import brier_score, log_loss, true_mse
 from calibrant.simulate import distorted_probabilities
-from strategies import small_rows
+from support.strategies import small_rows
 
 smoothers = st.tuples(
     st.sampled_from([0.05, 0.3, 0.7, 1.0]), st.sampled_from([0, 1, 2]), st.sampled_from(["rectangular", "tricube"])

@@ -12,7 +12,7 @@ from scipy.special import expit
 import calibrant
 from calibrant import DataError, ScoreTable
 from calibrant.calibrators import BetaCalibrator, PlattCalibrator, TemperatureCalibrator
-from strategies import small_rows
+from support.strategies import small_rows
 
 FOLDER = Path(calibrant.__file__).parents[3] / "shared" / "reference" / "locfit"
 at_hand = pytest.mark.skipif(not FOLDER.is_dir(), reason="the reference values are not beside this checkout")

@@ -9,12 +9,12 @@ from hypothesis import given
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-import oracles
 from calibrant import DataError, ScoreTable
 from calibrant.calibrators import VennAbersCalibrator
-from calibrant.core.pava import isotonic_fit
+from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics import cutoff_calibration_error
-from strategies import small_rows
+from support import oracles
+from support.strategies import small_rows
 
 
 def sample(n=300, seed=0):

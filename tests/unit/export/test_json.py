@@ -23,7 +23,7 @@ from calibrant.calibrators import (
 from calibrant.errors import ArgumentError
 from calibrant.export import from_json, read_model, to_json
 from calibrant.export.layouts import LAYOUTS
-from export_cases import CALIBRATORS, NAMES, ROWS, fitted, probes, world
+from support.export_cases import CALIBRATORS, NAMES, ROWS, fitted, probes, world
 
 
 @given(NAMES, ROWS)

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.errors import ArgumentError
 from calibrant.export import to_onnx
-from export_cases import CALIBRATORS, NAMES, OUTSIDE, ROWS, WORLDS, assert_same, fitted, probes, world
+from support.export_cases import CALIBRATORS, NAMES, OUTSIDE, ROWS, WORLDS, assert_same, fitted, probes, world
 
 
 def test_without_the_package_the_error_names_the_extra(monkeypatch):

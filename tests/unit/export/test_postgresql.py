@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from calibrant.calibrators import AutoCalibrator, IsotonicCalibrator, PlattCalibrator
 from calibrant.export import to_sql
-from export_cases import CALIBRATORS, OUTSIDE, WORLDS, assert_same, probes, world
+from support.export_cases import CALIBRATORS, OUTSIDE, WORLDS, assert_same, probes, world
 
 
 class Server:

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.errors import ArgumentError
 from calibrant.export import to_python
-from export_cases import CALIBRATORS, NAMES, OUTSIDE, ROWS, WORLDS, assert_same, fitted, probes, world
+from support.export_cases import CALIBRATORS, NAMES, OUTSIDE, ROWS, WORLDS, assert_same, fitted, probes, world
 
 
 def function(calibrator, name="calibrate"):

@@ -13,8 +13,8 @@ from sklearn.isotonic import IsotonicRegression
 from calibrant.calibrators import HistogramCalibrator, IsotonicCalibrator, PlattCalibrator
 from calibrant.errors import ArgumentError
 from calibrant.export import to_sql
-from export_cases import CALIBRATORS, NAMES, OUTSIDE, ROWS, WORLDS, assert_same, fitted, probes, world
-from strategies import Rows
+from support.export_cases import CALIBRATORS, NAMES, OUTSIDE, ROWS, WORLDS, assert_same, fitted, probes, world
+from support.strategies import Rows
 
 
 class DuckDB:

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 import calibrant
 from calibrant.certificates import isotonic_band
-from calibrant.core.results import Drawable
 from calibrant.curves import binned_curve, isotonic_curve, local_curve, residual_walk, score_histogram
 from calibrant.decisions import cost_curve, net_benefit
 from calibrant.errors import ArgumentError
@@ -21,6 +20,7 @@ from calibrant.plots import (
     ResidualWalkDisplay,
     draw,
 )
+from calibrant.table.results import Drawable
 
 DISPLAY = {
     binned_curve: ReliabilityDisplay,

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from calibrant.core.view import grid_in_view, score_view
 from calibrant.errors import ArgumentError
 from calibrant.plots.style import DARK, LIGHT, drawing_style, palette_on, tick_places
+from calibrant.table.visible_scores import grid_in_view, score_view
 
 
 @pytest.mark.parametrize(

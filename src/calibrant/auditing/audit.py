@@ -1,0 +1,306 @@
+"""The main job as one call: `calibrant.audit`, and the object it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+import calibrant
+from calibrant.auditing.advice import advise
+from calibrant.auditing.evidence import affordable_test, bounds_of_expected_error, drawable_band
+from calibrant.auditing.findings import Findings, Sample
+from calibrant.auditing.measures import measure
+from calibrant.auditing.recalibration import cross_fitted_isotonic
+from calibrant.auditing.wording import summary
+from calibrant.certificates import certify, check_request
+from calibrant.certificates.clustered import need_groups
+from calibrant.certificates.grouped import certify_groups, group_test, need_group_method
+from calibrant.curves import binned_curve, isotonic_curve, local_curve, residual_walk, score_histogram
+from calibrant.decisions import check_costs, max_regret, saving_bound
+from calibrant.decisions.grouped import group_saving
+from calibrant.errors import ArgumentError, DataError
+from calibrant.metrics import brier_score, cutoff_calibration, log_loss, roc_auc_limits
+from calibrant.table.cluster_residuals import group_walks
+from calibrant.table.clusters import GroupedRows, Groups, cap_groups, group_rows
+from calibrant.table.parameters import check_random_state
+from calibrant.table.progress import tell
+from calibrant.table.score_table import ScoreTable, as_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Audit", "audit", "check_audit"]
+
+# Points drawn of the residual walk: more than a picture has pixels, few enough for a small file.
+_WALK_POINTS = 900
+# Redrawn walks behind statements about groups.
+_REDRAWS = 999
+
+
+@dataclass(frozen=True, repr=False)
+class Audit(Findings):
+    """Result of `calibrant.audit`: its numbers are those of `Findings`; print it, or show it in another form."""
+
+    def __str__(self) -> str:
+        return summary(self)
+
+    def __repr__(self) -> str:
+        verdict = self.certificate.verdict if self.certificate else None
+        return f"<Audit {self.name!r}: n={self.sample.n:g}, error={self.cutoff.value:.4g}, verdict={verdict!r}>"
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the report as one self-contained HTML page, and write it if a path is given.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            Where to write it. An existing file is replaced, only once the page is complete.
+
+        Returns
+        -------
+        str
+            The page.
+
+        Raises
+        ------
+        SourceError
+            If the path cannot be written.
+        """
+        from calibrant.atomic_write import write_text
+        from calibrant.report import render
+
+        page = render([self], title=f"Calibration audit: {self.name}")
+        if path is not None:
+            write_text(page, path)
+        return page
+
+    def plot(self) -> Figure:
+        """Draw the reliability diagram with the distribution of scores, and the residual walk.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Not registered with pyplot; show it in a notebook or save it with ``savefig``.
+        """
+        from calibrant.plots import audit_figure
+
+        return audit_figure(self)
+
+
+def audit(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+    tolerance: float | None = None,
+    delta: float = 0.05,
+    costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None = None,
+    method: Literal["default", "bernstein", "anytime", "hoeffding", "normal", "theorem2"] | None = None,
+    groups: Groups | None = None,
+    max_rows_per_group: int = 1,
+    n_folds: int = 5,
+    random_state: int | np.random.Generator = 0,
+    name: str = "scores",
+) -> Audit:
+    """Judge whether scores can be read as probabilities, what it costs if not, and what to do.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or ScoreTable
+        Labels of both classes, or a table that holds labels and scores.
+    y_proba : array-like of shape (n,)
+        Predicted probabilities of the positive class, in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+        Whole numbers count repeated rows. With other weights there are point estimates, but no certificate.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+    tolerance : float, optional
+        Calibration error you could live with, in (0, 1); asks for a verdict.
+    delta : float
+        Probability with which each statement may fail, in (0, 1).
+    costs : (float, float) or mapping, optional
+        Cost of a false positive and of a false negative, as a pair or as
+        ``{"false_positive": a, "false_negative": b}``; asks for money.
+    method : {"default", "bernstein", "anytime", "hoeffding", "normal", "theorem2"}, optional
+        Which bound, see `calibrant.certificates.certify`.
+    groups : sequence of length n, optional
+        The group of each row, such as the patient it was measured on. Rows of one group may then depend on each other;
+        statements that count independent rows are left out.
+    max_rows_per_group : int
+        With groups: rows that a group counts at most in certificate, test and costs, see
+        `calibrant.certificates.certify`. With 1, the default, every group counts the same.
+    n_folds : int
+        Folds for judging recalibration, at least 2.
+    random_state : int or numpy.random.Generator
+        Deals the rows into folds, and those of the lower bound; redraws labels for the test.
+    name : str
+        What is audited, for headings.
+
+    Returns
+    -------
+    Audit
+        Print it; or see its methods ``to_dict``, ``to_json``, ``to_html`` and ``plot``.
+
+    Raises
+    ------
+    DataError
+        If the rows cannot be used, or only one class is present.
+    ArgumentError
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> import calibrant
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(size=20_000)
+    >>> y = rng.uniform(size=20_000) < p
+    >>> result = calibrant.audit(y, p, tolerance=0.02, costs=(1, 4))
+    >>> result.certificate.verdict, result.advice.action
+    ('certified', 'leave alone')
+    """
+    prices = check_audit(tolerance=tolerance, delta=delta, method=method, costs=costs, grouped=groups is not None)
+    check_random_state(random_state)
+    grouped = None
+    if groups is None:
+        table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    else:
+        tell("Grouping rows")
+        grouped = group_rows(y_true, y_proba, groups, sample_weight=sample_weight, pos_label=pos_label)
+        table = grouped.table
+    if table.positives in (0.0, table.total):
+        raise DataError(
+            "rows of both classes",
+            f"only {'positives' if table.positives else 'negatives'} in {table.total:g} rows",
+            "an audit compares what happened with what did not: check which value is the positive class "
+            "(pos_label, --pos-label) and how the rows were selected",
+        )
+    certificate = test = decision = None
+    if grouped is not None:
+        capped = cap_groups(grouped, max_rows_per_group)
+        need_groups(capped)
+        tell(f"Adding up {len(capped.size):,} groups")
+        walks = group_walks(capped)
+        certificate = certify_groups(
+            capped,
+            delta=delta,
+            tolerance=tolerance,
+            method=method or "default",
+            n_redraws=_REDRAWS,
+            random_state=random_state,
+            walks=walks,
+        )
+        test = group_test(capped, method="asymptotic", n_redraws=_REDRAWS, random_state=random_state, walks=walks)
+        if prices is not None:
+            tell("Costs")
+            decision = group_saving(capped, false_positive_cost=prices[0], false_negative_cost=prices[1], delta=delta)
+    elif table.counts:
+        certificate = certify(
+            table,
+            tolerance=tolerance,
+            delta=delta,
+            method=method or "default",
+            random_state=random_state,
+        )
+        test = affordable_test(table, random_state)
+    if certificate is None and tolerance is not None:
+        raise DataError(
+            "weights that are whole numbers of independent rows, since a verdict was asked for",
+            "other weights",
+            "leave out the tolerance to get point estimates only",
+        )
+    if prices is not None and not table.counts:
+        raise DataError(
+            "weights that are whole numbers of independent rows, since costs were given",
+            "other weights",
+            "leave out the costs to get the other point estimates",
+        )
+    if prices is not None and grouped is None:
+        decision = saving_bound(table, false_positive_cost=prices[0], false_negative_cost=prices[1], delta=delta)
+    tell("Recalibration")
+    recalibration = cross_fitted_isotonic(grouped or table, n_folds=n_folds, delta=delta, random_state=random_state)
+    tell("Measures and curves")
+    sample = _sample(table, grouped)
+    if grouped is not None:
+        # Rows of groups are weights, not independent evidence: what would count them as such stays unknown.
+        table = ScoreTable(table.score, table.n.astype(np.float64), table.k.astype(np.float64))
+    cutoff = cutoff_calibration(table)
+    regret = max_regret(table, delta=delta) if table.counts else None
+    expected_error = bounds_of_expected_error(table, delta)
+    brier = brier_score(table)
+    auc_low, auc_high = roc_auc_limits(table)
+    references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
+    for part in (certificate, test, decision, regret, expected_error):
+        references += part.references if part is not None else ()
+    return Audit(
+        name=name,
+        sample=sample,
+        cutoff=cutoff,
+        certificate=certificate,
+        test=test,
+        expected_error=expected_error,
+        brier=brier,
+        log_loss=log_loss(table),
+        roc_auc=0.5 * (auc_low + auc_high),
+        roc_auc_error=0.5 * (auc_high - auc_low),
+        brier_of_base_rate=table.base_rate * (1.0 - table.base_rate),
+        decision=decision,
+        max_regret=regret,
+        recalibration=recalibration,
+        advice=advise(cutoff, test, certificate, recalibration),
+        measures=measure(table),
+        reliability=binned_curve(table),
+        isotonic=isotonic_curve(table),
+        local=local_curve(table),
+        band=drawable_band(table, delta),
+        histogram=score_histogram(table),
+        walk=residual_walk(table, n_points=_WALK_POINTS),
+        references=tuple(dict.fromkeys(references)),
+        version=calibrant.__version__,
+    )
+
+
+def check_audit(
+    *,
+    tolerance: float | None,
+    delta: float,
+    method: str | None,
+    costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None,
+    grouped: bool = False,
+) -> tuple[float, float] | None:
+    """Check what is asked of an audit before any data is read; return the costs as a pair."""
+    check_request(delta=delta, tolerance=tolerance, method=method or "default")
+    if grouped and method not in (None, "default"):
+        need_group_method(method)
+    if costs is None:
+        return None
+    if isinstance(costs, Mapping):
+        if set(costs) == {"false_positive", "false_negative"}:
+            return check_costs(costs["false_positive"], costs["false_negative"])
+    elif (isinstance(costs, Sequence) and len(costs) == 2) or (isinstance(costs, np.ndarray) and costs.shape == (2,)):
+        return check_costs(costs[0], costs[1])
+    raise ArgumentError(
+        "costs as a pair (false positive, false negative)",
+        repr(costs),
+        "pass (a, b) or {'false_positive': a, 'false_negative': b}",
+    )
+
+
+def _sample(table: ScoreTable, grouped: GroupedRows | None) -> Sample:
+    known = table.exact and table.counts
+    return Sample(
+        n=table.total,
+        positives=table.positives,
+        base_rate=table.base_rate,
+        mean_score=table.mean_score,
+        distinct_scores=len(table) if table.exact else None,
+        tied_rows=float(table.n[table.n > 1].sum()) if known else None,
+        weights="rows" if table.counts else "other",
+        groups=None if grouped is None else len(grouped.size),
+    )

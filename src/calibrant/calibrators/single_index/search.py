@@ -1,0 +1,152 @@
+"""Move the direction of an index so that the loss falls after the link is fitted anew."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from calibrant.calibrators.single_index.rows import IndexRows, index_of
+from calibrant.fits.isotonic import IsotonicFit, isotonic_fit
+from calibrant.fits.lipschitz import LipschitzFit, lipschitz_fit
+from calibrant.table.pooling import FloatArray, pool_counts
+from calibrant.table.score_table import ScoreTable
+
+__all__ = ["Link", "Search", "fit_link", "last_up_to_half", "search_direction"]
+
+Link = IsotonicFit | LipschitzFit
+
+_GRID = 400  # points at which the link is smoothed
+_FIRST_STEP, _LAST_STEP, _LONGER = 0.5, 1e-4, 1.3
+
+
+class Search(NamedTuple):
+    """The direction found, the loss at the start and after each turn that lowered it, and the turns taken."""
+
+    direction: FloatArray
+    losses: list[float]
+    turns: int
+
+
+def fit_link(rows: IndexRows, direction: FloatArray, lipschitz: float | None, *, log_safe: bool = False) -> Link:
+    """Fit the best nondecreasing link of the index, with a largest slope unless `lipschitz` is None."""
+    table = _table(rows, direction)
+    if lipschitz is None:
+        return isotonic_fit(table, log_safe=log_safe)
+    return lipschitz_fit(table, lipschitz=lipschitz, log_safe=log_safe)
+
+
+def last_up_to_half(link: Link) -> float:
+    """Return the largest index that the link maps to at most 1/2; infinite where there is none or no largest."""
+    x, z = (link.score, link.value) if isinstance(link, LipschitzFit) else link.knots()
+    i = int(np.searchsorted(z, 0.5, side="right")) - 1
+    if i < 0:
+        return -math.inf
+    if i == len(z) - 1:
+        return math.inf
+    return float(x[i] + (0.5 - z[i]) / (z[i + 1] - z[i]) * (x[i + 1] - x[i]))
+
+
+def search_direction(
+    rows: IndexRows,
+    start: FloatArray,
+    *,
+    loss: str,
+    lipschitz: float | None,
+    update: str,
+    max_iter: int,
+    tol: float,
+) -> Search:
+    """Let the two steps take turns until none lowers the loss.
+
+    Parameters
+    ----------
+    rows : IndexRows
+        The sample.
+    start : ndarray of float64, shape (d,)
+        Direction of length 1.
+    loss : {"squared", "log"}
+        Proper loss that falls.
+    lipschitz : float or None
+        Largest slope of the link, if it is limited.
+    update : {"gradient", "matching"}
+        Direction of the first step.
+    max_iter : int
+        Most turns.
+    tol : float
+        Relative decrease that a turn must bring.
+
+    Returns
+    -------
+    Search
+        A step of the direction is taken only if the loss with the link that belongs to it is lower, and halved
+        otherwise.
+    """
+    direction, step = start, _FIRST_STEP
+    link, value = _profile(rows, direction, loss, lipschitz)
+    losses = [value]
+    for turn in range(max_iter):
+        uphill = _pull(rows, direction, link, loss, update)
+        length = float(np.linalg.norm(uphill))
+        moved = False
+        while length > 0.0 and step > _LAST_STEP:
+            there = direction + step / length * uphill
+            there /= np.linalg.norm(there)
+            next_link, value = _profile(rows, there, loss, lipschitz)
+            if moved := value < losses[-1] * (1.0 - tol):
+                break
+            step /= 2.0
+        if not moved:
+            return Search(direction, losses, turn + 1)
+        direction, link, step = there, next_link, _LONGER * step
+        losses.append(value)
+    return Search(direction, losses, max_iter)
+
+
+def _table(rows: IndexRows, direction: FloatArray) -> ScoreTable:
+    """Table of the index, which is not limited to [0, 1]: the fits of a link need an order and distances only."""
+    return ScoreTable(*pool_counts(index_of(rows.features, direction), rows.n, rows.k))
+
+
+def _profile(rows: IndexRows, direction: FloatArray, loss: str, lipschitz: float | None) -> tuple[Link, float]:
+    """Return the link that belongs to a direction, and the mean loss with it."""
+    table = _table(rows, direction)
+    link = isotonic_fit(table) if lipschitz is None else lipschitz_fit(table, lipschitz=lipschitz)
+    p, hits, misses = link.linear(table.score), table.k, table.n - table.k
+    if loss == "squared":
+        terms = hits * (1.0 - p) ** 2 + misses * p**2
+    else:
+        # The isotonic fit is 0 (or 1) only where there is no positive (no negative).
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = np.where(hits > 0, -hits * np.log(p), 0.0) + np.where(misses > 0, -misses * np.log1p(-p), 0.0)
+    return link, float(terms.sum()) / rows.total
+
+
+def _pull(rows: IndexRows, direction: FloatArray, link: Link, loss: str, update: str) -> FloatArray:
+    """Return the direction of the first step, at a right angle to the present one."""
+    index = index_of(rows.features, direction)
+    if update == "matching":
+        weight = rows.k - rows.n * link.linear(index)
+    else:
+        p, slope = _smoothed(link, index, rows)
+        weight = (rows.k - rows.n * p) * slope
+        if loss == "log":
+            p = np.clip(p, 0.5 / rows.total, 1.0 - 0.5 / rows.total)
+            weight = weight / (p * (1.0 - p))
+    pull = np.einsum("i,ij->j", weight, rows.features) / rows.total
+    return np.asarray(pull - (pull @ direction) * direction)
+
+
+def _smoothed(link: Link, index: FloatArray, rows: IndexRows) -> tuple[FloatArray, FloatArray]:
+    """Return the link and its derivative, smoothed by a normal kernel of the usual width, ``sd n**(-1/5)``."""
+    low, high = float(index.min()), float(index.max())
+    if low == high:
+        return link.linear(index), np.zeros(len(index))
+    share = rows.n / rows.total
+    spread = math.sqrt(float(share @ (index - share @ index) ** 2))
+    grid = np.linspace(low, high, _GRID)
+    width = max(spread * len(index) ** -0.2, (high - low) / _GRID)
+    kernel = np.exp(-0.5 * ((grid[:, None] - grid) / width) ** 2)
+    smooth = kernel @ link.linear(grid) / kernel.sum(axis=1)
+    return np.interp(index, grid, smooth), np.interp(index, grid, np.gradient(smooth, grid))

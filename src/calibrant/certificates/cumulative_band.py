@@ -1,0 +1,153 @@
+"""Claim 6 of Gao, Parameswaran & Peng (2017): how far the cumulative isotonic curve is from what it estimates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.certificates.bands import ROWS
+from calibrant.certificates.widths.fixed_design import walk_width
+from calibrant.certificates.widths.uniform import uniform_width
+from calibrant.fits.isotonic import isotonic_fit
+from calibrant.table.results import Tabular
+from calibrant.table.score_table import FloatArray, ScoreTable, as_table
+from calibrant.table.wording import at_least
+
+__all__ = ["CumulativeBand", "claim6_band"]
+
+
+@dataclass(frozen=True, eq=False)
+class CumulativeBand(Tabular):
+    """The cumulative isotonic curve, with limits for what it estimates.
+
+    Attributes
+    ----------
+    score : ndarray of float64, shape (m,)
+        Scores of the table, increasing (the largest of each cell).
+    share : ndarray of float64, shape (m,)
+        Share of rows up to there, the horizontal axis of the diagram of Claim 6.
+    observed : ndarray of float64, shape (m,)
+        Positives up to there, divided by all rows.
+    cumulative : ndarray of float64, shape (m,)
+        Greatest convex curve below `observed`: the sum of the isotonic fit up to there, divided by all rows.
+    lower, upper : ndarray of float64, shape (m,)
+        Limits for the greatest convex curve below the cumulative true probabilities of these rows.
+    width : float
+        Half-width of these limits before they are cut to [0, `share`].
+    population_width : float
+        Half-width of Claim 6, sharpened: how far the recalibrated scores, summed up to any score, are from the convex
+        hull in the population.
+    delta : float
+        Probability of failure, of each of the two statements by itself.
+    claim, population_claim : str
+        What is asserted about these rows and about the population, in one sentence each.
+    assumptions, references : tuple of str
+        What must hold, and keys of `calibrant.references`.
+    """
+
+    score: FloatArray
+    share: FloatArray
+    observed: FloatArray
+    cumulative: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    width: float
+    population_width: float
+    delta: float
+    claim: str
+    population_claim: str
+    assumptions: tuple[str, ...]
+    references: tuple[str, ...]
+
+
+def claim6_band(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    delta: float = 0.05,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> CumulativeBand:
+    r"""Limits around the cumulative isotonic curve: Claim 6 of Gao, Parameswaran & Peng (2017), sharpened.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or ScoreTable
+        Labels, or a table that holds labels and scores.
+    y_proba : array-like of shape (n,)
+        Predicted probabilities of the positive class, in [0, 1].
+    delta : float
+        Probability with which a statement may fail, in (0, 1).
+    sample_weight : array-like of shape (n,), optional
+        Whole numbers that count repeated independent rows. Other weights are refused.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+
+    Returns
+    -------
+    CumulativeBand
+        One point per row of the table. For cells, the curves are those through the ends of the cells.
+
+    Raises
+    ------
+    ArgumentError
+        If delta is out of range.
+    DataError
+        If the input cannot be used, weights are not whole numbers, or there are 5 rows or fewer.
+
+    See Also
+    --------
+    isotonic_band : Limits for the share of positives itself, which need that it never falls.
+
+    Notes
+    -----
+    The paper bounds :math:`\sup_t |G_e(t) - cv(F(t))|` by :math:`2 \epsilon` with confidence :math:`1 - 5 \delta`,
+    where :math:`G_e` adds up the isotonic fit over the population and cv is the convex hull of the points
+    :math:`(F(t), G(t))`, the shares of rows and of positives up to t. At the ends of the blocks and between them the
+    residuals of the fit add up to 0 on the sample, and one band for all monotone maps and intervals (`uniform_width`)
+    then gives ``population_width`` in place of :math:`2 \epsilon`, with confidence :math:`1 - \delta`.
+
+    F is not known, so that statement cannot be drawn. Given the scores it can: with H the cumulative true probabilities
+    of these rows, the observed curve is within `walk_width` of H everywhere; taking the greatest convex curve below is
+    monotone and commutes with adding a constant, so these curves are no further apart. Nothing is assumed about the
+    shape of the true curve; where it is nondecreasing H is its own hull.
+
+    References
+    ----------
+    Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates in the Agnostic
+    Setting. AISTATS. Claim 6.
+
+    Examples
+    --------
+    >>> from calibrant import ScoreTable
+    >>> from calibrant.certificates import claim6_band
+    >>> band = claim6_band(ScoreTable.from_counts([0.2, 0.8], [5_000, 5_000], [1_000, 4_000]))
+    >>> band.cumulative.tolist(), round(band.width, 4), round(band.population_width, 4)
+    ([0.1, 0.5], 0.0108, 0.0288)
+    """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    width = walk_width(table, delta)
+    share = np.cumsum(table.n) / table.total
+    cumulative = np.cumsum(table.n * isotonic_fit(table).step(table.score)) / table.total
+    population_width = uniform_width(table.total, delta)
+    sure = f"With probability at least {at_least(delta)}"
+    return CumulativeBand(
+        score=table.high,
+        share=share,
+        observed=np.cumsum(table.k) / table.total,
+        cumulative=cumulative,
+        lower=np.maximum(0.0, cumulative - width),
+        upper=np.minimum(share, cumulative + width),
+        width=width,
+        population_width=population_width,
+        delta=delta,
+        claim=f"{sure}, given the scores, the greatest convex curve below the cumulative true probabilities of these "
+        "rows is within the limits at every score.",
+        population_claim=f"{sure} the isotonic fit, added up over the population up to any score, is within "
+        f"{population_width:.4g} of the convex hull of the shares of rows and of positives.",
+        assumptions=ROWS,
+        references=("gao2017", "feller1951"),
+    )

@@ -1,0 +1,160 @@
+"""Upper and lower confidence bound on the expected calibration error: Theorems 4.1 and 4.5."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant.certificates.expected_error.cells import (
+    Cells,
+    Terms,
+    Units,
+    cut_evenly,
+    direct_noise,
+    huber_width,
+    plan_cells,
+    positions,
+    squares_rate,
+)
+from calibrant.certificates.expected_error.constants import SquareCells
+from calibrant.table.score_table import FloatArray
+
+__all__ = ["UpperBound", "lower_bound", "upper_bound"]
+
+_BLOCK = 2000  # cells whose constants are computed together
+_LOOK_BACK = (16, 4)  # how many cells before it tell of the error of a cell
+_SHOWN = 2.3  # standard deviations from which on they tell anything
+_SIGN_FROM = 4  # cells before it that tell the sign of the error of a cell
+# Mean squares of a residual for which the lower bound is best, and their weights in the mixture.
+_VARIANCES = {0.12: 0.7, 0.01: 0.2, 0.001: 0.1}
+
+
+@dataclass(frozen=True)
+class UpperBound:
+    """An upper bound on the expected calibration error.
+
+    Attributes
+    ----------
+    value : float
+        The bound, not cut to [0, 1].
+    n_cells : int
+        Cells that the scores were cut into.
+    assumes_monotone : bool
+        Whether some cell may hold more than one score.
+    """
+
+    value: float
+    n_cells: int
+    assumes_monotone: bool
+
+
+def upper_bound(units: Units, delta: float, *, one_score_each: bool) -> UpperBound:
+    """Bound the expected calibration error from above (Theorem 4.1)."""
+    terms = Terms.of(units.total, delta)
+    plan = plan_cells(units, terms, one_score_each=one_score_each)
+    cells = Cells.of(units, plan.starts)
+    charges = Charges.of(cells, plan.lam, terms.kappa, square=plan.square)
+    charged = float(charges.of_labels(cells).sum()) + charges.jump + terms.log_term / plan.lam
+    return UpperBound((charged + terms.to_population) / units.total, len(cells.n), bool(cells.loose.any()))
+
+
+@dataclass(frozen=True, eq=False)
+class Charges:
+    """What cells are charged besides their residuals; functions of the scores.
+
+    Attributes
+    ----------
+    q, constant : ndarray of float64, shape (m,)
+        Of square cells: Lemma 4.3, the price of the width of the scores included. Infinite if none may be square.
+    jump : float
+        Largest cost per unit by which the event rate rises inside a cell, whatever its kind (Lemma 4.4).
+    lam, kappa : float
+        As in Theorem 4.1.
+    """
+
+    q: FloatArray
+    constant: FloatArray
+    jump: float
+    lam: float
+    kappa: float
+
+    @classmethod
+    def of(cls, cells: Cells, lam: float, kappa: float, *, square: bool) -> Charges:
+        """Compute them for cells."""
+        q = huber_width(cells.variance, lam)
+        constant = np.full(len(q), np.inf)
+        jump = (2.0 + kappa) * float(cells.loose.max())
+        if square:
+            for start in range(0, len(q), _BLOCK):
+                part = slice(start, start + _BLOCK)
+                n, width = cells.n[part], q[part]
+                block = SquareCells(n, cells.mean[part], cells.variance[part], np.full(len(n), lam), width, kappa)
+                constant[part] = block.constant(width)
+                loose = cells.loose[part]
+                price = np.where(loose > 0.0, block.jump_price(width, constant[part], loose), 0.0)
+                jump = max(jump, float(price.max()))
+            constant += np.maximum(cells.n * cells.width - q, 0.0) / 2.0
+        return cls(q, constant, jump, lam, kappa)
+
+    def of_labels(self, cells: Cells) -> FloatArray:
+        """Charge every cell as a square or directly, whichever the cells before it suggest."""
+        n, residual, variance, width = cells.n, cells.residual, cells.variance, cells.width
+        rate = squares_rate(self.lam, self.kappa)
+        y = residual * residual - (1.0 - 2.0 * cells.mean) * residual - variance
+        square = y / (2.0 * self.q) + self.constant
+        direct = np.abs(residual) + self.kappa * residual * residual / n + rate * cells.squared + n * width / 2.0
+        size = expected_size(cells)
+        spread = variance + 0.5
+        # What either is expected to cost beyond |mu|; E|N(mu, V)| - |mu| falls about like this.
+        ratio = size / np.sqrt(spread)
+        seen = direct_noise(spread) * np.exp(-ratio * (ratio + 1.0) / 2.0) + (rate + self.kappa / n) * spread
+        is_direct = seen + n * width / 2.0 < self.constant + size * size / (2.0 * self.q) - size
+        is_direct[0] = True  # nothing is known before it
+        return np.asarray(np.where(is_direct, direct, square) + self.kappa * n * width * width / 4.0)
+
+
+def expected_size(cells: Cells) -> FloatArray:
+    """Return the size of the residual sum of each cell that those before it suggest; 0 where they show no error."""
+    place = np.arange(len(cells.n))
+    residual, n, variance = (
+        np.append(0.0, np.cumsum(values)) for values in (cells.residual, cells.n, cells.variance + 0.5)
+    )
+    size = np.zeros(len(place))
+    for back in _LOOK_BACK:
+        first = np.maximum(place - back, 0)
+        shown = np.abs(residual[place] - residual[first])
+        clear = shown > _SHOWN * np.sqrt(variance[place] - variance[first])
+        size = np.where(clear, shown / np.maximum(n[place] - n[first], 1.0) * cells.n, size)
+    return size
+
+
+def lower_bound(units: Units, delta: float) -> float:
+    """Bound the expected calibration error from below, whatever the event rate is (Theorem 4.5)."""
+    from scipy.optimize import brentq
+    from scipy.special import logsumexp, ndtr
+
+    total = units.total
+    cells = Cells.of(units, cut_evenly(units, positions(units), max(4, int(total**0.4))))
+    place = np.arange(len(cells.n))
+    residual, noise = (np.append(0.0, np.cumsum(values)) for values in (cells.residual, cells.variance + 0.5))
+    first = np.maximum(place - _SIGN_FROM, 0)
+    shown = (residual[place] - residual[first]) / np.sqrt(np.maximum(noise[place] - noise[first], 0.5))
+    least = 0.25 / len(place)
+    above = np.clip(ndtr(shown), least, 1.0 - least)
+    # A bet on either sign, or none, by what the cells before show.
+    bets = np.log([above**2, (1.0 - above) ** 2, 2.0 * above * (1.0 - above)])
+    variance, weight = np.array(list(_VARIANCES)), np.array(list(_VARIANCES.values()))
+    normal = np.sqrt(2.0 * math.log(1.0 / delta) / (total * variance))
+    step = np.minimum(0.9, normal / (1.0 + 0.66 * normal))[:, None]
+    gain, cost = step * cells.residual, (np.log1p(-step) + step) * cells.squared
+    log_wealth = logsumexp(
+        [bets[0] + gain + cost, bets[1] - gain + cost, np.broadcast_to(bets[2], gain.shape)], axis=0
+    ).sum(axis=1)
+
+    def excess(error: float) -> float:
+        at_most = log_wealth - total * np.log1p(step[:, 0] * error)
+        return float(logsumexp(at_most, b=weight)) - math.log(1.0 / delta)
+
+    return 0.0 if excess(0.0) <= 0.0 else float(brentq(excess, 0.0, 1.0))

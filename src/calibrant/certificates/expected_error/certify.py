@@ -1,0 +1,243 @@
+"""Bound the expected calibration error of a classifier: from above if the event rate never falls, from below always."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.certificates.expected_error.bounds import lower_bound, upper_bound
+from calibrant.certificates.expected_error.cells import Units
+from calibrant.certificates.expected_error.reversal import reversal_p_value
+from calibrant.errors import ArgumentError
+from calibrant.table.parameters import check_between, check_choice
+from calibrant.table.results import Result
+from calibrant.table.score_table import ScoreTable, as_table, need_counts
+from calibrant.table.wording import at_least
+
+__all__ = ["REVERSAL_LEVEL", "ExpectedErrorCertificate", "certify_ece"]
+
+REVERSAL_LEVEL = 0.01  # of the test that refuses the assumption; fixed, so that nobody chooses it by its outcome
+
+_ASSUMPTIONS = (
+    (
+        "The rows are independent draws from the population the statement is about: no repeated measurements of the "
+        "same case, no over-sampling, no case-control selection. Weights, if there are any, count such rows."
+    ),
+    "The classifier was fixed before these rows were seen: not trained, tuned or selected on them.",
+    "The number of rows, delta, the tolerance and the shape were chosen before looking at the outcomes.",
+)
+_MONOTONE = "For the upper bound on the expected calibration error: the event rate never falls as the score rises."
+
+
+@dataclass(frozen=True)
+class ExpectedErrorCertificate(Result):
+    """Confidence bounds on the expected calibration error, and what they assume.
+
+    Attributes
+    ----------
+    claim : str
+        What is asserted, in one sentence.
+    verdict : {"certified", "refuted", "undecided", "uninformative"} or None
+        Answer to the tolerance; None if none was given. "uninformative": the upper bound is no better than
+        `trivial_bound`. If the rows contradict the assumption, "certified" is never said.
+    tolerance : float or None
+        The error asked about.
+    bound : float
+        Upper confidence bound: below the error with probability at most `delta`, if the event rate never falls with the
+        score or `assumes_monotone` is False. 1 if the rows contradict the assumption.
+    lower_bound : float
+        Lower confidence bound, without that assumption: above the error with probability at most `delta`. Each bound
+        is one-sided.
+    trivial_bound : float
+        Mean of ``max(s, 1 - s)``: no classifier with these scores has a larger error.
+    delta : float
+        Probability with which each bound may fail.
+    n : int
+        Rows.
+    n_cells : int
+        Cells of consecutive scores behind the upper bound.
+    assumes_monotone : bool
+        False if every cell holds one score: then the upper bound holds whatever the event rate is.
+    reversal_p_value : float or None
+        p-value of the hypothesis that the event rate never falls; None if it is not assumed.
+    contradicted : bool
+        Whether that p-value is at most 0.01, and the upper bound therefore refused.
+    assumptions : tuple of str
+        What must hold for the claim.
+    references : tuple of str
+        Keys of `calibrant.references`.
+    """
+
+    claim: str
+    verdict: str | None
+    tolerance: float | None
+    bound: float
+    lower_bound: float
+    trivial_bound: float
+    delta: float
+    n: int
+    n_cells: int
+    assumes_monotone: bool
+    reversal_p_value: float | None
+    contradicted: bool
+    assumptions: tuple[str, ...]
+    references: tuple[str, ...]
+
+
+def certify_ece(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    delta: float = 0.05,
+    tolerance: float | None = None,
+    shape: Literal["monotone", "any"] = "monotone",
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> ExpectedErrorCertificate:
+    r"""Bound the expected calibration error :math:`E|P(Y = 1 | s) - s|` of a classifier fixed before these rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or ScoreTable
+        Labels, or a table that holds labels and scores.
+    y_proba : array-like of shape (n,)
+        Predicted probabilities of the positive class, in [0, 1].
+    delta : float
+        Probability with which each of the two bounds may fail, in (0, 1).
+    tolerance : float, optional
+        Expected calibration error that would be acceptable, in (0, 1); asks for a verdict.
+    shape : {"monotone", "any"}
+        What is assumed of the event rate :math:`\eta(s) = P(Y = 1 | s)`; choose before looking at the outcomes.
+        "monotone": it never falls as the score rises. "any": nothing; every score is a cell of its own, so the bound
+        says something only where scores repeat.
+    sample_weight : array-like of shape (n,), optional
+        Whole numbers that count repeated independent rows. Other weights are refused.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+
+    Returns
+    -------
+    ExpectedErrorCertificate
+        Both bounds with everything needed to quote them.
+
+    Raises
+    ------
+    ArgumentError
+        If a parameter is out of range, or shape "any" is asked of a table that does not keep single scores.
+    DataError
+        If the input cannot be used, or weights are not whole numbers.
+
+    See Also
+    --------
+    certify : The cutoff calibration error, which can be bounded without an assumption, in fewer rows.
+    required_sample_size_ece : Rows for a given distance between bound and error.
+    isotonic_band : Limits for the event rate at every score.
+
+    Notes
+    -----
+    This is the population quantity, not the binned estimate of `calibrant.metrics.expected_calibration_error`, which
+    depends on its bins and is neither above nor below it.
+
+    *Why an assumption is needed.* Theorem 1 of Gao, Parameswaran & Peng (2017): where scores do not repeat, labels
+    drawn with the scores as probabilities cannot be told from labels that are a fixed, unknown function of the score,
+    where the error is :math:`2 E\,s (1 - s)` on average over such functions. So an upper bound for every event rate is
+    useless, however many rows there are (`l1_cannot_be_certified` shows it). Here the event rate is assumed to be
+    nondecreasing. Where every cell holds a single score, as with ten grades, the bound needs no assumption, and says so
+    (`assumes_monotone`). The lower bound never needs one.
+
+    *How.* Scores are cut into cells without looking at outcomes. In a cell, :math:`S = \sum (y - s)` is charged by its
+    square, :math:`S^2 - (1 - 2 m) S - \sum s (1 - s)` with m the mean score, which needs no estimate of a variance and
+    is 0 on average where scores are right; or directly, by :math:`|S|`, where earlier cells show an error. The
+    inequalities hold for every number of rows. Where scores are calibrated the bound falls like :math:`n^{-2/5}`.
+    Statements and proofs: Theorems 4.1 and 4.5 of ``docs/theory/4-expected-calibration-error.md``.
+
+    *Refusal.* "monotone" is tested at level 0.01 by Fisher's exact test between neighbouring ranges of scores. If it is
+    rejected there is no upper bound (`contradicted`). Not to reject it proves nothing: the bound stays conditional.
+
+    Where a table keeps cells instead of single scores, borders come from equal buckets of scores alone.
+
+    References
+    ----------
+    Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates in the Agnostic
+    Setting. AISTATS.
+
+    Fan, Grama & Liu (2015). Exponential inequalities for martingales with applications. Electronic Journal of
+    Probability.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.certificates import certify_ece
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.beta(0.7, 1.6, size=20_000)
+    >>> y = rng.uniform(size=20_000) < p
+    >>> found = certify_ece(y, p, tolerance=0.05)
+    >>> found.verdict, found.assumes_monotone, 0.015 < found.bound < 0.035
+    ('certified', True, True)
+    """
+    check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
+    check_choice("shape", shape, ("monotone", "any"))
+    if tolerance is not None:
+        check_between("tolerance", tolerance, 0.0, 1.0, remedy="a tolerance is an average gap, such as 0.02")
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    need_counts(table, "finite-sample bounds need rows")
+    if shape == "any" and not table.exact:
+        raise ArgumentError(
+            "shape 'monotone' for a table that does not keep single scores",
+            "shape 'any'",
+            "round the scores so that fewer are distinct, or assume that the event rate never falls with the score",
+        )
+    units = Units.of(table)
+    upper, lower = upper_bound(units, delta, one_score_each=shape == "any"), lower_bound(units, delta)
+    p_value = reversal_p_value(units) if upper.assumes_monotone else None
+    contradicted = p_value is not None and p_value <= REVERSAL_LEVEL
+    bound = 1.0 if contradicted else min(1.0, max(0.0, upper.value))
+    trivial = float(np.dot(table.n, np.maximum(table.score, 1.0 - table.score))) / table.total
+    return ExpectedErrorCertificate(
+        claim=_claim(bound, lower, delta, upper.assumes_monotone, p_value if contradicted else None),
+        verdict=None if tolerance is None else _verdict(bound, lower, trivial, tolerance, contradicted),
+        tolerance=tolerance,
+        bound=bound,
+        lower_bound=lower,
+        trivial_bound=trivial,
+        delta=delta,
+        n=int(table.total),
+        n_cells=upper.n_cells,
+        assumes_monotone=upper.assumes_monotone,
+        reversal_p_value=p_value,
+        contradicted=contradicted,
+        assumptions=(*_ASSUMPTIONS, _MONOTONE) if upper.assumes_monotone and not contradicted else _ASSUMPTIONS,
+        references=("gao2017", "fan2015"),
+    )
+
+
+def _claim(bound: float, lower: float, delta: float, monotone: bool, refused: float | None) -> str:
+    sure = f"ith probability at least {at_least(delta)} over the draw of the rows, the expected calibration error of "
+    sure += "this classifier in the population is"
+    if refused is not None:
+        shown = f"p = {refused:.2g}" if refused > 1e-4 else "p < 0.0001"
+        return (
+            f"The rows contradict an event rate that never falls as the score rises ({shown}), so there is no upper "
+            f"bound. W{sure} at least {lower:.4g}."
+        )
+    if bound >= 1.0:
+        return "There are too few rows for an upper bound below 1 on the expected calibration error."
+    condition = (
+        "if its event rate never falls as the score rises"
+        if monotone
+        else "whatever the event rate is, as every score was judged by itself"
+    )
+    return f"W{sure} at most {bound:.4g}, {condition}."
+
+
+def _verdict(bound: float, lower: float, trivial: float, tolerance: float, contradicted: bool) -> str:
+    if lower > tolerance:
+        return "refuted"
+    if contradicted:
+        return "undecided"
+    if bound >= trivial:
+        return "uninformative"
+    return "certified" if bound <= tolerance else "undecided"

@@ -1,0 +1,1 @@
+"""What the papers prove, for the study of it: wider than what `certify` uses."""

@@ -1,0 +1,1 @@
+"""Formulas of how far the empirical error may be from the true one."""

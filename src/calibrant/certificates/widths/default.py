@@ -1,0 +1,173 @@
+"""The default upper bound on the true cutoff calibration error.
+
+The true error is attained, or approached, by one fixed interval and sign. The empirical error is at least the average
+residual over that interval, an average of independent terms in [-1, 1] whose mean is the true error. So a bound for
+the lower tail of one average suffices, with no union over intervals. Its width depends on the squared terms, which are
+residuals inside that interval only. Derivation: docs/theory/1-upper-bound.md.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.distributions.mean_limits import bernstein_mean_width, line_above, mean_width
+from calibrant.table.cumulative_residuals import Extremes
+from calibrant.table.parameters import check_between, check_rows
+from calibrant.table.score_table import FloatArray, ScoreTable
+
+__all__ = ["bernstein_width", "charged_bound", "default_width"]
+
+# The width is bounded from above by straight lines, from its values at so many mean squares and 0.
+_NODES = 96
+# Lines tried, each touching at the squares of the interval found last; further ones change little.
+_LINES = 2
+# Steps in which the largest possible distance of a term from its mean is narrowed from 2.
+_ROUNDS = 2
+
+
+def default_width(n: float, brier: float, delta: float = 0.05, *, estimate: float = 0.0) -> float:
+    """Width of the default bound: true error <= empirical error + width, for every number of rows.
+
+    Parameters
+    ----------
+    n : float
+        Number of independent rows.
+    brier : float
+        Brier score of these rows, the mean squared residual, in [0, 1].
+    delta : float
+        Probability with which the bound may fail, in (0, 1).
+    estimate : float
+        Empirical error of these rows, or more, in [0, 1]; the width holds for samples with an error up to this. With
+        the default it is that of a sample whose error is 0, good enough to plan with.
+
+    Returns
+    -------
+    float
+        In units of the error; smaller is tighter. `certify` uses the error of its rows, and is often tighter still,
+        since it counts only the squared residuals inside the interval that a bound is about.
+
+    Notes
+    -----
+    Where ``n * delta`` is at least 50, a Chernoff limit for the mean squared residual (at 0.025 delta) and the smaller
+    of the Berry-Esseen and the Bennett bound at the least favourable variance below it (Theorem 1.4 of
+    docs/theory/1-upper-bound.md); elsewhere `bernstein_width`. For many rows it tends to
+    ``z sqrt(brier / n)``, with z the normal quantile at 0.975 delta.
+
+    References
+    ----------
+    Shevtsova (2013). On the absolute constants in the Berry-Esseen inequality and its structural and nonuniform
+    improvements. Bennett (1962). Probability inequalities for the sum of independent random variables. JASA.
+
+    Examples
+    --------
+    >>> from calibrant.certificates import default_width
+    >>> round(default_width(10_000, 0.15), 4)
+    0.0071
+    """
+    check_rows(n)
+    check_between("brier", brier, 0.0, 1.0, closed="both")
+    check_between("delta", delta, 0.0, 1.0)
+    return float(_narrowed(n, np.array([brier]), delta, estimate)[0])
+
+
+def bernstein_width(n: float, brier: float, delta: float = 0.05) -> float:
+    """Width of the empirical Bernstein bound: true error <= empirical error + width, for every number of rows.
+
+    Parameters
+    ----------
+    n : float
+        Number of independent rows.
+    brier : float
+        Brier score of these rows, the mean squared residual, in [0, 1].
+    delta : float
+        Probability with which the bound may fail, in (0, 1).
+
+    Returns
+    -------
+    float
+        In units of the error; smaller is tighter.
+
+    Notes
+    -----
+    A mixture of two exponential supermartingales (Fan, Grama & Liu 2015; Theorem 1.2 of docs/theory/1-upper-bound.md):
+    one rate is best for a Brier score of 0.12, the other, with a tenth of the weight, for 0.004.
+
+    Examples
+    --------
+    >>> from calibrant.certificates import bernstein_width
+    >>> round(bernstein_width(10_000, 0.15), 4)
+    0.0099
+    """
+    check_rows(n)
+    check_between("brier", brier, 0.0, 1.0, closed="both")
+    check_between("delta", delta, 0.0, 1.0)
+    return float(bernstein_mean_width(n, brier, delta))
+
+
+def charged_bound(table: ScoreTable, walk: Extremes, delta: float, *, method: str) -> float:
+    """Upper confidence bound that counts squared residuals only inside the interval that it is about.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Rows with whole-number weights.
+    walk : Extremes
+        Extremes of the cumulative residuals of the table.
+    delta : float
+        Probability with which the bound may fail.
+    method : {"default", "bernstein"}
+        Which width.
+
+    Returns
+    -------
+    float
+        At most ``walk.at_most`` plus the width at the Brier score of all rows; not capped at 1.
+
+    Notes
+    -----
+    Theorem 1.5: with w(V) the width at a mean square V, the true error is at most the largest, over intervals, of their
+    mean residual plus ``w(V)`` at their own mean square. A line ``level + slope V`` above w turns that into the largest
+    rise of one walk. Every line above w gives a bound on the same event, so the best of several is one too.
+    """
+    n = table.total
+    squared = table.squared
+    nodes = min(1.0, max(1e-12, float(squared.sum()) / n)) * np.arange(_NODES + 1) / _NODES
+    of_default = method == "default"
+    width = _narrowed(n, nodes, delta, walk.at_most) if of_default else bernstein_mean_width(n, nodes, delta)
+    bound = walk.at_most + float(width[-1])
+    inside = (table.score > walk.low) & (table.score <= walk.high)
+    charged = float(squared[inside].sum()) / n
+    rise, fall = table.rise, table.fall
+    hidden = table.low < table.high if table.cells is not None else None
+    for _ in range(_LINES):
+        slope, level = line_above(nodes, width, charged)
+        extra = slope * squared
+        rises = [_largest_rise(rise + extra, fall, hidden), _largest_rise(fall + extra, rise, hidden)]
+        largest, first, last = max(rises)
+        bound = min(bound, largest / n + level)
+        charged = float(squared[first : last + 1].sum()) / n
+    return bound
+
+
+def _narrowed(n: float, squares: FloatArray, delta: float, estimate: float) -> FloatArray:
+    """Width at each mean square; a term is no further from its mean than 1 plus what the error can be."""
+    reach = 2.0
+    for _ in range(_ROUNDS):
+        width = float(mean_width(n, squares[-1], delta, reach=reach))
+        reach = 1.0 + min(1.0, estimate + width)
+    return mean_width(n, squares, delta, reach=reach)
+
+
+def _largest_rise(up: FloatArray, down: FloatArray, hidden: npt.NDArray[np.bool_] | None) -> tuple[float, int, int]:
+    """Largest sum of `up - down` over consecutive rows of the table or places inside them, and the rows it is over."""
+    after = np.cumsum(up - down)
+    top, start = after, np.append(0.0, after[:-1])
+    if hidden is not None:
+        # Inside a cell the sum is largest if the rows that raise it come first, and smallest if the others do.
+        top = np.where(hidden, start + up, after)
+        start = np.where(hidden, start - down, start)
+    lowest = np.minimum.accumulate(start)
+    last = int(np.argmax(top - lowest))
+    first = int(np.argmin(start[: last + 1]))
+    return max(0.0, float(top[last] - lowest[last])), first, last

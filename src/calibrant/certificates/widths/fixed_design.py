@@ -1,0 +1,289 @@
+"""A band for the residual walk of given cases around its expectation, for every number of rows.
+
+Given the scores, the walk of `y - eta` is a sum of independent centred terms. Each can be read off a Brownian motion
+that is stopped when it leaves an interval of length one (Skorokhod 1965). So the walk is a Brownian motion seen at
+random times, and its range over n rows is at most the range of the motion up to a time that the n stopping times
+together seldom pass.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.distributions.brownian import range_upper_quantile
+from calibrant.errors import ArgumentError, DataError
+from calibrant.table.parameters import check_between, check_rows
+from calibrant.table.score_table import FloatArray, ScoreTable, need_counts
+from calibrant.table.validation import clean_weights
+
+__all__ = ["effective_rows", "skorokhod_width", "variance_bound", "walk_width", "weighted_skorokhod_width"]
+
+# Share of delta spent on the time; the rest is spent on the range of the motion.
+_TIME = 0.1
+# Share spent on the variance where that is bounded from the rows.
+_VARIANCE = 0.05
+# With so few rows the band is wider than 0.95 at delta 0.05.
+_TOO_FEW = 5
+
+
+def skorokhod_width(n: float, delta: float = 0.05, *, variance: float = 0.25) -> float:
+    r"""Width of a band for all score intervals at once, given the scores: every mean residual is within it.
+
+    Parameters
+    ----------
+    n : float
+        Number of rows, more than 5.
+    delta : float
+        Probability with which the band may fail, in (0, 1).
+    variance : float
+        Upper bound, known before the outcomes, on the mean of ``eta (1 - eta)`` over the rows, with eta their true
+        probabilities; in (0, 0.25]. The default always holds. `variance_bound` gives one from the rows.
+
+    Returns
+    -------
+    float
+        In units of the error: with probability at least ``1 - delta`` no sum of ``y - eta`` over the rows of a score
+        interval is larger than n times this, in size.
+
+    Raises
+    ------
+    ArgumentError
+        If there are 5 rows or fewer, or a parameter is out of range.
+
+    Notes
+    -----
+    The exit time :math:`\tau` of a Brownian motion from :math:`(-\eta, 1 - \eta)` has
+    :math:`E e^{k^2 \tau / 2} = \cos(k \sqrt{1/4 - s}) / \cos(k / 2)` with :math:`s = \eta (1 - \eta)`, for
+    :math:`k < \pi`. Its logarithm is concave and increasing in s, so by Markov's inequality the sum of n such times is,
+    except with probability :math:`\delta_2`, at most
+
+    .. math:: T = \min_k \frac{n (\ln \cos(k \sqrt{1/4 - v}) - \ln \cos(k / 2)) + \ln(1/\delta_2)}{k^2 / 2},
+
+    v being the bound on the mean of s. The width is :math:`\sqrt{T} q / n` with q the quantile of the range of a
+    Brownian motion at :math:`\delta_1 = 0.9 \delta`, and :math:`\delta_2 = 0.1 \delta`. For many rows it tends to
+    :math:`q \sqrt{v / n}`.
+
+    References
+    ----------
+    Skorokhod (1965). Studies in the Theory of Random Processes. Addison-Wesley.
+
+    Examples
+    --------
+    >>> from calibrant.certificates import skorokhod_width
+    >>> [round(skorokhod_width(n) * n**0.5, 3) for n in (100, 1_000, 10_000, 100_000)]
+    [1.442, 1.321, 1.284, 1.273]
+    """
+    check_rows(n)
+    check_between("delta", delta, 0.0, 1.0)
+    check_between("variance", variance, 0.0, 0.25, closed="right", remedy="0.25 always holds")
+    if n <= _TOO_FEW:
+        raise ArgumentError(
+            f"more than {_TOO_FEW} rows", f"{n:g}", "collect more: with so few rows such a band says nothing"
+        )
+    return _width(n, variance, for_range=(1.0 - _TIME) * delta, for_time=_TIME * delta)
+
+
+def weighted_skorokhod_width(weight: npt.ArrayLike, delta: float = 0.05) -> float:
+    r"""Width of the same band for rows that do not weigh the same.
+
+    Parameters
+    ----------
+    weight : array-like of shape (n,)
+        Weight of each row, not negative, a function of its features alone; one entry per row, never a total of several.
+    delta : float
+        Probability with which the band may fail, in (0, 1).
+
+    Returns
+    -------
+    float
+        In units of the weighted error.
+
+    Raises
+    ------
+    ArgumentError
+        If delta is out of range.
+    DataError
+        If a weight is negative or not finite, or the rows are worth 5 or fewer of equal weight (`effective_rows`).
+
+    Notes
+    -----
+    As `skorokhod_width`, with stopping times for intervals of lengths :math:`w_i`:
+
+    .. math:: T = \min_{k < \pi / \max w} \frac{-\sum_i \ln \cos(k w_i / 2) + \ln(1/\delta_2)}{k^2 / 2},
+              \qquad \text{width} = \frac{\sqrt{T} q}{\sum_i w_i}.
+
+    This is more than the width of `skorokhod_width` at the effective number of rows if the weights differ.
+
+    Examples
+    --------
+    >>> from calibrant.certificates import weighted_skorokhod_width
+    >>> round(weighted_skorokhod_width([1.0] * 100), 4)
+    0.1442
+    >>> round(weighted_skorokhod_width([5.0] + [1.0] * 100), 4)
+    0.201
+    """
+    check_between("delta", delta, 0.0, 1.0)
+    share, effective = _shares(weight)
+    if effective <= _TOO_FEW:
+        raise DataError(
+            f"weights that leave more than {_TOO_FEW} effective rows",
+            f"{effective:.3g} effective rows of {len(share)}",
+            "collect more rows or trim the largest weights: such a band says nothing here",
+        )
+    return _weighted_width(share, for_range=(1.0 - _TIME) * delta, for_time=_TIME * delta)
+
+
+def effective_rows(weight: npt.ArrayLike) -> float:
+    """Rows of equal weight that these are worth: ``(sum w)**2 / sum w**2``.
+
+    Parameters
+    ----------
+    weight : array-like of shape (n,)
+        Weights, not negative, not all zero.
+
+    Returns
+    -------
+    float
+        Between 1 and the number of positive weights.
+
+    Examples
+    --------
+    >>> from calibrant.certificates import effective_rows
+    >>> effective_rows([0.5, 0.5, 0.5]), round(effective_rows([10.0] + [1.0] * 100), 1)
+    (3.0, 60.5)
+    """
+    return _shares(weight)[1]
+
+
+def variance_bound(n: float, brier: float, delta: float) -> float:
+    r"""Upper confidence bound on the mean of ``eta (1 - eta)``, the unavoidable part of the Brier score.
+
+    Parameters
+    ----------
+    n : float
+        Number of rows.
+    brier : float
+        Their Brier score.
+    delta : float
+        Probability with which the bound may fail, in (0, 1).
+
+    Returns
+    -------
+    float
+        At most 0.25.
+
+    Notes
+    -----
+    The expected squared residual of a row is at least :math:`\eta (1 - \eta)`, whatever its score. The squared
+    residuals are independent and lie in [0, 1], so their mean B falls below its expectation s with
+    :math:`n\, \mathrm{kl}(B, s) > \ln(1/\delta)` with probability at most :math:`\delta` (Hoeffding 1963, theorem 1).
+
+    Examples
+    --------
+    >>> from calibrant.certificates import variance_bound
+    >>> round(variance_bound(10_000, 0.01, 0.05), 4)
+    0.0126
+    """
+    check_rows(n)
+    check_between("brier", brier, 0.0, 1.0, closed="both")
+    check_between("delta", delta, 0.0, 1.0)
+    allowed = -math.log(delta) / n
+    low, high = brier, 0.25
+    if low >= high or _divergence(brier, high) <= allowed:
+        return high
+    while high - low > 1e-12 * high:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if _divergence(brier, middle) <= allowed else (low, middle)
+    return high
+
+
+def walk_width(table: ScoreTable, delta: float = 0.05) -> float:
+    """Width of the band of `skorokhod_width` with the variance bounded from the rows themselves.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Rows with whole-number weights, more than 5.
+    delta : float
+        Probability with which the band may fail, in (0, 1): 0.85 of it is spent on the range, 0.1 on the time, 0.05 on
+        the variance.
+
+    Returns
+    -------
+    float
+        In units of the error. One event of this probability stands behind everything that is derived from it: the
+        calibration error of these cases, every window, and the bands of `isotonic_band` and `claim6_band`.
+
+    Raises
+    ------
+    DataError
+        If the weights are not whole numbers, or there are 5 rows or fewer.
+
+    Examples
+    --------
+    >>> from calibrant import ScoreTable
+    >>> from calibrant.certificates import skorokhod_width, walk_width
+    >>> rare = ScoreTable.from_counts([0.01], [10_000], [100])
+    >>> round(walk_width(rare), 4), round(skorokhod_width(10_000), 4)
+    (0.0032, 0.0128)
+    """
+    check_between("delta", delta, 0.0, 1.0)
+    need_counts(table, "a band needs rows")
+    if table.total <= _TOO_FEW:
+        raise DataError(f"more than {_TOO_FEW} rows", f"{table.total:g}", "collect more: such a band says nothing here")
+    brier = min(1.0, float(table.squared.sum()) / table.total)
+    variance = variance_bound(table.total, brier, _VARIANCE * delta)
+    return _width(table.total, variance, for_range=(1.0 - _TIME - _VARIANCE) * delta, for_time=_TIME * delta)
+
+
+def _width(n: float, variance: float, *, for_range: float, for_time: float) -> float:
+    """Width from the time that n stopping times of this mean variance seldom pass."""
+    log_inverse = -math.log(for_time)
+    inner = math.sqrt(0.25 - variance)
+    outer = 0.5 + inner  # the inner edge is 1/2 - inner = variance / outer away from the end: no cancellation
+
+    def cumulant(k: float) -> float:
+        bend = math.sin(0.5 * k * outer) * math.sin(0.5 * k * variance / outer)
+        return n * math.log1p(2.0 * bend / math.cos(0.5 * k))
+
+    def growth(k: float) -> float:
+        return 0.5 * k * n * (0.5 * math.tan(0.5 * k) - inner * math.tan(k * inner))
+
+    low, high = 0.0, math.pi
+    while high - low > 1e-9 * high:
+        k = 0.5 * (low + high)
+        low, high = (k, high) if growth(k) - cumulant(k) < log_inverse else (low, k)
+    time = (cumulant(low) + log_inverse) / (0.5 * low * low)
+    return math.sqrt(time) * range_upper_quantile(for_range) / n
+
+
+def _weighted_width(share: FloatArray, *, for_range: float, for_time: float) -> float:
+    """As `_width`, for weights relative to the largest; every k gives a bound, so the best one is sought roughly."""
+    log_inverse = -math.log(for_time)
+    low, high = 0.0, math.pi
+    while high - low > 1e-6 * high:
+        k = 0.5 * (low + high)
+        growth = 0.25 * k * float(np.dot(share, np.tan(0.5 * k * share)))
+        low, high = (k, high) if growth - _cumulant(share, k) < log_inverse else (low, k)
+    time = (_cumulant(share, low) + log_inverse) / (0.5 * low * low)
+    return math.sqrt(time) * range_upper_quantile(for_range) / float(share.sum())
+
+
+def _cumulant(share: FloatArray, k: float) -> float:
+    return -float(np.log1p(-2.0 * np.sin(0.25 * k * share) ** 2).sum())
+
+
+def _shares(weight: npt.ArrayLike) -> tuple[FloatArray, float]:
+    """Positive weights relative to the largest, and the effective number of rows."""
+    weight = clean_weights(weight, np.size(weight)).astype(np.float64)
+    share = weight[weight > 0.0] / weight.max()
+    return share, float(share.sum() ** 2 / np.dot(share, share))
+
+
+def _divergence(seen: float, true: float) -> float:
+    """Kullback-Leibler divergence between two coins."""
+    hit = seen * math.log(seen / true) if seen > 0.0 else 0.0
+    return hit + (1.0 - seen) * (math.log1p(-seen) - math.log1p(-true))

@@ -1,0 +1,424 @@
+"""The command line: parses, calls, prints. It computes nothing.
+
+Exit codes: 0 done; 1 a claim that was asked for does not hold or could not be decided; 2 bad input or usage;
+70 a mistake in calibrant; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from calibrant.cli.options import AsJson, Database, Delta, File, Files, Label, PosLabel, Report, Score, Sql, Weight
+from calibrant.errors import ArgumentError, CalibrantError, SourceError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="calibrant",
+    help="Can the scores of a binary classifier be read as probabilities? Measure, prove, price and repair.",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _command(function: Callable[..., None]) -> Callable[..., None]:
+    """Register a command whose expected errors end in one message and exit code 2."""
+
+    @functools.wraps(function)
+    def guarded(*args: Any, **kwargs: Any) -> None:
+        try:
+            function(*args, **kwargs)
+        except CalibrantError as error:
+            typer.echo(f"calibrant: error: {error}", err=True)
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt:
+            typer.echo("calibrant: interrupted", err=True)
+            raise typer.Exit(130) from None
+        except BrokenPipeError:
+            # The reader has gone; keep Python from complaining when it closes standard output.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(141) from None
+        except OSError as error:
+            _complain(f"calibrant: error: {error}")
+            raise typer.Exit(2) from None
+
+    return app.command(function.__name__.rstrip("_"))(guarded)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        import calibrant
+
+        typer.echo(f"calibrant {calibrant.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    del version  # handled by its callback
+
+
+@_command
+def audit(
+    label: Label,
+    score: Score,
+    files: Files = None,
+    query: Sql = None,
+    database: Database = None,
+    weight: Weight = None,
+    pos_label: PosLabel = None,
+    tolerance: Annotated[
+        float | None, typer.Option("--tolerance", help="Calibration error you could live with; asks for a verdict.")
+    ] = None,
+    delta: Delta = 0.05,
+    cost_fp: Annotated[float | None, typer.Option("--cost-fp", help="Cost of a false positive.")] = None,
+    cost_fn: Annotated[float | None, typer.Option("--cost-fn", help="Cost of a false negative.")] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method",
+            help="Bound: default, bernstein, anytime, hoeffding, normal or theorem2; with --group default, bernstein "
+            "or normal.",
+        ),
+    ] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--group",
+            help="Column that says which rows belong together, such as a patient; rows of one group may depend on each "
+            "other. Repeated, the columns name one group together: each combination is taken as independent of all "
+            "others.",
+            metavar="COL",
+        ),
+    ] = None,
+    max_rows_per_group: Annotated[
+        int,
+        typer.Option(
+            "--max-rows-per-group",
+            help="With --group: rows that a group counts at most in certificate, test and costs; with 1 every group "
+            "counts the same.",
+            metavar="M",
+        ),
+    ] = 1,
+    as_json: AsJson = False,
+    report: Report = None,
+) -> None:
+    """Judge scores: calibrated or not, at what cost, what to do.
+
+    With --tolerance, exit code 0 means certified and 1 means any other verdict.
+    """
+    from calibrant.auditing.audit import check_audit
+    from calibrant.auditing.audit import audit as run_audit
+
+    if (cost_fp is None) != (cost_fn is None):
+        raise ArgumentError("both --cost-fp and --cost-fn", "one of them", "give both, or neither")
+    costs = None if cost_fp is None or cost_fn is None else (cost_fp, cost_fn)
+    source = _source(files, query, database)
+    check_audit(tolerance=tolerance, delta=delta, method=method, costs=costs, grouped=bool(group))
+    if report is not None:
+        from calibrant.atomic_write import check_writable
+
+        check_writable(report, *_paths_of(source))
+    data: dict[str, Any]
+    if not group:
+        data = {"y_true": _read(source, label=label, score=score, weight=weight, pos_label=pos_label)}
+    else:
+        data = _read_groups(source, label=label, score=score, weight=weight, pos_label=pos_label, group=group)
+    with _progress():
+        result = run_audit(
+            **data,
+            tolerance=tolerance,
+            delta=delta,
+            costs=costs,
+            method=method,  # type: ignore[arg-type]  # checked above
+            max_rows_per_group=max_rows_per_group,
+            name=f"column {score} of {_name_of(source)}",
+        )
+    if report is not None:
+        result.to_html(report)
+        typer.echo(f"report written to {report}", err=True)
+    typer.echo(result.to_json() if as_json else str(result))
+    if result.certificate is not None and result.certificate.verdict not in (None, "certified"):
+        raise typer.Exit(1)
+
+
+@_command
+def recalibrate(
+    label: Label,
+    score: Score,
+    model: Annotated[Path, typer.Option("--model", help="Where to write the model.", metavar="OUT.json")],
+    files: Files = None,
+    query: Sql = None,
+    database: Database = None,
+    weight: Weight = None,
+    pos_label: PosLabel = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            help="auto, isotonic, lipschitz, venn-abers, local, histogram, platt, temperature, beta or cutoff.",
+        ),
+    ] = "auto",
+    interpolation: Annotated[
+        str | None, typer.Option("--interpolation", help="linear or step, of isotonic; linear by default.")
+    ] = None,
+) -> None:
+    """Fit a recalibrator and write it to a JSON file."""
+    from calibrant.atomic_write import check_writable, write_text
+    from calibrant.auditing import cross_fitted_isotonic
+    from calibrant.auditing.wording import recalibration_line
+    from calibrant.calibrators import AutoCalibrator, CutoffCalibrator, IsotonicCalibrator
+    from calibrant.export import to_json
+    from calibrant.export.layouts import LAYOUTS
+    from calibrant.table.parameters import check_choice
+
+    check_choice("method", method, tuple(LAYOUTS))
+    options: dict[str, str] = {}
+    if interpolation is not None:
+        if method != "isotonic":
+            raise ArgumentError(
+                "--interpolation with the method isotonic only", f"the method {method}", "leave it away"
+            )
+        options["interpolation"] = check_choice("interpolation", interpolation, ("linear", "step"))
+    source = _source(files, query, database)
+    check_writable(model, *_paths_of(source))
+    table = _read(source, label=label, score=score, weight=weight, pos_label=pos_label)
+    calibrator = LAYOUTS[method].estimator(**options).fit(table)
+    write_text(to_json(calibrator), model)
+    if isinstance(calibrator, AutoCalibrator):
+        typer.echo(calibrator.reason_)
+    elif isinstance(calibrator, CutoffCalibrator):
+        typer.echo(calibrator.message_)
+    elif isinstance(calibrator, IsotonicCalibrator):
+        typer.echo(recalibration_line(cross_fitted_isotonic(table)))
+    typer.echo(f"model written to {model}", err=True)
+
+
+@_command
+def apply(
+    file: File,
+    score: Score,
+    model: Annotated[Path, typer.Option("--model", help="Model written by recalibrate.", metavar="M.json")],
+    output: Annotated[Path, typer.Option("--output", help="CSV, Parquet or JSON lines file.", metavar="OUT")],
+    column: Annotated[str, typer.Option("--column", help="Name of the new column.", metavar="COL")] = "calibrated",
+) -> None:
+    """Add a column of recalibrated probabilities to a file.
+
+    Missing scores stay missing. Rows and other columns stay as they are, in the same order.
+    """
+    from calibrant.atomic_write import check_writable
+    from calibrant.export import read_model
+    from calibrant.export.apply import apply_to_file
+    from calibrant.ingest.paths import find_files
+
+    check_writable(output, *find_files(file), model)
+    count = apply_to_file(read_model(model), file, output, score=score, column=column, console=_console())
+    typer.echo(f"{count:,} rows written to {output}", err=True)
+
+
+@_command
+def export(
+    model: Annotated[Path, typer.Argument(help="Model written by recalibrate.", metavar="MODEL.json")],
+    to: Annotated[str, typer.Option("--to", help="sql, python, onnx or json.", metavar="FORM")],
+    dialect: Annotated[
+        str, typer.Option("--dialect", help="Of SQL: duckdb, postgresql, sqlite, spark or bigquery.")
+    ] = "duckdb",
+    column: Annotated[str, typer.Option("--column", help="Column of scores in SQL.", metavar="COL")] = "score",
+    output: Annotated[
+        Path | None, typer.Option("--output", help="File to write instead of standard output.", metavar="OUT")
+    ] = None,
+) -> None:
+    """Write a model as an SQL expression, a Python function, an ONNX graph or JSON of the present format.
+
+    ONNX needs the packages of calibrant[onnx] and --output.
+    """
+    from calibrant.atomic_write import check_writable, replacing
+    from calibrant.export import read_model, to_json, to_onnx, to_python, to_sql
+    from calibrant.table.parameters import check_choice
+
+    check_choice("the form", to, ("sql", "python", "onnx", "json"))
+    if output is not None:
+        check_writable(output, model)
+    elif to == "onnx":
+        raise ArgumentError("--output for a binary form", "none", "name the file to write")
+    calibrator = read_model(model)
+    if to == "onnx":
+        content = to_onnx(calibrator).SerializeToString()
+    elif to == "sql":
+        content = (to_sql(calibrator, column, dialect=dialect) + "\n").encode()  # type: ignore[arg-type]  # checked there
+    else:
+        content = (to_python(calibrator) if to == "python" else to_json(calibrator)).encode()
+    if output is None:
+        typer.echo(content, nl=False)
+        return
+    with replacing(output) as draft:
+        draft.write_bytes(content)
+    typer.echo(f"{to} written to {output}", err=True)
+
+
+@_command
+def plan(
+    tolerance: Annotated[float, typer.Option("--tolerance", help="Calibration error to certify.")],
+    delta: Delta = 0.05,
+    power: Annotated[
+        float,
+        typer.Option("--power", help="Wanted chance of the certificate if the model is exactly calibrated."),
+    ] = 0.8,
+    width_only: Annotated[
+        bool,
+        typer.Option("--width-only", help="Only make the bound that wide, whatever the error of the rows adds to it."),
+    ] = False,
+    brier: Annotated[
+        float,
+        typer.Option("--brier", help="Brier score expected of the rows; 0.25, the default, needs the most of them."),
+    ] = 0.25,
+    as_json: AsJson = False,
+) -> None:
+    """Say how many rows it takes to certify a tolerance."""
+    from calibrant.certificates import plan_table
+
+    table = plan_table(tolerance, delta=delta, power=None if width_only else power, brier=brier)
+    typer.echo(table.to_json() if as_json else str(table))
+
+
+@_command
+def demo(report: Report = None) -> None:
+    """Train and audit real classifiers on scikit-learn's data."""
+    from calibrant.atomic_write import check_writable, write_text
+    from calibrant.auditing.wording import one_line
+    from calibrant.report import render
+
+    if report is not None:
+        check_writable(report)
+    # Imported only now: scikit-learn takes a second to load, and a wrong path should not have to wait for it.
+    from calibrant.cli.demo import NOTE, TOLERANCE, demo_audits
+
+    typer.echo(f"Can these scores be read as probabilities, within a calibration error of {TOLERANCE:g}?\n")
+    audits = []
+    for result in demo_audits():
+        audits.append(result)
+        typer.echo(f"{result.name}\n    {one_line(result)}")
+    typer.echo(f"\n{NOTE}")
+    if report is not None:
+        write_text(render(audits, title="Calibration of five classifiers on two data sets", note=NOTE), report)
+        typer.echo(f"report written to {report}", err=True)
+
+
+@_command
+def cite() -> None:
+    """Print the references as BibTeX."""
+    from calibrant.references import REFERENCES, bibtex
+
+    typer.echo(bibtex(REFERENCES), nl=False)
+
+
+def _source(files: list[str] | None, query: str | None, database: str | None) -> Any:
+    """Return what to read: paths or a `Query`."""
+    from calibrant.ingest.query import Query
+
+    if bool(files) == (query is not None):
+        raise ArgumentError("a file or --query", "both" if files else "neither", "name one of them")
+    if query is None and database is not None:
+        raise ArgumentError("--database together with --query", "no query", "add --query 'SELECT ...'")
+    return files if query is None else Query(query, database)
+
+
+def _paths_of(source: Any) -> tuple[str, ...]:
+    """Return the files that are read, for protection against overwriting."""
+    from calibrant.ingest.paths import find_files
+    from calibrant.ingest.query import Query
+
+    return (source.database or "-",) if isinstance(source, Query) else find_files(source)
+
+
+def _name_of(source: Any) -> str:
+    from calibrant.ingest.paths import name_of
+    from calibrant.ingest.query import Query
+
+    if isinstance(source, Query):
+        return "the query"
+    return name_of([file if file == "-" else Path(file).name for file in source])
+
+
+def _read_groups(
+    source: Any, *, label: str, score: str, weight: str | None, pos_label: str | None, group: list[str]
+) -> dict[str, Any]:
+    from calibrant.ingest.file_rows import read_rows
+
+    _check_columns(label, score)
+    rows = read_rows(
+        source, label=label, score=score, weight=weight, pos_label=pos_label, group=group, console=_console()
+    )
+    return {"y_true": rows.label, "y_proba": rows.score, "sample_weight": rows.weight, "groups": rows.group}
+
+
+def _check_columns(label: str, score: str) -> None:
+    if label == score:
+        raise SourceError(
+            "different columns for label and score", f"{label!r} for both", "name the column of outcomes with --label"
+        )
+
+
+def _read(source: Any, *, label: str, score: str, weight: str | None, pos_label: str | None) -> Any:
+    from calibrant.ingest.files import read_table
+
+    _check_columns(label, score)
+    return read_table(source, label=label, score=score, weight=weight, pos_label=pos_label, console=_console())
+
+
+def _console() -> Any:
+    """Return a console for progress bars, only where a person watches standard error."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return None
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
+def _progress() -> AbstractContextManager[object]:
+    """Show what is computed while it is, only where a person watches standard error."""
+    from calibrant.table.progress import listening
+
+    console = _console()
+    if console is None:
+        return nullcontext()
+    shown = ExitStack()
+    shown.enter_context(listening(shown.enter_context(console.status("Auditing")).update))
+    return shown
+
+
+def main() -> None:
+    """Run the command line; whatever goes wrong ends in one message and a code that means it."""
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):  # temporary files are removed on the way out
+            signal.signal(getattr(signal, name), _stop)
+    try:
+        app()
+    except Exception as error:
+        _complain(f"calibrant: internal error, please report it: {type(error).__name__}: {error}")
+        sys.exit(70)
+
+
+def _stop(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _complain(message: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(message + "\n")

@@ -1,0 +1,1 @@
+"""Probability laws that certificates, tests and intervals share."""

@@ -1,0 +1,72 @@
+"""Law of the range of a Brownian motion on [0, 1]: what the residual walk of a calibrated classifier tends to."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+from calibrant.table.parameters import check_between
+
+__all__ = ["LEAST_EVENTS", "MEAN_RANGE", "normal_quantile", "range_quantile", "range_survival", "range_upper_quantile"]
+
+# Mean of the range: 2 sqrt(2 / pi) (Feller 1951).
+MEAN_RANGE = 2.0 * math.sqrt(2.0 / math.pi)
+
+# Below this expected sum of s (1 - s), a few events decide, and the law of the limit is wrong whatever n is.
+LEAST_EVENTS = 25.0
+
+
+def range_survival(r: float) -> float:
+    """Probability that the range of a Brownian motion on [0, 1] exceeds `r`.
+
+    Parameters
+    ----------
+    r : float
+        Non-negative.
+
+    Returns
+    -------
+    float
+        ``8 sum_{k>=1} (-1)**(k-1) k Q(k r)``, with Q the upper tail of the standard normal (Feller 1951).
+
+    Examples
+    --------
+    >>> round(range_survival(2.4977), 4)
+    0.05
+    """
+    if r < 0.35:
+        return 1.0  # the range stays below 0.35 with a probability of less than 1e-15
+    terms = ((-1) ** (k - 1) * k * math.erfc(k * r / math.sqrt(2.0)) for k in range(1, 2 + math.ceil(9.0 / r)))
+    return min(1.0, max(0.0, 4.0 * math.fsum(terms)))
+
+
+def range_quantile(probability: float) -> float:
+    """Return the value that the range of a Brownian motion stays below with the given probability.
+
+    Examples
+    --------
+    >>> [round(range_quantile(p), 4) for p in (0.5, 0.8, 0.95, 0.999)]
+    [1.5145, 1.9584, 2.4977, 3.6623]
+    """
+    return range_upper_quantile(1.0 - check_between("probability", probability, 0.0, 1.0))
+
+
+@lru_cache(maxsize=256)
+def range_upper_quantile(delta: float) -> float:
+    """Return the value that the range of a Brownian motion exceeds with probability `delta`, however small."""
+    check_between("delta", delta, 0.0, 1.0)
+    low, high = 0.0, 60.0
+    while high - low > 1e-12:
+        middle = 0.5 * (low + high)
+        if range_survival(middle) > delta:
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)
+
+
+def normal_quantile(probability: float) -> float:
+    """Return the quantile of the standard normal distribution."""
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf(probability)

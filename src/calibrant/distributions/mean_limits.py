@@ -1,0 +1,228 @@
+"""How far a mean of bounded terms can be below its expectation: the inequality behind most finite-sample statements.
+
+Two inequalities, chosen by the number of terms and the failure probability alone: an empirical Bernstein bound for few
+terms, and for many an upper limit of the second moment with the smaller of the Berry-Esseen and the Bennett tail.
+Statements and proofs: docs/theory/1-upper-bound.md.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.table.pooling import FloatArray
+
+__all__ = ["bernstein_mean_width", "chernoff_limit", "line_above", "mean_width"]
+
+# The error of Berry-Esseen falls like 1 / sqrt(n). From this n * delta on it is small enough beside delta to be worth
+# paying at every mean square (docs/widths.md); the choice must not depend on the terms.
+_MANY = 50.0
+
+# Mean squares, in units of the largest term, for which the rates of the Bernstein mixture are best, and their weights.
+# Fixed once and for all: they decide how tight the bound is, never whether it holds.
+_MIXTURE = ((0.12, 0.9), (0.004, 0.1))
+
+# Share of delta spent on the upper limit of the second moment.
+_MOMENT = 0.025
+# Constants a, b of the bound a (rho + b) / sqrt(n) for the distance of a standardised mean from the normal law,
+# with rho the third absolute moment over the cubed deviation.
+_BERRY_ESSEEN = (0.3031, 0.646)
+_HALVINGS = 45
+_NEARLY_1 = 0.99
+_GRID = 32  # deviations among which the one where the two bounds cross is sought, twice
+_NEWTON = 12  # from that side the steps double the digits; more would change nothing
+
+
+def mean_width(
+    n: float,
+    squares: npt.ArrayLike,
+    delta: float,
+    *,
+    top: float = 1.0,
+    largest: float = 1.0,
+    reach: float = 2.0,
+    expected: float | None = None,
+) -> FloatArray:
+    """Most that the mean of n independent, identically distributed terms is below its expectation.
+
+    Parameters
+    ----------
+    n : float
+        Number of terms.
+    squares : array-like of float
+        Mean of the squares of the terms, or more; in [0, largest**2].
+    delta : float
+        Probability with which the mean may be further below, in (0, 1).
+    top : float
+        Upper limit of a term, known beforehand; positive.
+    largest : float
+        Upper limit of the size of a term, known beforehand; positive.
+    reach : float
+        Upper limit of the distance of a term from its expectation, known beforehand; positive.
+    expected : float, optional
+        What `squares` was expected to be before the terms were seen. It makes the bound for few terms tight there, and
+        never decides whether it holds.
+
+    Returns
+    -------
+    ndarray of float64
+        For each of `squares`, in units of the terms; never decreasing in it.
+
+    Notes
+    -----
+    Theorem 1.4 where ``n * delta`` is at least 50, Theorem 1.2 elsewhere (docs/theory/1-upper-bound.md).
+    """
+    if n * delta < _MANY:
+        return bernstein_mean_width(n, squares, delta, top=top, expected=expected)
+    second = largest**2 * chernoff_limit(np.asarray(squares) / largest**2, n, _MOMENT * delta)
+    return _tail_width(n, second, (1.0 - _MOMENT) * delta, reach)
+
+
+def bernstein_mean_width(
+    n: float, squares: npt.ArrayLike, delta: float, *, top: float = 1.0, expected: float | None = None
+) -> FloatArray:
+    r"""Width of the empirical Bernstein bound alone; parameters as in `mean_width`, terms only independent.
+
+    Notes
+    -----
+    For :math:`X \le 1`, :math:`0 < \lambda < 1` and :math:`\psi(\lambda) = -\log(1-\lambda) - \lambda`,
+    :math:`E \exp(-\lambda X - \psi(\lambda) X^2) \le \exp(-\lambda E X)` (Fan, Grama & Liu 2015). So the average of
+    :math:`\exp(\lambda_k (n E X - \sum X_i) - \psi(\lambda_k) \sum X_i^2)` over two fixed rates, with fixed weights,
+    has an expectation of at most 1, and exceeds :math:`1/\delta` with probability at most :math:`\delta` (Theorem 1.2).
+    """
+    log_inverse = -math.log(delta)
+    total_squares = n * np.asarray(squares, dtype=np.float64) / top**2
+    rates, heights = [], []
+    for square, weight in _MIXTURE if expected is None else ((expected / top**2, 1.0),):
+        a = math.sqrt(2.0 * log_inverse / (n * square))
+        rates.append(min(0.9, a / (1.0 + 0.66 * a)))
+        heights.append(math.log(weight) + (math.log1p(-rates[-1]) + rates[-1]) * total_squares)
+    height, rate = np.array(heights), np.array(rates).reshape(-1, *[1] * total_squares.ndim)
+    # One exponential alone reaches 1 / delta at this total, so the average of all does so earlier.
+    total = ((log_inverse - height) / rate).min(axis=0)
+    # The logarithm of the average is convex, so Newton's steps never pass the solution. One exponential needs none.
+    for _ in range(_NEWTON if expected is None else 0):
+        logs = height + rate * total
+        average = np.logaddexp.reduce(logs)
+        total -= np.maximum(0.0, (average - log_inverse) / (rate * np.exp(logs - average)).sum(axis=0))
+    return np.asarray(top * total / n)
+
+
+def line_above(nodes: FloatArray, width: FloatArray, near: float) -> tuple[float, float]:
+    """Slope and height at 0 of a straight line that is nowhere below a width, and close to it near one place.
+
+    Parameters
+    ----------
+    nodes : ndarray of float64
+        Increasing mean squares, at least three.
+    width : ndarray of float64
+        Width at each, as `mean_width` returns it.
+    near : float
+        Where the line should be close.
+
+    Returns
+    -------
+    slope, level : float
+        ``level + slope * v`` is at least the width at every v between the first and the last node.
+    """
+    at = int(np.clip(np.searchsorted(nodes, near), 1, len(nodes) - 2))
+    slope = float(width[at + 1] - width[at - 1]) / float(nodes[at + 1] - nodes[at - 1])
+    # The width never falls as squares grow: between two nodes it is at most what it is at the second.
+    return slope, float((width[1:] - slope * nodes[:-1]).max())
+
+
+def chernoff_limit(mean: npt.ArrayLike, n: float, delta: float) -> FloatArray:
+    """Upper confidence limit for the expected mean of n independent terms in [0, 1] (Hoeffding 1963, Theorem 1).
+
+    Parameters
+    ----------
+    mean : array-like of float
+        Mean of the terms seen, in [0, 1] but for rounding.
+    n : float
+        Number of terms.
+    delta : float
+        Probability with which the expectation may be above, in (0, 1).
+
+    Returns
+    -------
+    ndarray of float64
+        The largest expectation whose Kullback-Leibler divergence from `mean` is at most ``log(1 / delta) / n``.
+    """
+    from scipy.special import rel_entr
+
+    allowed = -math.log(delta) / n
+    mean = np.clip(np.asarray(mean, dtype=np.float64), 0.0, 1.0)
+
+    def excess(limit: FloatArray) -> FloatArray:
+        return np.asarray(rel_entr(mean, limit) + rel_entr(1.0 - mean, 1.0 - limit) - allowed)
+
+    # The divergence is at least (limit - mean)^2 / (2 limit), which gives a limit that is not too small. It is convex,
+    # so Newton's steps from there come closer and never pass the solution.
+    high = mean + allowed + np.sqrt(allowed * (allowed + 2.0 * mean))
+    if float(high.max(initial=0.0)) < _NEARLY_1:
+        for _ in range(_NEWTON):
+            high = high - np.maximum(0.0, excess(high)) * high * (1.0 - high) / np.maximum(high - mean, allowed)
+        return high
+    low, high = mean, np.ones_like(mean)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        within = excess(middle) <= 0.0
+        low, high = np.where(within, middle, low), np.where(within, high, middle)
+    return high
+
+
+def _tail_width(n: float, second: FloatArray, delta: float, reach: float) -> FloatArray:
+    """Distance t that a mean is below its expectation with probability at most delta.
+
+    `second` bounds the second moment of the terms, `reach` their distance from the expectation.
+    """
+    # The bound has to hold for every standard deviation up to the largest. Berry-Esseen's t is infinite for small ones,
+    # falls, and then rises; Bennett's never falls. Bennett's serves up to some deviation, Berry-Esseen's from there on,
+    # where it is largest at one of the ends. Every such deviation is right; the best is where the two cross.
+    deviation = np.sqrt(second)
+    by_bennett = _bennett(n, deviation, delta, reach)
+    cross, at_cross = _crossing(n, delta, reach)
+    ends = np.maximum(at_cross, _berry_esseen(n, deviation, delta, reach))
+    return np.where(deviation > cross, np.minimum(by_bennett, ends), by_bennett)
+
+
+@lru_cache(maxsize=1024)
+def _crossing(n: float, delta: float, reach: float) -> tuple[float, float]:
+    """Deviation from which on Berry-Esseen's distance is not above Bennett's, and the latter there; or infinity."""
+    left = delta * math.sqrt(n) / _BERRY_ESSEEN[0] - _BERRY_ESSEEN[1]
+    if left <= 1.0:
+        return math.inf, math.inf  # Berry-Esseen's distance is infinite for every deviation
+    low, high = reach / left, reach
+    for _ in range(2):  # a coarse grid, then a fine one where the two cross
+        grid = np.geomspace(low, high, _GRID)
+        bennett, normal = _bennett(n, grid, delta, reach), _berry_esseen(n, grid, delta, reach)
+        crossed = np.flatnonzero(bennett >= normal)
+        if len(crossed) == 0:
+            return math.inf, math.inf
+        low, high = float(grid[max(0, crossed[0] - 1)]), float(grid[crossed[0]])
+    return high, float(bennett[crossed[0]])
+
+
+def _berry_esseen(n: float, deviation: FloatArray, delta: float, reach: float) -> FloatArray:
+    """Distance at which Shevtsova's (2013) bound is delta, for terms of this standard deviation; may be infinite."""
+    from scipy.special import ndtri
+
+    left = delta - _BERRY_ESSEEN[0] * (reach / deviation + _BERRY_ESSEEN[1]) / math.sqrt(n)
+    distance = -deviation / math.sqrt(n) * ndtri(np.maximum(left, 0.0))
+    return np.asarray(np.maximum(distance, 0.0))
+
+
+def _bennett(n: float, deviation: FloatArray, delta: float, reach: float) -> FloatArray:
+    """Distance at which Bennett's inequality gives delta: ``(1 + w) log(1 + w) - w = log(1/delta) reach^2 / (n var)``.
+
+    With w = reach t / var.
+    """
+    from scipy.special import lambertw
+
+    z = -math.log(delta) * (reach / deviation) ** 2 / n
+    # Near its branch point Lambert's function loses digits; there Bernstein's inequality is as good, and above.
+    w = np.where(z < 1e-4, z / 3.0 + np.sqrt(z**2 / 9.0 + 2.0 * z), np.expm1(1.0 + lambertw((z - 1.0) / math.e).real))
+    return np.asarray(deviation**2 * w / reach)

@@ -1,0 +1,198 @@
+"""What the cutoff calibration error of exactly calibrated scores would be: its mean and its upper quantiles.
+
+The scores are given and the labels are drawn from them, so nothing is unknown: theorems, checks and figures are in
+docs/theory/6-null.md.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+
+from calibrant.distributions.brownian import LEAST_EVENTS, MEAN_RANGE, range_quantile, range_survival
+from calibrant.table.fixed_point import UNIT
+from calibrant.table.score_table import FloatArray, ScoreTable
+
+__all__ = ["calibrated_limit", "calibrated_p_value", "null_limit", "null_mean"]
+
+# Scores with less than this share of the sum of s (1 - s) count as spread out: that enlarges a limit by 6% at most.
+_SMALLEST_STEP = 1.0 / 64.0
+_CELLS, _WAVES = 64, 512  # of the strip in which the cumulative residuals are followed
+_STRIPS = 6  # heights of the strip between which its probabilities are interpolated
+_WIDE = 5.0  # standard deviations that the range exceeds with a chance of 2e-6
+_ROUNDING = 1e-9
+
+
+def null_limit(table: ScoreTable, probability: float) -> float:
+    """Upper limit of the cutoff calibration error for labels drawn from the scores.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Its scores count, its labels do not.
+    probability : float
+        Chance that an exactly calibrated classifier keeps to the limit, in (0, 1).
+
+    Returns
+    -------
+    float
+        In units of the error; NaN if weights are not whole numbers. See Theorems 6.1 and 6.2 and Check 6.4 of
+        docs/theory/6-null.md.
+    """
+    if not table.counts:
+        return math.nan
+    score, n = table.score, table.n
+    likely = np.maximum(score, 1.0 - score)
+    expected = table.total * table.mean_score
+    most = max(expected, table.total - expected)
+    if -float(np.dot(n, np.log(likely))) <= -math.log(probability):
+        most = min(most, _likeliest_range(table))
+    variance = table.variance
+    total = float(variance.sum())
+    limit = calibrated_limit(total, probability)
+    if total >= LEAST_EVENTS and (steps := _steps(variance)):
+        single = _few_events(math.log1p(-probability))
+        limit = min(limit, _quantile(steps, probability) * math.sqrt(total) + single)
+    return (1.0 + _ROUNDING) * min(most, limit) / table.total + UNIT
+
+
+def null_mean(table: ScoreTable) -> float:
+    """Mean of the cutoff calibration error for labels drawn from the scores, about.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Its scores count, its labels do not.
+
+    Returns
+    -------
+    float
+        The mean of the limit of many rows (Theorem 6.3), or, where it is less, an upper bound that is close where
+        hardly any event is expected (Theorem 6.1); NaN if weights are not whole numbers.
+    """
+    if not table.counts:
+        return math.nan
+    variance = table.variance
+    unlikely = float(np.dot(table.n, np.minimum(table.score, 1.0 - table.score)))
+    steps = _steps(variance)
+    constant = _WIDE - _room_in_strip(_WIDE, steps) if steps else MEAN_RANGE
+    return min(constant * math.sqrt(float(variance.sum())), _likeliest_range(table) + unlikely) / table.total
+
+
+def calibrated_limit(variance: float, probability: float) -> float:
+    """Upper limit of the range of the cumulative residuals of exactly calibrated scores, whatever these are.
+
+    Parameters
+    ----------
+    variance : float
+        Sum of ``s (1 - s)`` over the rows.
+    probability : float
+        Chance of staying within the limit, in (0, 1).
+
+    Returns
+    -------
+    float
+        In rows: divide by their number for an error. The quantile of the range of a Brownian motion, and a term for
+        few events (Check 6.4).
+    """
+    return range_quantile(probability) * math.sqrt(variance) + _few_events(math.log1p(-probability))
+
+
+def calibrated_p_value(rows: float, variance: float) -> float:
+    """Smallest chance for which the limit of `calibrated_limit` is passed.
+
+    Parameters
+    ----------
+    rows : float
+        Range of the cumulative residuals, in rows.
+    variance : float
+        Sum of ``s (1 - s)`` over the rows, more than 0.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+    """
+    low, high = 0.0, max(0.5, rows)  # the term for few events: the larger it is, the larger is the chance
+    while high - low > 1e-9 * high:
+        middle = 0.5 * (low + high)
+        chance = range_survival((rows - middle) / math.sqrt(variance))
+        enough = chance > 0.0 and middle >= _few_events(math.log(chance))
+        low, high = (low, middle) if enough else (middle, high)
+    return range_survival((rows - high) / math.sqrt(variance))
+
+
+def _few_events(log_chance: float) -> float:
+    """Return what is added to an upper quantile for the steps of single events: half a row at .95, more beyond."""
+    return max(0.5, -log_chance / 3.0 - 0.9)
+
+
+def _likeliest_range(table: ScoreTable) -> float:
+    """Range of the cumulative residuals, in rows, if each label is the likelier one."""
+    likelier = table.n * (table.score > 0.5)
+    walk = np.cumsum(likelier - table.n * table.score)
+    return float(max(0.0, walk.max()) - min(0.0, walk.min()))
+
+
+def _steps(variance: FloatArray) -> tuple[float, ...]:
+    """Shares of the variance from the lowest score to the highest, negative where one score holds it; () if none does.
+
+    Positive shares stand for many scores, along which the limit is a Brownian motion.
+    """
+    total = float(variance.sum())
+    large = np.flatnonzero(variance > _SMALLEST_STEP * total)
+    if not len(large):
+        return ()
+    before = np.concatenate([[0.0], np.cumsum(variance)]) / total
+    steps, last = [], 0
+    for at in large.tolist():
+        steps += [float(before[at] - before[last]), -float(variance[at]) / total]
+        last = at + 1
+    steps.append(float(before[-1] - before[last]))
+    return tuple(step for step in steps if abs(step) > 1e-12)
+
+
+def _quantile(steps: tuple[float, ...], probability: float) -> float:
+    """Quantile of the range of a standard Brownian motion that is read only at the ends of steps."""
+    from numpy.polynomial import Chebyshev
+
+    centre = range_quantile(probability)
+    ends = [max(0.5, centre - 0.75), centre + 0.1]
+    room = Chebyshev.interpolate(
+        lambda heights: np.array([_room_in_strip(height, steps) for height in heights]), _STRIPS - 1, domain=ends
+    )
+    chance = room.deriv()
+    low, high = ends
+    while high - low > 1e-6:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if chance(middle) < probability else (low, middle)
+    return high
+
+
+def _room_in_strip(height: float, steps: tuple[float, ...]) -> float:
+    r"""Mean of ``max(0, height - range)``: how far a strip of this height can be moved and still hold all that is read.
+
+    It is the height times the chance of never leaving a strip that starts evenly spread around 0; its derivative
+    in `height` is the distribution of the range (Theorem 6.3).
+    """
+    from scipy.special import ndtr
+
+    waves, away = _waves(), np.abs(np.subtract.outer(np.arange(_CELLS), np.arange(_CELLS)))
+    decay = -0.5 * (math.pi / height * np.arange(1, _WAVES + 1)) ** 2
+    mass = np.full(_CELLS, 1.0 / _CELLS)
+    for step in steps:
+        if step > 0.0:
+            mass = waves @ (np.exp(decay * step) * (mass @ waves))
+        else:
+            edges = (np.arange(-1, _CELLS) + 0.5) * (height / _CELLS / math.sqrt(-step))
+            mass = np.diff(ndtr(edges))[away] @ mass
+    return height * float(mass.sum())
+
+
+@cache
+def _waves() -> FloatArray:
+    """Means over the cells of the sine waves that vanish at the ends of the strip, scaled to be almost orthonormal."""
+    at, half = np.arange(_CELLS) + 0.5, 0.5 * math.pi / _CELLS * np.arange(1, _WAVES + 1)
+    return np.asarray(math.sqrt(2.0 / _CELLS) * np.sin(2.0 * np.outer(at, half)) * (np.sin(half) / half))

@@ -1,0 +1,267 @@
+"""Logistic maps of a score whose residual walk has the least range, and the most likely ones within a limit of it.
+
+Gao, Parameswaran & Peng (2017), section 3.2.3, propose to choose a map of the scores by the range of the walk instead
+of the likelihood. The walk is read in the order of the original scores, as in their Claim 3. That is the cutoff
+calibration error of the new scores where the map is strictly increasing, and an upper bound of it otherwise: without
+this a constant would always be best.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.fits.nearest import nearest_point
+from calibrant.table.score_table import FloatArray, ScoreTable
+
+__all__ = ["LogisticMaps", "least_loss", "least_range", "logistic_maps"]
+
+_MOST_STEPS = 200
+_FIRST_RADIUS = 0.5  # change of the logits, root mean square, that one step may make at first in each direction
+_LAST_RADIUS = 1e-8
+_COLLINEAR = 1e-11  # singular values below this share of the largest count as 0
+_ENOUGH = 1e-7  # relative gain that is no longer worth a step
+_SPREAD = 64  # rows of the walk, evenly spread, that the linear programs start from
+_CUTS = 100
+_DAMPING = 1e-10  # added to curvatures, which are at most 1/4 along the basis, so that they are not 0
+
+
+class LogisticMaps(NamedTuple):
+    """Maps ``logit p = theta @ columns`` over the rows of a table, some coefficients of which may not be negative.
+
+    Attributes
+    ----------
+    columns : ndarray of float64, shape (p, m)
+        Values at each row of the table.
+    signed : ndarray of bool, shape (p,)
+        Which coefficients may be negative.
+    n, k, target : ndarray of float64, shape (m,)
+        Rows, positives, and the positives that the likelihood is fitted to.
+    basis : ndarray of float64, shape (p, r)
+        Directions in which the logits change by 1, root mean square, without correlation.
+    """
+
+    columns: FloatArray
+    signed: npt.NDArray[np.bool_]
+    n: FloatArray
+    k: FloatArray
+    target: FloatArray
+    basis: FloatArray
+
+    @property
+    def total(self) -> float:
+        """Number of rows."""
+        return float(self.n.sum())
+
+    def expected(self, theta: FloatArray) -> FloatArray:
+        """Probability at each row of the table."""
+        from scipy.special import expit
+
+        return np.asarray(expit(_combine(theta, self.columns)), dtype=np.float64)
+
+    def walk(self, theta: FloatArray) -> FloatArray:
+        """Residual walk with its start at 0, shape (m + 1,)."""
+        steps = np.cumsum(self.k - self.n * self.expected(theta)) / self.total
+        return np.concatenate([[0.0], steps])
+
+    def walk_slopes(self, theta: FloatArray) -> FloatArray:
+        """Derivatives of the walk along the basis, shape (r, m + 1)."""
+        p = self.expected(theta)
+        variance = self.n * p * (1.0 - p) / self.total
+        rows = [np.cumsum(variance * _combine(direction, self.columns)) for direction in self.basis.T]
+        return -np.pad(np.stack(rows), ((0, 0), (1, 0)))
+
+    def loss(self, theta: FloatArray) -> float:
+        """Mean log loss against the targets."""
+        logit = _combine(theta, self.columns)
+        terms = self.n * np.logaddexp(0.0, logit) - self.target * logit
+        return float(terms.sum()) / self.total
+
+    def loss_slopes(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """First and second derivatives of the loss along the basis, shapes (r,) and (r, r), the second damped."""
+        p = self.expected(theta)
+        residual, variance = (self.n * p - self.target) / self.total, self.n * p * (1.0 - p) / self.total
+        along = np.stack([_combine(direction, self.columns) for direction in self.basis.T])
+        return along @ residual, (along * variance) @ along.T + _DAMPING * np.eye(len(along))
+
+    def moved(self, theta: FloatArray, step: FloatArray) -> FloatArray:
+        """Coefficients after a step along the basis, with what rounding leaves below 0 put there."""
+        there = theta + self.basis @ step
+        return np.where(self.signed, there, np.maximum(there, 0.0))
+
+
+def logistic_maps(
+    columns: FloatArray, signed: npt.NDArray[np.bool_], table: ScoreTable, target: FloatArray
+) -> LogisticMaps:
+    """Collect what the search needs; collinear columns leave fewer directions than columns."""
+    n = table.n.astype(np.float64)
+    weighted = columns * np.sqrt(n / n.sum())
+    triangle = np.linalg.qr(weighted.T, mode="r")
+    _, size, right = np.linalg.svd(triangle, full_matrices=False)
+    kept = size > _COLLINEAR * max(float(size[0]), np.finfo(np.float64).tiny)
+    basis = (right[kept] / size[kept, None]).T
+    return LogisticMaps(columns, signed, n, table.k.astype(np.float64), target, basis)
+
+
+def least_range(maps: LogisticMaps, start: FloatArray) -> FloatArray:
+    """Search for the coefficients whose residual walk has the least range.
+
+    Parameters
+    ----------
+    maps : LogisticMaps
+        The maps to choose from.
+    start : ndarray of float64, shape (p,)
+        Where to begin, with no negative coefficient where none is allowed.
+
+    Returns
+    -------
+    ndarray of float64, shape (p,)
+        A local minimum. The search ends as soon as the range is below half a row, ``1 / (2 n)``, for where the
+        classes are separated the least range is at infinity.
+
+    Notes
+    -----
+    Sequential linear programming: the walk is replaced by its tangent, the range of which is minimised inside a box by
+    a linear program; the box shrinks where the tangent promises too much. Only rows at which the walk has had its
+    extremes enter the program.
+    """
+    theta, radius = start, _FIRST_RADIUS
+    if not maps.basis.shape[1]:
+        return theta
+    walk = maps.walk(theta)
+    rows = list(np.linspace(0, len(walk) - 1, min(len(walk), _SPREAD)).astype(int))
+    for _ in range(_MOST_STEPS):
+        now = float(np.ptp(walk))
+        if now <= 0.5 / maps.total:
+            break
+        slopes = maps.walk_slopes(theta)
+        while radius > _LAST_RADIUS:
+            step, promised = _flattest(maps, theta, walk, slopes, radius, rows)
+            gain = now - promised
+            if gain <= _ENOUGH * now:
+                return theta
+            there = maps.moved(theta, step)
+            next_walk = maps.walk(there)
+            share = (now - float(np.ptp(next_walk))) / gain
+            radius = radius / 4.0 if share < 0.25 else radius * 2.0 if share > 0.75 else radius
+            if share > 0.01:
+                theta, walk = there, next_walk
+                break
+        else:
+            break
+    return theta
+
+
+def least_loss(maps: LogisticMaps, start: FloatArray, limit: float) -> FloatArray:
+    """Search for the coefficients with the least log loss among those whose walk has at most a given range.
+
+    Parameters
+    ----------
+    maps : LogisticMaps
+        The maps to choose from.
+    start : ndarray of float64, shape (p,)
+        Coefficients that keep the limit.
+    limit : float
+        Largest range allowed.
+
+    Returns
+    -------
+    ndarray of float64, shape (p,)
+        A local minimum that keeps the limit.
+
+    Notes
+    -----
+    Sequential quadratic programming that stays inside the limit: each step minimises the quadratic model of the loss
+    inside a box, subject to the tangent of the walk. Where the walk itself is then out of bounds the box shrinks.
+    """
+    theta, radius = start, 1.0
+    if not maps.basis.shape[1]:
+        return theta
+    pairs: list[tuple[int, int]] = []
+    for _ in range(_MOST_STEPS):
+        before = maps.loss(theta)
+        walk, slopes = maps.walk(theta), maps.walk_slopes(theta)
+        model = maps.loss_slopes(theta)
+        while radius > _LAST_RADIUS:
+            step = _steepest(maps, theta, walk, slopes, model, limit, radius, pairs)
+            there = theta if step is None else maps.moved(theta, step)
+            after = maps.loss(there)
+            if after < before and np.ptp(maps.walk(there)) <= limit:
+                theta, radius = there, 2.0 * radius
+                break
+            radius /= 4.0
+        else:
+            break
+        if before - after <= 1e-12 * before:
+            break
+    return theta
+
+
+def _combine(theta: FloatArray, columns: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("j,ji->i", theta, columns))
+
+
+def _flattest(
+    maps: LogisticMaps, theta: FloatArray, walk: FloatArray, slopes: FloatArray, radius: float, rows: list[int]
+) -> tuple[FloatArray, float]:
+    """Return the step after which the tangent of the walk has the least range, and that range; `rows` grows."""
+    from scipy.optimize import linprog
+
+    size = len(slopes)
+    scale = float(np.ptp(walk))  # the solver's tolerances are absolute
+    cost = np.concatenate([np.zeros(size), [1.0, -1.0]])
+    bounds = [(-radius, radius)] * size + [(0.0, None), (None, 0.0)]
+    walls = np.hstack([-maps.basis[~maps.signed], np.zeros((int((~maps.signed).sum()), 2))])
+    rows += [int(np.argmax(walk)), int(np.argmin(walk))]
+    step = np.zeros(size)
+    for _ in range(_CUTS):
+        tangent, height = slopes[:, rows].T / scale, walk[rows] / scale
+        one, none = np.ones((len(rows), 1)), np.zeros((len(rows), 1))
+        found = linprog(
+            cost,
+            A_ub=np.vstack([np.hstack([tangent, -one, none]), np.hstack([-tangent, none, one]), walls]),
+            b_ub=np.concatenate([-height, height, theta[~maps.signed]]),
+            bounds=bounds,
+            method="highs-ds",
+        )
+        if found.x is None:
+            break
+        step = found.x[:size]
+        line = walk + _combine(step, slopes)
+        high, low = int(np.argmax(line)), int(np.argmin(line))
+        if line[high] - line[low] <= scale * (found.fun + 1e-9) or {high, low} <= set(rows):
+            break
+        rows += [high, low]
+    line = walk + _combine(step, slopes)
+    return step, float(np.ptp(line))
+
+
+def _steepest(
+    maps: LogisticMaps,
+    theta: FloatArray,
+    walk: FloatArray,
+    slopes: FloatArray,
+    model: tuple[FloatArray, FloatArray],
+    limit: float,
+    radius: float,
+    pairs: list[tuple[int, int]],
+) -> FloatArray | None:
+    """Return the step that minimises the model while the tangent of the walk keeps the limit; `pairs` grows."""
+    size = len(slopes)
+    box = np.vstack([np.eye(size), -np.eye(size), maps.basis[~maps.signed]])
+    sides = np.concatenate([np.full(2 * size, -radius), -theta[~maps.signed]])
+    for _ in range(_CUTS):
+        high, low = [i for i, _ in pairs], [j for _, j in pairs]
+        cuts = (slopes[:, low] - slopes[:, high]).T / limit
+        room = (walk[high] - walk[low]) / limit - (1.0 - 1e-6)
+        step = nearest_point(*model, np.vstack([box, cuts]), np.concatenate([sides, room]))
+        if step is None:
+            return None
+        line = walk + _combine(step, slopes)
+        pair = int(np.argmax(line)), int(np.argmin(line))
+        if line[pair[0]] - line[pair[1]] <= limit * (1.0 - 5e-7) or pair in pairs:
+            return step
+        pairs.append(pair)
+    return None

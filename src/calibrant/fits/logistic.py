@@ -1,0 +1,257 @@
+"""Logistic regression of positives on a few columns, one row per group of rows, by Newton's method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.table.pooling import FloatArray
+from calibrant.table.results import Result
+
+__all__ = ["LogisticFit", "logistic_fit"]
+
+_CHUNK = 8192  # rows at a time, so that what is computed on the way stays in the cache
+_CELLS = 1 << 13  # groups of neighbouring rows that a first fit of many rows is made on
+_MOST_STEPS = 200
+# Newton's method about doubles the number of right digits in each step. When the squared distance to the maximum, in
+# units of the information per row, is below this, the step that leads there is the last one needed.
+_NEAR = 1e-16
+_COLLINEAR = 1e-11  # share of a column that other columns leave unexplained; that of R's glm
+_ON_THE_BORDER = 1e-9  # relative size of a margin that counts as none
+_LONGEST = 100.0  # change of the logits in one step, on average over rows and relative to the logits if these are large
+_FIRST_LOOK = 12  # steps after which slow progress is suspected to be separation
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticFit(Result):
+    """Maximum likelihood fit of ``logit P(positive) = design @ coefficients + offset``.
+
+    Attributes
+    ----------
+    coefficients : ndarray of float64, shape (p,)
+        NaN if `status` is "collinear"; the last values tried, without meaning, if "separated" or "unfinished".
+    covariance : ndarray of float64, shape (p, p)
+        Inverse of the Fisher information. It describes the spread of the coefficients if every unit of weight is one
+        independent row. Good to about eight digits; NaN unless `converged`.
+    deviance : float
+        Minus twice the log likelihood of the single rows, so it does not depend on how they are grouped. The
+        difference between two nested models is their likelihood ratio statistic.
+    iterations : int
+        Newton steps on all groups.
+    status : {"converged", "separated", "collinear", "unfinished"}
+        "separated": some combination of the columns has no negative where it is above 0 and no positive where it is
+        below, so the likelihood has no finite maximum (or none that floating point can reach). "collinear": a column is
+        a combination of others. "unfinished": neither, but no maximum after 200 steps.
+    """
+
+    coefficients: FloatArray
+    covariance: FloatArray
+    deviance: float
+    iterations: int
+    status: Literal["converged", "separated", "collinear", "unfinished"]
+
+    @property
+    def converged(self) -> bool:
+        """Whether `coefficients` is the maximum of the likelihood."""
+        return self.status == "converged"
+
+
+def logistic_fit(
+    design: npt.ArrayLike,
+    n: npt.ArrayLike,
+    k: npt.ArrayLike,
+    *,
+    offset: npt.ArrayLike | None = None,
+) -> LogisticFit:
+    """Fit a logistic regression by maximum likelihood.
+
+    Parameters
+    ----------
+    design : array-like of shape (m, p)
+        Finite columns; a constant one if an intercept is wanted. Rows in order of a score are fitted fastest, since
+        a first fit is made on groups of neighbours.
+    n : array-like of shape (m,)
+        Rows, or weight, of each group; positive.
+    k : array-like of shape (m,)
+        Positives of each group, ``0 <= k <= n``; need not be whole.
+    offset : array-like of shape (m,), optional
+        Added to the logit of each group with coefficient 1.
+
+    Returns
+    -------
+    LogisticFit
+        Look at `status` before using the coefficients.
+
+    References
+    ----------
+    McCullagh & Nelder (1989). Generalized Linear Models, 2nd edition, sections 2.5 and 4.4. Albert & Anderson (1984).
+    On the existence of maximum likelihood estimates in logistic regression models. Biometrika 71.
+
+    Examples
+    --------
+    Two groups and two coefficients: the fit meets both shares, 1/4 and 1/2.
+
+    >>> import numpy as np
+    >>> from calibrant.fits.logistic import logistic_fit
+    >>> fit = logistic_fit([[1, 0], [1, 1]], n=[4, 8], k=[1, 4])
+    >>> fit.converged, np.round(fit.coefficients / np.log(3), 12).tolist()
+    (True, [-1.0, 1.0])
+    """
+    data = _Groups(
+        np.ascontiguousarray(np.asarray(design, dtype=np.float64).T),
+        np.asarray(n, dtype=np.float64),
+        np.asarray(k, dtype=np.float64),
+        None if offset is None else np.asarray(offset, dtype=np.float64),
+    )
+    first = _neighbours_joined(data) if data.n.size > 4 * _CELLS else data
+    p = len(data.columns)
+    basis = _basis(first)
+    if basis is None:
+        nowhere = np.full(p, np.nan)
+        return LogisticFit(nowhere, np.full((p, p), np.nan), float("nan"), 0, "collinear")
+    start = np.zeros(p)
+    if first is not data:
+        attempt = _newton(first, basis, start)
+        if attempt.status == "converged":
+            start = attempt.at
+    found = _newton(data, basis, start)
+    inverse = np.linalg.inv(found.here.information) if found.status == "converged" else np.full((p, p), np.nan)
+    covariance = basis.T @ inverse @ basis
+    return LogisticFit(basis.T @ found.at, covariance, 2.0 * found.here.loss, found.steps, found.status)
+
+
+class _Groups(NamedTuple):
+    """The data, columns first."""
+
+    columns: FloatArray
+    n: FloatArray
+    k: FloatArray
+    offset: FloatArray | None
+
+
+class _Place(NamedTuple):
+    """Minus log likelihood and its derivatives at some coefficients."""
+
+    loss: float
+    slope: FloatArray  # of the log likelihood
+    information: FloatArray
+    variance: float  # sum over rows of p (1 - p)
+
+
+class _Found(NamedTuple):
+    at: FloatArray
+    here: _Place
+    steps: int
+    status: Literal["converged", "separated", "collinear", "unfinished"]
+
+
+def _neighbours_joined(data: _Groups) -> _Groups:
+    """Join runs of rows of equal length, each at its mean."""
+    starts = np.arange(0, data.n.size, -(-data.n.size // _CELLS))
+    n = np.add.reduceat(data.n, starts)
+
+    def mean(values: FloatArray) -> FloatArray:
+        return np.add.reduceat(values * data.n, starts) / n
+
+    columns = np.stack([mean(column) for column in data.columns])
+    offset = None if data.offset is None else mean(data.offset)
+    return _Groups(columns, n, np.add.reduceat(data.k, starts), offset)
+
+
+def _basis(data: _Groups) -> FloatArray | None:
+    """Return the matrix that makes the columns orthonormal over the rows, or None if they are collinear.
+
+    In these coordinates the information is well conditioned even for columns that are nearly collinear, as the logs of
+    scores from a narrow range are.
+    """
+    root = np.sqrt(data.n / data.n.sum())
+    weighted = (data.columns * root).T
+    if weighted.shape[0] < weighted.shape[1]:
+        return None
+    triangle = np.linalg.qr(weighted, mode="r")
+    if (np.abs(np.diag(triangle)) <= _COLLINEAR * np.linalg.norm(weighted, axis=0)).any():
+        return None
+    return np.asarray(np.linalg.inv(triangle).T)
+
+
+def _newton(data: _Groups, basis: FloatArray, start: FloatArray) -> _Found:
+    at, here = start, _evaluate(data, basis, start)
+    total = float(data.n.sum())
+    for steps in range(_MOST_STEPS):
+        step = _newton_step(here)
+        if step is None:  # the fitted probabilities are 0 and 1 in floating point
+            if not here.slope.any() or _separates(data, basis, at):
+                return _Found(at, here, steps, "separated")
+            step = 4.0 * here.slope / total  # the least step there is: the information is at most total / 4
+        else:
+            decrement = float(here.slope @ step)
+            if decrement <= _NEAR * here.variance:
+                return _Found(at + step, here._replace(loss=here.loss - 0.5 * decrement), steps + 1, "converged")
+            if steps >= _FIRST_LOOK and _separates(data, basis, step):
+                return _Found(at, here, steps, "separated")
+        at, here = _advance(data, basis, at, here, step)
+    return _Found(at, here, _MOST_STEPS, "unfinished")
+
+
+def _newton_step(here: _Place) -> FloatArray | None:
+    try:
+        step = np.linalg.solve(here.information, here.slope)
+    except np.linalg.LinAlgError:
+        return None
+    # Rounding may leave the information indefinite where nearly all fitted probabilities are 0 or 1.
+    return np.asarray(step, dtype=np.float64) if 0.0 <= here.slope @ step < np.inf else None
+
+
+def _advance(
+    data: _Groups, basis: FloatArray, at: FloatArray, here: _Place, step: FloatArray
+) -> tuple[FloatArray, _Place]:
+    """Take the step, or the largest half, quarter, ... of it that does not raise the loss."""
+    step = step * min(1.0, _LONGEST * (1.0 + float(np.abs(at).max())) / float(np.abs(step).max()))
+    rounding = 1e-12 * here.loss
+    while not (there := _evaluate(data, basis, at + step)).loss <= here.loss + rounding:
+        step = step / 2.0
+    return at + step, there
+
+
+def _evaluate(data: _Groups, basis: FloatArray, at: FloatArray) -> _Place:
+    p = len(at)
+    loss, variance = 0.0, 0.0
+    slope, information = np.zeros(p), np.zeros((p, p))
+    for begin in range(0, data.n.size, _CHUNK):
+        part = slice(begin, begin + _CHUNK)
+        z, n, k = basis @ data.columns[:, part], data.n[part], data.k[part]
+        logit = np.einsum("j,ji->i", at, z)
+        if data.offset is not None:
+            logit += data.offset[part]
+        # Written with exp(-|logit|) nothing overflows, and the smaller of p and 1 - p keeps all its digits.
+        size = np.abs(logit)
+        small = np.exp(-size)
+        larger = 1.0 / (1.0 + small)
+        expected = n * (small * larger)  # rows of the less likely class
+        positive_likely = logit > 0.0
+        met = np.where(positive_likely, n - k, k)
+        residual = met - expected
+        np.negative(residual, out=residual, where=positive_likely)
+        v = expected * larger
+        loss += float((n * np.log1p(small) + size * met).sum())
+        variance += float(v.sum())
+        slope += np.einsum("ji,i->j", z, residual)
+        information += (z * v) @ z.T
+    return _Place(loss, slope, information, variance)
+
+
+def _separates(data: _Groups, basis: FloatArray, direction: FloatArray) -> bool:
+    """Whether positives never lie on one side of the direction and negatives never on the other.
+
+    Albert & Anderson (1984): the likelihood has a finite maximum if and only if no direction does so. When there is
+    one, the steps of Newton's method turn towards it.
+    """
+    margin = direction @ basis @ data.columns
+    border = _ON_THE_BORDER * float(np.abs(margin).max())
+    if border == 0.0:
+        return False
+    wrong = ((margin < -border) & (data.k > 0.0)) | ((margin > border) & (data.k < data.n))
+    return not bool(wrong.any())

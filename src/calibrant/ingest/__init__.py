@@ -1,0 +1,1 @@
+"""Rows, wherever they are, to a score table: arrays, chunks, dataframes, files, SQL, Spark."""

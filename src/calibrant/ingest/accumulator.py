@@ -1,0 +1,98 @@
+"""Add up rows as they come, in memory that does not grow with their number."""
+
+from __future__ import annotations
+
+import bisect
+
+import numpy as np
+
+from calibrant.ingest.bucket_sums import BucketSums
+from calibrant.ingest.grid import Grid
+from calibrant.table.fixed_point import BITS, MOST_ROWS, score_units
+from calibrant.table.pooling import Pooled, pool_counts, pool_rows, pool_weighted
+from calibrant.table.validation import CleanRows
+
+__all__ = ["Accumulator", "pool_slices", "pool_together"]
+
+
+class Accumulator:
+    """Rows added up score by score as long as there are few different scores, and in buckets from then on.
+
+    Buckets have equal width: the smallest power of two, in units, at which few enough hold rows. So what is held
+    depends on the rows alone, bit for bit if weights are whole numbers: not on their order, nor on how they were cut
+    into chunks or dealt to several accumulators that were merged.
+
+    Parameters
+    ----------
+    most_distinct : int
+        Different scores up to which each is held by itself.
+    most_buckets : int
+        Buckets that may hold rows, at least 2.
+
+    Attributes
+    ----------
+    held : tuple of ndarray, or BucketSums
+        Distinct scores with rows and positives at each; once there are too many, sums over the buckets that hold rows.
+    grid : Grid
+        Buckets; units as long as scores are held.
+    """
+
+    def __init__(self, *, most_distinct: int, most_buckets: int) -> None:
+        self._most_distinct = most_distinct
+        self._most_buckets = most_buckets
+        none = np.zeros(0, dtype=np.int64)
+        self.held: Pooled | BucketSums = (np.zeros(0), none, none)
+        self.grid = Grid(0)
+
+    def add(self, pooled: Pooled) -> None:
+        """Add distinct scores with rows and positives at each."""
+        if isinstance(self.held, BucketSums):
+            self._put_together(self.held, BucketSums.of_scores(*pooled, self.grid), self.grid)
+            return
+        self.held = pool_together([self.held, pooled])
+        if len(self.held[0]) > self._most_distinct:
+            self.grid = self._narrowest(self.held)
+            self.held = BucketSums.of_scores(*self.held, self.grid)
+
+    def merge(self, other: Accumulator) -> None:
+        """Add what another accumulator with the same limits holds."""
+        if not isinstance(other.held, BucketSums):
+            self.add(other.held)
+        elif isinstance(self.held, BucketSums):
+            self._put_together(self.held, other.held, other.grid)
+        else:
+            scores, self.held, self.grid = self.held, other.held, other.grid
+            self.add(scores)
+
+    def _put_together(self, held: BucketSums, sums: BucketSums, grid: Grid) -> None:
+        shift = max(self.grid.shift, grid.shift)
+        held = held.coarser(shift - self.grid.shift) + sums.coarser(shift - grid.shift)
+        while len(held) > self._most_buckets:
+            held, shift = held.coarser(1), shift + 1
+        self.held, self.grid = held, Grid(shift)
+
+    def _narrowest(self, pooled: Pooled) -> Grid:
+        """Return the narrowest buckets of which few enough hold rows."""
+        units = score_units(pooled[0])
+
+        def few(shift: int) -> bool:
+            return int(np.count_nonzero(np.diff(units >> shift))) < self._most_buckets
+
+        return Grid(bisect.bisect_left(range(BITS), 1, key=few))
+
+
+def pool_together(parts: list[Pooled]) -> Pooled:
+    """Add up what several parts hold at the same score."""
+    score, n, k = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    if n.dtype.kind == "i" and not n.sum(dtype=np.float64) < MOST_ROWS:
+        n, k = n.astype(np.float64), k.astype(np.float64)
+    return pool_counts(score, n, k)
+
+
+def pool_slices(slices: list[CleanRows]) -> Pooled:
+    """Add up the rows of several slices at each score."""
+    label, score = (np.concatenate(columns) for columns in list(zip(*slices, strict=True))[:2])
+    if all(rows.weight is None for rows in slices):
+        return pool_rows(label, score)
+    weights = [np.ones(len(rows.score), dtype=np.int64) if rows.weight is None else rows.weight for rows in slices]
+    return pool_weighted(label, score, np.concatenate(weights))

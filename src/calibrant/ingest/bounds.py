@@ -1,0 +1,170 @@
+"""What the sums of a bucket say about places inside it that no one has looked at."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.table.pooling import FloatArray, NumberArray
+
+__all__ = ["beside_corner", "beside_turn", "can_hold_corner", "can_hold_extreme", "can_hold_turn", "rounding_slack"]
+
+
+def rounding_slack(rise: FloatArray, fall: FloatArray) -> float:
+    """Return how far the walk, added up in floats from these sums, can be off; far more than it is."""
+    return 1e-9 * max(1.0, float(rise.sum()), float(fall.sum()))
+
+
+def can_hold_extreme(rise: FloatArray, fall: FloatArray, slack: float) -> npt.NDArray[np.bool_]:
+    """Tell which buckets can hold the highest or lowest point of the walk strictly inside them.
+
+    Parameters
+    ----------
+    rise, fall : ndarray of float64
+        Sum of `1 - s` over the positives and of `s` over the negatives of each bucket, in the order of scores.
+    slack : float
+        How far sums can be off by rounding; buckets within it are kept.
+
+    Returns
+    -------
+    ndarray of bool
+        False only where the walk provably stays within what its bucket edges already show.
+
+    Notes
+    -----
+    Inside a bucket the walk is highest if all its positives come first: ``before + rise``, which is ``after + fall``.
+    """
+    after = np.cumsum(rise - fall)
+    before = after - (rise - fall)
+    top, bottom = max(float(after.max()), 0.0), min(float(after.min()), 0.0)
+    above, below = before + rise > top - slack, before - fall < bottom + slack
+    return np.asarray((above | below) & (rise + fall > 0.0))
+
+
+def can_hold_turn(
+    rise: FloatArray, fall: FloatArray, single: npt.NDArray[np.bool_], slack: float
+) -> npt.NDArray[np.bool_]:
+    """Tell which buckets can hold an end of the largest climb or drop of the walk strictly inside them.
+
+    Parameters
+    ----------
+    rise, fall : ndarray of float64
+        As for `can_hold_extreme`.
+    single : ndarray of bool
+        Whether a bucket holds a single score, and so no place inside.
+    slack : float
+        How far sums can be off by rounding; buckets within it are kept.
+
+    Returns
+    -------
+    ndarray of bool
+        False only where a climb or drop that begins or ends inside is provably not the largest.
+    """
+    after = np.cumsum(rise - fall)
+    before = after - (rise - fall)
+    top = np.where(single, np.maximum(before, after), before + rise)
+    bottom = np.where(single, np.minimum(before, after), before - fall)
+    possible = np.zeros(len(rise), dtype=np.bool_)
+    if rise.any():  # else every place ends a climb of 0, the largest
+        possible |= _can_end(np.append(0.0, after), top, bottom, slack)
+    if fall.any():
+        possible |= _can_end(np.append(0.0, -after), -bottom, -top, slack)
+    return np.asarray(possible & ~single & (rise + fall > 0.0))
+
+
+def _can_end(edges: FloatArray, top: FloatArray, bottom: FloatArray, slack: float) -> npt.NDArray[np.bool_]:
+    """Tell where the largest climb can begin or end, from the walk at the edges and its limits inside buckets.
+
+    A climb inside one bucket is at most its rise, which is how far its top is above the edge before it.
+    """
+    enough = float((edges - np.minimum.accumulate(edges)).max()) - slack
+    lowest_before = np.minimum.accumulate(np.minimum(edges[:-1], np.append(np.inf, bottom[:-1])))
+    highest_after = np.maximum.accumulate(np.maximum(edges[1:], np.append(top[1:], -np.inf))[::-1])[::-1]
+    return np.asarray((top - lowest_before > enough) | (highest_after - bottom > enough))
+
+
+def can_hold_corner(n: NumberArray, k: NumberArray) -> npt.NDArray[np.bool_]:
+    """Tell which buckets can hold an end of a block of the isotonic fit strictly inside them.
+
+    Parameters
+    ----------
+    n, k : ndarray
+        Rows and positives of each bucket, in the order of scores; all `n` positive.
+
+    Returns
+    -------
+    ndarray of bool
+        False only where neither the plain fit nor the log-safe one can have such an end.
+
+    Notes
+    -----
+    Blocks end at corners of the greatest convex minorant of the points (rows, positives) added up in the order of
+    scores. Inside a bucket these points lie on or above the path that takes all its negatives first. If the turn of
+    that path is on or above the minorant of the bucket edges, the minorant of all points has no corner inside. The
+    half rows of the log-safe fit are further points, so its minorant is nowhere higher and needs no test of its own.
+    """
+    from scipy.optimize import isotonic_regression
+
+    rows, positives = n.astype(np.float64), k.astype(np.float64)
+    slope = isotonic_regression(positives / rows, weights=rows).x
+    minorant = np.cumsum(slope * rows) - slope * rows
+    before = np.cumsum(positives) - positives
+    slack = 1e-9 * max(1.0, float(rows.sum()))
+    sags = before < minorant + slope * (rows - positives) + slack
+    return np.asarray(sags & (positives > 0.0) & (positives < rows))
+
+
+def beside_corner(n: NumberArray, k: NumberArray) -> npt.NDArray[np.bool_]:
+    """Tell which buckets begin or end a block of the isotonic fit of the buckets.
+
+    Parameters
+    ----------
+    n, k : ndarray
+        As for `can_hold_corner`.
+
+    Returns
+    -------
+    ndarray of bool
+        True at the first and the last bucket of each block. Half rows before the first score and after the last, as in
+        the log-safe fit, add no other: the corners of a minorant of more points are corners of that of fewer.
+    """
+    from scipy.optimize import isotonic_regression
+
+    rows = n.astype(np.float64)
+    edges = isotonic_regression(k / rows, weights=rows).blocks.astype(np.intp)
+    beside = np.zeros(len(n), dtype=np.bool_)
+    beside[edges[:-1]] = True
+    beside[edges[1:] - 1] = True
+    return beside
+
+
+def beside_turn(rise: FloatArray, fall: FloatArray, slack: float) -> npt.NDArray[np.bool_]:
+    """Tell which buckets begin or end where the largest climb or drop of the walk does.
+
+    Parameters
+    ----------
+    rise, fall : ndarray of float64
+        As for `can_hold_extreme`.
+    slack : float
+        How far sums can be off by rounding; buckets within it are kept.
+
+    Returns
+    -------
+    ndarray of bool
+        True on both sides of each end; a climb or drop of 0 has none.
+    """
+    edges = np.append(0.0, np.cumsum(rise - fall))
+    end = np.zeros(len(edges), dtype=np.bool_)
+    if rise.any():
+        end |= _ends_climb(edges, slack)
+    if fall.any():
+        end |= _ends_climb(-edges, slack)
+    return np.asarray(end[1:] | end[:-1])
+
+
+def _ends_climb(edges: FloatArray, slack: float) -> npt.NDArray[np.bool_]:
+    """Tell at which edges the largest climb of a walk begins or ends."""
+    up_to = edges - np.minimum.accumulate(edges)
+    from_here = np.maximum.accumulate(edges[::-1])[::-1] - edges
+    enough = float(up_to.max()) - slack
+    return np.asarray((up_to >= enough) | (from_here >= enough))

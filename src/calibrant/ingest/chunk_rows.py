@@ -1,0 +1,167 @@
+"""Rows that come a chunk at a time, once or again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import ArgumentError, DataError
+from calibrant.ingest.accumulator import pool_slices, pool_together
+from calibrant.ingest.bucket_sums import BucketSums
+from calibrant.ingest.grid import Grid, Zone
+from calibrant.ingest.histogram import blocks
+from calibrant.table.fixed_point import score_units
+from calibrant.table.pooling import Pooled
+from calibrant.table.validation import (
+    CleanRows,
+    check_same_rows,
+    clean_rows,
+    describe_bad_labels,
+    describe_no_rows,
+    describe_other_rows,
+    describe_zero_weights,
+)
+
+__all__ = ["ChunkRows", "Chunks"]
+
+Chunks = Callable[[], Iterable[tuple[Any, ...]]] | Iterable[tuple[Any, ...]]
+
+_BATCH = 1 << 20  # rows that are pooled together, whatever the size of the chunks
+
+
+class ChunkRows:
+    """Rows in chunks of labels, scores and perhaps weights.
+
+    Parameters
+    ----------
+    chunks : callable or iterable
+        Returns an iterable of chunks whenever it is called; or is one. An iterator can be gone through only once.
+    pos_label : scalar, optional
+        The label that counts as 1.
+
+    Attributes
+    ----------
+    once : bool
+        Whether the rows can be read only once.
+    """
+
+    def __init__(self, chunks: Chunks, pos_label: Any = None) -> None:
+        self._chunks = chunks
+        self._pos_label = pos_label
+        self._first: tuple[int, int] | None = None
+        self.once = isinstance(chunks, Iterator)
+        if not callable(chunks) and not isinstance(chunks, Iterable):
+            raise ArgumentError(
+                "an iterable of (labels, scores) chunks, or a function that returns one",
+                f"a {type(chunks).__name__}",
+                "pass a function, so that the rows can be read again",
+            )
+
+    def bucket_sums(self, grid: Grid, zone: Zone | None) -> BucketSums:
+        """Add up the buckets of a grid, over the rows in a zone or over all."""
+        total: BucketSums | None = None
+        for pooled in self.batches(zone):
+            part = BucketSums.of_scores(*pooled, grid)
+            total = part if total is None else total + part
+        if total is None:
+            raise describe_other_rows("none where some were")
+        return total
+
+    def pooled_scores(self, zone: Zone | None) -> Pooled:
+        """Return distinct scores in a zone, or all, with rows and positives at each."""
+        pooled = list(self.batches(zone))
+        if not pooled:
+            raise describe_other_rows("none where some were")
+        return pool_together(pooled)
+
+    def batches(self, zone: Zone | None = None) -> Generator[Pooled]:
+        """Yield the rows in a zone, or all, checked and pooled, many at a time.
+
+        Raises
+        ------
+        DataError
+            If a chunk cannot be used; the message names it, counted from 0. If there is no row, or none of positive
+            weight. If labels of different chunks do not belong together, or the rows are not those of the first
+            reading.
+        """
+        held: list[CleanRows] = []
+        size = 0
+        for rows in self.slices():
+            for part in blocks([rows]) if zone is None else _within(blocks([rows]), zone):
+                # Copies: whoever makes the chunks may fill the same arrays again.
+                held.append(
+                    CleanRows(
+                        part.label.copy(), part.score.copy(), np.copy(part.weight) if part.weight is not None else None
+                    )
+                )
+                size += len(part.score)
+                if size >= _BATCH:
+                    yield pool_slices(held)
+                    held, size = [], 0
+        if held:
+            yield pool_slices(held)
+
+    def slices(self) -> Iterator[CleanRows]:
+        """Yield the rows checked, as they are cut into chunks; raises what `batches` does."""
+        others: list[Any] = []  # the label that is not the positive one
+        rows = positives = 0
+        weighty = False
+        for i, chunk in enumerate(self._chunks() if callable(self._chunks) else self._chunks):
+            try:
+                clean = _clean(chunk, self._pos_label)
+                if clean is None:
+                    continue
+                others += _other_label(chunk[0], clean.label)
+                if others[1:] and others.pop() != others[0]:
+                    raise _mixed_labels(others[0], chunk[0], self._pos_label)
+            except DataError as error:
+                raise DataError(error.expected, f"in chunk {i}: {error.found}", error.remedy) from None
+            rows += len(clean.score)
+            weighty = weighty or clean.weight is None or bool(clean.weight.any())
+            positives += int(np.count_nonzero(clean.label))
+            yield clean
+        if self._first is not None:
+            check_same_rows(self._first, (rows, positives))
+        if not rows:
+            raise describe_no_rows()
+        if not weighty:
+            raise describe_zero_weights()
+        if self._pos_label is not None and not positives:
+            raise describe_bad_labels(others, self._pos_label)
+        self._first = (rows, positives)
+
+
+def _clean(chunk: tuple[Any, ...], pos_label: Any) -> CleanRows | None:
+    """Check the rows of a chunk; None if it has none."""
+    if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
+        raise DataError(
+            "two columns, labels and scores, or three with weights",
+            f"a {type(chunk).__name__}" + (f" of length {len(chunk)}" if hasattr(chunk, "__len__") else ""),
+            "let every chunk be (labels, scores) or (labels, scores, weights)",
+        )
+    if all(np.size(column) == 0 for column in chunk):
+        return None
+    weights = chunk[2] if len(chunk) == 3 else None
+    return clean_rows(chunk[0], chunk[1], sample_weight=weights, pos_label=pos_label, part=True)
+
+
+def _other_label(labels: Any, label: npt.NDArray[np.int8]) -> list[Any]:
+    """Return the value of the negatives as it was given, or nothing if there are none."""
+    where = int(np.argmin(label))
+    values: list[Any] = [] if label[where] else np.asarray(labels).ravel()[where : where + 1].tolist()
+    return values
+
+
+def _mixed_labels(known: Any, labels: Any, pos_label: Any) -> DataError:
+    values = np.asarray(labels).ravel().tolist()
+    return describe_bad_labels([known, *values], pos_label, met=True)
+
+
+def _within(rows: Iterable[CleanRows], zone: Zone) -> Iterator[CleanRows]:
+    for label, score, weight in rows:
+        kept = np.flatnonzero(zone.holds(score_units(score)))
+        if len(kept):
+            yield CleanRows(label[kept], score[kept], None if weight is None else weight[kept])

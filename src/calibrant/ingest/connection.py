@@ -1,0 +1,236 @@
+"""Open files for queries, or the result of one: one connection, a bound on memory, nothing left behind."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calibrant.errors import DataError, SourceError
+from calibrant.ingest.formats import (
+    ROW_NUMBER,
+    Layout,
+    parquet_rows,
+    pattern_of,
+    quote_text,
+    recognise,
+    table_function,
+    unique_names,
+)
+from calibrant.ingest.multi_file import Opened, combine
+from calibrant.ingest.paths import Place, find_files, name_of
+from calibrant.ingest.query import COPIED, Query, copy_rows
+from calibrant.ingest.query_runner import Watcher
+from calibrant.ingest.source import SPAN_ROWS, Source, Span, spans_of_table
+from calibrant.table.validation import describe_no_rows
+
+if TYPE_CHECKING:
+    import duckdb
+    from rich.console import Console
+
+__all__ = ["open_source"]
+
+_MOST_IN_GROUP = 1 << 23  # rows; a Parquet file can be read from the start of a row group only
+_MEMORY = "2GB"  # beyond it DuckDB writes to the temporary folder
+
+
+@contextmanager
+def open_source(
+    path: Place | Query, *, wanted: tuple[str, ...] = (), console: Console | None = None
+) -> Iterator[Source]:
+    r"""Open CSV, Parquet or JSON lines files for queries, or run a query and open its result.
+
+    Parameters
+    ----------
+    path : str, path-like, sequence of these, or Query
+        Files, patterns or folders, see `find_files`; or "-" for standard input, which is copied to a temporary file
+        because it is read more than once; or a query, of which the result is.
+    wanted : tuple of str
+        Columns of a query, or of several files, that are needed. Those of one file are all there.
+    console : rich.console.Console, optional
+        Where to show progress if reading takes long.
+
+    Yields
+    ------
+    Source
+        Valid inside the block; temporary files are removed at its end, however it ends.
+
+    Raises
+    ------
+    SourceError
+        If a file cannot be read, or several do not fit together; also later, by the queries.
+    DataError
+        If the file is empty, or all are.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from calibrant.ingest.connection import open_source
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "scores.csv"
+    ...     _ = file.write_text("y,p\n0,0.2\n1,0.7\n")
+    ...     with open_source(file) as source:
+    ...         source.columns, source.rows(f"SELECT count(*) FROM ({source.sql})")
+    (('y', 'p'), [(2,)])
+    """
+    with tempfile.TemporaryDirectory(prefix="calibrant-", ignore_cleanup_errors=True) as folder:
+        if isinstance(path, Query):
+            with closing(_connect(Path(folder))) as connection:
+                yield _answer(connection, path, wanted, Path(folder), console)
+            return
+        files = find_files(path)
+        # A pattern or folder in which there is one file is that file.
+        name = name_of(path if len(files) > 1 else files)
+        with closing(_connect(Path(folder))) as connection:
+            watcher = Watcher(connection, name, console)
+            opened = _open_each(connection, files, name, Path(folder), watcher)
+            source = opened[0].source if len(opened) == 1 else combine(opened, wanted, name)
+            _expect(source, [one.file for one in opened], watcher)
+            yield source
+
+
+def _open_each(
+    connection: duckdb.DuckDBPyConnection, files: tuple[str, ...], name: str, folder: Path, watcher: Watcher
+) -> list[Opened]:
+    """Look at each file; of several, those without content are passed over, as parts written by a cluster may be."""
+    opened = []
+    for number, path in enumerate(files):
+        own = name_of(path)
+        file = _local_file(path, own, folder / f"stream{number}")
+        try:
+            layout = recognise(file, own, ending="" if path == "-" else own)
+        except DataError:
+            if len(files) == 1:
+                raise
+            continue
+        opened.append(Opened(file, layout, _describe(connection, file, layout, own, folder, watcher)))
+    if not opened:
+        raise describe_no_rows(name)
+    return opened
+
+
+def _expect(source: Source, files: list[Path], watcher: Watcher) -> None:
+    """Find how much there is to read, where a person waits for it: rows if the files say how many, else bytes."""
+    if not watcher.watched:
+        return
+    if source.format != "Parquet":
+        watcher.expect(sum(file.stat().st_size for file in files), "bytes")
+        return
+    listed = ", ".join(quote_text(pattern_of(file)) for file in files)
+    source.expect(int(source.rows(f"SELECT sum(num_rows) FROM parquet_file_metadata([{listed}])")[0][0]))
+
+
+def _answer(
+    connection: duckdb.DuckDBPyConnection, query: Query, wanted: tuple[str, ...], folder: Path, console: Console | None
+) -> Source:
+    name = "the result of the query"
+    watcher = Watcher(connection, name, console)
+    found, columns, types = watcher.run(lambda: copy_rows(connection, query, wanted, folder))
+    sql = f"SELECT * FROM {COPIED}"
+    in_file = {column: [column] * found.count(column) for column in found}
+    spans = partial(spans_of_table, connection, COPIED)
+    return Source(connection, sql, sql, columns, types, True, "query", name, in_file, watcher, folder, spans)
+
+
+def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    connection = duckdb.connect(
+        ":memory:",
+        config={
+            "memory_limit": _MEMORY,
+            "temp_directory": str(folder / "spill"),
+            "preserve_insertion_order": "false",  # sums do not need it, and it costs memory
+            # Nothing is fetched from the network behind the back of the user.
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+        },
+    )
+    # The least and largest value that a Parquet file declares leave NaN out, so conditions must not be decided by
+    # them: DuckDB 2.0.0 would find no NaN in a column that declares 0 to 1.
+    connection.execute("SET disabled_optimizers = 'statistics_propagation'")
+    return connection
+
+
+def _local_file(path: str, name: str, copy: Path) -> Path:
+    """Return a regular file with the data; streams are copied to `copy`, since they cannot be read twice."""
+    if path == "-":
+        if sys.stdin is None or sys.stdin.isatty():
+            raise SourceError("data on standard input", "a terminal", "pipe a file into it, or name a file")
+        return _spool(sys.stdin.buffer, copy)
+    file = Path(path)
+    try:
+        mode = file.stat().st_mode
+    except FileNotFoundError:
+        raise SourceError("an existing file", f"no file {name}", "check the path") from None
+    except (OSError, ValueError) as error:
+        raise SourceError("a file that can be read", f"{error} for {name}", "check the path") from None
+    if stat.S_ISREG(mode):
+        return file
+    with file.open("rb") as stream:  # a pipe
+        return _spool(stream, copy)
+
+
+def _spool(stream: Any, copy: Path) -> Path:
+    try:
+        with copy.open("wb") as file:
+            shutil.copyfileobj(stream, file, 1 << 20)
+    except OSError as error:
+        raise SourceError(
+            f"room for the stream in {copy.parent.parent}",
+            error.strerror or str(error),
+            "free space, or set TMPDIR to a larger disk",
+        ) from None
+    return copy
+
+
+def _describe(
+    connection: duckdb.DuckDBPyConnection, file: Path, layout: Layout, name: str, folder: Path, watcher: Watcher
+) -> Source:
+    """Find the columns."""
+
+    def source(
+        sql: str, names: tuple[str, ...], types: tuple[str, ...], old_names: tuple[str, ...], original: str = ""
+    ) -> Source:
+        in_file: dict[str, list[str]] = {}
+        for old, new in zip(old_names, names, strict=True):
+            in_file.setdefault(old.strip(), []).append(new)
+        typed = layout.format == "Parquet"
+        return Source(
+            connection, sql, original or sql, names, types, typed, layout.format, name, in_file, watcher, folder
+        )
+
+    names: tuple[str, ...]
+    if layout.format == "CSV":
+        names = unique_names(layout.names)
+        sql = f"SELECT * FROM {table_function([file], layout, names)}"
+        return source(sql, names, ("VARCHAR",) * len(names), layout.names)
+    sql = f"SELECT * FROM {table_function([file], layout)}"
+    described = source(sql, (), (), ()).rows(f"DESCRIBE {sql}")
+    names, types = tuple(row[0] for row in described), tuple(str(row[1]) for row in described)
+    if layout.format != "JSON lines":
+        return replace(source(sql, names, types, names), spans=partial(_spans_of_parquet, connection, file, names))
+    text, values = (f"SELECT * FROM {table_function([file], layout, names, type_=t)}" for t in ("VARCHAR", "JSON"))
+    return source(text, names, ("VARCHAR",) * len(names), names, values)
+
+
+def _spans_of_parquet(connection: duckdb.DuckDBPyConnection, file: Path, names: tuple[str, ...]) -> list[Span] | None:
+    """Return spans of whole row groups; None if a group is so large that it cannot be read at once."""
+    listed = f"parquet_metadata({quote_text(pattern_of(file))}) WHERE column_id = 0 ORDER BY row_group_id"
+    groups = [rows for (rows,) in connection.execute(f"SELECT row_group_num_rows FROM {listed}").fetchall()]
+    if max(groups, default=0) > _MOST_IN_GROUP or ROW_NUMBER in map(str.lower, names):
+        return None
+    spans, begin, rows = [], 0, 0
+    for group in [*groups, SPAN_ROWS]:
+        if rows and rows + group > SPAN_ROWS:
+            spans.append(Span(parquet_rows(file, begin, rows), rows))
+            begin, rows = begin + rows, 0
+        rows += group
+    return spans

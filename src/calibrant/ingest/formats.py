@@ -1,0 +1,271 @@
+"""Recognise a file by its name and first bytes, and say how DuckDB is to read it."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from calibrant.errors import SourceError
+from calibrant.table.validation import describe_no_rows
+
+__all__ = [
+    "ROW_NUMBER",
+    "Layout",
+    "parquet_rows",
+    "pattern_of",
+    "quote_name",
+    "quote_text",
+    "recognise",
+    "table_function",
+    "unique_names",
+]
+
+_HEAD = 1 << 20  # bytes looked at
+_BY_ENDING = {
+    ".csv": "CSV",
+    ".tsv": "CSV",
+    ".txt": "CSV",
+    ".parquet": "Parquet",
+    ".pq": "Parquet",
+    ".json": "JSON lines",
+    ".jsonl": "JSON lines",
+    ".ndjson": "JSON lines",
+}
+ROW_NUMBER = "file_row_number"  # what DuckDB calls the column of these
+_PARQUET = "hive_partitioning = false, binary_as_string = true"
+_DELIMITERS = ",;\t|"
+_AS_UTF8 = "save it again in UTF-8"
+
+
+class Layout(NamedTuple):
+    """How a file is laid out.
+
+    Attributes
+    ----------
+    format : {"CSV", "Parquet", "JSON lines"}
+        Its format.
+    gzipped : bool
+        Whether it is compressed as a whole.
+    delimiter : str
+        Between the values of a CSV file; empty for other formats.
+    skip : int
+        Blank lines before the header of a CSV file.
+    names : tuple of str
+        Names in the header of a CSV file, as they stand there.
+    array : bool
+        Whether a JSON file is one array of objects.
+    """
+
+    format: str
+    gzipped: bool
+    delimiter: str = ""
+    skip: int = 0
+    names: tuple[str, ...] = ()
+    array: bool = False
+
+
+def recognise(path: Path, name: str, ending: str) -> Layout:
+    """Look at the first bytes of a file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    name : str
+        What messages call it.
+    ending : str
+        The name whose ending is believed where the content leaves a choice; empty if there is none.
+
+    Returns
+    -------
+    Layout
+        Its layout.
+
+    Raises
+    ------
+    SourceError
+        If it is binary, damaged, or not in UTF-8.
+    DataError
+        If it is empty.
+    """
+    head, gzipped = _head(path, name)
+    if not head.strip():
+        raise describe_no_rows(name)
+    wanted = _wanted_format(ending)
+    if head.startswith(b"PAR1"):
+        if gzipped:
+            raise SourceError("a Parquet file", f"one inside gzip in {name}", "unpack it first (gunzip)")
+        return Layout("Parquet", gzipped=False)
+    _refuse_binary(head, name, wanted)
+    text = head.decode("utf-8-sig", errors="replace").lstrip()
+    if wanted == "JSON lines" or (not wanted and re.match(r"\{|\[\s*\{", text)):
+        return Layout("JSON lines", gzipped, array=text.startswith("["))
+    return _csv_layout(head, name, gzipped, prefer="\t" if ".tsv" in ending.lower() else "")
+
+
+def _wanted_format(ending: str) -> str:
+    suffixes = [suffix.lower() for suffix in Path(ending).suffixes]
+    if suffixes and suffixes[-1] == ".gz":
+        suffixes.pop()
+    return _BY_ENDING.get(suffixes[-1], "") if suffixes else ""
+
+
+def _head(path: Path, name: str) -> tuple[bytes, bool]:
+    try:
+        with path.open("rb") as file:
+            head = file.read(4)
+            if head != b"PAR1":  # of many Parquet files no more is needed
+                head += file.read(_HEAD)
+        if not head.startswith(b"\x1f\x8b"):
+            return head, False
+        with gzip.open(path) as unpacked:
+            return unpacked.read(_HEAD), True
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise SourceError("a whole gzip file", f"{name} damaged or cut short", "copy or download it again") from None
+    except OSError as error:
+        raise SourceError(
+            "a file that can be read", f"{error.strerror or error} for {name}", "check its permissions"
+        ) from None
+
+
+def _refuse_binary(head: bytes, name: str, wanted: str) -> None:
+    if wanted == "Parquet":
+        raise SourceError("a Parquet file", f"other content in {name}", "copy it again, or give it the right ending")
+    if head.startswith(b"PK\x03\x04"):
+        raise SourceError(
+            "CSV, Parquet or JSON lines", f"a spreadsheet or zip archive in {name}", "export it as CSV or unpack it"
+        )
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise SourceError("text in UTF-8", f"UTF-16 in {name}", _AS_UTF8)
+    if b"\0" in head:
+        raise SourceError("CSV, Parquet or JSON lines", f"binary data in {name}", "check that this is the right file")
+
+
+def _csv_layout(head: bytes, name: str, gzipped: bool, prefer: str) -> Layout:
+    """Read the header ourselves: a guess over the body would turn a ragged file into one of a single column."""
+    body = head.removeprefix(b"\xef\xbb\xbf")
+    skip = 0
+    while (line := re.match(rb"[ \t]*(\r\n|\n|\r)", body)) is not None:
+        body = body[line.end() :]
+        skip += 1
+    text = body.decode("utf-8", errors="surrogateescape")
+    records = {delimiter: _first_records(text, delimiter) for delimiter in _DELIMITERS}
+    best = max(_DELIMITERS, key=lambda d: (_agreement(records[d]), d == prefer, len(records[d][0])))
+    header = records[best][0]
+    if not header:
+        raise SourceError(
+            "a header line with the names of the columns", f"a broken first line in {name}", "check its quotes"
+        )
+    if any("\udc80" <= char <= "\udcff" for column in header for char in column):
+        raise SourceError("text in UTF-8", f"another encoding in the first line of {name}", _AS_UTF8)
+    return Layout("CSV", gzipped, best, skip, tuple(header))
+
+
+def _first_records(text: str, delimiter: str) -> list[list[str]]:
+    """Header and first row, as far as they can be read with this delimiter; at least one, perhaps empty."""
+    records: list[list[str]] = []
+    try:
+        for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True):
+            if record:
+                records.append(record)
+            if len(records) == 2:
+                break
+    except csv.Error:
+        pass
+    return records or [[]]
+
+
+def _agreement(records: list[list[str]]) -> int:
+    """Judge a delimiter: 2 if it divides header and first row alike, 1 if it divides the header, 0 if neither."""
+    if len(records[0]) < 2:
+        return 0
+    return 2 if len(records) > 1 and len(records[1]) == len(records[0]) else 1
+
+
+def unique_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Make names that DuckDB can tell apart: it ignores case and knows no empty name."""
+    taken: set[str] = {name.strip().lower() for name in names}
+    seen: set[str] = set()
+    unique = []
+    for position, raw in enumerate(names):
+        name = raw.strip() or f"column{position}"
+        if name.lower() in seen or (not raw.strip() and name.lower() in taken):
+            number = 1
+            while f"{name}_{number}".lower() in taken | seen:
+                number += 1
+            name = f"{name}_{number}"
+        seen.add(name.lower())
+        unique.append(name)
+    return tuple(unique)
+
+
+def table_function(
+    paths: Sequence[Path], layout: Layout, names: tuple[str, ...] = (), *, type_: str = "VARCHAR"
+) -> str:
+    """Return the SQL that reads files of one layout; text formats give text in every column.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        The files.
+    layout : Layout
+        Their layout.
+    names : tuple of str
+        The columns of a text file. Without them a JSON file is only described.
+    type_ : str
+        Type of the columns of a text file.
+    """
+    place = f"[{', '.join(quote_text(pattern_of(path)) for path in paths)}]"
+    if layout.format == "Parquet":
+        return f"read_parquet({place}, {_PARQUET})"
+    columns = ", ".join(f"{quote_text(name)}: {quote_text(type_)}" for name in names)
+    packed = quote_text("gzip" if layout.gzipped else "none")
+    if layout.format == "JSON lines":
+        form = quote_text("array" if layout.array else "newline_delimited")
+        shape = f"columns = {{{columns}}}" if names else "maximum_depth = 1, map_inference_threshold = -1"
+        return (
+            f"read_json({place}, format = {form}, records = 'true', compression = {packed}, "
+            f"hive_partitioning = false, {shape})"
+        )
+    return (
+        f"read_csv({place}, auto_detect = false, header = true, skip = {layout.skip}, columns = {{{columns}}}, "
+        f"delim = {quote_text(layout.delimiter)}, quote = '\"', escape = '\"', strict_mode = true, "
+        f"compression = {packed}, hive_partitioning = false)"
+    )
+
+
+def parquet_rows(path: Path, begin: int, rows: int) -> str:
+    """Return a SELECT of some rows of a Parquet file, which must not have a column of the name `ROW_NUMBER`.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    begin, rows : int
+        The first row, counted from 0, and how many.
+    """
+    return (
+        f"SELECT * EXCLUDE ({ROW_NUMBER}) FROM read_parquet({quote_text(pattern_of(path))}, {_PARQUET}, "
+        f"{ROW_NUMBER} = true) WHERE {ROW_NUMBER} BETWEEN {begin} AND {begin + rows - 1}"
+    )
+
+
+def pattern_of(path: Path) -> str:
+    """Return the pattern that matches this file alone: brackets keep *, ? and [ in its name from meaning more."""
+    return re.sub(r"[*?\[]", r"[\g<0>]", str(path.absolute()))
+
+
+def quote_text(text: str) -> str:
+    """Return an SQL string literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def quote_name(name: str) -> str:
+    """Return an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,197 @@
+"""The rows of a table in some engine (DuckDB, Polars, Spark ...), asked by aggregations that run there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.ingest.bucket_sums import SURPRISE_BITS, BucketSums
+from calibrant.ingest.grid import Grid, Zone
+from calibrant.table.fixed_point import BITS, IntArray, Whole
+from calibrant.table.pooling import NumberArray, Pooled, pool_counts, score_order
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+__all__ = ["Arrays", "Fetch", "LazyRows", "fetched"]
+
+_HALF = 21  # sums of half words stay below 2**63 for up to 2**41 rows
+_SUMS = ("distance", "squared", "surprise")
+
+Arrays = dict[str, npt.NDArray[Any]]
+Fetch = Callable[["nw.LazyFrame[Any]"], Arrays]
+
+
+def fetched(frame: nw.LazyFrame[Any]) -> Arrays:
+    """Run a query in its engine and return its columns, which must not hold missing values."""
+    if frame.implementation.is_duckdb():
+        # The way round pyarrow, which DuckDB does not need.
+        return {name: np.ma.getdata(column) for name, column in frame.to_native().fetchnumpy().items()}
+    # Polars would otherwise hold the columns of all rows in memory.
+    found = frame.collect(engine="streaming") if frame.implementation.is_polars() else frame.collect()
+    return {name: found[name].to_numpy() for name in found.columns}
+
+
+class LazyRows:
+    """Rows in an engine.
+
+    Parameters
+    ----------
+    frame : narwhals.LazyFrame
+        Columns ``s`` (score, float64), ``y`` (0 or 1, int64) and, with weights, ``w`` (positive; int64 if the weights
+        are numbers of rows, float64 otherwise).
+    weights : {"none", "whole", "other"}
+        Whether there are weights, and whether these are numbers of rows.
+    fetch : callable
+        Runs a query and returns its columns; `fetched`, or something that also tells what went wrong.
+
+    Attributes
+    ----------
+    frame : narwhals.LazyFrame
+        As above.
+    """
+
+    def __init__(self, frame: nw.LazyFrame[Any], weights: str, fetch: Fetch) -> None:
+        self.frame = frame
+        self._weights = weights
+        self._fetch = fetch
+
+    def bucket_sums(self, grid: Grid, zone: Zone | None) -> BucketSums:
+        """Add up the buckets of a grid, over the rows in a zone or over all."""
+        import narwhals as nw
+
+        s, positive = nw.col("s"), nw.col("y") == 1
+        frame = self._inside(zone).with_columns(
+            bucket=_place(_units(s), grid),
+            chance=nw.when(positive).then(s).otherwise(1.0 - s),
+            away=nw.when(positive).then(1.0 - s).otherwise(s),
+            distance=nw.when(positive).then(2.0**BITS - _units(s)).otherwise(_units(s)),
+        )
+        chance, away = nw.col("chance"), nw.col("away")
+        frame = frame.with_columns(
+            squared=_units(away * away),
+            surprise=nw.when(chance > 0.0).then((chance.log() * (-(2.0**SURPRISE_BITS)) + 0.5).floor()).otherwise(0.0),
+            impossible=nw.when(chance > 0.0).then(0).otherwise(1),
+        )
+        weight = None if self._weights == "none" else nw.col("w")
+        sums = {"low": s.min(), "high": s.max(), "impossible": _total(nw.col("impossible"), weight, self._weights)}
+        sums["n"] = nw.len().cast(nw.Int64) if weight is None else _total(weight, None, self._weights)
+        for name in _SUMS:
+            for word, value in _words(nw.col(name), self._weights).items():
+                sums[f"{name}_{word}"] = _total(value, weight, self._weights)
+        return _both_labels(self._fetch(frame.group_by("bucket", "y").agg(**sums)))
+
+    def pooled_scores(self, zone: Zone | None) -> Pooled:
+        """Return distinct scores in a zone, or all, with rows and positives at each."""
+        import narwhals as nw
+
+        frame, rows = self._inside(zone), nw.len().cast(nw.Int64)
+        if self._weights == "other":
+            # Added up here in a fixed order, so that neither row order nor threads show in the last bit.
+            found = self._fetch(frame.group_by("s", "y", "w").agg(rows=rows))
+            score = found["s"] + 0.0  # -0.0 becomes 0.0
+            order = score_order(score, found["y"], found["w"])
+            total = (found["w"] * found["rows"])[order]
+            return pool_counts(score[order], total, total * found["y"][order])
+        weight = None if self._weights == "none" else nw.col("w")
+        n = rows if weight is None else _total(weight, None, self._weights)
+        found = self._fetch(frame.group_by("s").agg(n=n, k=_total(nw.col("y"), weight, self._weights)))
+        return pool_counts(found["s"] + 0.0, found["n"], found["k"])
+
+    def _inside(self, zone: Zone | None) -> nw.LazyFrame[Any]:
+        """Return the rows in a zone, of which the buckets may be a hundred thousand: too many for an expression."""
+        import narwhals as nw
+
+        if zone is None:
+            return self.frame
+        place = _place(_units(nw.col("s")), zone.grid)
+        numbers = _as_frame(zone.numbers, self.frame)
+        if numbers is None:
+            return self.frame.filter(place.is_in(zone.numbers.tolist()))
+        return self.frame.with_columns(place=place).join(numbers, on="place", how="semi")
+
+
+def _as_frame(numbers: IntArray, like: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] | None:
+    """Return numbers as column ``place`` of a frame in the engine of another; None where we know no way to make one."""
+    import narwhals as nw
+
+    if like.implementation.is_polars():
+        import polars as pl
+
+        return nw.from_native(pl.LazyFrame({"place": numbers}))
+    if like.implementation.is_duckdb():
+        # A relation does not give away its connection, but what is derived from it stays there.
+        listed = ",".join(map(str, numbers.tolist()))
+        one_row = like.to_native().limit(0).aggregate("count(*) AS none")
+        native = one_row.project(f"unnest(CAST(string_split('{listed}', ',') AS BIGINT[])) AS place")
+        in_duckdb: nw.LazyFrame[Any] = nw.from_native(native)
+        return in_duckdb
+    if like.implementation.is_pyspark() or like.implementation.is_pyspark_connect():
+        from pyspark.sql.functions import broadcast
+
+        session = like.to_native().sparkSession
+        rows = [(number,) for number in numbers.tolist()]
+        made = session.createDataFrame(rows, "place bigint", verifySchema=False)
+        in_spark: nw.LazyFrame[Any] = nw.from_native(broadcast(made))
+        return in_spark
+    return None
+
+
+def _units(score: nw.Expr) -> nw.Expr:
+    """Nearest whole multiple of the unit, as a float that holds it exactly; the same as `score_units`."""
+    return (score * 2.0**BITS + 0.5).floor()
+
+
+def _place(units: nw.Expr, grid: Grid) -> nw.Expr:
+    """Bucket of a score; powers of two leave nothing to be rounded."""
+    import narwhals as nw
+
+    return (units * 2.0**-grid.shift).floor().cast(nw.Int64)
+
+
+def _words(value: nw.Expr, weights: str) -> dict[str, nw.Expr]:
+    """Split a whole number into halves that can be added up in 64 bits; with broken weights floats do."""
+    import narwhals as nw
+
+    if weights == "other":
+        return {"upper": value}
+    upper = (value * 2.0**-_HALF).floor()
+    return {"upper": upper.cast(nw.Int64), "lower": (value - upper * 2.0**_HALF).cast(nw.Int64)}
+
+
+def _total(value: nw.Expr, weight: nw.Expr | None, weights: str) -> nw.Expr:
+    """Sum of values times weights, in 64 bits whatever the engine widens sums to."""
+    import narwhals as nw
+
+    product = value if weight is None else value * weight
+    return product.sum().cast(nw.Float64 if weights == "other" else nw.Int64)
+
+
+def _both_labels(found: Arrays) -> BucketSums:
+    """Put the sums of positives and of negatives of each bucket together."""
+    positive = found["y"] == 1
+    n: NumberArray = found["n"]
+    none = np.zeros_like(n)
+    k = np.where(positive, n, none)
+    distance, squared, surprise = (_two_words(found, name) for name in _SUMS)
+    rise, fall = np.where(positive, distance, 0), np.where(positive, 0, distance)
+    words = np.stack([rise, fall, squared, surprise]).astype(n.dtype)
+    return BucketSums(
+        found["bucket"],
+        found["low"],
+        found["high"],
+        np.stack([n, k, found["impossible"]]),
+        words[:, 0],
+        words[:, 1],
+    ).pooled()
+
+
+def _two_words(found: Arrays, name: str) -> NumberArray:
+    upper = found[f"{name}_upper"]
+    if f"{name}_lower" not in found:
+        return np.stack([upper * 2.0**-32, np.zeros(len(upper))])
+    whole = Whole.of(upper, found[f"{name}_lower"], word=_HALF)
+    return np.stack([whole.upper, whole.lower])

@@ -1,0 +1,197 @@
+"""Dataframes of any library: those in memory as arrays, those in an engine by aggregations that run there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from calibrant.errors import DataError, SourceError
+from calibrant.ingest.frame_checks import FrameColumns, LazySummary, checked_rows, need_numbers
+from calibrant.ingest.frame_rows import Arrays, LazyRows, fetched
+from calibrant.table.validation import (
+    CleanRows,
+    clean_labels,
+    clean_scores,
+    describe_missing_label,
+    describe_no_rows,
+    describe_not_numbers,
+)
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+__all__ = ["FrameArrays", "FrameColumns", "FrameRows", "LazySummary", "open_frame"]
+
+
+_BATCH = 1 << 20  # rows
+
+
+class FrameArrays(NamedTuple):
+    """Columns of a frame in memory."""
+
+    labels: Any
+    scores: Any
+    weights: Any
+    names: FrameColumns
+
+    def locate(self, error: DataError) -> DataError:
+        """Return an error about one of the arrays with the name of its column."""
+        checks: dict[str, Callable[[], Any]] = {
+            self.names.score: lambda: clean_scores(self.scores),
+            self.names.label: lambda: clean_labels(self.labels, self.names.pos_label),
+        }
+        name = next((name for name, check in checks.items() if _fails(check)), self.names.weight)
+        word = "of" if " row " in error.found else "in"
+        return DataError(error.expected, f"{error.found} {word} column {name}", error.remedy)
+
+
+class FrameRows(NamedTuple):
+    """Checked rows of a frame in an engine; and the way to have them in arrays, if the engine hands over batches."""
+
+    rows: LazyRows
+    summary: LazySummary
+    slices: Callable[[], Iterator[CleanRows]] | None
+
+
+def open_frame(frame: Any, columns: FrameColumns) -> FrameArrays | FrameRows:
+    """Take the columns out of a frame in memory; check those of a frame in an engine, in one scan there.
+
+    Raises
+    ------
+    DataError
+        If it is no dataframe of a library that narwhals knows, if a column does not exist or is there twice, or if a
+        value cannot be used. Values of frames in memory are checked later, apart from missing ones.
+    SourceError
+        If the engine fails.
+    """
+    import narwhals as nw
+    from narwhals.exceptions import DuplicateError
+
+    try:
+        found = nw.from_native(frame)
+    except TypeError:
+        raise DataError(
+            "a dataframe: pandas, Polars, PyArrow, DuckDB, PySpark or another that narwhals reads",
+            f"a {type(frame).__module__}.{type(frame).__name__}".replace("builtins.", ""),
+            "pass columns of it to ScoreTable.from_scores, or chunks to ScoreTable.from_chunks",
+        ) from None
+    except DuplicateError:
+        raise DataError(
+            "different names of columns", "a name that is there twice", "give the columns different names"
+        ) from None
+    _check_names(_names(found), columns)
+    if isinstance(found, nw.DataFrame):
+        return _arrays(found, columns)
+    rows, summary = checked_rows(found, columns, _asked)
+    return FrameRows(rows, summary, _slices(rows.frame))
+
+
+def _fails(check: Callable[[], Any]) -> bool:
+    try:
+        check()
+    except DataError:
+        return True
+    return False
+
+
+def _names(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> list[str]:
+    """Return all names of columns, also those that are there twice, which narwhals leaves out."""
+    if frame.implementation.is_duckdb() or frame.implementation.is_spark_like():
+        return list(frame.to_native().columns)
+    with _failing(frame.implementation):
+        return list(frame.collect_schema())
+
+
+def _check_names(names: list[str], columns: FrameColumns) -> None:
+    for name in (columns.label, columns.score, columns.weight):
+        if name is None or names.count(name) == 1:
+            continue
+        if name in names:
+            raise DataError(
+                f"one column {name!r}", f"{names.count(name)} of that name", "give the columns different names"
+            )
+        shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+        raise DataError(f"a column {name!r}", f"the columns {shown}", "check the name of the column")
+
+
+def _arrays(frame: nw.DataFrame[Any], columns: FrameColumns) -> FrameArrays:
+    remedy = "drop or repair these rows, and count how many they were"
+    if not len(frame):
+        raise describe_no_rows()
+    for name, what in ((columns.score, "scores"), (columns.label, "labels"), (columns.weight, "weights")):
+        if name is None:
+            continue
+        count = frame[name].null_count()
+        if what != "labels" and count < len(frame):  # the type of a column of nothing says nothing
+            need_numbers(name, frame.schema[name], what)
+        if count:
+            place = f"row {frame[name].is_null().to_numpy().argmax()} of column {name}"
+            if what == "labels":
+                raise describe_missing_label("an empty value", place, count)
+            raise describe_not_numbers(what, "an empty value", place, count, remedy if what == "scores" else None)
+    label, score = frame[columns.label].to_numpy(), frame[columns.score].to_numpy()
+    return FrameArrays(label, score, None if columns.weight is None else frame[columns.weight].to_numpy(), columns)
+
+
+def _asked(frame: nw.LazyFrame[Any]) -> Arrays:
+    with _failing(frame.implementation):
+        return fetched(frame)
+
+
+def _slices(frame: nw.LazyFrame[Any]) -> Callable[[], Iterator[CleanRows]] | None:
+    """Return a way to have rows in arrays, a batch at a time, if the engine has one."""
+    native, engine = frame.to_native(), frame.implementation
+    if engine.is_polars() and hasattr(native, "collect_batches"):
+        batches = _batches_of_polars
+    elif engine.is_duckdb() and find_spec("pyarrow") is not None:
+        batches = _batches_of_duckdb
+    else:
+        return None
+
+    def slices() -> Iterator[CleanRows]:
+        with _failing(engine):
+            for columns in batches(native):
+                yield CleanRows(columns["y"].astype(np.int8), columns["s"], columns.get("w"))
+
+    return slices
+
+
+def _batches_of_polars(native: Any) -> Iterator[Arrays]:
+    for batch in native.collect_batches(chunk_size=_BATCH, maintain_order=False, engine="streaming"):
+        yield {name: batch[name].to_numpy() for name in batch.columns}
+
+
+def _batches_of_duckdb(native: Any) -> Iterator[Arrays]:
+    # DuckDB 1.3 has only the second.
+    name = "to_arrow_reader" if hasattr(native, "to_arrow_reader") else "fetch_arrow_reader"
+    for batch in getattr(native, name)(_BATCH):
+        # PyArrow's own way to NumPy loads pandas first, where it is installed.
+        yield {name: np.from_dlpack(batch[name]) for name in batch.schema.names}
+
+
+@contextmanager
+def _failing(engine: nw.Implementation) -> Iterator[None]:
+    """Turn whatever an engine raises into one sentence."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        name = str(engine.value).replace("_", " ").capitalize()
+        raise SourceError(
+            "a dataframe of which all rows can be read",
+            f"an error of {name}: {_gist(str(error)) or type(error).__name__}",
+            "run the query that makes the dataframe by itself to see all of the error",
+        ) from None
+
+
+def _gist(text: str) -> str:
+    """Return the line that tells most; an engine that runs Python shows its traceback first."""
+    _, _, trace = text.partition("Traceback (most recent call last):")
+    lines = re.findall(r"^\S.*$", trace, flags=re.MULTILINE) or re.findall(r"^\s*(\S.*)$", text, flags=re.MULTILINE)
+    return lines[0].strip().rstrip(".") if lines else ""

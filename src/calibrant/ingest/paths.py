@@ -1,0 +1,125 @@
+"""From what the user named (files, patterns, folders) to the files that are read."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from calibrant.errors import SourceError
+
+__all__ = ["Place", "find_files", "name_of"]
+
+Place = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+_PARQUET = (".parquet", ".pq")
+# What lies in a folder that a table format manages: there, not every Parquet file belongs to the table of today.
+_MANAGED = {"_delta_log": "Delta Lake", ".hoodie": "Hudi", "metadata/*.metadata.json": "Iceberg"}
+
+
+def find_files(place: Place) -> tuple[str, ...]:
+    r"""Return the files that are meant, those of a pattern or folder in the order of their names.
+
+    Parameters
+    ----------
+    place : str, path-like, or sequence of these
+        Files; patterns with ``*``, ``?``, ``[...]`` and ``**`` (any number of folders); folders, of which all Parquet
+        files are meant, also those in folders inside. Names that begin with a dot or an underscore are passed over,
+        as Spark does. What exists under a name is never taken as a pattern.
+
+    Returns
+    -------
+    tuple of str
+        At least one. A single path that is no pattern is returned even if there is no such file.
+
+    Raises
+    ------
+    SourceError
+        If nothing matches a pattern, a folder holds no Parquet files or is managed by a table format, or a file is
+        named twice.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from calibrant.ingest.paths import find_files
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("part-0.csv", "part-1.csv", "_SUCCESS"):
+    ...         _ = (pathlib.Path(folder) / name).write_text("")
+    ...     [pathlib.Path(file).name for file in find_files(f"{folder}/*")]
+    ['part-0.csv', 'part-1.csv']
+    """
+    named = _named(place)
+    if not named:
+        raise SourceError("a file", "an empty list", "name at least one")
+    if "-" in named and len(named) > 1:
+        raise SourceError("standard input alone", "files beside it", "write the stream to a file first")
+    files = [file for item in named for file in _matching(item)]
+    seen: set[str] = set()
+    for file in files:
+        real = os.path.realpath(file) if "\0" not in file else file
+        if real in seen:
+            raise SourceError("every file once", f"{file} twice", "its rows would count twice; name it once")
+        seen.add(real)
+    return tuple(files)
+
+
+def name_of(place: Place) -> str:
+    """Return what messages call it: as it was given if that is one thing, else the first and how many more."""
+    named = _named(place)
+    if len(named) == 1:
+        return "standard input" if named[0] == "-" else named[0]
+    return f"{named[0]} and {len(named) - 1} more"
+
+
+def _named(place: Place) -> list[str]:
+    items = [place] if isinstance(place, str | os.PathLike) else place
+    return [os.fspath(item) for item in items]
+
+
+def _matching(item: str) -> list[str]:
+    if item == "-" or (os.path.lexists(item) and not os.path.isdir(item)):
+        return [item]
+    if os.path.isdir(item):
+        files = _parts(Path(item))
+        if not files:
+            raise SourceError(
+                "a file, or a folder with Parquet files", f"none in the folder {item}", "name the files in it"
+            )
+        return files
+    if not glob.has_magic(item):
+        return [item]
+    found: list[str] = []
+    for match in sorted(glob.glob(item, recursive=True)):
+        if os.path.isdir(match):
+            found += _parts(Path(match))
+        elif not _hidden(match, item):
+            found.append(match)
+    if not found:
+        raise SourceError("existing files", f"no file that matches {item}", "check the pattern")
+    return list(dict.fromkeys(found))  # a folder and a file in it may both match
+
+
+def _hidden(match: str, pattern: str) -> bool:
+    """Whether a part of the path begins with an underscore that the pattern does not spell out."""
+    asked = {part for part in Path(pattern).parts if part.startswith("_")}
+    if any(glob.has_magic(part) for part in asked):
+        return False
+    return any(part.startswith("_") and part not in asked for part in Path(match).parts)
+
+
+def _parts(folder: Path) -> list[str]:
+    """Return the Parquet files below a folder."""
+    for mark, keeper in _MANAGED.items():
+        if any(folder.glob(mark)):
+            raise SourceError(
+                "a folder of Parquet files that all count",
+                f"a table of {keeper} in {folder}, in which some may be out of date",
+                "read it with its own engine and pass a dataframe",
+            )
+    found: list[str] = []
+    for here, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
+        wanted = (name for name in names if name.lower().endswith(_PARQUET) and not name.startswith((".", "_")))
+        found += [os.path.join(here, name) for name in wanted]
+    return sorted(found)

@@ -1,0 +1,193 @@
+"""Run queries so that a person can watch them and stop them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    import duckdb
+    from rich.console import Console
+
+__all__ = ["Watcher", "speed"]
+
+T = TypeVar("T")
+
+_PATIENCE = 0.5  # seconds without a progress bar
+_POLL = 0.05  # seconds between two looks at the query
+
+
+class Watcher:
+    """Runs queries of one connection in a thread of their own.
+
+    The calling thread stays free to draw a progress bar and to notice Ctrl-C, which stops the query at once.
+
+    Parameters
+    ----------
+    connection : duckdb.DuckDBPyConnection
+        Used by one query at a time.
+    name : str
+        What is being read, shown beside the bar.
+    console : rich.console.Console, optional
+        Where to draw; without it nothing is drawn.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, name: str, console: Console | None) -> None:
+        self._connection = connection
+        self._name = name
+        # A bar that is redrawn makes no sense in a log file.
+        self._console = console if console is not None and console.is_terminal else None
+        self._started = time.monotonic()
+        self._begun = self._started
+        self._count, self._unit = 0, ""
+        self._reached: int | None = None  # how much of `_count`; None where the query itself knows
+        if self._console is not None:
+            connection.execute("SET enable_progress_bar = true")  # else progress is not measured
+            connection.execute("SET enable_progress_bar_print = false")
+
+    @property
+    def watched(self) -> bool:
+        """Whether a person sees progress."""
+        return self._console is not None
+
+    def expect(self, count: int, unit: str) -> None:
+        """Tell how much a scan reads, so that its speed can be shown.
+
+        Parameters
+        ----------
+        count : int
+            Rows or bytes.
+        unit : {"rows", "bytes"}
+            Which of them.
+        """
+        self._count, self._unit = count, unit
+
+    def reached(self, count: int | None) -> None:
+        """Tell how much of it a scan has read so far, where it is done by many queries; None at its end."""
+        if not count:
+            self._begun = time.monotonic()
+        self._reached = count
+
+    def run(self, work: Callable[[], T]) -> T:
+        """Return the result of `work`, which uses the connection.
+
+        Parameters
+        ----------
+        work : callable
+            Executes a query and fetches its result.
+
+        Returns
+        -------
+        object
+            What `work` returned; an exception in it is raised here.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If the user stopped it; the query has ended by then.
+        """
+        outcome: list[T] = []
+        failure: list[BaseException] = []
+        claim = threading.Lock()  # whoever takes it first decides whether the work begins
+        done = threading.Event()  # waited for in place of the thread: an interrupted join() calls it dead
+
+        def target() -> None:
+            if not claim.acquire(blocking=False):
+                return
+            try:
+                outcome.append(work())
+            except BaseException as error:  # handed over to the calling thread
+                failure.append(error)
+            finally:
+                done.set()
+
+        thread = threading.Thread(target=target, name="calibrant-query", daemon=True)
+        try:
+            thread.start()  # may be interrupted too, before or after the thread has begun
+            self._wait(done)
+        except BaseException:
+            if not claim.acquire(blocking=False):
+                self._stop(done)
+                thread.join()
+            raise
+        thread.join()
+        if failure:
+            raise failure[0]
+        return outcome[0]
+
+    def _stop(self, done: threading.Event) -> None:
+        """Interrupt the query and wait for its end: Python aborts if it ends while DuckDB still works."""
+        while True:
+            try:
+                if done.wait(_POLL):
+                    return
+                self._connection.interrupt()  # again and again: a query that has not yet begun does not hear it
+            except KeyboardInterrupt:
+                continue  # asked for twice
+
+    def _wait(self, done: threading.Event) -> None:
+        self._begun, self._reached = time.monotonic(), None
+        while self._console is None or time.monotonic() < self._started + _PATIENCE:
+            if done.wait(_POLL):
+                return
+        with _Bar(self._name, self._console) as show:
+            while not done.wait(_POLL):
+                reached = self._reached
+                percent = self._connection.query_progress() if reached is None else 100.0 * reached / self._count
+                show(percent, speed(self._count * percent / 100.0, self._unit, time.monotonic() - self._begun))
+
+
+def speed(done: float, unit: str, seconds: float) -> str:
+    """Say how fast a scan is; nothing before it has begun, or where its length is unknown.
+
+    Parameters
+    ----------
+    done : float
+        How much has been read.
+    unit : {"rows", "bytes"}
+        Rows or bytes.
+    seconds : float
+        Time it took, positive.
+
+    Returns
+    -------
+    str
+        Such as "1,200,000 rows/s" or "84.0 MB/s".
+
+    Examples
+    --------
+    >>> from calibrant.ingest.query_runner import speed
+    >>> speed(3_000_000, "rows", 2.0)
+    '1,500,000 rows/s'
+    """
+    if done <= 0:
+        return ""
+    return f"{done / seconds:,.0f} rows/s" if unit == "rows" else f"{done / seconds / 1e6:,.1f} MB/s"
+
+
+class _Bar:
+    """A progress bar that leaves no trace."""
+
+    def __init__(self, name: str, console: Console) -> None:
+        from rich.markup import escape
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        self._progress = Progress(
+            TextColumn(f"Reading {escape(name)}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f}%"),
+            TextColumn("{task.fields[speed]}"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+        )
+        self._task = self._progress.add_task("read", total=100.0, speed="")
+
+    def __enter__(self) -> Callable[[float, str], Any]:
+        self._progress.start()
+        return lambda percent, pace: self._progress.update(self._task, completed=max(0.0, percent), speed=pace)
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()

@@ -1,0 +1,135 @@
+"""Scan by scan to the answer: which buckets can hold it is known from sums, and only these are looked into.
+
+The first question is for sums of buckets. How far the residual walk can climb and drop inside a bucket is known from
+its sums, and how far the cumulative sum diagram of the isotonic fit can sag; so few buckets can hold an extreme of the
+walk or a corner of the fit. Those are divided again, scan by scan, until their rows are few enough to be fetched score
+by score. The heaviest go first: a bucket with half of the rows at one score in it leaves nothing certain until that
+score stands by itself. All other buckets stay cells. Any source of rows will do that can answer two questions, both of
+them plain aggregations.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.ingest.bounds import can_hold_corner, can_hold_extreme, can_hold_turn, rounding_slack
+from calibrant.ingest.bucket_sums import BucketSums
+from calibrant.ingest.grid import Grid, Zone
+from calibrant.ingest.merging import thinned
+from calibrant.table.fixed_point import score_units
+from calibrant.table.pooling import Pooled, score_order
+
+__all__ = ["Rows", "Settled", "refined"]
+
+LATER_BITS = 17  # into how many all buckets of one later scan are divided together
+_LEAST_BITS = 2  # into how many one of them is divided at least
+_HEAVY = 64  # buckets in which the walk can move so many times less wait until the heaviest are divided
+
+
+class Rows(Protocol):
+    """A source of rows that can be asked more than once."""
+
+    def bucket_sums(self, grid: Grid, zone: Zone | None) -> BucketSums:
+        """Add up the buckets of a grid, over the rows in a zone or over all."""
+        ...
+
+    def pooled_scores(self, zone: Zone | None) -> Pooled:
+        """Return distinct scores in a zone, or all, with rows and positives at each."""
+        ...
+
+
+class Settled(NamedTuple):
+    """Cells in which no part of the answer is expected.
+
+    Attributes
+    ----------
+    sums : BucketSums
+        Sums over cells, between two of which no bucket is cut. No block of the isotonic fit ends inside one.
+    grid : Grid
+        The buckets that they are made of.
+    """
+
+    sums: BucketSums
+    grid: Grid
+
+    def zone(self, which: npt.NDArray[np.bool_]) -> Zone:
+        """Return the buckets of some of them."""
+        low, high = (self.grid.place(score_units(ends[which])) for ends in (self.sums.low, self.sums.high))
+        count = high - low + 1
+        within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        return Zone(self.grid, np.repeat(low, count) + within)
+
+
+def refined(
+    rows: Rows, first: BucketSums, grid: Grid, *, most: float, widest: Grid, settled: Settled | None = None
+) -> BucketSums:
+    """Divide buckets until the residual walk and the isotonic fit are exact.
+
+    Parameters
+    ----------
+    rows : Rows
+        Where to look again.
+    first : BucketSums
+        Sums over the buckets of `grid`, or over single scores, of all rows that are not in `settled`.
+    grid : Grid
+        The buckets of the first scan.
+    most : float
+        Rows, or weight, that may be fetched score by score.
+    widest : Grid
+        Its buckets are the widest cells of the result; none of those given is wider.
+    settled : Settled, optional
+        Other rows. If the walk turns out to be able to turn there, they are looked at again.
+
+    Returns
+    -------
+    BucketSums
+        Sums of all rows, see `thinned`. Where the answer lies each has a single score.
+    """
+    held, grids = [first], [grid]
+    rest = [] if settled is None else [settled.sums]
+    while True:
+        *wanted, doubtful = _wanted(held, rest)
+        open_rows = sum(sums.n[which].sum() for sums, which in zip(held, wanted, strict=True))
+        if not open_rows:
+            if settled is None or not doubtful.any():
+                return thinned(BucketSums.joined([*held, *rest]), widest)
+            zone = settled.zone(doubtful)
+            settled = Settled(settled.sums.pick(~doubtful), settled.grid)
+            rest = [settled.sums]
+            held.append(rows.bucket_sums(settled.grid, zone))
+            grids.append(settled.grid)
+            continue
+        spread = [np.where(which, sums.sums()[:2].sum(axis=0), 0.0) for sums, which in zip(held, wanted, strict=True)]
+        level = int(np.argmax([each.max(initial=0.0) for each in spread]))
+        chosen = wanted[level]
+        if open_rows > most:
+            # What little is known of the heaviest buckets also keeps others open, so these wait for them.
+            chosen &= spread[level] >= spread[level].max() / _HEAVY
+        part, grid = held[level].pick(chosen), grids[level]
+        held[level] = held[level].pick(~chosen)
+        zone = Zone(grid, part.bucket)
+        if part.n.sum() <= most or grid.shift == 0:
+            held.append(BucketSums.of_scores(*rows.pooled_scores(zone)))
+        else:
+            grid = grid.finer(max(_LEAST_BITS, LATER_BITS - len(part).bit_length()))
+            held.append(rows.bucket_sums(grid, zone))
+        grids.append(grid)
+
+
+def _wanted(held: list[BucketSums], rest: list[BucketSums]) -> list[npt.NDArray[np.bool_]]:
+    """Tell which buckets hold several scores and perhaps a part of the answer; of the rest, a turn of the walk."""
+    everything = BucketSums.joined([*held, *rest])
+    order = score_order(everything.low)
+    everything = everything.pick(order)
+    rise, fall, *_ = everything.sums()
+    slack = rounding_slack(rise, fall)
+    single = everything.low == everything.high
+    turns = can_hold_extreme(rise, fall, slack) | can_hold_turn(rise, fall, single, slack)
+    corners = can_hold_corner(everything.n, everything.k)
+    corners &= order < sum(map(len, held))
+    wanted = np.empty_like(single)
+    wanted[order] = (turns | corners) & ~single
+    return np.split(wanted, np.cumsum([len(sums) for sums in held]))

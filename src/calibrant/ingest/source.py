@@ -1,0 +1,232 @@
+"""A file, several files or the result of a query as one table, with errors that name the file."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy.typing as npt
+
+from calibrant.errors import SourceError
+from calibrant.ingest.formats import quote_name, quote_text
+from calibrant.ingest.query_runner import Watcher
+from calibrant.ingest.storage_errors import describe_no_room
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["SPAN_ROWS", "Source", "Span", "spans_of_table"]
+
+T = TypeVar("T")
+
+_NUMERIC = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BIGNUM")
+SPAN_ROWS = 1 << 21
+
+_AGAIN = "copy or download it again, or write it anew"
+
+
+class Span(NamedTuple):
+    """Some of the rows of a source.
+
+    Attributes
+    ----------
+    sql : str
+        A SELECT of them that reads no others.
+    rows : int
+        How many they are.
+    """
+
+    sql: str
+    rows: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file, several files, or the result of a query, as a table that can be asked.
+
+    Attributes
+    ----------
+    connection : duckdb.DuckDBPyConnection
+        For statements of your own; `arrays` and `rows` are to be preferred.
+    sql : str
+        A SELECT of all columns under the names in `columns`, to stand in brackets after FROM.
+    original : str
+        The same with JSON values as they stand in the file, for copying them.
+    columns : tuple of str
+        Names of the columns.
+    types : tuple of str
+        Their DuckDB types; all VARCHAR if the format is text.
+    typed : bool
+        Whether the file itself knows types (Parquet, query).
+    format : {"CSV", "Parquet", "JSON lines", "query"}
+        Its format.
+    name : str
+        What messages call it.
+    folder : Path
+        For temporary files; removed with all that is in it when the source is closed.
+    spans : callable
+        Returns all rows, with the columns of `sql`, as spans of a few million at most; None if they cannot be read so.
+    parts : tuple of Source
+        Where several files are read as one: each alone, with the same columns.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    sql: str
+    original: str
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    typed: bool
+    format: str
+    name: str
+    _in_file: dict[str, list[str]]  # names in the file -> names in `columns`
+    _watcher: Watcher
+    folder: Path
+    spans: Callable[[], list[Span] | None] = lambda: None
+    parts: tuple[Source, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of columns as they stand in the file, those left out that stand there more than once."""
+        return tuple(name for name, columns in self._in_file.items() if len(columns) == 1)
+
+    def column(self, name: str) -> str:
+        """Return a column of that name as an SQL identifier; errors are those of `found`."""
+        return quote_name(self.found(name))
+
+    def found(self, name: str) -> str:
+        """Return which of `columns` has that name in the file.
+
+        Raises
+        ------
+        SourceError
+            If there is none, or more than one.
+        """
+        meant = self._in_file.get(name, [])
+        if len(meant) > 1:
+            raise SourceError(
+                f"one column named {name!r}", f"{len(meant)} in {self.name}", "give the columns different names"
+            )
+        if meant:
+            return meant[0]
+        lower = {column.lower(): column for column in self._in_file}
+        near = difflib.get_close_matches(name.strip().lower(), lower, n=1)
+        shown = list(self._in_file)
+        listed = ", ".join(shown[:20]) + (", ..." if len(shown) > 20 else "")
+        remedy = f"did you mean {lower[near[0]]!r}?" if near else "check the name of the column"
+        raise SourceError(f"a column {name!r} in {self.name}", f"the columns {listed}", remedy)
+
+    def type_of(self, name: str) -> str:
+        """Return the DuckDB type of a column."""
+        return self.types[self.columns.index(self.found(name))]
+
+    def kind(self, name: str) -> str:
+        """Tell whether a column holds a "number", a "boolean" or "text" (also every other type)."""
+        type_ = self.type_of(name)
+        if _NUMERIC.fullmatch(type_):
+            return "number"
+        return "boolean" if type_ == "BOOLEAN" else "text"
+
+    def arrays(self, query: str) -> dict[str, npt.NDArray[Any]]:
+        """Return the result of a query as one array per column; values must not be missing."""
+        return self.run(lambda: self.connection.execute(query).fetchnumpy())
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """Return the result of a query as tuples."""
+        return self.run(lambda: self.connection.execute(query).fetchall())
+
+    def run(self, work: Callable[[], T]) -> T:
+        """Call `work`, which uses the connection, with progress shown and Ctrl-C heard.
+
+        Raises
+        ------
+        SourceError
+            If the file turns out to be damaged or memory to be short.
+        KeyboardInterrupt
+            If the user stopped it.
+        """
+        import duckdb
+
+        try:
+            return self._watcher.run(work)
+        except duckdb.Error as error:
+            ours = (duckdb.BinderException, duckdb.ParserException, duckdb.CatalogException)
+            if isinstance(error, ours) and "expected records" not in str(error):
+                raise  # a mistake in our SQL, not in the file
+            found = str(error)
+        no_room = describe_no_room(found, self.name)
+        if no_room is not None:
+            raise no_room
+        for part in self.parts:  # read alone, the damaged one says that it is
+            part.rows(f"SELECT max(COLUMNS(*)) FROM ({part.sql})")
+        raise _explain(found, self.name, self.format, len(self.columns))
+
+    def copied(self, query: str) -> list[Span]:
+        """Keep the result of a query in a temporary table, and return its spans."""
+        self.connection.execute(f"ATTACH {quote_text(str(self.folder / 'copy.duckdb'))} AS calibrant_copy")
+        self.connection.execute(f"CREATE TABLE calibrant_copy.rows AS {query}")
+        return spans_of_table(self.connection, "calibrant_copy.rows")
+
+    def reached(self, rows: int | None) -> None:
+        """Tell how many of the expected rows a scan has read so far; None at its end."""
+        self._watcher.reached(rows)
+
+    def expect(self, rows: int) -> None:
+        """Tell how many rows a scan reads, so that progress can be shown in rows."""
+        self._watcher.expect(rows, "rows")
+
+    def in_order(self) -> None:
+        """Make every later query keep the order of the file, so that rows can be numbered; slower."""
+        self.connection.execute("SET preserve_insertion_order = true")
+        self.connection.execute("SET threads = 1")
+
+
+def spans_of_table(connection: duckdb.DuckDBPyConnection, name: str) -> list[Span]:
+    """Return the spans of a table of DuckDB, of which no row was ever deleted."""
+    ((rows,),) = connection.execute(f"SELECT count(*) FROM {name}").fetchall()
+    return [
+        Span(
+            f"SELECT * FROM {name} WHERE rowid BETWEEN {begin} AND {begin + SPAN_ROWS - 1}",
+            min(SPAN_ROWS, rows - begin),
+        )
+        for begin in range(0, rows, SPAN_ROWS)
+    ]
+
+
+def _explain(text: str, name: str, format_: str, n_columns: int) -> SourceError:
+    """Turn a complaint of DuckDB into one sentence about the file."""
+    if format_ == "Parquet":
+        return SourceError("a whole Parquet file", f"{name} damaged or cut short", _AGAIN)
+    if "GZIP" in text.upper():
+        return SourceError("a whole gzip file", f"{name} damaged or cut short", "copy or download it again")
+    if format_ == "JSON lines":
+        line = re.search(r"in line (\d+)|record/value (\d+)", text)
+        place = f"near line {line[1] or line[2]} of {name}" if line else f"in {name}"  # off by one for some mistakes
+        return SourceError("one JSON object per line", f"something else {place}", "repair or drop such lines")
+    line = re.search(r"on Line: (\d+)", text)
+    place = f"line {line[1]} of {name}" if line else name
+    counts = re.search(r"Number of Columns: (\d+) Found: (\d+)", text)
+    if counts:
+        return SourceError(
+            f"{counts[1]} values in every line, as in the header",
+            f"{counts[2]} in {place}",
+            "repair the line, and put quotes around values that contain the delimiter",
+        )
+    if "Invalid unicode" in text:
+        return SourceError("text in UTF-8", f"another encoding in {place}", "save it again in UTF-8")
+    if "unterminated quote" in text:
+        return SourceError(
+            "a closing quote for every opening one",
+            f"a stray quote in {place}",
+            'repair the line; inside quotes write "" for a quote',
+        )
+    if "aximum line size" in text:
+        return SourceError("lines of at most 2 MB", f"a longer one in {place}", "check for a quote that is not closed")
+    return SourceError(
+        f"a CSV file with {n_columns} values in every line",
+        f"lines of another form in {place}, such as a mix of line endings or a stray quote",
+        "write the file again with one program",
+    )

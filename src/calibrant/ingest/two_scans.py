@@ -1,0 +1,226 @@
+"""Two scans of rows that come in arrays: count them in narrow buckets, then add up the few cells cut from these.
+
+Counts are enough to cut cells, and there are so few of these that what is added up stays in the cache. No row is sorted
+except where the answer can lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.ingest.accumulator import Accumulator, pool_slices
+from calibrant.ingest.bucket_sums import HALF, HALF_MASK, SURPRISE_BITS, BucketSums
+from calibrant.ingest.grid import Grid
+from calibrant.ingest.histogram import Tally, blocks
+from calibrant.ingest.partition import Cut, cut
+from calibrant.ingest.refinement import Settled
+from calibrant.table.fixed_point import BITS, IntArray, Whole, score_units
+from calibrant.table.pooling import FloatArray, NumberArray
+from calibrant.table.validation import CleanRows, check_same_rows, check_weight_range, describe_other_rows
+
+__all__ = ["FINE_BITS", "Scanned", "Slices", "two_scans"]
+
+Slices = Callable[[], Iterable[CleanRows]]
+
+FINE_BITS = 22  # two to this power buckets of which rows and positives are counted
+_FEW_ROWS = 1 << 17  # terms of sums are below 2**46, so those of so many rows add up in one word
+_BATCH = 1 << 20  # rows that are pooled together
+
+
+class Scanned(NamedTuple):
+    """What two scans find.
+
+    Attributes
+    ----------
+    first : BucketSums
+        Rows where the answer can lie, by single scores if these are few enough; else in buckets, to be refined.
+    grid : Grid
+        The buckets of `first`.
+    settled : Settled
+        Cells of all other rows, as wide as can be. Their `low` and `high` are limits of the scores in them.
+    widest : Grid
+        No cell is wider than the buckets of this one.
+    mean_weight : float
+        Weight of a row.
+    """
+
+    first: BucketSums
+    grid: Grid
+    settled: Settled
+    widest: Grid
+    mean_weight: float
+
+
+def two_scans(
+    slices: Slices, low: float, high: float, *, most_distinct: int, most_buckets: int, cell_bits: int
+) -> Scanned:
+    """Add up rows in as few cells as can be.
+
+    Parameters
+    ----------
+    slices : callable
+        Returns all rows, checked, a slice at a time whenever it is called.
+    low, high : float
+        The range of the scores, or a wider one.
+    most_distinct : int
+        Scores that may be held one by one where the answer can lie.
+    most_buckets : int
+        Buckets that may be held there if there are more.
+    cell_bits : int
+        Two to this power are the widest cells.
+
+    Returns
+    -------
+    Scanned
+        What does not depend on the order of the rows, nor on how they were cut into slices.
+    """
+    tally = Tally(Grid.over(low, high, bits=FINE_BITS), low, high, bits=max(0, FINE_BITS - cell_bits))
+    for block in blocks(slices()):
+        tally.add(block)
+    tally.finish()
+    check_weight_range(float(tally.n.max()), float(tally.n.sum()))
+    cells = cut(tally)
+    # So many buckets that those which are open never have to be put together.
+    found = Accumulator(most_distinct=most_distinct, most_buckets=max(most_buckets, 2 * int(cells.open.sum())))
+    settled, opened = _CellSums(tally, cells), _OpenRows(found)
+    rows = positives = 0
+    for block in blocks(slices()):
+        cell = settled.add(block)
+        opened.add(block, np.flatnonzero(cells.open[cell]))
+        rows += len(block.score) if block.weight is None else int(np.count_nonzero(block.weight))
+        positives += int(np.count_nonzero(block.label))
+    opened.put_away()
+    check_same_rows((tally.rows, tally.positives), (rows, positives))
+    if not opened.hold(cells):
+        raise describe_other_rows("as many, but other scores or weights")
+    first = found.held if isinstance(found.held, BucketSums) else BucketSums.of_scores(*found.held)
+    return Scanned(
+        first,
+        found.grid,
+        Settled(settled.sums().pick(~cells.open), tally.grid),
+        tally.grid.coarser(tally.bits),
+        float(cells.n.sum()) / tally.rows,
+    )
+
+
+class _CellSums:
+    """Sums over cells, see `BucketSums`."""
+
+    def __init__(self, tally: Tally, cells: Cut) -> None:
+        self._tally, self._cells = tally, cells
+        begins = np.zeros(tally.size, dtype=np.int32)
+        begins[cells.starts[1:]] = 1
+        self._cell_of = np.cumsum(begins, dtype=np.int32)
+        kind = cells.n.dtype
+        self._few = kind.kind == "i" and int(cells.n.max()) <= _FEW_ROWS
+        self._distance = _Words(2 * len(cells.n), kind, self._few)  # of negatives at even, of positives at odd places
+        self._squared = _Words(len(cells.n), kind, self._few)
+        self._surprise = _Words(len(cells.n), kind, self._few)
+        self._impossible = np.zeros(len(cells.n), dtype=kind)
+
+    def add(self, rows: CleanRows) -> IntArray:
+        """Add rows, and return their cells."""
+        label, score, weight = rows
+        units = score_units(score)
+        cell = self._cell_of[self._tally.place(units)].astype(np.int64)
+        sided = cell << 1
+        sided |= label
+        np.subtract(np.left_shift(label, BITS, dtype=np.int64), units, out=units)
+        self._distance.add(sided, np.abs(units, out=units), weight)
+        chance = np.abs(np.subtract(label ^ 1, score, dtype=np.float64))  # of what happened
+        if not chance.min() > 0.0:
+            never = np.flatnonzero(chance == 0.0)
+            np.add.at(self._impossible, cell[never], 1 if weight is None else weight[never])
+            chance[never] = 1.0
+        self._surprise.add(cell, _whole(np.log(chance), -(2.0**SURPRISE_BITS)), weight)
+        away = np.subtract(label, score, dtype=np.float64)
+        away *= away
+        self._squared.add(cell, _whole(away, 2.0**BITS), weight)
+        return cell
+
+    def sums(self) -> BucketSums:
+        cells, tally = self._cells, self._tally
+        distance, squared, surprise = (sums.words() for sums in (self._distance, self._squared, self._surprise))
+        upper, lower = (
+            np.stack([sided[1::2], sided[::2], *others])
+            for sided, *others in zip(distance, squared, surprise, strict=True)
+        )
+        # Units are the nearest multiples, so a bucket begins half a unit before its first.
+        edges = (np.append(cells.starts, cells.ends) + tally.first) << tally.grid.shift
+        low, above = np.split(np.clip((edges - 0.5) * 2.0**-BITS, 0.0, 1.0), 2)
+        return BucketSums(
+            cells.starts + tally.first,
+            low,
+            np.where(above < 1.0, np.nextafter(above, 0.0), 1.0),
+            np.stack([cells.n, cells.k, self._impossible]),
+            upper,
+            lower,
+        )
+
+
+class _Words:
+    """Sums of whole numbers that are too large for 64 bits, or of such numbers times other weights."""
+
+    def __init__(self, size: int, kind: np.dtype[np.generic], few: bool) -> None:
+        self._few = few
+        self._lower: NumberArray = np.zeros(size, dtype=kind)
+        self._upper: NumberArray = self._lower if few else np.zeros(size, dtype=kind)
+
+    def add(self, place: IntArray, value: IntArray, weight: NumberArray | None) -> None:
+        if self._few:
+            np.add.at(self._lower, place, value if weight is None else value * weight)
+        elif self._upper.dtype.kind == "f":
+            np.add.at(self._upper, place, value * 2.0**-32 * (1.0 if weight is None else weight))
+        else:
+            for total, part in ((self._upper, value >> HALF), (self._lower, value & HALF_MASK)):
+                np.add.at(total, place, part if weight is None else part * weight)
+
+    def words(self) -> tuple[NumberArray, NumberArray]:
+        if self._upper.dtype.kind == "f":
+            return self._upper, self._lower
+        none = np.zeros_like(self._lower)
+        whole = Whole.of(none, self._lower) if self._few else Whole.of(self._upper, self._lower, word=HALF)
+        return whole.upper, whole.lower
+
+
+class _OpenRows:
+    """Rows where the answer can lie, pooled many at a time."""
+
+    def __init__(self, found: Accumulator) -> None:
+        self._found = found
+        self._waiting: list[CleanRows] = []
+        self._rows = 0
+
+    def add(self, rows: CleanRows, which: npt.NDArray[np.intp]) -> None:
+        label, score, weight = rows
+        if weight is not None:
+            which = which[weight[which] > 0]
+        if not len(which):
+            return
+        self._waiting.append(CleanRows(label[which], score[which], None if weight is None else weight[which]))
+        self._rows += len(which)
+        if self._rows >= _BATCH:
+            self.put_away()
+
+    def hold(self, cells: Cut) -> bool:
+        """Tell whether these are as many as were counted, where weights can be compared."""
+        found = self._found.held
+        n, k = (found.n, found.k) if isinstance(found, BucketSums) else found[1:]
+        if n.dtype.kind == "f" or cells.n.dtype.kind == "f":
+            return True
+        return bool(n.sum() == cells.n[cells.open].sum() and k.sum() == cells.k[cells.open].sum())
+
+    def put_away(self) -> None:
+        if self._waiting:
+            self._found.add(pool_slices(self._waiting))
+        self._waiting, self._rows = [], 0
+
+
+def _whole(values: FloatArray, factor: float) -> IntArray:
+    values = values * factor
+    values += 0.5
+    return values.astype(np.int64)

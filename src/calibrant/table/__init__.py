@@ -1,0 +1,1 @@
+"""The score table, and what is always needed with it."""

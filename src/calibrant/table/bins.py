@@ -1,0 +1,68 @@
+"""Bins of a score table: which rows belong together."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.table.parameters import check_choice, check_count
+from calibrant.table.score_table import ScoreTable, need_counts
+
+__all__ = ["STRATEGIES", "bin_starts", "equal_mass_bins", "equal_width_bins", "type7_bins"]
+
+STRATEGIES = ("quantile", "uniform", "type7")
+
+
+def bin_starts(table: ScoreTable, n_bins: int, strategy: str) -> npt.NDArray[np.intp]:
+    """Return the first row of the table in each bin that is not empty.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        The rows to bin.
+    n_bins : int
+        Wanted number of bins, at least 1.
+    strategy : {"quantile", "uniform", "type7"}
+        `equal_mass_bins`, `equal_width_bins` or `type7_bins`.
+    """
+    check_choice("strategy", strategy, STRATEGIES)
+    n_bins = check_count("n_bins", n_bins, 1, "ten bins are customary")
+    number = {"quantile": equal_mass_bins, "uniform": equal_width_bins, "type7": type7_bins}[strategy]
+    bins = number(table, n_bins)
+    return np.flatnonzero(np.append(True, bins[1:] != bins[:-1]))
+
+
+def equal_mass_bins(table: ScoreTable, n_bins: int) -> npt.NDArray[np.intp]:
+    """Number the bin of each row of the table so that bins hold about equally many rows of the data.
+
+    Equal scores share a bin, so heavy ties leave fewer bins than asked; the numbers have no gaps.
+    """
+    # Multiplied before it is divided: the quotient is exact where it is a whole number.
+    middle = (np.cumsum(table.n) - 0.5 * table.n) * n_bins / table.total
+    return _without_gaps(np.minimum(middle.astype(np.intp), n_bins - 1))
+
+
+def equal_width_bins(table: ScoreTable, n_bins: int, within: tuple[float, float] = (0.0, 1.0)) -> npt.NDArray[np.intp]:
+    """Number the bin of each row of the table among `n_bins` of equal width; the upper end joins the last."""
+    low, high = within
+    # Compared with the edges as floats: score * n_bins would put 0.29 below the edge 29 / 100.
+    return np.searchsorted(low + (high - low) * (np.arange(1, n_bins) / n_bins), table.score, side="right")
+
+
+def type7_bins(table: ScoreTable, n_bins: int) -> npt.NDArray[np.intp]:
+    """Number the bin of each row of the table between quantiles of the scores by definition 7 of Hyndman and Fan.
+
+    Quantile j of `n_bins` interpolates between the order statistics around position ``j (N - 1) / n_bins``, counted
+    from 0. Bins are `(left, right]`, the first one closed; repeated quantiles make one edge, and the numbers have
+    no gaps. A score is at most a quantile exactly if it is at most the order statistic at or below its position, so
+    the interpolation itself is not needed.
+    """
+    need_counts(table, "quantiles by definition 7 are made of order statistics, which need rows")
+    up_to = np.cumsum(table.n)
+    below = [j * (int(up_to[-1]) - 1) // n_bins for j in range(1, n_bins)]
+    reached = np.searchsorted(up_to, np.array(below, dtype=np.int64), side="right")
+    return _without_gaps(np.searchsorted(reached, np.arange(len(table)), side="left"))
+
+
+def _without_gaps(bins: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    return np.asarray(np.cumsum(np.append(0, bins[1:] > bins[:-1])), dtype=np.intp)

@@ -1,0 +1,88 @@
+"""What a score table keeps of rows that it does not tell apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant.table.fixed_point import Whole
+from calibrant.table.pooling import FloatArray, NumberArray, score_order
+
+__all__ = ["CellSums", "join_cells"]
+
+
+@dataclass(frozen=True, eq=False)
+class CellSums:
+    """What is kept of the rows of each cell besides their count, positives and mean score.
+
+    A cell is a run of neighbouring scores that share one row of a table. All arrays have one entry per row of
+    the table; sums are over the rows of the data in the cell, each times its weight.
+
+    Attributes
+    ----------
+    low, high : ndarray of float64
+        Limits of the scores in the cell; attained where they are equal, and then the row is exact.
+    rise : ndarray of float64
+        Sum of `1 - s` over the positives: the most that the residual walk can climb inside the cell.
+    fall : ndarray of float64
+        Sum of `s` over the negatives: the most that the residual walk can drop inside the cell.
+    squared : ndarray of float64
+        Sum of `(y - s)**2`.
+    surprise : ndarray of float64
+        Sum of `-log` of the probability given to what happened.
+    residual : Whole or None
+        Sum of `y - s`, in whole units; None if the weights are not numbers of rows, or if it is not known.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    rise: FloatArray
+    fall: FloatArray
+    squared: FloatArray
+    surprise: FloatArray
+    residual: Whole | None = None
+
+    @property
+    def arrays(self) -> list[FloatArray]:
+        """All sums that are arrays."""
+        return [self.low, self.high, self.rise, self.fall, self.squared, self.surprise]
+
+
+def join_cells(
+    n: NumberArray, k: NumberArray, cells: CellSums
+) -> tuple[FloatArray, NumberArray, NumberArray, CellSums]:
+    """Put cells into increasing order and make one of those that overlap.
+
+    Parameters
+    ----------
+    n, k : ndarray
+        Rows and positives of each cell, or their weight.
+    cells : CellSums
+        The other sums.
+
+    Returns
+    -------
+    tuple
+        Mean scores, rows, positives and the other sums of the joined cells.
+    """
+    order = score_order(cells.low, cells.high)
+    low, reach = cells.low[order], np.maximum.accumulate(cells.high[order])
+    starts = np.flatnonzero(np.append(True, low[1:] > reach[:-1]))
+
+    def total(values: NumberArray) -> NumberArray:
+        return np.add.reduceat(values[order], starts)
+
+    joined = CellSums(
+        low=low[starts],
+        high=np.maximum.reduceat(cells.high[order], starts),
+        rise=total(cells.rise),
+        fall=total(cells.fall),
+        squared=total(cells.squared),
+        surprise=total(cells.surprise),
+        residual=None if cells.residual is None else cells.residual[order].add_runs(starts),
+    )
+    n, k = total(n), total(k)
+    # sum s = (k - rise) + fall; the mean is kept inside the cell against rounding
+    mean = np.clip(((k - joined.rise) + joined.fall) / n, joined.low, joined.high)
+    return mean, n, k, joined

@@ -1,0 +1,252 @@
+"""The cumulative residuals of each group at a few scores, and how far they can be off in between.
+
+The walks of all groups together are one path in a space with a coordinate for each group. Kept are its points at a few
+scores (edges) and, for every score, the distance to the nearer of the two edges beside it. The triangle inequality
+then bounds what any interval of scores shows by what intervals between edges show.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.table.clusters import GroupedRows
+from calibrant.table.pooling import key_order
+from calibrant.table.score_table import FloatArray
+
+__all__ = ["GroupWalks", "group_walks", "round_up", "squares_from"]
+
+_EDGES = 512  # more make the bounds closer and take longer: matrices of this size are computed
+_VALUES = 1 << 23  # walks of many groups are kept at fewer edges
+
+
+@dataclass(frozen=True, eq=False)
+class GroupWalks:
+    """Walks of all groups at the edges.
+
+    Attributes
+    ----------
+    total : float
+        Rows, as they count.
+    size : ndarray of float64, shape (g,)
+        Rows of each group, as they count.
+    edges : ndarray of int64, shape (k,)
+        Places of the edges among the cuts; cut t lies above the first t scores of the table.
+    at_edge : ndarray of float64, shape (k, g)
+        Sum of the steps of each group below each edge.
+    sum_at_cut : ndarray of float64, shape (m + 1,)
+        Sum of all steps below each cut.
+    nearest : ndarray of int64, shape (m + 1,)
+        Number of the nearer edge of each cut.
+    reach, centred_reach : ndarray of float64, shape (k,)
+        Largest distance of an edge to a cut it is the nearer edge of; and if the walk of each group is taken around its
+        share of `drift`.
+    between, centred_between : ndarray of float64, shape (k - 1,)
+        Largest distance of a cut between two edges to the straight line from one to the other.
+    drift : ndarray of float64, shape (m + 1,)
+        Expectation per row of the sum of the steps below each cut.
+    """
+
+    total: float
+    size: FloatArray
+    edges: npt.NDArray[np.int64]
+    at_edge: FloatArray
+    sum_at_cut: FloatArray
+    nearest: npt.NDArray[np.int64]
+    reach: FloatArray
+    centred_reach: FloatArray
+    between: FloatArray
+    centred_between: FloatArray
+    drift: FloatArray
+
+    @cached_property
+    def squared_sizes(self) -> float:
+        """Sum of the squared sizes."""
+        return float(np.dot(self.size, self.size))
+
+    @cached_property
+    def squares(self) -> FloatArray:
+        """Sum over the groups of the squared sum of steps between any two edges, shape (k, k)."""
+        inner = self.at_edge @ self.at_edge.T
+        own = np.diag(inner)
+        # What is lost where squares cancel is added: an upper bound stays one.
+        return np.asarray(np.maximum(0.0, own[:, None] + own - 2.0 * inner) + 1e-13 * own.max(initial=0.0))
+
+    @cached_property
+    def with_size(self) -> FloatArray:
+        """Sum over the groups of size times the sum of steps below each edge, shape (k,)."""
+        return np.asarray(np.einsum("kg,g->k", self.at_edge, self.size))
+
+    def largest_spread(self) -> float:
+        r"""Bound ``max(sqrt(sum W_g^2), sqrt(sum (W_g - m_g C)^2))`` over all intervals.
+
+        Returns
+        -------
+        float
+            W_g is the sum of steps of group g in the interval, m_g its rows, C the `drift` over the interval. An upper
+            bound, rounded up to seven digits: the number of threads of a matrix product does not show.
+        """
+        drift = self.drift[self.edges]
+        change = drift - drift[:, None]
+        lean = self.with_size - self.with_size[:, None]
+        centred = np.maximum(0.0, self.squares - 2.0 * change * lean + change**2 * self.squared_sizes)
+        widest = max(
+            float((np.sqrt(squares) + reach + reach[:, None]).max())
+            for squares, reach in ((self.squares, self.reach), (centred, self.centred_reach))
+        )
+        return round_up(widest)
+
+
+def group_walks(rows: GroupedRows, step: FloatArray | None = None) -> GroupWalks:
+    """Add up steps by group at a few scores.
+
+    Parameters
+    ----------
+    rows : GroupedRows
+        The rows.
+    step : ndarray of float64, shape (e,), optional
+        One step for each entry; by default its residuals.
+
+    Returns
+    -------
+    GroupWalks
+        Edges lie where the squares of the steps add up to equal parts. With few scores every cut is an edge.
+    """
+    residual = rows.step
+    step = residual if step is None else step
+    stops = np.append(0, rows.ends + 1)
+    edges = _edges(step, stops, len(rows.size))
+    groups, total = len(rows.size), float(rows.size.sum())
+    block = np.repeat(np.arange(len(edges) - 1), np.diff(stops[edges]))
+    at_edge = np.zeros((len(edges), groups))
+    inside = np.bincount(block * groups + rows.group, step, (len(edges) - 1) * groups)
+    np.cumsum(inside.reshape(-1, groups), axis=0, out=at_edge[1:])
+    drift = _below(residual, stops) / total
+    sums, lean = _below(step, stops), _below(rows.size[rows.group] * step, stops)
+    squared_sizes = float(np.dot(rows.size, rows.size))
+
+    def distances(
+        squares: FloatArray, edge: npt.NDArray[np.int64], cut: slice | npt.NDArray[np.int64] = slice(None)
+    ) -> tuple[FloatArray, FloatArray]:
+        """Distances of cuts, by default all, to an edge, and of the centred walk, from squared ones."""
+        change = drift[cut] - drift[edge]
+        centred = squares - 2.0 * change * (lean[cut] - lean[edge]) + change**2 * squared_sizes
+        return np.sqrt(np.maximum(0.0, squares)), np.sqrt(np.maximum(0.0, centred))
+
+    before, after = _within(block * groups + rows.group, step)
+    left = np.repeat(np.arange(len(edges)), np.diff(edges, append=len(stops)))
+    right = np.minimum(left + 1, len(edges) - 1)
+    upto, onto = (_below(step * (2.0 * rest + step), stops) for rest in (before, after))
+    from_left, centred_left = distances(upto - upto[edges[left]], edges[left])
+    from_right, centred_right = distances(onto[edges[right]] - onto, edges[right])
+    steps = np.diff(at_edge, axis=0, append=at_edge[-1:])
+    whole, centred_whole = (
+        values[left]
+        for values in distances(np.einsum("kg,kg->k", steps, steps), edges, np.append(edges[1:], edges[-1]))
+    )
+    nearer = from_right < from_left
+    nearest = np.where(nearer, right, left)
+    # A cut that is an edge is 0 away from it, not what rounding makes of it.
+    edge_itself = np.zeros(len(stops), dtype=bool)
+    edge_itself[edges] = True
+    zero = np.where(edge_itself, 0.0, 1.0)
+    return GroupWalks(
+        total=total,
+        size=rows.size,
+        edges=edges,
+        at_edge=at_edge,
+        sum_at_cut=sums,
+        nearest=nearest,
+        reach=_largest(nearest, zero * np.where(nearer, from_right, from_left), len(edges)),
+        centred_reach=_largest(nearest, zero * np.where(nearer, centred_right, centred_left), len(edges)),
+        between=_largest_in_parts(zero * _off_line(from_left, from_right, whole), edges),
+        centred_between=_largest_in_parts(zero * _off_line(centred_left, centred_right, centred_whole), edges),
+        drift=drift,
+    )
+
+
+def squares_from(
+    rows: GroupedRows, step: FloatArray, cut: int
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Add up steps by group from one cut to every other, without rounding to edges.
+
+    Parameters
+    ----------
+    rows : GroupedRows
+        The rows.
+    step : ndarray of float64, shape (e,)
+        One step for each entry.
+    cut : int
+        Place of the cut, above so many scores.
+
+    Returns
+    -------
+    total, square, with_size, slack : ndarray of float64, shape (m + 1,)
+        Sums over the groups, for every other cut, of their sums W in between, of W squared, and of W times the rows of
+        the group; and zeros.
+    """
+    stops = np.append(0, rows.ends + 1)
+    upper = np.arange(len(step)) >= stops[cut]
+    before, after = _within(upper * len(rows.size) + rows.group, step)
+    onwards = step * (2.0 * np.where(upper, before, after) + step)
+    side = np.where(np.arange(len(stops)) >= cut, 1.0, -1.0)
+    sums = [_below(values, stops) for values in (step, onwards, rows.size[rows.group] * step)]
+    total, square, with_size = (side * (values - values[cut]) for values in sums)
+    return total, square, with_size, np.zeros(len(stops))
+
+
+def round_up(value: float) -> float:
+    """Round a number that is not negative up to the next one of 24 binary digits."""
+    return float(np.nextafter(np.float32(value), np.float32(np.inf))) if value > 0.0 else 0.0
+
+
+def _edges(step: FloatArray, stops: npt.NDArray[np.int64], groups: int) -> npt.NDArray[np.int64]:
+    """Cuts at which the squares of the steps reach equal parts of their sum, the first and the last among them."""
+    parts = max(1, min(_EDGES, _VALUES // groups))
+    if len(stops) <= parts + 1:
+        return np.arange(len(stops))
+    reached = _below(step**2, stops)
+    reached = reached + np.arange(len(stops)) * (reached[-1] / len(stops) / 8 or 1.0)  # steps of 0 count a little
+    inner = np.searchsorted(reached, reached[-1] * np.arange(1, parts) / parts)
+    edges = np.concatenate([[0], inner, [len(stops) - 1]])
+    return np.asarray(edges[np.append(True, np.diff(edges) > 0)])
+
+
+def _below(values: FloatArray, stops: npt.NDArray[np.int64]) -> FloatArray:
+    """Sum of the entries below each cut."""
+    return np.append(0.0, np.cumsum(values))[stops]
+
+
+def _within(key: npt.NDArray[np.int64], step: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Sum of the steps with the same key before each entry, and after it."""
+    order = key_order(key)
+    ordered, keys = step[order], key[order]
+    first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+    length = np.diff(first, append=len(key))
+    before = np.cumsum(ordered) - ordered
+    before -= np.repeat(before[first], length)
+    whole = np.repeat(np.add.reduceat(ordered, first), length)
+    result = np.empty((2, len(key)))
+    result[0, order], result[1, order] = before, whole - before - ordered
+    return result[0], result[1]
+
+
+def _off_line(left: FloatArray, right: FloatArray, whole: FloatArray) -> FloatArray:
+    """Distance to the line between two points, from the distances to these and the one between them."""
+    along = 0.5 * (left**2 - right**2 + whole**2) / np.where(whole > 0.0, whole, 1.0)
+    foot = np.clip(along, 0.0, whole)
+    return np.sqrt(np.maximum(0.0, left**2 + foot * (foot - 2.0 * along)))
+
+
+def _largest(number: npt.NDArray[np.int64], values: FloatArray, count: int) -> FloatArray:
+    largest = np.zeros(count)
+    np.maximum.at(largest, number, values)
+    return largest
+
+
+def _largest_in_parts(values: FloatArray, edges: npt.NDArray[np.int64]) -> FloatArray:
+    first = edges[:-1]
+    return np.asarray(np.maximum.reduceat(values, first)) if len(first) else np.zeros(0)

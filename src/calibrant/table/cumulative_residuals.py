@@ -1,0 +1,136 @@
+"""The cumulative residual walk, and the score interval on which it moves the most.
+
+Gao, Parameswaran & Peng (2017), Definition 2: the empirical calibration error of a classifier is the largest
+average residual `|mean (y - s) 1{a < s <= b}|` over all score intervals, which is the range (highest minus lowest
+point) of the walk that adds up residuals in the order of the scores, read only where a score ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant.table.fixed_point import UNIT
+from calibrant.table.score_table import FloatArray, ScoreTable
+
+__all__ = ["Extremes", "Walk", "extremes", "residual_walk"]
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """The walk at the end of each row of the table.
+
+    Attributes
+    ----------
+    score : ndarray of float64, shape (m,)
+        The largest score of each row of the table.
+    value : ndarray of float64, shape (m,)
+        Sum of residuals `y - s` over all rows up to there, divided by the total weight. It starts from 0.
+    above, below : ndarray of float64, shape (h,)
+        Limits of the walk inside each row of the table that holds several scores, between its ends.
+    """
+
+    score: FloatArray
+    value: FloatArray
+    above: FloatArray
+    below: FloatArray
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """Where a walk rises and falls the most.
+
+    Attributes
+    ----------
+    value : float
+        Range of the walk, the cutoff calibration error, as far as it is seen at the ends of rows of the table.
+    at_most : float
+        What the range is at most; more than `value` only if cells can hide the highest or lowest point.
+    under, over : float
+        Largest climb (more positives than promised) and largest drop (fewer than promised).
+    low, high : float
+        The score interval `(low, high]` that attains `value`; `low` is `-inf` if it starts below the smallest
+        score. Both are NaN if the walk never leaves 0.
+    sign : int
+        1 if the walk climbs over that interval, -1 if it drops, 0 if there is none.
+    ks : float
+        Largest distance of the walk from 0.
+    bias : float
+        End of the walk: base rate minus mean score.
+    """
+
+    value: float
+    at_most: float
+    under: float
+    over: float
+    low: float
+    high: float
+    sign: int
+    ks: float
+    bias: float
+
+
+def residual_walk(table: ScoreTable) -> Walk:
+    """Add up the residuals of a table in the order of its scores.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Any table; at the ends of its rows the walk is exact, cells or not.
+
+    Returns
+    -------
+    Walk
+        One value per row of the table.
+    """
+    residual = table.residual
+    if residual is not None:
+        sums = residual.cumsum().to_float()
+    elif table.cells is None:
+        sums = np.cumsum(table.k - table.n * table.score)
+    else:
+        sums = np.cumsum(table.rise - table.fall)
+    value = sums / table.total
+    hidden = np.flatnonzero(table.low < table.high)
+    # The walk is highest if the positives of a cell come first, and lowest if its negatives do.
+    above = value[hidden] + table.fall[hidden] / table.total
+    below = value[hidden] - table.rise[hidden] / table.total
+    return Walk(table.high, value, above, below)
+
+
+def extremes(walk: Walk) -> Extremes:
+    """Find the range of a walk, its largest climb and drop, and the interval between its extreme points.
+
+    Of several intervals that attain the same value, the one between the first highest and the first lowest point
+    is reported.
+    """
+    value = np.concatenate([[0.0], walk.value])
+    if np.ptp(value) <= UNIT:
+        value[:] = 0.0  # scores are kept to half a unit each, so a smaller range is rounding
+    score = np.concatenate([[-np.inf], walk.score])
+    top, bottom = int(np.argmax(value)), int(np.argmin(value))
+    first, last = min(top, bottom), max(top, bottom)
+    sign = int(np.sign(value[last] - value[first]))
+    return Extremes(
+        value=float(value[top] - value[bottom]),
+        at_most=_range_at_most(float(value[top]), float(value[bottom]), walk),
+        under=float((value - np.minimum.accumulate(value)).max()),
+        over=float((np.maximum.accumulate(value) - value).max()),
+        low=float(score[first]) if sign else np.nan,
+        high=float(score[last]) if sign else np.nan,
+        sign=sign,
+        ks=float(np.abs(value).max()),
+        bias=float(value[-1]),
+    )
+
+
+def _range_at_most(top: float, bottom: float, walk: Walk) -> float:
+    """Limit the range of a walk that goes from `bottom` to `top` at the ends of cells and may go further inside."""
+    highest, lowest = float(walk.above.max(initial=top)), float(walk.below.min(initial=bottom))
+    if highest == top or lowest == bottom or np.argmax(walk.above) != np.argmin(walk.below):
+        return highest - lowest
+    # One cell cannot have its positives first and its negatives first: it reaches one limit, and the rest the other.
+    others = np.arange(len(walk.above)) != np.argmax(walk.above)
+    top, bottom = float(walk.above[others].max(initial=top)), float(walk.below[others].min(initial=bottom))
+    return max(highest - bottom, top - lowest)

@@ -1,0 +1,134 @@
+"""What all results share: they are frozen, and they turn into plain data that JSON can hold."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import ArgumentError
+from calibrant.table.parameters import check_choice
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Drawable", "Result", "Tabular", "frame_of", "plain"]
+
+
+class Result:
+    """Base of the frozen result types; subclasses are dataclasses."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data.
+
+        Returns
+        -------
+        dict
+            Only dict, list, str, int, float, bool and None. Numbers that are not finite become None, since JSON
+            has no word for them.
+        """
+        return {field.name: plain(getattr(self, field.name)) for field in fields(self) if field.repr}  # type: ignore[arg-type]
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """Return the fields as a JSON document; numbers that are not finite become null."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+
+class Tabular(Result):
+    """Base of results that are curves: arrays of equal length, one entry per point."""
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the arrays as columns of a dataframe; single numbers are left out.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Whose dataframe. By default the first of them that is installed.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            One row per point.
+
+        Raises
+        ------
+        ArgumentError
+            If the backend is not installed, or none is.
+        """
+        return frame_of(self.columns(), backend)
+
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays by name, in the order of the fields."""
+        return {
+            field.name: value
+            for field in fields(self)  # type: ignore[arg-type]
+            if isinstance(value := getattr(self, field.name), np.ndarray)
+        }
+
+
+class Drawable(Tabular):
+    """Base of results that have a picture."""
+
+    def plot(self, ax: Axes | None = None, **keywords: Any) -> Any:
+        """Draw the result.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. By default on a new figure of pyplot, so that notebooks show it.
+        **keywords
+            Passed on to the ``plot`` method of the display.
+
+        Returns
+        -------
+        calibrant.plots.Display
+            With `ax_`, `figure_` and `how_to_read`.
+        """
+        # Results stand below the room that draws them. The lazy door of the package leads there when a picture is
+        # asked for, so that no module of the lower rooms imports it.
+        import calibrant
+
+        return calibrant.plots.draw(self, ax=ax, **keywords)
+
+
+_BACKENDS = ("pandas", "polars", "pyarrow")
+
+
+def frame_of(columns: Mapping[str, npt.NDArray[Any]], backend: str | None = None) -> Any:
+    """Put columns of equal length into a dataframe; `backend` as in `Tabular.to_frame`."""
+    import narwhals
+
+    return narwhals.from_dict(columns, backend=_installed(backend)).to_native()
+
+
+def _installed(backend: str | None) -> Any:
+    wanted = _BACKENDS if backend is None else (check_choice("backend", backend, _BACKENDS),)
+    for name in wanted:
+        if importlib.util.find_spec(name) is not None:
+            return name
+    raise ArgumentError(
+        f"{' or '.join(wanted)} to be installed", "none of them", "install one, or use to_dict() for plain lists"
+    )
+
+
+def plain(value: Any) -> Any:
+    """Turn a value into what JSON can hold; not finite numbers become None."""
+    if isinstance(value, Result):
+        return value.to_dict()
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,452 @@
+"""The score table: at each score, how many rows and how many positives stand there.
+
+Everything calibrant computes is a function of this table. Row order cannot matter, ties cannot be broken
+the wrong way, weights live in one place and two tables merge into one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import ArgumentError, DataError
+from calibrant.table.cells import CellSums, join_cells
+from calibrant.table.fixed_point import BITS, MOST_ROWS, Whole, score_units
+from calibrant.table.pooling import (
+    FloatArray,
+    NumberArray,
+    pool_counts,
+    pool_rows,
+    pool_weighted,
+)
+from calibrant.table.seeding import digest_rows
+from calibrant.table.splitting import chances_of, deal
+from calibrant.table.validation import check_weight_range, clean_rows, clean_scores
+
+if TYPE_CHECKING:
+    from calibrant.ingest.chunk_rows import Chunks
+
+__all__ = ["CellSums", "FloatArray", "NumberArray", "ScoreTable", "as_table", "need_counts"]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable:
+    """Scores in increasing order, with the rows and the positives at each.
+
+    Build one with `ScoreTable.from_scores`. Ties are pooled by exact equality (`-0.0` is `0.0`; float32 scores
+    are judged in float64).
+
+    Attributes
+    ----------
+    score : ndarray of float64, shape (m,)
+        Distinct scores in [0, 1], increasing; for a cell, the mean score of its rows.
+    n : ndarray of int64 or float64, shape (m,)
+        Rows at each score, or their total weight. Integer when the weights are whole numbers.
+    k : ndarray like `n`, shape (m,)
+        Positives at each score, or their total weight.
+    cells : CellSums or None
+        None if every row of the table is one distinct score. A cell is never wider than ``2**-17``.
+
+    Examples
+    --------
+    >>> from calibrant import ScoreTable
+    >>> table = ScoreTable.from_scores([0, 1, 1, 0], [0.2, 0.7, 0.7, 0.7])
+    >>> table.score.tolist(), table.n.tolist(), table.k.tolist()
+    ([0.2, 0.7], [1, 3], [0, 2])
+    """
+
+    score: FloatArray
+    n: NumberArray
+    k: NumberArray
+    cells: CellSums | None = None
+
+    def __post_init__(self) -> None:
+        arrays = [self.score, self.n, self.k]
+        if self.cells is not None:
+            arrays += self.cells.arrays
+        for array in arrays:
+            array.setflags(write=False)
+
+    @classmethod
+    def from_scores(
+        cls,
+        y_true: npt.ArrayLike,
+        y_proba: npt.ArrayLike,
+        *,
+        sample_weight: npt.ArrayLike | None = None,
+        pos_label: Any = None,
+    ) -> ScoreTable:
+        """Pool rows into a table.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            Labels: {0, 1}, booleans, {-1, 1}, or anything with `pos_label`.
+        y_proba : array-like of shape (n,)
+            Predicted probabilities of the positive class, in [0, 1].
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weights; whole numbers mean repeated rows.
+        pos_label : scalar, optional
+            The label value that counts as 1.
+
+        Returns
+        -------
+        ScoreTable
+            Exact, identical for every order of the rows.
+
+        Raises
+        ------
+        DataError
+            If the input cannot be used; the message says what to do.
+        """
+        rows = clean_rows(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+        if rows.weight is None:
+            return cls(*pool_rows(rows.label, rows.score))
+        return cls(*pool_weighted(rows.label, rows.score, rows.weight))
+
+    @classmethod
+    def from_chunks(cls, chunks: Chunks, *, pos_label: Any = None) -> ScoreTable:
+        """Pool rows that come a chunk at a time, in bounded memory.
+
+        Parameters
+        ----------
+        chunks : callable or iterable
+            Chunks ``(labels, scores)`` or ``(labels, scores, weights)``, each as in `from_scores`. A function is called
+            for every reading and returns an iterable of all chunks; a list or another object that can be gone through
+            again will do too. An iterator is read once.
+        pos_label : scalar, optional
+            The label value that counts as 1.
+
+        Returns
+        -------
+        ScoreTable
+            Equal to that of `from_scores` up to two million different scores. With more, neighbours share cells,
+            except where the cutoff calibration error and the isotonic fit need single scores: both stay exact. That
+            takes further readings, usually two. If the rows can be read only once, the error is known within limits,
+            see `value_at_most` of `calibrant.metrics.cutoff_calibration`. The table does not depend on the order of
+            the rows nor on how they are cut into chunks: not in one bit if weights are whole numbers, up to rounding
+            if they are not.
+
+        Raises
+        ------
+        DataError
+            If a chunk cannot be used; the message names it, counted from 0. If chunks do not belong together, such as
+            labels {0, 1} and {-1, 1}; if `pos_label` is met in none; if a later reading yields other rows than the
+            first.
+        ArgumentError
+            If `chunks` is neither.
+
+        Examples
+        --------
+        >>> from calibrant import ScoreTable
+        >>> labels, scores = [0, 1, 1, 0], [0.2, 0.7, 0.7, 0.7]
+        >>> ScoreTable.from_chunks(lambda: ((labels[i : i + 2], scores[i : i + 2]) for i in (0, 2)))
+        ScoreTable(2 distinct scores, n=4, positives=2)
+        """
+        from calibrant.ingest.gathering import table_of_chunks
+
+        return table_of_chunks(chunks, pos_label)
+
+    @classmethod
+    def from_frame(
+        cls, frame: Any, *, label: str, score: str, weight: str | None = None, pos_label: Any = None
+    ) -> ScoreTable:
+        """Pool the rows of a dataframe, whatever library it is of.
+
+        Parameters
+        ----------
+        frame : dataframe
+            Of pandas, Polars (also lazy), PyArrow, DuckDB, PySpark or another library that narwhals reads. One that
+            lives in an engine (lazy Polars, DuckDB, PySpark) stays there: the engine checks the rows, and adds them up
+            in one or a few scans or, where it can, hands them over in batches. Memory does not grow with their number.
+        label, score, weight : str
+            Names of columns, see `from_scores`.
+        pos_label : scalar, optional
+            The label value that counts as 1.
+
+        Returns
+        -------
+        ScoreTable
+            As `from_chunks` gives it for rows that can be read again; of a dataframe in memory always exact.
+
+        Raises
+        ------
+        DataError
+            If it is no dataframe, has no such column, or holds a value that cannot be used.
+        SourceError
+            If the engine fails.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from calibrant import ScoreTable
+        >>> frame = pd.DataFrame({"outcome": [0, 1, 1, 0], "p": [0.2, 0.7, 0.7, 0.7]})
+        >>> ScoreTable.from_frame(frame, label="outcome", score="p")
+        ScoreTable(2 distinct scores, n=4, positives=2)
+        """
+        from calibrant.ingest.gathering import table_of_frame
+
+        return table_of_frame(frame, label=label, score=score, weight=weight, pos_label=pos_label)
+
+    @classmethod
+    def from_counts(cls, score: npt.ArrayLike, n: npt.ArrayLike, k: npt.ArrayLike) -> ScoreTable:
+        """Make an exact table from per-score totals, in any order and with repeats.
+
+        Parameters
+        ----------
+        score : array-like of float, shape (m,)
+            Scores in [0, 1].
+        n, k : array-like, shape (m,)
+            Rows and positives at each, `0 <= k <= n`. Scores with `n == 0` are dropped.
+
+        Returns
+        -------
+        ScoreTable
+            One row per distinct score.
+        """
+        s = clean_scores(score).astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
+        total, positive = _same_kind(n, k)
+        if not total.shape == positive.shape == s.shape:
+            raise DataError(
+                "as many n and k as scores",
+                f"{len(s)} scores, n of shape {total.shape} and k of shape {positive.shape}",
+                "pass three columns of the same table",
+            )
+        if not ((positive >= 0) & (positive <= total) & (total < np.inf)).all():
+            raise DataError("finite 0 <= k <= n at every score", "a row that breaks it", "check the aggregation")
+        kept = total > 0
+        if total.dtype.kind == "f" and kept.any():
+            with np.errstate(over="ignore"):  # an infinite total is what is looked for
+                check_weight_range(float(total.max()), float(total.sum()))
+        return cls(*pool_counts(s[kept], total[kept], positive[kept]))
+
+    @classmethod
+    def from_cells(cls, n: NumberArray, k: NumberArray, cells: CellSums) -> ScoreTable:
+        """Make a table from cells, in any order; cells that overlap become one.
+
+        Parameters
+        ----------
+        n, k : ndarray
+            Rows and positives of each cell, or their weight.
+        cells : CellSums
+            The other sums. A cell with `low == high` is a single score.
+
+        Returns
+        -------
+        ScoreTable
+            Cells in increasing order.
+        """
+        return cls(*join_cells(n, k, cells))
+
+    @property
+    def exact(self) -> bool:
+        """Whether every row is one distinct score."""
+        return self.cells is None or bool((self.cells.low == self.cells.high).all())
+
+    @property
+    def counts(self) -> bool:
+        """Whether weights are whole numbers, that is, whether a weight is a number of rows."""
+        return self.n.dtype.kind == "i"
+
+    @property
+    def total(self) -> float:
+        """Number of rows, or total weight."""
+        return float(self.n.sum())
+
+    @property
+    def positives(self) -> float:
+        """Number of positives, or their weight."""
+        return float(self.k.sum())
+
+    @property
+    def base_rate(self) -> float:
+        """Share of positives."""
+        return self.positives / self.total
+
+    @property
+    def mean_score(self) -> float:
+        """Average score, the promised share of positives."""
+        return float(np.dot(self.n, self.score)) / self.total
+
+    @property
+    def variance(self) -> FloatArray:
+        """Sum of `s (1 - s)` of each row: the variance of its positives if the scores were exactly right."""
+        if self.cells is None:
+            return np.asarray(self.n * (self.score * (1.0 - self.score)), dtype=np.float64)
+        # sum s = k - rise + fall, and sum s^2 = squared - k + 2 (k - rise)
+        return np.maximum(0.0, self.cells.rise + self.cells.fall - self.cells.squared)
+
+    @property
+    def mean_variance(self) -> float:
+        """Mean of `s (1 - s)`: the expected Brier score if the scores were exactly right."""
+        return float(self.variance.sum()) / self.total
+
+    @property
+    def low(self) -> FloatArray:
+        """Smallest score of each row of the table."""
+        return self.score if self.cells is None else self.cells.low
+
+    @property
+    def high(self) -> FloatArray:
+        """Largest score of each row of the table; the ends at which the residual walk is known exactly."""
+        return self.score if self.cells is None else self.cells.high
+
+    @property
+    def rise(self) -> FloatArray:
+        """Sum of `1 - s` over the positives of each row."""
+        return self.k * (1.0 - self.score) if self.cells is None else self.cells.rise
+
+    @property
+    def fall(self) -> FloatArray:
+        """Sum of `s` over the negatives of each row."""
+        return (self.n - self.k) * self.score if self.cells is None else self.cells.fall
+
+    @property
+    def squared(self) -> FloatArray:
+        """Sum of squared residuals `(y - s)**2` of each row."""
+        if self.cells is not None:
+            return self.cells.squared
+        return self.k * (1.0 - self.score) ** 2 + (self.n - self.k) * self.score**2
+
+    @property
+    def surprise(self) -> FloatArray:
+        """Sum of `-log(probability given to what happened)` of each row; infinite where that was 0."""
+        if self.cells is not None:
+            return self.cells.surprise
+        negatives = self.n - self.k
+        with np.errstate(divide="ignore", invalid="ignore"):
+            of_positives = np.where(self.k > 0, -self.k * np.log(self.score), 0.0)
+            of_negatives = np.where(negatives > 0, -negatives * np.log1p(-self.score), 0.0)
+        return np.asarray(of_positives + of_negatives, dtype=np.float64)
+
+    @property
+    def residual(self) -> Whole | None:
+        """Sum of `y - s` of each row in whole units, or None if rows are not counted or are more than fit."""
+        if self.cells is not None:
+            return self.cells.residual
+        if not self.counts or not self.total < MOST_ROWS:
+            return None
+        return Whole.product(self.k, np.full(len(self), 1 << BITS)) - Whole.product(self.n, score_units(self.score))
+
+    @property
+    def digest(self) -> int:
+        """A number below ``2**64`` made of the rows, for seeds (`calibrant.table.seeding`); weights must count rows.
+
+        It depends neither on the order of the rows nor on how they were read, nor on the platform. The rows of a cell
+        count as rows at its lowest score.
+        """
+        need_counts(self, "a digest is one of rows")
+        return digest_rows(self.low, self.n, self.k)
+
+    def __len__(self) -> int:
+        return int(self.score.shape[0])
+
+    def __repr__(self) -> str:
+        kind = "distinct scores" if self.exact else "cells and scores"
+        return f"ScoreTable({len(self)} {kind}, n={self.total:g}, positives={self.positives:g})"
+
+    def merge(self, other: ScoreTable) -> ScoreTable:
+        """Return the table of both data sets together.
+
+        Parameters
+        ----------
+        other : ScoreTable
+            Another table. Cells that overlap become one cell.
+
+        Returns
+        -------
+        ScoreTable
+            The same whichever of the two is asked.
+        """
+        n = np.concatenate([self.n, other.n])
+        k = np.concatenate([self.k, other.k])
+        if self.cells is None and other.cells is None:
+            return ScoreTable(*pool_counts(np.concatenate([self.score, other.score]), n, k))
+        both = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)])
+            for name in ("low", "high", "rise", "fall", "squared", "surprise")
+        }
+        one, two = self.residual, other.residual
+        residual = None if one is None or two is None else Whole.joined([one, two])
+        return ScoreTable.from_cells(n, k, CellSums(**both, residual=residual))
+
+    def split(self, parts: int | Sequence[float], rng: np.random.Generator) -> list[ScoreTable]:
+        """Deal the rows at random into parts, each row by itself.
+
+        The dealing is done on counts, so it does not depend on the order of the rows and costs as much as the
+        table is long. A cell deals its rows as if all stood at its mean score.
+
+        Parameters
+        ----------
+        parts : int or sequence of float
+            Number of parts of equal chance, at least 2; or the chance of each part, adding up to 1.
+        rng : numpy.random.Generator
+            Source of chance.
+
+        Returns
+        -------
+        list of ScoreTable
+            Exact tables; a part may be empty when there are few rows.
+
+        Raises
+        ------
+        DataError
+            If the weights are not whole numbers, because then rows cannot be told apart.
+        """
+        if not self.counts:
+            raise DataError(
+                "weights that are whole numbers of rows",
+                "other weights",
+                "pass rows, or weights that count rows",
+            )
+        chances = chances_of(parts)
+        positives, negatives = deal(self.k, chances, rng), deal(self.n - self.k, chances, rng)
+        tables = []
+        for hit, miss in zip(positives, negatives, strict=True):
+            kept = np.flatnonzero(hit + miss)
+            tables.append(ScoreTable(self.score[kept], (hit + miss)[kept], hit[kept]))
+        return tables
+
+
+def as_table(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> ScoreTable:
+    """Return the table given as first argument, or pool the rows given as two."""
+    if isinstance(y_true, ScoreTable):
+        if y_proba is not None or sample_weight is not None or pos_label is not None:
+            raise ArgumentError(
+                "a ScoreTable alone, or labels and scores",
+                "a ScoreTable with further data",
+                "the table already holds scores and weights",
+            )
+        if len(y_true) == 0:
+            raise DataError("at least one row", "an empty table", "check how it was built")
+        return y_true
+    if y_proba is None:
+        raise ArgumentError("labels and scores", "no scores", "pass y_proba as second argument")
+    return ScoreTable.from_scores(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+
+
+def need_counts(table: ScoreTable, because: str) -> None:
+    """Raise a `DataError` if weights are not numbers of rows, which finite samples are counted in."""
+    if not table.counts:
+        raise DataError(
+            "weights that are whole numbers of independent rows",
+            "other weights",
+            f"{because}; leave the weights out, or use them for point estimates only",
+        )
+
+
+def _same_kind(n: npt.ArrayLike, k: npt.ArrayLike) -> tuple[NumberArray, NumberArray]:
+    total, positive = np.asarray(n), np.asarray(k)
+    whole = total.dtype.kind in "iu" and positive.dtype.kind in "iu" and total.sum(dtype=np.float64) < 2.0**53
+    kind = np.int64 if whole else np.float64
+    return total.astype(kind), positive.astype(kind)

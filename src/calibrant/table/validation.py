@@ -1,0 +1,387 @@
+"""Labels, scores, weights and parameters: clean arrays, or an error that says what to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import DataError
+from calibrant.table.fixed_point import MOST_ROWS
+from calibrant.table.parameters import is_number
+
+__all__ = [
+    "CleanRows",
+    "check_weight_range",
+    "clean_labels",
+    "clean_rows",
+    "clean_scores",
+    "clean_weights",
+    "describe_bad_labels",
+    "describe_bad_scores",
+    "describe_bad_weight",
+    "describe_missing_group",
+    "describe_missing_label",
+    "describe_no_rows",
+    "describe_not_numbers",
+    "describe_zero_weights",
+    "swapped_columns",
+]
+
+# Totals and shares of weights in this range stay clear of the ends of the range of floats.
+_LEAST_WEIGHT, _MOST_WEIGHT = 1e-290, 1e290
+# Rows checked at a time: small enough for the cache, so that checking costs one read of the data.
+_CHUNK = 1 << 16
+_LOOK = 100_000  # rows looked at to name some of the label values in a message
+
+_LOGIT_REMEDY = (
+    "these look like logits or margins, not probabilities: pass 1 / (1 + exp(-score)) if they are log-odds, "
+    "or calibrate them first"
+)
+_PERCENT_REMEDY = "these look like percentages: divide them by 100"
+_RANGE_REMEDY = "pass the predicted probability of the positive class"
+
+
+class CleanRows(NamedTuple):
+    """Validated rows: labels as 0/1 bytes, finite scores in [0, 1], weights or None."""
+
+    label: npt.NDArray[np.int8]
+    score: npt.NDArray[np.floating]
+    weight: npt.NDArray[Any] | None
+
+
+def clean_rows(
+    y_true: npt.ArrayLike,
+    y_proba: npt.ArrayLike,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+    part: bool = False,
+) -> CleanRows:
+    """Validate the three columns together.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Two label values: {0, 1}, {False, True}, {-1, 1}, or anything with `pos_label`.
+    y_proba : array-like of shape (n,) or (n, 2)
+        Probabilities of the positive class in [0, 1]; of two columns the second is taken.
+    sample_weight : array-like of shape (n,), optional
+        Finite weights, none negative, not all zero. Whole numbers count as repeated rows.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+    part : bool
+        Whether these rows are a part of the data: then positive labels and positive weights may be in other parts.
+
+    Returns
+    -------
+    CleanRows
+        Arrays of equal length. Scores keep float32 or float64; no copy is made of clean float scores.
+
+    Raises
+    ------
+    DataError
+        If there are no rows, lengths differ, or any value is unusable.
+    """
+    score = clean_scores(y_proba)
+    raw = _as_array(y_true, "labels")
+    if raw.ndim == 2 and raw.shape[1] == 1:
+        raw = raw[:, 0]
+    if raw.ndim != 1:
+        raise DataError("labels in one column", f"an array of shape {raw.shape}", "pass a one-dimensional array")
+    if raw.shape[0] != score.shape[0]:
+        raise DataError(
+            "as many labels as scores",
+            f"{raw.shape[0]} labels and {score.shape[0]} scores",
+            "pass two columns of the same table",
+        )
+    label = _labels_or_swapped(raw, score, pos_label, part=part)
+    weight = None if sample_weight is None else clean_weights(sample_weight, score.shape[0], part=part)
+    return CleanRows(label, score, weight)
+
+
+def clean_scores(y_proba: npt.ArrayLike) -> npt.NDArray[np.floating]:
+    """Return the scores as a one-dimensional float32 or float64 array in [0, 1], without copying if possible."""
+    raw = _as_array(y_proba, "scores")
+    if raw.ndim == 2 and raw.shape[1] == 2:
+        raw = raw[:, 1]
+    elif raw.ndim == 2 and raw.shape[1] == 1:
+        raw = raw[:, 0]
+    if raw.ndim != 1:
+        raise DataError(
+            "scores in one column, or in two as predict_proba gives them",
+            f"an array of shape {raw.shape}",
+            "pass the probabilities of the positive class",
+        )
+    if raw.shape[0] == 0:
+        raise describe_no_rows()
+    if raw.dtype.kind == "c":
+        raise DataError("real numbers as scores", "complex numbers", "pass predicted probabilities")
+    if raw.dtype.kind != "f" or raw.dtype.itemsize not in (4, 8) or not raw.dtype.isnative:
+        try:
+            raw = raw.astype(np.float64)
+        except (TypeError, ValueError):
+            where, value = _first(raw, lambda v: not is_number(v))
+            raise describe_not_numbers("scores", repr(value), f"row {where}") from None
+    for start in range(0, raw.shape[0], _CHUNK):
+        chunk = raw[start : start + _CHUNK]
+        # A NaN makes both comparisons false, so one test finds every kind of bad score.
+        if not (chunk.min() >= 0.0 and chunk.max() <= 1.0):
+            raise _bad_scores(raw)
+    return raw
+
+
+def describe_no_rows(place: str = "") -> DataError:
+    """Phrase the error for data without rows; `place` names the source."""
+    found = f"no rows in {place}" if place else "no rows"
+    return DataError("at least one row", found, "check the filter or the file that should have produced them")
+
+
+def describe_not_numbers(what: str, value: str, place: str, count: int = 1, remedy: str | None = None) -> DataError:
+    """Phrase the error for `what` ("scores", "weights") that are no numbers; `value` is shown as it is."""
+    advice = {"scores": "convert or drop the rows that are not numeric", "weights": "convert or drop those rows"}
+    return DataError(f"numbers as {what}", _and_more(value, place, count), remedy or advice[what])
+
+
+def _and_more(value: str, place: str, count: int) -> str:
+    return f"{value} in {place}" + (f" and {count - 1} more like it" if count > 1 else "")
+
+
+def _bad_scores(score: npt.NDArray[np.floating]) -> DataError:
+    bad = ~((score >= 0.0) & (score <= 1.0))
+    where = int(np.argmax(bad))
+    finite = score[np.isfinite(score)]
+    low = float(finite.min()) if finite.size else math.nan
+    high = float(finite.max()) if finite.size else math.nan
+    return describe_bad_scores(float(score[where]), f"row {where}", int(bad.sum()), low, high)
+
+
+def describe_bad_scores(value: float, place: str, count: int, low: float, high: float) -> DataError:
+    """Phrase the error for scores that are not probabilities, whatever they were read from.
+
+    Parameters
+    ----------
+    value, place : float, str
+        The first bad score and where it stands.
+    count : int
+        How many bad scores there are.
+    low, high : float
+        Range of the finite scores, from which the likely cause is guessed for the advice only.
+    """
+    found = _and_more(repr(value), place, count)
+    if not math.isfinite(value):
+        return DataError(
+            "finite scores", found, "drop or repair these rows before the audit, and count how many they were"
+        )
+    if low < 0.0:
+        remedy = _LOGIT_REMEDY
+    elif 1.0 < high <= 100.0 and high > 2.0:
+        remedy = _PERCENT_REMEDY
+    else:
+        remedy = _RANGE_REMEDY
+    return DataError("scores between 0 and 1", found, remedy)
+
+
+def _labels_or_swapped(
+    raw: npt.NDArray[Any], score: npt.NDArray[np.floating], pos_label: Any, *, part: bool
+) -> npt.NDArray[np.int8]:
+    try:
+        return clean_labels(raw, pos_label, part=part)
+    except DataError as error:
+        looks_binary = bool(((score == 0.0) | (score == 1.0)).all())
+        looks_like_scores = raw.dtype.kind == "f" and bool(((raw >= 0.0) & (raw <= 1.0)).all())
+        if looks_binary and looks_like_scores:
+            raise swapped_columns(error) from None
+        raise
+
+
+def swapped_columns(error: DataError) -> DataError:
+    """Return the error about labels with the advice for columns given in the wrong order."""
+    return DataError(error.expected, error.found, "the label and score columns look swapped")
+
+
+def clean_labels(y_true: npt.ArrayLike, pos_label: Any = None, *, part: bool = False) -> npt.NDArray[np.int8]:
+    """Return the labels as an array of 0 and 1 bytes.
+
+    Follows scikit-learn: without `pos_label`, {0, 1}, booleans and {-1, 1} are understood and the larger
+    value is the positive class. In a part of the data the positive class may be missing.
+    """
+    raw = _as_array(y_true, "labels")
+    if raw.dtype.kind == "O":
+        raw = _from_objects(raw)
+    if raw.dtype.kind == "f" and not np.isfinite(raw).all():
+        where, value = _first(raw, lambda v: not math.isfinite(v))
+        raise describe_missing_label(repr(value), f"row {where}")
+    if pos_label is not None:
+        return _labels_by_name(raw, pos_label, part=part)
+    if raw.dtype.kind == "b":
+        return raw.view(np.int8)
+    if raw.dtype.kind not in "iuf":
+        raise describe_bad_labels(raw[:_LOOK].tolist())
+    low = raw.min()
+    if low >= -1 and raw.max() <= 1:
+        small = raw.astype(np.int8, copy=False)
+        whole = raw.dtype.kind != "f" or np.array_equal(small, raw)
+        if whole and low >= 0:
+            return small
+        if whole and (small != 0).all():
+            return (small > 0).view(np.int8)
+    raise describe_bad_labels(raw[:_LOOK].tolist())
+
+
+def describe_missing_label(value: str, place: str, count: int = 1) -> DataError:
+    """Phrase the error for rows without a label; `value` says what stands in its place."""
+    return DataError("a label in every row", _and_more(value, place, count), "drop the rows without an outcome")
+
+
+def describe_missing_group(value: str, place: str, count: int = 1) -> DataError:
+    """Phrase the error for rows of which the group is not known."""
+    return DataError("a group in every row", _and_more(value, place, count), "name the group, or drop those rows")
+
+
+def describe_bad_labels(values: Sequence[Any], pos_label: Any = None, *, met: bool = False) -> DataError:
+    """Phrase the error for labels that are not two classes.
+
+    Parameters
+    ----------
+    values : sequence
+        Label values in order of appearance, as many as were looked at; a few are named.
+    pos_label : scalar, optional
+        The value that was to count as 1.
+    met : bool
+        Whether any row has it.
+    """
+    found = _some_values(values)
+    if pos_label is not None and met:
+        return DataError(
+            "two label values", found, "drop the rows of other classes, or recode them as 'not the positive class'"
+        )
+    if pos_label is not None:
+        return DataError(f"some rows with the positive label {pos_label!r}", found, "check the spelling of pos_label")
+    if all(isinstance(value, (int, float)) for value in values):
+        return DataError(
+            "two label values, 0 and 1",
+            found,
+            "name the positive class with pos_label (--pos-label), or drop the other classes",
+        )
+    return DataError("labels 0 and 1", found, "say which value is the positive class with pos_label (--pos-label)")
+
+
+def _labels_by_name(raw: npt.NDArray[Any], pos_label: Any, *, part: bool) -> npt.NDArray[np.int8]:
+    if raw.dtype.kind in "US" and not isinstance(pos_label, (str, bytes)):
+        pos_label = str(pos_label)
+    positive = np.asarray(raw == pos_label)
+    if positive.shape != raw.shape:
+        positive = np.zeros(raw.shape, dtype=bool)
+    rest = raw[~positive]
+    if rest.size and not (rest == rest[0]).all():
+        raise describe_bad_labels(raw[:_LOOK].tolist(), pos_label, met=part or bool(positive.any()))
+    return positive.view(np.int8)
+
+
+def _from_objects(raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    values = raw.tolist()
+    if any(v is None or (isinstance(v, float) and math.isnan(v)) for v in values):
+        where, value = _first(raw, lambda v: v is None or (isinstance(v, float) and math.isnan(v)))
+        raise describe_missing_label(repr(value), f"row {where}")
+    try:
+        plain = np.array(values)
+    except ValueError:
+        raise DataError("one label per row", "nested values", "pass a flat column of labels") from None
+    if plain.dtype.kind in "biufUS" and plain.shape == raw.shape:
+        return plain
+    return np.array([str(v) for v in values])
+
+
+def clean_weights(sample_weight: npt.ArrayLike, n_rows: int, *, part: bool = False) -> npt.NDArray[Any]:
+    """Return the weights as int64 if all are whole numbers (repeated rows), as float64 otherwise.
+
+    Those of a part of the data may all be 0 or tiny.
+    """
+    raw = _as_array(sample_weight, "weights")
+    if raw.shape != (n_rows,):
+        raise DataError(
+            f"one weight per row ({n_rows} rows)",
+            f"weights of shape {raw.shape}",
+            "pass a column of the same table",
+        )
+    try:
+        weight = raw.astype(np.float64)
+    except (TypeError, ValueError):
+        where, value = _first(raw, lambda v: not is_number(v))
+        raise describe_not_numbers("weights", repr(value), f"row {where}") from None
+    bad = ~(np.isfinite(weight) & (weight >= 0.0))
+    if bad.any():
+        where = int(np.argmax(bad))
+        raise describe_bad_weight(float(weight[where]), f"row {where}")
+    if not part and not weight.any():
+        raise describe_zero_weights()
+    with np.errstate(over="ignore"):
+        check_weight_range(_LEAST_WEIGHT if part else float(weight.max()), float(weight.sum()))
+    # More rows than that cannot be added up exactly, so they are weights, not rows.
+    if float(weight.sum()) < MOST_ROWS and np.array_equal(np.floor(weight), weight):
+        return weight.astype(np.int64)
+    return weight
+
+
+def describe_bad_weight(value: float, place: str, count: int = 1) -> DataError:
+    """Phrase the error for weights that are negative or not finite."""
+    return DataError(
+        "finite weights that are not negative",
+        _and_more(repr(value), place, count),
+        "a weight says how many rows this row stands for; drop or correct such rows",
+    )
+
+
+def check_weight_range(largest: float, total: float) -> None:
+    """Raise a `DataError` if the largest weight or the total of all is near an end of the range of floats."""
+    remedy = "only the ratios of such weights matter: rescale them, for example by dividing by the largest"
+    if not total <= _MOST_WEIGHT:
+        raise DataError(f"weights that add up to at most {_MOST_WEIGHT:g}", f"a total of {total:g}", remedy)
+    if largest < _LEAST_WEIGHT:
+        raise DataError(f"some weight of at least {_LEAST_WEIGHT:g}", f"{largest:g} as the largest", remedy)
+
+
+def describe_other_rows(found: str) -> DataError:
+    """Phrase the error for rows that are not those of an earlier reading."""
+    remedy = "let nothing change the rows while they are read; a function of chunks has to open the source anew"
+    return DataError("the same rows at every reading", found, remedy)
+
+
+def check_same_rows(first: tuple[int, int], then: tuple[int, int]) -> None:
+    """Raise a `DataError` if rows and positives of two readings differ."""
+    if first != then:
+        raise describe_other_rows(f"{first[0]} rows with {first[1]} positives at first, then {then[0]} with {then[1]}")
+
+
+def describe_zero_weights() -> DataError:
+    """Phrase the error for weights of which none is positive."""
+    return DataError("some positive weight", "only zeros", "check that this is the column of weights")
+
+
+def _as_array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+    if np.ma.is_masked(values):
+        masked = int(np.ma.getmaskarray(np.ma.asarray(values)).sum())
+        raise DataError(f"{what} in every row", f"{masked} masked values", "drop those rows from all columns")
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise DataError(f"{what} in one column", "rows of different lengths", "pass a flat column") from None
+
+
+def _first(values: npt.NDArray[Any], bad: Callable[[Any], bool]) -> tuple[int, Any]:
+    return next((i, v) for i, v in enumerate(values.tolist()) if bad(v))
+
+
+def _some_values(values: Sequence[Any], most: int = 5) -> str:
+    """Name a few of the distinct values met, in order of appearance."""
+    seen: dict[Any, None] = {}
+    for value in values:
+        seen.setdefault(value)
+        if len(seen) > most:
+            break
+    names = ", ".join(repr(v) for v in list(seen)[:most])
+    return f"the values {names}" + (" and others" if len(seen) > most else "")

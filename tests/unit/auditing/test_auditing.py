@@ -1,0 +1,414 @@
+"""The audit: verdicts, advice, words and plain data."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.auditing import cross_fitted_isotonic
+from calibrant.auditing.wording import cells_sentence, interval_text, number, one_line, rows, share, walk_description
+from calibrant.calibrators import IsotonicCalibrator
+from calibrant.certificates import calibration_test, certify_recalibrated, isotonic_band
+from calibrant.decisions import max_regret
+from calibrant.ingest import gathering
+from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss, roc_auc, smooth_calibration_error
+from support import oracles
+
+
+def world(n, distortion=1.0, seed=0):
+    rng = np.random.default_rng(seed)
+    score = rng.uniform(size=n)
+    return rng.uniform(size=n) < score**distortion, score
+
+
+def test_numbers_are_those_of_the_metrics():
+    y, p = world(3000)
+    result = cal.audit(y, p)
+    assert result.cutoff.value == cutoff_calibration_error(y, p)
+    assert result.brier == brier_score(y, p)
+    assert result.log_loss == log_loss(y, p)
+    assert result.roc_auc == pytest.approx(roc_auc(y, p), abs=1e-12)
+    assert result.roc_auc_error == 0.0
+    assert result.sample.n == 3000
+    assert result.sample.distinct_scores == 3000
+    assert result.sample.tied_rows == 0
+    assert result.certificate.verdict is None
+    assert result.decision is None
+
+
+@pytest.mark.grid
+@pytest.mark.parametrize(
+    ("n", "distortion", "tolerance", "verdict", "action"),
+    [
+        (20_000, 1.0, 0.02, "certified", "leave alone"),
+        (100_000, 1.5, 0.02, "refuted", "recalibrate"),
+        (1_000, 1.0, 0.03, "undecided", "collect more data"),
+        (10, 1.0, 0.02, "uninformative", "collect more data"),
+        (5_000, 1.3, 0.06, "undecided", "recalibrate"),
+        (20_000, 1.0, None, None, "leave alone"),
+    ],
+)
+def test_verdict_and_advice(n, distortion, tolerance, verdict, action):
+    y, p = world(n, distortion)
+    result = cal.audit(y, p, tolerance=tolerance)
+    assert result.certificate.verdict == verdict
+    assert result.advice.action == action
+
+
+def test_scores_that_point_the_wrong_way_are_refuted_and_flattened():
+    # The higher the score, the lower the rate: the best nondecreasing map is the constant base rate.
+    y, p = world(10_000)
+    result = cal.audit(~y, p, tolerance=0.05)
+    assert result.certificate.verdict == "refuted"
+    assert result.advice.action == "recalibrate"
+    assert result.recalibration.brier_after == pytest.approx(result.brier_of_base_rate, abs=0.002)
+
+
+def test_rows_needed_decide():
+    y, p = world(1_000)
+    needed = cal.audit(y, p, tolerance=0.03).certificate.rows_needed
+    assert 1_000 < needed < 20_000
+    y, p = world(4 * needed, seed=1)
+    assert cal.audit(y, p, tolerance=0.03).certificate.verdict == "certified"
+
+
+def test_money():
+    y, p = world(5_000)
+    decision = cal.audit(y, p, costs=(1, 4)).decision
+    assert decision.threshold == 0.2
+    assert decision.best_cost <= decision.cost <= min(decision.cost_act_always, decision.cost_act_never)
+    assert decision.saving == decision.cost - decision.best_cost
+    # less than by Hoeffding's inequality: (a + b) sqrt(log(1 / delta) / (2 n))
+    assert 0.0 < decision.saving_bound - decision.saving < 5 * math.sqrt(math.log(20) / 10_000)
+    same = cal.audit(y, p, costs={"false_positive": 1, "false_negative": 4}).decision
+    assert same == decision
+
+
+def test_the_same_whatever_the_order_of_rows():
+    y, p = world(500)
+    order = np.random.default_rng(5).permutation(500)
+    assert cal.audit(y, p, costs=(1, 1)).to_json() == cal.audit(y[order], p[order], costs=(1, 1)).to_json()
+
+
+def test_cross_fitting_never_judges_on_fitted_rows():
+    # Pure noise: an isotonic fit looks better on its own rows, and must not when judged honestly.
+    rng = np.random.default_rng(0)
+    gains = []
+    for seed in range(40):
+        table = cal.ScoreTable.from_scores(rng.integers(0, 2, 200), np.full(200, 0.5) + rng.uniform(-0.01, 0.01, 200))
+        gains.append(cross_fitted_isotonic(table, random_state=seed).brier_gain)
+    assert np.mean(gains) < 0
+
+
+def test_recalibration_on_all_rows_is_certified():
+    y, p = world(2_000, distortion=1.5)
+    found = cal.audit(y, p, delta=0.1).recalibration
+    after = IsotonicCalibrator().fit(p, y).predict(p)
+    assert found.bound_after == certify_recalibrated(y, after, after, delta=0.1).bound
+    assert found.delta == 0.1
+
+
+def test_too_few_rows_are_not_cross_fitted():
+    assert cal.audit([0, 1, 1, 0], [0.2, 0.7, 0.6, 0.4]).recalibration is None
+
+
+def test_weights():
+    y, p = world(300)
+    counts = np.random.default_rng(0).integers(0, 3, 300)
+    by_weight = cal.audit(y, p, sample_weight=counts, tolerance=0.1)
+    by_rows = cal.audit(np.repeat(y, counts), np.repeat(p, counts), tolerance=0.1)
+    assert by_weight.to_json() == by_rows.to_json()
+    other = cal.audit(y, p, sample_weight=counts + 0.5)
+    assert other.certificate is None
+    assert other.advice.action == "none"
+    assert "NO CERTIFICATE" in str(other)
+    with pytest.raises(cal.DataError, match="whole numbers"):
+        cal.audit(y, p, sample_weight=counts + 0.5, tolerance=0.1)
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_one_class_is_refused(value):
+    with pytest.raises(cal.DataError, match="both classes"):
+        cal.audit([value] * 5, [0.5] * 5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"tolerance": 0}, "tolerance in"),
+        ({"tolerance": 1.5}, "tolerance in"),
+        ({"delta": 0}, "delta in"),
+        ({"delta": 5}, "delta in"),
+        ({"method": "guess"}, "method to be one of"),
+        ({"costs": (1,)}, "pair"),
+        ({"costs": (-1, 2)}, "false_positive_cost"),
+        ({"costs": (0, 0)}, "two zeros"),
+        ({"costs": {"fp": 1, "fn": 2}}, "pair"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises(cal.ArgumentError, match=message):
+        cal.audit([0, 1], [0.2, 0.7], **arguments)
+
+
+def test_text_has_the_verdict_first_and_error_never_alone():
+    y, p = world(1_000)
+    text = str(cal.audit(y, p, tolerance=0.05, costs=(1, 4)))
+    lines = text.splitlines()
+    assert lines[0].startswith("CERTIFIED: ")
+    assert len(lines) == 11
+    assert "AUC" in text
+    assert "Brier" in text
+
+
+def test_plain_data_is_valid_json():
+    # A certain score that was wrong: the log loss is infinite, which JSON cannot say.
+    result = cal.audit([0, 1, 1, 0, 1] * 4, [0.0, 0.0, 0.9, 0.3, 0.6] * 4, tolerance=0.1)
+    assert result.log_loss == math.inf
+    assert "infinite" in str(result)
+    data = json.loads(result.to_json(), parse_constant=pytest.fail)
+    assert data["kind"] == "audit"
+    assert data["log_loss"] is None
+    assert data["cutoff"]["value"] == result.cutoff.value
+    assert data == result.to_dict()
+
+
+@pytest.fixture
+def once(monkeypatch):
+    """The audit of rows that can be read once, and have more scores than are kept."""
+    monkeypatch.setattr(gathering, "MOST_DISTINCT", 1_000)
+    monkeypatch.setattr(gathering, "MOST_BUCKETS", 1 << 10)
+    return lambda y, p, **keywords: cal.audit(cal.ScoreTable.from_chunks(iter([(y, p)])), **keywords)
+
+
+def test_an_error_known_within_limits_is_shown_as_such(once):
+    y, p = world(20_000, 1.1)
+    result = once(y, p, tolerance=0.1)
+    seen, most = result.cutoff.value, result.cutoff.value_at_most
+    assert seen <= cutoff_calibration_error(y, p) <= most
+    assert most - seen > 1e-5
+    said = f"{seen:.4f} (at most {number(most - seen)} more: neighbouring scores were pooled)"
+    assert f"Calibration error  {said}; scores " in str(result)
+    assert f" by {said}, the calibration error, over scores " in walk_description(result)
+    assert "Reading the rows more than once would make the calibration error exact." in cells_sentence(result)
+    assert json.loads(result.to_json())["cutoff"]["value_at_most"] == most
+
+
+@pytest.mark.slow
+def test_an_error_that_is_exact_is_shown_alone(once):
+    y, p = world(20_000, 1.1)
+    again = cal.audit(cal.ScoreTable.from_chunks([(y, p)]))
+    for result in (again, cal.audit(y, p)):
+        assert f"Calibration error  {cutoff_calibration_error(y, p):.4f}; scores " in str(result)
+        assert "more" not in walk_description(result) + cells_sentence(result)
+        assert " to " not in one_line(result)
+        assert result.to_dict()["cutoff"]["value_at_most"] == result.cutoff.value
+    assert "pooled into cells" in cells_sentence(again)
+    assert cells_sentence(cal.audit(y, p)) == ""
+
+
+def test_agreement_that_cells_may_hide():
+    """Arithmetic: the walk is at 0 at the end of the cell, and drops by 1/8 and climbs back inside."""
+    result = cal.audit(oracles.cell_table([0, 1], [0.25, 0.75], None, []))
+    assert (result.cutoff.value, result.cutoff.value_at_most, result.cutoff.interval) == (0.0, 0.125, None)
+    more = "0.0000 (at most 0.1250 more: neighbouring scores were pooled)"
+    assert f"{more}; promised and happened agree at every score kept apart\n" in str(result)
+    assert walk_description(result).endswith("agree at every score kept apart.")
+    assert " error 0.0000 to 0.1250 (at most" in one_line(result)
+    exact = cal.audit([0, 1, 0, 1], [0.5] * 4)
+    assert "0.0000; promised and happened agree at every score\n" in str(exact)
+    assert walk_description(exact).endswith("agree at every score.")
+
+
+def test_no_chance_is_blamed_for_what_is_not_seen(once):
+    """Half of the rows at one score: what their bucket hides is far above the noise."""
+    y, p = world(20_000)
+    p[::2] = 0.37
+    y[::2] = np.random.default_rng(6).uniform(size=10_000) < 0.37
+    hidden = once(y, p)
+    assert hidden.cutoff.value < hidden.cutoff.noise_95 < hidden.cutoff.value_at_most
+    assert hidden.advice.reason.startswith("what is seen of the error is no larger than chance")
+    assert cal.audit(y, p).advice.reason.startswith("the error is no larger than chance")
+
+
+def test_perfect_agreement_has_no_interval():
+    result = cal.audit([0, 1, 0, 1], [0.5] * 4)
+    assert result.cutoff.interval is None
+    assert result.cutoff.value == 0.0
+    assert "agree at every score" in str(result)
+
+
+@pytest.mark.parametrize(
+    ("write", "value", "text"),
+    [
+        (number, 0.0, "0.0000"),
+        (number, 0.01234, "0.0123"),
+        (number, 0.000123, "0.00012"),
+        (number, math.inf, "infinite"),
+        (number, math.nan, "unknown"),
+        (share, 0.31, "31.0%"),
+        (share, 0.00012, "0.012%"),
+        (rows, 1234567.0, "1,234,567"),
+        (rows, 12.5, "12.50"),
+        (interval_text, (-math.inf, 0.5), "up to 0.5"),
+        (interval_text, (0.42, 0.61), "above 0.42 and up to 0.61"),
+    ],
+)
+def test_numbers_in_words(write, value, text):
+    assert write(value) == text
+
+
+def test_one_line_and_repr():
+    y, p = world(1_000)
+    result = cal.audit(y, p, tolerance=0.05, name="model A")
+    assert one_line(result).startswith("certified")
+    assert repr(result).startswith("<Audit 'model A': n=1000")
+
+
+def test_masked_rows_are_not_used_silently():
+    masked = np.ma.array([0.2, 0.7, 0.9], mask=[False, False, True])
+    with pytest.raises(cal.DataError, match="1 masked"):
+        cal.audit([0, 1, 1], masked)
+
+
+def test_few_rows_are_no_sign_of_health():
+    assert cal.audit([0, 1], [0.4, 0.6]).advice.action == "collect more data"
+    few = cal.audit([1] * 8 + [0], [0.01] * 8 + [0.02], tolerance=0.05)
+    assert few.recalibration is None
+    assert "no repair can be judged" in few.advice.reason
+
+
+def test_advice_and_text_use_one_noise_level():
+    """One rare event is no evidence: the term for few events keeps the limit above it (Check 6.4)."""
+    rare = cal.audit([1] + [0] * 99, [0.001] * 100)
+    assert rare.cutoff.value < rare.cutoff.noise_95
+    assert "no larger than chance" in rare.advice.reason
+
+
+def test_a_tolerance_that_says_nothing_is_called_so():
+    wide = cal.audit([0, 1] * 3, [0.1, 0.9] * 3, tolerance=0.9)
+    assert wide.certificate.verdict == "uninformative"
+    assert wide.certificate.rows_needed is None
+    assert "wider than what holds for any such scores" in str(wide)
+
+
+def test_costs_need_rows():
+    with pytest.raises(cal.DataError, match="leave out the costs"):
+        cal.audit([0, 1], [0.2, 0.7], sample_weight=[0.5, 0.5], costs=(1, 1))
+
+
+@pytest.mark.parametrize("n_folds", [1, 2.5, "5", True])
+def test_folds_are_a_whole_number(n_folds):
+    with pytest.raises(cal.ArgumentError, match="n_folds"):
+        cal.audit([0, 1], [0.2, 0.7], n_folds=n_folds)
+
+
+def clustered_world(seed=1):
+    """Twenty readings of each of 200 patients, who either have the condition or not."""
+    rng = np.random.default_rng(seed)
+    patient = np.repeat(np.arange(200), 20)
+    chance = rng.uniform(size=200)
+    score = np.clip(chance[patient] + rng.normal(0.0, 0.02, len(patient)), 0.001, 0.999)
+    return (rng.uniform(size=200) < chance)[patient], score, patient
+
+
+@pytest.mark.slow
+def test_rows_of_groups_are_not_taken_as_independent():
+    y, p, patient = clustered_world()
+    alone = cal.audit(y, p, tolerance=0.1)
+    grouped = cal.audit(y, p, groups=patient, tolerance=0.1)
+    assert alone.certificate.verdict == "certified"
+    assert grouped.certificate.verdict == "undecided"
+    assert alone.test.p_value < 0.05 < grouped.test.p_value
+    assert grouped.cutoff.value == pytest.approx(alone.cutoff.value, abs=1e-12)
+    assert (grouped.sample.n, grouped.sample.groups, alone.sample.groups) == (4000, 200, None)
+    # What counts rows as evidence is left out.
+    assert np.isnan(grouped.cutoff.noise_floor)
+    assert np.isnan(grouped.reliability.lower).all()
+    assert np.isnan(grouped.measures.integrated.noise_floor)
+    assert grouped.band is None
+    assert grouped.max_regret is None
+    assert grouped.recalibration.bound_after is None
+    # Folds that tear patients apart make recalibration look good; whole patients show that it is not.
+    assert alone.recalibration.helps
+    assert not grouped.recalibration.helps
+    assert grouped.recalibration.brier_gain_error > 3 * alone.recalibration.brier_gain_error
+    text = str(grouped)
+    assert "4,000 rows in 200 groups cannot tell" in text
+    assert "independent groups (200 of them)" in text
+    assert "every group counts the same" in text
+    assert json.loads(grouped.to_json(), parse_constant=pytest.fail)["sample"]["groups"] == 200
+
+
+@pytest.mark.slow
+def test_groups_may_have_any_names_and_rows_any_order():
+    y, p, patient = clustered_world()
+    order = np.random.default_rng(0).permutation(len(y))
+    names = [f"patient {i}" for i in patient[order]]
+    assert cal.audit(y[order], p[order], groups=names).to_json() == cal.audit(y, p, groups=patient).to_json()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"method": "hoeffding"}, "'bernstein' or 'normal' with groups"),
+        ({"max_rows_per_group": 0}, "max_rows_per_group"),
+    ],
+)
+def test_statements_about_rows_are_refused_for_groups(arguments, message):
+    y, p, patient = clustered_world()
+    with pytest.raises(cal.ArgumentError, match=message):
+        cal.audit(y, p, groups=patient, **arguments)
+
+
+def test_groups_need_rows():
+    y, p, patient = clustered_world()
+    with pytest.raises(cal.ArgumentError, match="a table does not know"):
+        cal.audit(cal.ScoreTable.from_scores(y, p), groups=patient)
+    with pytest.raises(cal.DataError, match=r"as many|one group per row"):
+        cal.audit(y, p, groups=patient[:-1])
+
+
+def test_the_audit_tests_and_prices_at_any_costs():
+    y, p = world(3000)
+    result = cal.audit(y, p, delta=0.1)
+    assert result.test == calibration_test(y, p)
+    assert result.max_regret == max_regret(y, p, delta=0.1)
+    assert result.recalibration.costs.band == pytest.approx(math.sqrt(math.log(20) / 6000))
+    assert result.measures.smooth == smooth_calibration_error(y, p)
+    band = isotonic_band(y, p, delta=0.1)
+    assert len(result.band.score) <= 400 < len(band.score)
+    places = np.searchsorted(band.score, result.band.score)
+    np.testing.assert_array_equal(result.band.upper, band.upper[places])
+    np.testing.assert_array_equal(result.band.lower, band.lower[places])
+
+
+def test_many_scores_are_tested_by_the_limit_law():
+    y, p = world(30_000)
+    assert cal.audit(y, p).test.method == "asymptotic"
+    assert cal.audit(y, np.round(p, 2)).test.method == "exact"
+
+
+def test_a_slope_that_cannot_be_computed_says_why():
+    measures = cal.audit([0, 1, 1, 0] * 5, [0.0, 1.0, 0.4, 0.4] * 5).measures
+    assert measures.slope is None
+    assert "10 rows with a score of 0 or 1" in measures.slope_refused
+
+
+def test_costs_as_an_array():
+    y, p = [0, 1, 0, 1] * 50, [0.2, 0.4, 0.6, 0.8] * 50
+    assert cal.audit(y, p, costs=np.array([1, 4])).to_dict() == cal.audit(y, p, costs=[1, 4]).to_dict()
+
+
+@pytest.mark.parametrize("costs", [np.array([1, 4, 2]), np.array([[1, 4]]), np.array(1.0), np.array(["a", "b"])])
+def test_costs_that_are_no_pair(costs):
+    with pytest.raises(cal.ArgumentError, match="cost"):
+        cal.audit([0, 1], [0.2, 0.8], costs=costs)
+
+
+@pytest.mark.parametrize("seed", ["a", -1, 0.5])
+def test_no_seed(seed):
+    with pytest.raises(cal.ArgumentError, match="random_state to be a whole number"):
+        cal.audit([0, 1], [0.2, 0.8], random_state=seed)

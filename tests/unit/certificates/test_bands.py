@@ -1,0 +1,574 @@
+"""Widths, statements about given cases, and simultaneous bands, against formulas and slow versions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import beta
+
+from calibrant import ArgumentError, DataError, ScoreTable
+from calibrant.certificates import (
+    certify_sample,
+    claim6_band,
+    effective_rows,
+    isotonic_band,
+    rademacher_of_intervals,
+    simultaneous_half_width,
+    skorokhod_width,
+    uniform_width,
+    variance_bound,
+    walk_width,
+    weighted_skorokhod_width,
+    window_band,
+)
+from calibrant.certificates.monotone_limits import binomial_limits, walk_limits
+from calibrant.curves import binned_curve, isotonic_curve, local_curve
+from calibrant.distributions.brownian import range_quantile
+from support import oracles
+from support.strategies import Rows, small_rows
+
+
+def table_of(rows: Rows) -> ScoreTable:
+    return ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
+
+
+# --- widths ---------------------------------------------------------------------------------------------------
+
+
+def test_constants_of_the_width():
+    """Width times sqrt(n) at delta .05 is 1.44, 1.32, 1.284, 1.273 for n = 1e2, ..., 1e5."""
+    for n, constant, digits in ((1e2, 1.44, 2), (1e3, 1.32, 2), (1e4, 1.284, 3), (1e5, 1.273, 3)):
+        assert skorokhod_width(n) * math.sqrt(n) == pytest.approx(constant, abs=0.51 * 10**-digits)
+
+
+def test_limit_is_that_of_the_brownian_range():
+    """Q_R(1 - .9 delta) sqrt(v); for 1/4 and .05 it is half of 2.535."""
+    for variance in (0.25, 0.1, 0.01):
+        limit = range_quantile(1.0 - 0.045) * math.sqrt(variance)
+        assert skorokhod_width(1e12, variance=variance) * 1e6 == pytest.approx(limit, rel=1e-3)
+
+
+def smallest_on_a_grid(weight, variance, for_time):
+    """T of Theorem 8.1, the least over a fine grid of k."""
+    weight = np.asarray(weight, dtype=float)
+    k = np.linspace(0.0, np.pi / weight.max(), 200_002)[1:-1]
+    inner = np.cos(k * math.sqrt(0.25 - variance)) if variance < 0.25 else np.ones_like(k)
+    total = sum(np.log(inner) - np.log(np.cos(0.5 * k * w)) for w in weight)
+    return float(((total + math.log(1.0 / for_time)) / (0.5 * k * k)).min())
+
+
+@pytest.mark.grid
+@pytest.mark.parametrize("delta", [0.01, 0.05, 0.3])
+@pytest.mark.parametrize("variance", [0.25, 0.2, 0.05, 0.003])
+@pytest.mark.parametrize("n", [6, 40])
+def test_width_is_the_printed_formula(n, variance, delta):
+    time = smallest_on_a_grid(np.ones(n), variance, 0.1 * delta)
+    expected = math.sqrt(time) * range_quantile(1.0 - 0.9 * delta) / n
+    assert skorokhod_width(n, delta, variance=variance) == pytest.approx(expected, rel=1e-7)
+
+
+@pytest.mark.parametrize("weight", [[1.0] * 20, [5.0] + [1.0] * 60, [0.1] * 9 + [0.7, 0.3], [3.0, 2.0, 1.0] * 6])
+def test_weighted_width_is_the_printed_formula(weight):
+    time = smallest_on_a_grid(weight, 0.25, 0.005)
+    expected = math.sqrt(time) * range_quantile(0.955) / sum(weight)
+    assert weighted_skorokhod_width(weight) == pytest.approx(expected, rel=1e-7)
+
+
+def test_equal_weights_are_no_weights_and_the_scale_does_not_matter():
+    for n in (6, 100, 2_000):
+        assert weighted_skorokhod_width(np.full(n, 0.3)) == pytest.approx(skorokhod_width(n), rel=1e-9)
+    w = np.random.default_rng(0).uniform(0.1, 3.0, size=50)
+    assert weighted_skorokhod_width(7.0 * w) == pytest.approx(weighted_skorokhod_width(w), rel=1e-12)
+    assert weighted_skorokhod_width(np.append(w, [0.0, 0.0])) == weighted_skorokhod_width(w)
+
+
+def test_unequal_weights_cost_more_than_their_effective_rows():
+    """Never less, by convexity. It says up to 2.5 times in T for one big weight and 100 small ones; its own
+    formula gives 3.6 at a big weight of 20 (grid of k, against 28.8 equal rows).
+    """
+    ratios = []
+    for big in (1, 2, 5, 10, 20, 30):
+        weight = [float(big)] + [1.0] * 100
+        ratios.append(weighted_skorokhod_width(weight) / skorokhod_width(effective_rows(weight)))
+    assert ratios[0] == pytest.approx(1.0)
+    assert min(ratios) >= 1.0 - 1e-9
+    big = [20.0] + [1.0] * 100
+    time = smallest_on_a_grid(big, 0.25, 0.005) / 120**2
+    same = 28.8 * smallest_on_a_grid([1.0], 0.25, 0.005 ** (1 / 28.8)) / 28.8**2  # 14400 / 500 effective rows
+    assert time / same == pytest.approx(3.64, abs=0.01)
+    assert max(ratios) == pytest.approx(math.sqrt(time / same), rel=1e-6)
+
+
+def test_wider_for_less_risk_and_narrower_for_more_rows_or_less_variance():
+    assert skorokhod_width(100, 0.01) > skorokhod_width(100, 0.05) > skorokhod_width(101, 0.05)
+    assert skorokhod_width(100, variance=0.25) > skorokhod_width(100, variance=0.2)
+
+
+@pytest.mark.parametrize("n", [5, 20, 1000, 10**6])
+@pytest.mark.parametrize("brier", [0.0, 1e-4, 0.05, 0.2])
+def test_variance_bound_solves_its_equation(brier, n):
+    """Hoeffding (1963), theorem 1: n kl(B, s) = log(1 / delta), or 1/4 where that is beyond."""
+    found = variance_bound(n, brier, 0.01)
+    assert brier < found <= 0.25
+    hit = brier * math.log(brier / found) if brier else 0.0
+    spent = n * (hit + (1.0 - brier) * math.log((1.0 - brier) / (1.0 - found)))
+    assert spent <= math.log(100) * (1 + 1e-9)
+    if found < 0.25:
+        assert spent == pytest.approx(math.log(100), rel=1e-6)
+
+
+def test_variance_bound_of_no_error_at_all_is_the_rule_of_three():
+    """Arithmetic: kl(0, s) = -log(1 - s)."""
+    assert variance_bound(1000, 0.0, 0.05) == pytest.approx(1.0 - 0.05 ** (1 / 1000))
+    assert variance_bound(1000, 0.7, 0.05) == 0.25
+
+
+def test_walk_width_spends_delta_as_it_says():
+    table = ScoreTable.from_counts([0.1, 0.2], [300, 200], [30, 40])
+    variance = variance_bound(500, float(table.squared.sum()) / 500, 0.0025)
+    time = smallest_on_a_grid([1.0], variance, 0.005 ** (1 / 500)) * 500  # n times one row: log(1 / d) is shared out
+    assert walk_width(table) == pytest.approx(math.sqrt(time) * range_quantile(1.0 - 0.0425) / 500, rel=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 5])
+def test_five_rows_or_fewer_are_refused(n):
+    with pytest.raises(ArgumentError, match="more than 5 rows"):
+        skorokhod_width(n)
+    with pytest.raises(DataError, match="effective rows"):
+        weighted_skorokhod_width(np.full(n, 0.1))
+    with pytest.raises(DataError, match="effective rows"):
+        weighted_skorokhod_width([100.0] + [1.0] * 50)
+    with pytest.raises(DataError, match="more than 5 rows"):
+        walk_width(ScoreTable.from_counts([0.5], [n], [0]))
+    assert 0.0 < skorokhod_width(6) < 0.95
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, math.nan, "a"])
+def test_bad_delta_is_refused(delta):
+    data = ([0, 1] * 10, [0.2, 0.7] * 10)
+    calls = [
+        lambda: skorokhod_width(100, delta),
+        lambda: weighted_skorokhod_width(np.ones(100), delta),
+        lambda: variance_bound(100, 0.1, delta),
+        lambda: certify_sample(*data, delta=delta),
+        lambda: isotonic_band(*data, delta=delta),
+        lambda: isotonic_band(*data, delta=delta, method="skorokhod"),
+        lambda: claim6_band(*data, delta=delta),
+        lambda: window_band(binned_curve(*data), *data, delta=delta),
+        lambda: simultaneous_half_width(10, 100, delta),
+    ]
+    for call in calls:
+        with pytest.raises(ArgumentError, match="delta"):
+            call()
+
+
+@pytest.mark.parametrize("variance", [0.0, 0.26, -1.0])
+def test_bad_variance_is_refused(variance):
+    with pytest.raises(ArgumentError, match="variance"):
+        skorokhod_width(100, variance=variance)
+
+
+@pytest.mark.parametrize("weight", [[-1.0] * 10, [math.nan] * 10, [0.0] * 10, [[1.0] * 10], 3.0])
+def test_bad_weights_are_refused(weight):
+    for function in (weighted_skorokhod_width, effective_rows):
+        with pytest.raises(DataError, match="weight"):
+            function(weight)
+
+
+# --- these cases ----------------------------------------------------------------------------------------------
+
+
+@given(small_rows())
+def test_statement_about_these_cases(rows: Rows):
+    """Sqrt(log(1 / d) sum (w / W)**2 / 2) above the empirical error."""
+    w = np.array(oracles.weights_or_ones(rows.y, rows.w))
+    importance = rows.w is not None and not (w == np.floor(w)).all()
+    found = certify_sample(rows.y, rows.s, sample_weight=rows.w)
+    assert found.estimate == pytest.approx(oracles.cutoff_error(*rows), abs=2.0**-41)
+    effective = w.sum() ** 2 / (w**2).sum() if importance else w.sum()
+    assert found.n == ((w > 0).sum() if importance else w.sum())
+    assert found.n_effective == pytest.approx(effective, rel=1e-12)
+    assert found.width == pytest.approx(math.sqrt(math.log(20.0) / (2.0 * effective)), rel=1e-12)
+    assert found.bound == min(1.0, found.estimate + found.width)
+    assert found.lower_bound == 0.0
+
+
+def some_rows(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.integers(1, 64, size=n) / 64
+    return (rng.random(n) < p).astype(int), p, rng.uniform(0.2, 3.0, size=n)
+
+
+def test_skorokhod_statement_has_two_sides():
+    y, _, w = some_rows()
+    low = np.full(400, 0.01)
+    found = certify_sample(y, low, method="skorokhod")
+    assert found.width == walk_width(ScoreTable.from_scores(y, low))
+    assert (found.lower_bound, found.bound) == (found.estimate - found.width, found.estimate + found.width)
+    weighted = certify_sample(y, low, method="skorokhod", sample_weight=w)
+    assert weighted.width == weighted_skorokhod_width(w)
+    assert 0.0 < weighted.lower_bound < weighted.estimate < weighted.bound < 1.0
+    assert "between" in weighted.claim
+    assert "at most" in certify_sample(y, low).claim
+
+
+@pytest.mark.parametrize("method", ["hoeffding", "skorokhod"])
+def test_counts_are_repeated_rows_and_order_and_scale_do_not_matter(method):
+    y, p, w = some_rows()
+    times = np.random.default_rng(1).integers(0, 4, size=400)
+    counted = certify_sample(y, p, sample_weight=times, method=method)
+    repeated = certify_sample(np.repeat(y, times), np.repeat(p, times), method=method)
+    assert counted.to_dict() | {"assumptions": None} == repeated.to_dict() | {"assumptions": None}
+    assert certify_sample(ScoreTable.from_scores(y, p), method=method) == certify_sample(y, p, method=method)
+    order = np.random.default_rng(2).permutation(400)
+    one = certify_sample(y, p, sample_weight=w, method=method)
+    other = certify_sample(y[order], p[order], sample_weight=3.7 * w[order], method=method)
+    assert (other.bound, other.n_effective) == pytest.approx((one.bound, one.n_effective), rel=1e-12)
+    assert len(one.assumptions) == 4
+    assert len(certify_sample(y, p, method=method).assumptions) == 3
+
+
+def test_whole_numbers_can_be_importance():
+    y, p, _ = some_rows()
+    w = np.where(p < 0.5, 100, 300)
+    counted = certify_sample(y, p, sample_weight=w)
+    weighed = certify_sample(y, p, sample_weight=w, weight_kind="importance")
+    assert counted.n == w.sum()
+    assert weighed.n == 400
+    assert weighed.n_effective == pytest.approx(w.sum() ** 2 / (w.astype(float) ** 2).sum())
+    assert weighed.width > 10 * counted.width
+    assert weighed.estimate == pytest.approx(counted.estimate, abs=1e-12)
+    with pytest.raises(DataError, match="whole numbers"):
+        certify_sample(y, p, sample_weight=w + 0.5, weight_kind="counts")
+
+
+def test_tables_of_weights_are_refused_with_the_reason():
+    table = ScoreTable.from_counts([0.1, 0.5], [10.5, 20.0], [1.0, 10.0])
+    with pytest.raises(ArgumentError, match="weight of every single row"):
+        certify_sample(table)
+    with pytest.raises(ArgumentError, match="weight of every single row"):
+        certify_sample(ScoreTable.from_counts([0.1], [10], [1]), weight_kind="importance")
+
+
+def test_total_weight_at_a_score_does_not_determine_the_width():
+    """One row of weight 3 and three rows of weight 1 have the same table, and not the same noise."""
+    rest, w = np.full(20, 0.9), np.ones(20)
+    one = certify_sample([0, *[1] * 20], [0.1, *rest], sample_weight=[3.5, *w])
+    many = certify_sample([0] * 3 + [1] * 20, [0.1] * 3 + [*rest], sample_weight=[1.5, 1.0, 1.0, *w])
+    assert one.estimate == pytest.approx(many.estimate)
+    assert one.n_effective < many.n_effective
+
+
+BAD_ROWS = [
+    ([0, 1], [0.1, math.nan], None, "finite scores"),
+    ([0, 1], [0.1, 1.7], None, "between 0 and 1"),
+    ([0, 1], [0.1], None, "as many labels"),
+    ([], [], None, "at least one row"),
+    ([0, 2], [0.1, 0.2], None, "label"),
+    ([0, 1], [0.1, 0.2], [1.0, -1.0], "not negative"),
+    ([0, 1], [0.1, 0.2], [1.0], "one weight per row"),
+]
+
+
+@pytest.mark.parametrize(("y", "s", "w", "message"), BAD_ROWS)
+def test_bad_rows_are_refused(y, s, w, message):
+    for function in (certify_sample, isotonic_band, claim6_band):
+        with pytest.raises(DataError, match=message):
+            function(y, s, sample_weight=w)
+
+
+def test_bad_choices_are_refused():
+    y, p, w = some_rows(20)
+    with pytest.raises(ArgumentError, match="method"):
+        certify_sample(y, p, method="bernstein")
+    with pytest.raises(ArgumentError, match="weight_kind"):
+        certify_sample(y, p, weight_kind="frequency")
+    with pytest.raises(ArgumentError, match="method"):
+        isotonic_band(y, p, method="claim6")
+    for function in (isotonic_band, claim6_band):
+        with pytest.raises(DataError, match="whole numbers"):
+            function(y, p, sample_weight=w)
+    with pytest.raises(DataError, match="whole numbers"):
+        window_band(binned_curve(y, p), y, p, sample_weight=w)
+    with pytest.raises(DataError, match="more than 5 rows"):
+        isotonic_band(y[:5], p[:5], method="skorokhod")
+    with pytest.raises(DataError, match="more than 5 rows"):
+        claim6_band(y[:5], p[:5])
+
+
+# --- the band for a nondecreasing share -----------------------------------------------------------------------
+
+
+def slow_walk_limits(n, k, slack):
+    """Every run of rows, for every row."""
+    m = len(n)
+    runs = [(a, b, int(n[a : b + 1].sum()), int(k[a : b + 1].sum())) for a in range(m) for b in range(a, m)]
+    upper = [min([1.0] + [(hits + slack) / rows for a, _, rows, hits in runs if a >= j]) for j in range(m)]
+    lower = [max([0.0] + [(hits - slack) / rows for _, b, rows, hits in runs if b <= j]) for j in range(m)]
+    return lower, upper
+
+
+def small_tables(most=9):
+    def build(pairs):
+        n = np.array([a + b for a, b in pairs])
+        return ScoreTable.from_counts(np.arange(1, len(n) + 1) / 16, n, [b for _, b in pairs])
+
+    pair = st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(any)
+    return st.lists(pair, min_size=1, max_size=most).map(build)
+
+
+@given(small_tables(), st.sampled_from([0.0, 0.1, 0.5, 1.0, 2.7, 8.0, 40.0]))
+def test_walk_limits_are_those_of_all_runs(table, slack):
+    lower, upper = walk_limits(table, slack)
+    expected = slow_walk_limits(table.n, table.k, slack)
+    assert lower == pytest.approx(expected[0], abs=1e-12)
+    assert upper == pytest.approx(expected[1], abs=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_walk_limits_of_long_tables(seed):
+    rng = np.random.default_rng(seed)
+    n = rng.integers(1, 5, size=120)
+    table = ScoreTable.from_counts(np.arange(120) / 128, n, rng.binomial(n, np.sort(rng.random(120))))
+    for slack in (0.3, 6.0, 20.0):
+        lower, upper = walk_limits(table, slack)
+        expected = slow_walk_limits(table.n, table.k, slack)
+        assert lower == pytest.approx(expected[0], abs=1e-12)
+        assert upper == pytest.approx(expected[1], abs=1e-12)
+
+
+def slow_binomial_limits(n, k, delta):
+    """Clopper-Pearson on every run of rows, each at delta / 2 over their number."""
+    m = len(n)
+    runs = [(a, b, int(n[a : b + 1].sum()), int(k[a : b + 1].sum())) for a in range(m) for b in range(a, m)]
+    each = delta / 2 / len(runs)
+    at_most = [beta.ppf(1 - each, hits + 1, rows - hits) if hits < rows else 1.0 for _, _, rows, hits in runs]
+    at_least = [beta.ppf(each, hits, rows - hits + 1) if hits else 0.0 for _, _, rows, hits in runs]
+    upper = [min(u for u, run in zip(at_most, runs, strict=True) if run[0] >= j) for j in range(m)]
+    lower = [max(v for v, run in zip(at_least, runs, strict=True) if run[1] <= j) for j in range(m)]
+    return lower, upper
+
+
+@given(small_tables(most=6), st.sampled_from([0.01, 0.05, 0.4]))
+def test_binomial_limits_are_those_of_all_runs_where_every_score_is_a_group(table, delta):
+    """Up to about eight scores with so few rows at each, no two of them share a group."""
+    if 4 * table.total ** (1 / 3) * table.n.min() < table.total:
+        return
+    lower, upper = binomial_limits(table, delta)
+    expected = slow_binomial_limits(table.n, table.k, delta)
+    assert lower == pytest.approx(expected[0], rel=1e-9, abs=1e-12)
+    assert upper == pytest.approx(expected[1], rel=1e-9, abs=1e-12)
+
+
+def test_groups_bound_scores_from_the_group_that_starts_next():
+    """Rows 100 at one score, then 50 single ones, then 100: both ends are groups of their own."""
+    n = np.array([100] + [1] * 50 + [100])
+    table = ScoreTable.from_counts(np.arange(52) / 64, n, np.array([10] + [0, 1] * 25 + [90]))
+    lower, upper = binomial_limits(table, 0.05)
+    assert upper[0] < upper[1] <= upper[-1]
+    assert lower[0] <= lower[-2] < lower[-1]
+    assert len(set(upper[1:-1])) < 25  # not one for each
+    # Whatever the groups are, limits are among those of runs of them, so no tighter than the best run at full delta.
+    best = slow_binomial_limits(n, table.k, 0.05 * 52 * 53 / 2)
+    assert (upper >= np.array(best[1]) - 1e-12).all()
+    assert (lower <= np.array(best[0]) + 1e-12).all()
+
+
+@pytest.mark.parametrize("method", ["binomial", "skorokhod"])
+def test_band_is_ordered_and_holds_the_fit(method):
+    y, p, _ = some_rows(2_000)
+    band = isotonic_band(y, p, method=method)
+    assert band.consistent
+    for limit in (band.lower, band.upper):
+        assert (np.diff(limit) >= 0.0).all()
+        assert (limit >= 0.0).all()
+        assert (limit <= 1.0).all()
+    assert (band.lower <= band.rate).all()
+    assert (band.rate <= band.upper).all()
+    assert band.rate == pytest.approx([float(v) for v in oracles.min_max_isotonic(*_counts(y, p))])
+    assert list(band.to_frame("pandas").columns) == ["score", "rate", "lower", "upper", "n"]
+
+
+def _counts(y, p):
+    table = ScoreTable.from_scores(y, p)
+    return table.n, table.k
+
+
+@pytest.mark.parametrize("method", ["binomial", "skorokhod"])
+def test_band_has_the_mirror_image_of_flipped_rows(method):
+    y, p, _ = some_rows(300)
+    one, other = isotonic_band(y, p, method=method), isotonic_band(1 - y, 1.0 - p, method=method)
+    assert other.lower[::-1] == pytest.approx(1.0 - one.upper, abs=1e-12)
+    assert other.upper[::-1] == pytest.approx(1.0 - one.lower, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", ["binomial", "skorokhod"])
+def test_band_does_not_depend_on_row_order_and_counts_are_repeats(method):
+    y, p, _ = some_rows(300)
+    times = np.random.default_rng(1).integers(1, 4, size=300)
+    order = np.random.default_rng(2).permutation(300)
+    one = isotonic_band(y, p, sample_weight=times, method=method)
+    for other in (
+        isotonic_band(np.repeat(y, times), np.repeat(p, times), method=method),
+        isotonic_band(y[order], p[order], sample_weight=times[order], method=method),
+    ):
+        assert np.array_equal(one.lower, other.lower)
+        assert np.array_equal(one.upper, other.upper)
+
+
+@pytest.mark.parametrize("method", ["binomial", "skorokhod"])
+def test_a_falling_share_is_noticed(method):
+    assert not isotonic_band(ScoreTable.from_counts([0.2, 0.8], [500, 500], [400, 100]), method=method).consistent
+    assert isotonic_band(ScoreTable.from_counts([0.2, 0.8], [500, 500], [255, 245]), method=method).consistent
+
+
+def test_consistency_is_the_gap_to_the_convex_minorant():
+    """Arithmetic: 600 then 400 of 1000 each lie 100 above the chord, against n times the width."""
+    rows = 2_000 * walk_width(ScoreTable.from_counts([0.2, 0.8], [1_000, 1_000], [600, 400]))
+    for extra in (math.floor(rows) - 1, math.ceil(rows) + 1):
+        table = ScoreTable.from_counts([0.2, 0.8], [1_000, 1_000], [500 + extra, 500 - extra])
+        band = isotonic_band(table, method="skorokhod")
+        assert band.consistent == (extra <= 2_000 * band.width)
+
+
+def test_few_rows_of_one_class_and_a_single_row():
+    for y in ([0] * 8, [1] * 8):
+        band = isotonic_band(y, np.linspace(0.1, 0.9, 8))
+        assert band.consistent
+        assert set(band.rate) == {float(y[0])}
+    single = isotonic_band([1], [0.4])
+    assert single.upper.tolist() == [1.0]
+    assert single.lower == pytest.approx([0.025])  # Clopper-Pearson: delta / 2 for one success in one trial
+
+
+def test_cells_are_bounded_from_beyond_them():
+    y, p, _ = some_rows(2_000)
+    fine = ScoreTable.from_scores(y, p)
+    cells = oracles.cell_table(y, p, None, [0.25, 0.5, 0.75])
+    band = isotonic_band(cells)
+    assert band.method == "skorokhod"
+    assert isotonic_band(fine).method == "binomial"
+    exact = isotonic_band(fine, method="skorokhod")
+    for low, high, lower, upper in zip(cells.low, cells.high, band.lower, band.upper, strict=True):
+        inside = (fine.score >= low) & (fine.score <= high)
+        assert (exact.lower[inside] >= lower - 1e-12).all()
+        assert (exact.upper[inside] <= upper + 1e-12).all()
+    assert band.upper[-1] == 1.0
+    assert band.lower[0] == 0.0
+    with pytest.raises(ArgumentError, match="cells"):
+        isotonic_band(cells, method="binomial")
+
+
+# --- the cumulative band --------------------------------------------------------------------------------------
+
+
+@given(small_tables().filter(lambda table: table.total > 5))
+def test_cumulative_curve_is_the_convex_minorant(table):
+    """The largest convex curve below points: at each point, the least chord between one before and one after."""
+    band = claim6_band(table)
+    x = [0, *np.cumsum(table.n).tolist()]
+    v = [0, *np.cumsum(table.k).tolist()]
+    expected = []
+    for t in range(1, len(x)):
+        chords = [v[t]] + [
+            v[a] + (v[b] - v[a]) * (x[t] - x[a]) / (x[b] - x[a]) for a in range(t) for b in range(t + 1, len(x))
+        ]
+        expected.append(min(chords) / table.total)
+    assert band.cumulative == pytest.approx(expected, abs=1e-12)
+    assert band.observed == pytest.approx(np.array(v[1:]) / table.total)
+    assert band.share == pytest.approx(np.array(x[1:]) / table.total)
+    assert band.lower == pytest.approx(np.maximum(0.0, band.cumulative - band.width))
+    assert band.upper == pytest.approx(np.minimum(band.share, band.cumulative + band.width))
+
+
+def test_claim_6_is_far_sharper_than_the_paper():
+    """2.88 / sqrt(n), not more than 17.8 / sqrt(n), for n = 10,000; what is drawn is 1.28 at most."""
+    y, p, _ = some_rows(10_000)
+    band = claim6_band(y, p)
+    assert band.population_width == uniform_width(10_000) == pytest.approx(0.0288)
+    assert band.width == walk_width(ScoreTable.from_scores(y, p)) < 0.0128
+    complexity = rademacher_of_intervals(10_000)
+    # The paper: 2 eps at confidence 1 - 5 delta, with eps from Theorem 2 as printed at delta / 5.
+    paper = 2 * (2 * complexity + 2 * math.sqrt(2 * math.log(8 / 0.01) / 10_000))
+    assert paper > 0.178
+    assert "every score" in band.claim
+    assert f"{band.population_width:.4g}" in band.population_claim
+
+
+# --- windows --------------------------------------------------------------------------------------------------
+
+
+def test_half_width_of_windows():
+    """1.3 / (nn sqrt(n)); n = 2000, nn = .15: .195."""
+    assert simultaneous_half_width(300, 2_000) == pytest.approx(0.195, abs=0.0005)
+    assert simultaneous_half_width([100, 200], 1_000).tolist() == pytest.approx(
+        [10 * skorokhod_width(1_000), 5 * skorokhod_width(1_000)]
+    )
+
+
+@pytest.mark.parametrize("rows", [0, 101, math.nan, [10, -1]])
+def test_windows_that_are_none_are_refused(rows):
+    with pytest.raises(DataError, match="windows of 1 to 100 rows"):
+        simultaneous_half_width(rows, 100)
+
+
+@pytest.mark.parametrize("curve", [binned_curve, isotonic_curve])
+def test_window_band_is_the_curve_and_the_half_width(curve):
+    y, p, _ = some_rows(1_000)
+    points = curve(y, p)
+    band = window_band(points, y, p)
+    half = 1_000 * walk_width(ScoreTable.from_scores(y, p)) / points.n
+    assert band.lower == pytest.approx(np.clip(points.rate - half, 0.0, 1.0))
+    assert band.upper == pytest.approx(np.clip(points.rate + half, 0.0, 1.0))
+    assert (band.method, band.consistent) == ("skorokhod", True)
+
+
+def test_curves_that_are_no_averages_are_refused():
+    y, p, w = some_rows(100)
+    with pytest.raises(DataError, match="plain averages"):
+        window_band(binned_curve(y, p, sample_weight=w), y, p)
+
+
+def others(y, p):
+    """Rows that a curve of y and p does not belong to, though there are as many."""
+    one = np.flatnonzero(y == 1)[0]
+    fewer = y.copy()
+    fewer[one] = 0
+    yield "other labels", (fewer, p)
+    yield "fewer rows", (y[:-1], p[:-1])
+    yield "more rows", (np.append(y, 0), np.append(p, 0.5))
+    yield "other scores", (y, 0.5 * p)
+    yield "scores turned round", (1 - y, 1 - p)
+
+
+@pytest.mark.parametrize("case", range(5))
+@pytest.mark.parametrize("curve", [binned_curve, isotonic_curve, local_curve])
+def test_curves_of_other_rows_are_refused(curve, case):
+    y, p, _ = some_rows(1_000)
+    points = curve(y, p)
+    window_band(points, y, p)
+    with pytest.raises(DataError, match="of these rows"):
+        window_band(points, *list(others(y, p))[case][1])
+
+
+@given(
+    small_rows(most=12, weighted=("none", "whole")),
+    st.sampled_from([0.1, 0.5, 1.0]),
+    st.sampled_from(["quantile", "uniform", "type7"]),
+)
+def test_curves_of_these_rows_are_known(rows, nn, strategy):
+    table = ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
+    if table.total > 5:
+        for curve in (
+            binned_curve(table, n_bins=4, strategy=strategy),
+            isotonic_curve(table),
+            local_curve(table, nn=nn, n_points=7),
+        ):
+            band = window_band(curve, table)
+            assert (band.lower <= band.rate).all()
+            assert (band.rate <= band.upper).all()

@@ -1,0 +1,237 @@
+"""P-values by enumeration and by independent code, and what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import sys
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from calibrant import ArgumentError, DataError, ScoreTable
+from calibrant.certificates.calibration_test import calibration_test
+from calibrant.distributions.null_distribution import calibrated_limit
+from calibrant.metrics import cutoff_calibration_error
+from calibrant.references import cite
+from calibrant.table.score_table import CellSums
+from support import oracles
+
+
+def exact_p_value(y, p):
+    """Probability, over all label vectors, of an error at least that of `y`, if the scores are right."""
+    observed, total = cutoff_calibration_error(y, p), 0.0
+    for labels in product((0, 1), repeat=len(p)):
+        if cutoff_calibration_error(list(labels), p) >= observed - 1e-12:
+            total += math.prod(s if label else 1.0 - s for label, s in zip(labels, p, strict=True))
+    return total
+
+
+def by_redraws(monkeypatch):
+    """Redraw labels also where their outcomes are few enough to be counted."""
+    monkeypatch.setattr(sys.modules["calibrant.certificates.calibration_test"], "likely_outcomes", lambda table: None)
+
+
+FEW_ROWS = [
+    ([0, 1, 1, 0, 1], [0.1, 0.2, 0.5, 0.8, 0.9]),
+    ([1, 1, 1, 0, 0, 1], [0.2, 0.2, 0.2, 0.7, 0.7, 0.7]),
+    ([1, 0, 0, 1, 0], [0.0, 0.0, 0.3, 1.0, 1.0]),
+    ([1, 1, 0], [0.01, 0.02, 0.03]),
+    ([0] * 8, [0.3] * 8),
+    ([1] * 8, [0.3] * 8),
+]
+
+
+@pytest.mark.parametrize(("y", "p"), FEW_ROWS)
+def test_few_outcomes_are_counted(y, p):
+    found = calibration_test(y, p)
+    assert found.p_value == pytest.approx(exact_p_value(y, p), rel=1e-9)
+    assert found.n_redraws is None
+    assert "all outcomes counted" in found.claim
+
+
+@pytest.mark.parametrize(("y", "p"), FEW_ROWS)
+def test_redraws_find_the_enumerated_probability(y, p, monkeypatch):
+    by_redraws(monkeypatch)
+    redraws = 40_000
+    expected = exact_p_value(y, p)
+    noise = math.sqrt(expected * (1.0 - expected) / redraws)
+    assert abs(calibration_test(y, p, n_redraws=redraws).p_value - expected) <= 4.0 * noise + 2.0 / redraws
+
+
+@pytest.mark.parametrize("repeats", [1, 2, 6, 7, 40])
+def test_redraws_at_scores_with_several_rows(repeats, monkeypatch):
+    """Rows at one score: the error is |k / n - s|, and k is binomial."""
+    by_redraws(monkeypatch)
+    n, s, redraws = repeats, 0.3, 40_000
+    for k in {0, n // 3, n}:
+        expected = p_value_at_one_score(n, s, k)
+        found = calibration_test(ScoreTable.from_counts([s], [n], [k]), n_redraws=redraws)
+        assert abs(found.p_value - expected) <= 4.0 * math.sqrt(expected * (1 - expected) / redraws) + 2.0 / redraws
+
+
+def p_value_at_one_score(n, s, k):
+    error = np.abs(np.arange(n + 1) - n * s)
+    return min(1.0, float(binom.pmf(np.flatnonzero(error >= error[k] - 1e-12 * n), n, s).sum()))
+
+
+@pytest.mark.parametrize(
+    ("n", "s"), [(1, 0.5), (40, 0.3), (1000, 0.001), (1000, 0.999), (10**6, 0.4), (10**8, 1e-8), (10**8, 0.5)]
+)
+def test_one_score_is_always_counted(n, s):
+    for deviation in (0.0, 0.7, 2.0, 4.0):
+        k = min(n, round(n * s + deviation * math.sqrt(n * s * (1.0 - s))))
+        found = calibration_test(ScoreTable.from_counts([s], [n], [k]))
+        assert found.n_redraws is None
+        assert found.p_value == pytest.approx(p_value_at_one_score(n, s, k) if n <= 10**6 else found.p_value, rel=1e-6)
+        if n * s * (1.0 - s) > 1e6:
+            normal = math.erfc(abs(k - n * s) / math.sqrt(2.0 * n * s * (1.0 - s)))
+            assert found.p_value == pytest.approx(normal, abs=1e-3)
+
+
+def test_whether_outcomes_are_counted_does_not_depend_on_the_labels():
+    """Else the p-values of some labels would be exact and those of others simulated, and their mixture no p-value."""
+    rng = np.random.default_rng(8)
+    for m in (1, 3, 17, 18, 100):
+        score, n = rng.random(m), rng.integers(1, 60, m) if m < 10 else np.ones(m, dtype=int)
+        tables = [ScoreTable.from_counts(score, n, rng.binomial(n, rate)) for rate in (0.0, 0.1, 0.5, 1.0)]
+        assert len({calibration_test(table, n_redraws=9).n_redraws for table in tables}) == 1
+
+
+def test_redraws_do_not_depend_on_how_the_walk_is_cut(monkeypatch):
+    # The package exports the function under the name of its file.
+    module = sys.modules["calibrant.certificates.calibration_test"]
+    rng = np.random.default_rng(3)
+    n = rng.integers(1, 10, 300)
+    table = ScoreTable.from_counts(rng.random(300), n, rng.binomial(n, 0.5))
+    promised = table.n * table.score
+    whole = module._walk_ranges(lambda part: table.k[None, part], promised, 1)
+    monkeypatch.setattr(module, "_BLOCK", 7)
+    assert module._walk_ranges(lambda part: table.k[None, part], promised, 1) == whole
+    assert whole[0] / table.total == pytest.approx(cutoff_calibration_error(table), abs=1e-11)
+    assert calibration_test(table, n_redraws=5).p_value == 1 / 6
+
+
+def test_statistic_is_the_cutoff_calibration_error():
+    y, p = [0, 1, 1, 0, 1, 0] * 6, np.arange(1, 37) / 40
+    found = calibration_test(y, p)
+    assert found.statistic == cutoff_calibration_error(y, p) == pytest.approx(oracles.cutoff_error(y, p))
+    assert (found.n, found.method, found.n_redraws) == (36, "exact", 999)
+
+
+def test_impossible_labels_have_the_smallest_p_value(monkeypatch):
+    assert calibration_test([1, 0], [0.0, 0.5]).p_value == 0.0
+    assert calibration_test([0, 0, 0], [1.0, 1.0, 1.0]).p_value == 0.0
+    by_redraws(monkeypatch)
+    assert calibration_test([1, 0], [0.0, 0.5], n_redraws=99).p_value == 0.01
+    assert calibration_test([0, 0, 0], [1.0, 1.0, 1.0], n_redraws=19).p_value == 0.05
+
+
+def test_certain_scores_that_come_true_have_a_p_value_of_one():
+    assert calibration_test([0, 1, 1, 0], [0.0, 1.0, 1.0, 0.0]).p_value == 1.0
+
+
+def test_order_of_rows_does_not_matter_and_seeds_do():
+    rng = np.random.default_rng(1)
+    p = rng.random(200).round(2)
+    y = rng.random(200) < p
+    order = rng.permutation(200)
+    assert calibration_test(y, p) == calibration_test(y[order], p[order])
+    assert calibration_test(y, p, random_state=1).p_value != calibration_test(y, p, random_state=2).p_value
+    one, other = (calibration_test(y, p, random_state=np.random.default_rng(7)) for _ in range(2))
+    assert one == other  # a generator is used as it is
+
+
+def test_whole_weights_are_rows():
+    y, p, w = [0, 1, 1], [0.2, 0.6, 0.7], [3, 1, 2]
+    repeated = calibration_test(np.repeat(y, w), np.repeat(p, w))
+    assert calibration_test(y, p, sample_weight=w) == repeated
+
+
+def test_other_weights_are_refused():
+    with pytest.raises(DataError, match="whole numbers of independent rows"):
+        calibration_test([0, 1], [0.2, 0.7], sample_weight=[0.5, 1.0])
+
+
+def test_labels_by_name():
+    named = calibration_test(["no", "yes", "yes"], [0.3, 0.5, 0.6], pos_label="yes")
+    assert named == calibration_test([0, 1, 1], [0.3, 0.5, 0.6])
+
+
+def table_of_cells(y, p):
+    """Pairs of rows as cells."""
+    y, p = np.asarray(y, dtype=float).reshape(-1, 2), np.asarray(p).reshape(-1, 2)
+    cells = CellSums(
+        low=p.min(axis=1),
+        high=p.max(axis=1),
+        rise=(y * (1 - p)).sum(axis=1),
+        fall=((1 - y) * p).sum(axis=1),
+        squared=((y - p) ** 2).sum(axis=1),
+        surprise=-np.log(np.where(y == 1, p, 1 - p)).sum(axis=1),
+    )
+    return ScoreTable.from_cells(np.full(len(y), 2), y.sum(axis=1).astype(np.int64), cells)
+
+
+def test_cells_need_the_asymptotic_method():
+    p = (np.arange(400) + 0.5) / 400
+    y = np.arange(400) % 3 == 0
+    table = table_of_cells(y, p)
+    with pytest.raises(DataError, match="method='asymptotic'"):
+        calibration_test(table)
+    found, rows = calibration_test(table, method="asymptotic"), calibration_test(y, p, method="asymptotic")
+    assert found.p_value == pytest.approx(rows.p_value, rel=0.2)
+
+
+def test_cells_of_one_score_each_can_be_redrawn():
+    p = np.repeat([0.2, 0.4, 0.7], 2)
+    y = [0, 1, 0, 0, 1, 1]
+    table = table_of_cells(y, p)
+    assert table.cells is not None
+    found, rows = calibration_test(table), calibration_test(y, p)
+    assert found.p_value == rows.p_value
+    assert found.statistic == pytest.approx(rows.statistic)
+
+
+def test_asymptotic_inverts_the_null_limit():
+    rng = np.random.default_rng(2)
+    p = rng.random(500)
+    y = rng.random(500) < p
+    found = calibration_test(y, p, method="asymptotic")
+    limit = calibrated_limit(float((p * (1 - p)).sum()), 1.0 - found.p_value)
+    assert limit == pytest.approx(500 * found.statistic, rel=1e-6)
+    assert found.n_redraws is None
+    assert abs(found.p_value - calibration_test(y, p).p_value) < 0.1
+
+
+def test_asymptotic_needs_events():
+    """25 is reached at n = 100 for a score of one half, and never by certain scores."""
+    assert calibration_test([0, 1] * 50, [0.5] * 100, method="asymptotic").p_value == 1.0
+    for p in ([0.5] * 99, [0.001] * 1000, [0.0, 1.0] * 1000):
+        with pytest.raises(ArgumentError, match="use method='exact'"):
+            calibration_test([0] * len(p), p, method="asymptotic")
+
+
+@pytest.mark.parametrize("redraws", [0, -1, 2.5, True, "many"])
+def test_bad_number_of_redraws(redraws):
+    with pytest.raises(ArgumentError, match="n_redraws"):
+        calibration_test([0, 1], [0.2, 0.7], n_redraws=redraws)
+
+
+def test_bad_method():
+    with pytest.raises(ArgumentError, match="method to be one of 'exact', 'asymptotic'"):
+        calibration_test([0, 1], [0.2, 0.7], method="bootstrap")
+
+
+@pytest.mark.parametrize("method", ["exact", "asymptotic"])
+def test_result_can_be_quoted(method):
+    found = calibration_test([0, 1] * 60, [0.4, 0.6] * 60, method=method)
+    assert f"{found.p_value:.4g}" in found.claim
+    assert f"{found.statistic:.4g}" in found.claim
+    assert found.assumptions
+    assert len(cite(found.references)) == len(found.references)
+    assert json.loads(found.to_json())["p_value"] == found.p_value
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.p_value = 0.0

@@ -1,0 +1,280 @@
+"""`certify_ece`: what it returns, what it refuses, and that it is a function of the rows alone."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from calibrant.certificates.expected_error.cells import Cells, Terms, Units, cut_evenly, plan_cells, positions
+from calibrant.certificates.expected_error.reversal import hypergeometric_tail, reversal_p_value
+
+from calibrant import ArgumentError, DataError, ScoreTable
+from calibrant.certificates import certify_ece, required_sample_size_ece
+from calibrant.references import cite
+from calibrant.table.score_table import CellSums
+
+
+def calibrated(n: int, seed: int = 0):
+    rng = np.random.default_rng(seed)
+    score = rng.beta(0.7, 1.6, size=n)
+    return (rng.random(n) < score).astype(int), score
+
+
+def bucketed(y, score, bits: int) -> ScoreTable:
+    """The table that reading very many rows would make, each bucket a cell."""
+    bucket = np.floor(score * 2**bits)
+    places = np.unique(bucket)
+    sums = [bucket == place for place in places]
+
+    def add(values):
+        return np.array([float(values[at].sum()) for at in sums])
+
+    cells = CellSums(
+        low=np.array([score[at].min() for at in sums]),
+        high=np.array([score[at].max() for at in sums]),
+        rise=add(y * (1 - score)),
+        fall=add((1 - y) * score),
+        squared=add((y - score) ** 2),
+        surprise=add(np.zeros(len(y))),
+    )
+    return ScoreTable.from_cells(add(np.ones(len(y))).astype(int), add(y).astype(int), cells)
+
+
+# --- the result -----------------------------------------------------------------------------------------------
+
+
+def test_a_result_can_be_quoted():
+    found = certify_ece(*calibrated(5000), tolerance=0.1)
+    assert (found.verdict, found.n, found.delta, found.tolerance) == ("certified", 5000, 0.05, 0.1)
+    assert found.claim == (
+        "With probability at least 0.95 over the draw of the rows, the expected calibration error of this classifier "
+        f"in the population is at most {found.bound:.4g}, if its event rate never falls as the score rises."
+    )
+    assert found.assumes_monotone
+    assert not found.contradicted
+    assert any("never falls" in sentence for sentence in found.assumptions)
+    assert json.loads(found.to_json())["reversal_p_value"] == found.reversal_p_value
+    assert len(cite(found.references)) == 2
+
+
+def test_discrete_scores_need_no_assumption():
+    y, score = calibrated(5000)
+    for shape in ("monotone", "any"):
+        found = certify_ece(y, np.round(score, 1), shape=shape)
+        assert not found.assumes_monotone
+        assert found.n_cells == 11
+        assert found.reversal_p_value is None
+        assert "whatever the event rate is" in found.claim
+        assert not any("never falls" in sentence for sentence in found.assumptions)
+
+
+def test_any_shape_says_nothing_where_scores_do_not_repeat():
+    y, score = calibrated(3000)
+    found = certify_ece(y, score, shape="any", tolerance=0.3)
+    assert (found.n_cells, found.assumes_monotone) == (3000, False)
+    assert found.bound > 0.3
+    many_y, many = calibrated(30_000)  # more cells than are charged by squares
+    assert certify_ece(many_y, many, shape="any").bound > 0.3
+
+
+def test_a_contradicted_assumption_leaves_no_upper_bound():
+    y, score = calibrated(3000)
+    found = certify_ece(y, 1.0 - score, tolerance=0.1)
+    assert found.contradicted
+    assert found.reversal_p_value < 1e-4
+    assert (found.bound, found.verdict) == (1.0, "refuted")
+    assert found.lower_bound > 0.3
+    assert found.claim.startswith("The rows contradict an event rate that never falls as the score rises (p < 0.0001)")
+    assert not any("never falls" in sentence for sentence in found.assumptions)
+    assert certify_ece(y, 1.0 - score, tolerance=0.9).verdict == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("y", "p"),
+    [([1], [0.3]), ([0, 1], [0.0, 1.0]), ([1, 1, 1], [0.0, 0.0, 1.0]), ([0] * 5, [0.2] * 5), ([0, 1], [0.5, 0.5])],
+)
+def test_few_rows_say_so(y, p):
+    found = certify_ece(y, p, tolerance=0.2)
+    assert found.bound == 1.0
+    assert found.lower_bound < found.bound
+    assert found.verdict in ("uninformative", "refuted")
+    assert found.claim.startswith("There are too few rows")
+
+
+def test_certain_scores_that_are_right():
+    y = np.repeat([0, 1], 5000)
+    found = certify_ece(y, y.astype(float))
+    assert 0.0 < found.bound < 0.005
+    assert found.lower_bound == 0.0
+    one_class = certify_ece(np.zeros(10_000), np.zeros(10_000))
+    assert 0.0 < one_class.bound < 0.005
+
+
+def test_certain_scores_that_are_wrong():
+    found = certify_ece(np.repeat([1, 0], 1000), np.repeat([0.0, 1.0], 1000), tolerance=0.5)
+    assert found.verdict == "refuted"
+    assert found.lower_bound > 0.9
+
+
+def test_verdicts():
+    y, score = calibrated(5000)
+    assert certify_ece(y, score).verdict is None
+    assert certify_ece(y, score, tolerance=0.01).verdict == "undecided"
+    assert certify_ece(y, np.clip(score + 0.3, 0.0, 1.0), tolerance=0.05).verdict == "refuted"
+    assert certify_ece(y[:30], score[:30], tolerance=0.9).verdict == "uninformative"
+
+
+def test_smaller_delta_is_wider():
+    y, score = calibrated(5000)
+    bounds = [certify_ece(y, score, delta=delta).bound for delta in (0.2, 0.05, 0.001)]
+    assert bounds == sorted(bounds)
+
+
+# --- a function of the rows -----------------------------------------------------------------------------------
+
+
+def test_order_ties_and_weights_as_counts():
+    y, score = calibrated(2000)
+    score = np.round(score, 3)
+    found = certify_ece(y, score)
+    order = np.random.default_rng(1).permutation(len(y))
+    assert certify_ece(y[order], score[order]) == found
+    weights = np.arange(len(y)) % 3
+    assert certify_ece(y, score, sample_weight=weights) == certify_ece(np.repeat(y, weights), np.repeat(score, weights))
+    assert certify_ece(np.where(y, "yes", "no"), score, pos_label="yes") == found
+
+
+def test_cells_and_parameters_do_not_depend_on_outcomes():
+    y, score = calibrated(3000)
+    terms = Terms.of(3000, 0.05)
+    one, two = (Units.of(ScoreTable.from_scores(labels, score)) for labels in (y, 1 - y))
+    plans = [plan_cells(units, terms, one_score_each=False) for units in (one, two)]
+    assert np.array_equal(plans[0].starts, plans[1].starts)
+    assert plans[0].lam == plans[1].lam
+
+
+def test_heavy_scores_stand_alone():
+    score = np.sort(np.append(np.random.default_rng(0).random(1000), np.full(500, 0.4)))
+    units = Units.of(ScoreTable.from_scores(np.arange(1500) % 2, score))
+    cells = Cells.of(units, cut_evenly(units, positions(units), 20))
+    atom = int(np.flatnonzero(cells.n >= 500)[0])
+    assert (cells.n[atom], cells.mean[atom], cells.width[atom]) == (500.0, 0.4, 0.0)
+    assert cells.loose[atom] == 0.0
+    assert cells.n.sum() == 1500
+
+
+# --- tables with cells ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_tables_with_cells_give_nearly_the_same_bounds():
+    y, score = calibrated(20_000)
+    table = bucketed(y, score, 17)
+    assert not table.exact
+    exact, found = certify_ece(y, score), certify_ece(table)
+    assert found.assumes_monotone
+    assert found.bound == pytest.approx(exact.bound, rel=0.1)
+    assert found.lower_bound == pytest.approx(exact.lower_bound, abs=0.002)
+
+
+def test_cells_are_put_together_whatever_outcomes_divided():
+    """Narrower cells, which depend on outcomes, make no difference."""
+    y, score = calibrated(4000)
+    wide, narrow = certify_ece(bucketed(y, score, 17)), certify_ece(bucketed(y, score, 19))
+    assert narrow.bound == pytest.approx(wide.bound, rel=1e-9)
+    assert narrow.lower_bound == pytest.approx(wide.lower_bound, abs=1e-9)
+
+
+def test_an_atom_beside_a_few_scores_costs_little_more():
+    rng = np.random.default_rng(0)
+    score = np.where(rng.random(5000) < 0.4, 0.25, 0.25 + 0.5 * rng.random(5000))
+    score[:3] = 0.25 + 1e-6
+    y = (rng.random(5000) < score).astype(int)
+    atom = score == 0.25
+    table = bucketed(y, score, 17)
+    units = Units.of(table)
+    first = int(units.n.argmax())
+    assert units.mixed[first] == units.n[first]  # the cell hides the atom
+    apart = ScoreTable.from_cells(*_with_atom_apart(y, score, atom))
+    assert Units.of(apart).mixed[first] == 3.0
+    assert certify_ece(apart).bound < certify_ece(table).bound - 0.1
+    assert certify_ece(apart).bound < 1.1 * certify_ece(y, score).bound
+
+
+def _with_atom_apart(y, score, atom):
+    one, rest = bucketed(y[atom], score[atom], 17), bucketed(y[~atom], score[~atom], 17)
+    arrays = [np.append(a, b) for a, b in zip(one.cells.arrays, rest.cells.arrays, strict=True)]
+    return np.append(one.n, rest.n), np.append(one.k, rest.k), CellSums(*arrays)
+
+
+def test_sums_of_a_bucket():
+    y, score = calibrated(500)
+    units = Units.of(bucketed(y, score, 17))
+    assert units.score_sum.sum() == pytest.approx(score.sum())
+    assert units.variance.sum() == pytest.approx((score * (1 - score)).sum())
+    assert (units.low <= units.high).all()
+    assert not np.allclose(units.high, units.low)
+
+
+def test_cells_that_reach_over_borders_are_refused():
+    y, score = calibrated(500)
+    with pytest.raises(DataError, match="reaches over a border"):
+        certify_ece(bucketed(y, score, 4))
+    with pytest.raises(ArgumentError, match="shape 'any'"):
+        certify_ece(bucketed(y, score, 17), shape="any")
+
+
+# --- the test of the assumption -------------------------------------------------------------------------------
+
+
+def test_tail_of_fishers_test():
+    from scipy.stats import hypergeom
+
+    rng = np.random.default_rng(0)
+    drawn, rest = rng.integers(1, 80, size=(2, 500))
+    seen, others = rng.integers(0, drawn + 1), rng.integers(0, rest + 1)
+    exact = hypergeom.sf(seen - 1, drawn + rest, seen + others, drawn)
+    found = hypergeometric_tail(*(x.astype(float) for x in (seen, drawn, seen + others, drawn + rest)))
+    assert (found >= exact * (1.0 - 1e-9)).all()
+    tail = exact < 0.001
+    assert tail.sum() > 20
+    assert (found[tail] <= 1.05 * exact[tail]).all()
+
+
+def test_one_score_cannot_be_reversed():
+    assert reversal_p_value(Units.of(ScoreTable.from_counts([0.5], [10], [3]))) == 1.0
+
+
+# --- what is refused, and plans -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"delta": 0.0}, {"delta": 1.0}, {"tolerance": 0.0}, {"tolerance": 1.5}, {"shape": "convex"}]
+)
+def test_wrong_arguments(wrong):
+    with pytest.raises(ArgumentError):
+        certify_ece([0, 1], [0.2, 0.7], **wrong)
+
+
+def test_wrong_rows():
+    with pytest.raises(DataError, match="whole numbers"):
+        certify_ece([0, 1], [0.2, 0.7], sample_weight=[0.5, 1.5])
+    with pytest.raises(DataError):
+        certify_ece([0, 1], [0.2, 1.7])
+
+
+def test_planned_rows_have_the_power_asked_for():
+    n = required_sample_size_ece(0.06, brier=0.1475)
+    reached = sum(certify_ece(*calibrated(n, seed)).bound <= 0.06 for seed in range(60))
+    assert 0.65 * 60 <= reached <= 60
+
+
+def test_plans_grow_the_right_way():
+    plain = required_sample_size_ece(0.03)
+    assert required_sample_size_ece(0.02) > 2.3 * plain
+    assert required_sample_size_ece(0.03, power=0.5) < plain < required_sample_size_ece(0.03, power=0.9)
+    assert required_sample_size_ece(0.03, brier=0.05) < plain < required_sample_size_ece(0.03, delta=0.01)
+    for wrong in ({"gap": 0.0}, {"gap": 0.1, "power": 1.0}, {"gap": 0.1, "brier": 0.3}, {"gap": 1e-7}):
+        with pytest.raises(ArgumentError):
+            required_sample_size_ece(**wrong)

@@ -1,0 +1,191 @@
+"""Costs, forecasts and their limits against their definitions."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from calibrant import ScoreTable
+from calibrant.decisions import cost_forecast, expected_cost, regret_bound, saving_bound
+from calibrant.distributions.mean_limits import mean_width
+from calibrant.errors import ArgumentError, DataError
+from calibrant.metrics import cutoff_calibration_error
+from calibrant.references import cite
+from support import oracles, strategies
+
+ROWS = strategies.small_rows(weighted=("none", "whole"))
+COSTS = st.sampled_from([(0, 1), (1, 0), (1, 1), (1, 3), (3, 1), (7, 3), (1, 99), (0.3, 0.7), (1e299, 1e250)])
+THRESHOLD = st.one_of(st.none(), st.floats(0.0, 1.0), st.sampled_from([0.0, 0.25, 0.5, 1.0]))
+
+
+def costs(a, b):
+    return {"false_positive_cost": a, "false_negative_cost": b}
+
+
+def repeated(rows):
+    """One row per row, without weights."""
+    w = np.ones(len(rows.y), dtype=int) if rows.w is None else rows.w
+    return np.repeat(rows.y, w), np.repeat(rows.s.astype(float), w)
+
+
+def cost_and_forecast(y, s, tau, a, b):
+    """Row by row: what each decision costs, and what it would on average if its score were the probability."""
+    acted = s >= tau
+    return np.where(acted, a * (1 - y), b * y), np.where(acted, a * (1.0 - s), b * s)
+
+
+@given(ROWS, COSTS, THRESHOLD)
+def test_is_its_definition(rows, prices, threshold):
+    a, b = prices
+    found = cost_forecast(rows.y, rows.s, **costs(a, b), threshold=threshold, **rows.keywords)
+    tau = a / (a + b) if threshold is None else threshold
+    actual, promised = cost_and_forecast(*repeated(rows), tau, a, b)
+    scale = max(a, b)
+    assert found.threshold == tau
+    assert found.n == len(actual)
+    assert found.cost == pytest.approx(actual.mean(), abs=1e-14 * scale)
+    assert found.forecast == pytest.approx(promised.mean(), abs=1e-14 * scale)
+    assert found.error == pytest.approx((actual - promised).mean(), abs=1e-14 * scale)
+    assert found.cost == expected_cost(rows.y, rows.s, **costs(a, b), threshold=threshold, **rows.keywords)
+
+
+@given(ROWS, COSTS, THRESHOLD)
+def test_error_is_made_of_the_residuals_on_either_side_of_the_threshold(rows, prices, threshold):
+    """B C(s < t) - a C(s >= t); so at most (a + b) times the error, at every threshold."""
+    a, b = prices
+    found = cost_forecast(rows.y, rows.s, **costs(a, b), threshold=threshold, **rows.keywords)
+    top = math.nextafter(found.threshold, -1.0)
+    below = oracles.interval_residual(*rows, -math.inf, top)
+    above = oracles.interval_residual(*rows, top, math.inf)
+    assert found.error == pytest.approx(b * below - a * above, abs=1e-12 * (a + b))
+    error = cutoff_calibration_error(rows.y, rows.s, **rows.keywords)
+    assert abs(found.error) <= regret_bound(error, **costs(a, b)) + 1e-11 * (a + b)
+
+
+@given(ROWS, COSTS, THRESHOLD, st.sampled_from([0.2, 0.05, 1e-6]))
+def test_limits_enclose_what_is_seen_and_what_is_possible(rows, prices, threshold, delta):
+    a, b = prices
+    found = cost_forecast(rows.y, rows.s, **costs(a, b), threshold=threshold, delta=delta, **rows.keywords)
+    dearest = max(a, b)
+    rounding = 1e-9 * dearest
+    assert 0.0 <= found.cost_lower <= found.cost + rounding
+    assert found.cost - rounding <= found.cost_upper <= dearest * (1.0 + 1e-15)
+    assert -dearest <= found.error_lower <= found.error <= found.error_upper <= dearest
+
+
+@given(ROWS, st.sampled_from([(1, 1), (1, 3), (3, 1), (0, 2), (2, 0)]))
+def test_cost_limits_are_exact_limits_of_two_shares(rows, prices):
+    """The definition with scipy.stats.binomtest; where one share has no price the other gets all of delta."""
+    a, b = prices
+    y, s = repeated(rows)
+    acted = s >= a / (a + b)
+    in_vain, missed = int((acted & (y == 0)).sum()), int((~acted & (y == 1)).sum())
+    parts = [(min(a, b), in_vain + missed), (abs(a - b), in_vain if a > b else missed)]
+    parts = [(price, count) for price, count in parts if price]
+    level = 1.0 - 0.1 / len(parts)
+    limits = [(price, binomtest(k, len(y)).proportion_ci(level, method="exact")) for price, k in parts]
+    found = cost_forecast(rows.y, rows.s, **costs(a, b), delta=0.1, **rows.keywords)
+    assert found.cost_lower == pytest.approx(sum(price * limit.low for price, limit in limits), abs=1e-9)
+    assert found.cost_upper == pytest.approx(sum(price * limit.high for price, limit in limits), abs=1e-9)
+
+
+@given(ROWS, COSTS, THRESHOLD)
+def test_error_limits_are_bernstein_limits_of_the_rows(rows, prices, threshold):
+    """On either side at half of delta, from the squares of the terms and the dearer price, which none exceeds."""
+    a, b = prices
+    found = cost_forecast(rows.y, rows.s, **costs(a, b), threshold=threshold, delta=0.1, **rows.keywords)
+    actual, promised = cost_and_forecast(*repeated(rows), found.threshold, a, b)
+    terms = (actual - promised) / max(a, b)
+    half = float(mean_width(len(terms), (terms**2).mean(), 0.05))
+    assert found.error_upper == pytest.approx(max(a, b) * min(1.0, terms.mean() + half), rel=1e-9)
+    assert found.error_lower == pytest.approx(max(a, b) * max(-1.0, terms.mean() - half), rel=1e-9)
+
+
+def test_by_hand():
+    """Arithmetic: acting from .4 on; one false positive (2) and one missed positive (3) in 5 rows."""
+    found = cost_forecast([0, 1, 0, 1, 1], [0.1, 0.3, 0.5, 0.6, 0.9], **costs(2, 3))
+    assert found.threshold == 0.4
+    assert found.cost == (2 + 3) / 5
+    assert found.forecast == pytest.approx((3 * (0.1 + 0.3) + 2 * (0.5 + 0.4 + 0.1)) / 5)
+
+
+@given(ROWS, st.randoms(use_true_random=False))
+def test_order_and_repeats_do_not_matter(rows, random):
+    order = list(range(len(rows.y)))
+    random.shuffle(order)
+    other = rows.reordered(order)
+    text = cost_forecast(rows.y, rows.s, **costs(1, 3), **rows.keywords).to_json()
+    assert cost_forecast(other.y, other.s, **costs(1, 3), **other.keywords).to_json() == text
+    assert cost_forecast(*repeated(rows), **costs(1, 3)).to_json() == text
+
+
+def test_tiny_delta():
+    """Nothing but what is possible can be said with a failure probability as small as floats go."""
+    found = cost_forecast([0, 1] * 50, [0.3, 0.6] * 50, **costs(1, 3), delta=5e-324)
+    assert (found.cost_lower, found.cost_upper, found.error_lower, found.error_upper) == (0.0, 3.0, -3.0, 3.0)
+
+
+def test_saving_bound_carries_the_same_limits():
+    rng = np.random.default_rng(0)
+    s = rng.random(500)
+    y = rng.random(500) < s**2
+    alone = cost_forecast(y, s, **costs(1, 4), delta=0.1)
+    decision = saving_bound(y, s, **costs(1, 4), delta=0.1)
+    assert (decision.cost, decision.cost_forecast) == (alone.cost, alone.forecast)
+    assert (decision.cost_lower, decision.cost_upper) == (alone.cost_lower, alone.cost_upper)
+    assert (decision.forecast_error_lower, decision.forecast_error_upper) == (alone.error_lower, alone.error_upper)
+    assert decision.assumptions == alone.assumptions
+
+
+def test_costs_scale_with_the_currency():
+    rng = np.random.default_rng(1)
+    s = rng.random(200)
+    y = rng.random(200) < s
+    one, large = cost_forecast(y, s, **costs(1, 3)), cost_forecast(y, s, **costs(1e200, 3e200))
+    for name in ("cost", "cost_lower", "cost_upper", "forecast", "error", "error_lower", "error_upper"):
+        assert getattr(large, name) == pytest.approx(1e200 * getattr(one, name), rel=1e-9)
+
+
+@given(strategies.small_rows(most=30, weighted=("none", "whole")), st.lists(st.floats(0, 1), max_size=3), THRESHOLD)
+def test_cells_only_loosen_the_limits(rows, breaks, threshold):
+    exact = cost_forecast(rows.y, rows.s, **costs(1, 3), threshold=threshold, **rows.keywords)
+    cells = cost_forecast(oracles.cell_table(rows.y, rows.s, rows.w, breaks), **costs(1, 3), threshold=threshold)
+    assert cells.cost_lower <= exact.cost_lower + 1e-12
+    assert cells.cost_upper >= exact.cost_upper - 1e-12
+    assert cells.error_lower <= exact.error_lower + 1e-9
+    assert cells.error_upper >= exact.error_upper - 1e-9
+
+
+def test_claim_and_plain_data():
+    found = cost_forecast([0, 1] * 500, [0.3, 0.6] * 500, **costs(1, 2))
+    assert f"between {found.error_lower:.4g} and {found.error_upper:.4g}" in found.claim
+    assert "the cost that the scores forecast on average over the population" in found.claim
+    assert json.loads(found.to_json())["threshold"] == 1 / 3
+    # Gao et al. for the error, the two sources of the concentration bounds, and the one of the interval for few rows.
+    assert found.references == ("gao2017", "shevtsova2013", "fan2015", "clopper1934")
+    assert len(cite(found.references)) == len(found.references)
+    assert "The costs were fixed" in found.assumptions[-1]
+    other = cost_forecast([0, 1], [0.3, 0.6], **costs(1, 2), threshold=0.5)
+    assert "The costs and the threshold were fixed" in other.assumptions[-1]
+
+
+def test_refusals():
+    table = ScoreTable.from_scores([0, 1], [0.2, 0.7])
+    with pytest.raises(DataError, match="whole numbers of independent rows"):
+        cost_forecast([0, 1], [0.3, 0.6], **costs(1, 1), sample_weight=[0.5, 1.0])
+    with pytest.raises(DataError):
+        cost_forecast([0, 1], [0.3, np.nan], **costs(1, 1))
+    with pytest.raises(DataError, match="as many labels"):
+        cost_forecast([0, 1], [0.3], **costs(1, 1))
+    for keywords in ({"delta": 0.0}, {"delta": 1.0}, {"threshold": 1.5}, {"threshold": "x"}):
+        with pytest.raises(ArgumentError, match=next(iter(keywords))):
+            cost_forecast(table, **costs(1, 1), **keywords)
+    for prices in ((0, 0), (-1, 1), (1, math.inf)):
+        with pytest.raises(ArgumentError):
+            cost_forecast(table, **costs(*prices))

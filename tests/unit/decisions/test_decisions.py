@@ -1,0 +1,111 @@
+"""Costs, thresholds and savings by hand, and the sharp cases of Claim 1."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant import ScoreTable
+from calibrant.decisions import decide, expected_cost, regret_bound, saving_bound, threshold
+from calibrant.distributions.mean_limits import mean_width
+from calibrant.metrics import cutoff_calibration_error
+
+
+def costs(a, b):
+    return {"false_positive_cost": a, "false_negative_cost": b}
+
+
+@pytest.mark.parametrize(("a", "b", "tau"), [(1, 1, 0.5), (1, 4, 0.2), (3, 1, 0.75), (0, 2, 0.0), (2, 0, 1.0)])
+def test_threshold_is_a_over_a_plus_b(a, b, tau):
+    assert threshold(a, b) == tau
+
+
+def test_a_score_at_the_threshold_acts():
+    assert decide([0.0, 0.5, 1.0], **costs(1, 1)).tolist() == [False, True, True]
+    assert decide([0.0, 1.0], **costs(0, 1)).tolist() == [True, True]
+    assert decide([0.9, 1.0], **costs(1, 0)).tolist() == [False, True]
+
+
+def test_costs_by_hand():
+    """Arithmetic: acting from .5 on, with one false positive (cost 2) and one missed positive (cost 3) in 5 rows."""
+    y, s = [0, 1, 0, 1, 1], [0.1, 0.4, 0.5, 0.6, 0.9]
+    assert expected_cost(y, s, **costs(2, 3), threshold=0.5) == (2 + 3) / 5
+    assert expected_cost(y, s, **costs(2, 3), threshold=0.0) == 2 * 2 / 5
+    assert expected_cost(y, s, **costs(2, 3)) == 2 / 5  # tau = .4
+    found = saving_bound(y, s, **costs(2, 3))
+    assert (found.threshold, found.cost, found.best_cost) == (0.4, 2 / 5, 2 / 5)
+    assert (found.cost_act_always, found.cost_act_never) == (2 * 2 / 5, 3 * 3 / 5)
+    assert found.cost_forecast == pytest.approx((3 * 0.1 + 2 * (0.6 + 0.5 + 0.4 + 0.1)) / 5)
+
+
+def test_forecast_of_calibrated_scores_is_the_cost():
+    table = ScoreTable.from_counts([0.25, 0.75], [4, 4], [1, 3])
+    found = saving_bound(table, **costs(1, 1))
+    assert found.cost == found.cost_forecast == 0.25
+    assert found.saving == 0.0
+
+
+def test_claim_1_is_sharp():
+    """Scores just at the threshold and no positives; the regret is (a + b) times the error."""
+    found = saving_bound([0] * 10, [0.25] * 10, **costs(1, 3))
+    assert found.saving == 1.0
+    error = cutoff_calibration_error([0] * 10, [0.25] * 10)
+    assert regret_bound(error, **costs(1, 3)) == found.saving
+
+
+def test_decreasing_maps_are_not_covered():
+    """Scores .1 and .9 the wrong way round; thresholds save .25, a decreasing map would save .5."""
+    y, s = [1, 1, 0, 0], [0.1, 0.1, 0.9, 0.9]
+    found = saving_bound(y, s, **costs(0.5, 0.5))
+    assert (found.cost, found.best_cost, found.saving) == (0.5, 0.25, 0.25)
+    assert cutoff_calibration_error(y, s) == pytest.approx(0.45)
+
+
+def test_bound_is_saving_plus_width():
+    y, s = [0, 1] * 50, [0.3, 0.6] * 50
+    y, s = [0, 1] * 5000, [0.3, 0.6] * 5000  # from 1/4 on all act; from .6 on no one does wrong, and .5 is saved
+    found = saving_bound(y, s, **costs(1, 3), delta=0.1, method="hoeffding")
+    assert found.saving == found.cost == 0.5
+    assert found.saving_bound == found.cost_upper < 0.5 + 4 * math.sqrt(math.log(20) / 20_000)
+    y = [0, 1, 1, 1] * 2500  # no one acts at 3/4; acting from .6 on, on positives alone, saves half of all cases
+    found = saving_bound(y, s, **costs(3, 1), delta=0.1, method="hoeffding")
+    assert (found.cost, found.saving) == (0.75, 0.5)
+    assert found.saving_bound == pytest.approx(0.5 + 4 * math.sqrt(math.log(20) / 20_000))
+    found = saving_bound(y, s, **costs(3, 1), delta=0.1, method="normal")
+    width = 1.6448536269514722 * math.sqrt(0.5 * 0.25**2 / 10_000) + math.log(20) / 10_000
+    assert found.saving_bound == pytest.approx(0.5 + 4 * width)
+    found = saving_bound(y, s, **costs(3, 1), delta=0.1)
+    width = mean_width(10_000, 0.5 * 0.25**2, 0.05, top=0.75, largest=0.75, reach=1.0)
+    assert found.saving_bound == pytest.approx(0.5 + 4 * float(width))
+
+
+@given(st.integers(1, 400), st.integers(0, 2**32 - 1), st.sampled_from([(1, 1), (1, 99), (5, 0.1), (0, 1)]))
+def test_no_saving_is_larger_than_what_the_cost_can_be(n, seed, prices):
+    rng = np.random.default_rng(seed)
+    s = rng.random(n).round(rng.integers(1, 4))
+    y = rng.random(n) < s ** rng.choice([0.3, 1, 3])
+    for method in ("default", "hoeffding", "normal"):
+        found = saving_bound(y, s, **costs(*prices), method=method)
+        assert found.saving <= found.saving_bound <= found.cost_upper
+
+
+def test_claim_names_bound_and_costs():
+    found = saving_bound([0, 1] * 500, [0.3, 0.6] * 500, **costs(1, 2))
+    assert f"{found.saving_bound:.4g} per case at costs 1 (false positive) and 2 (false negative)" in found.claim
+
+
+def test_regret_bound():
+    assert regret_bound(0.02, **costs(1, 4)) == pytest.approx(0.1)
+
+
+def test_costs_scale_with_the_currency():
+    rng = np.random.default_rng(0)
+    s = rng.random(200)
+    y = rng.random(200) < s
+    one, hundred = saving_bound(y, s, **costs(1, 3)), saving_bound(y, s, **costs(100, 300))
+    for name in ("cost", "cost_forecast", "best_cost", "saving", "saving_bound", "cost_act_always", "cost_act_never"):
+        assert getattr(hundred, name) == pytest.approx(100 * getattr(one, name))

@@ -1,0 +1,236 @@
+"""Rows that come in chunks: the same table as from all rows, and errors that name the chunk."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant import ScoreTable
+from calibrant.errors import ArgumentError, DataError
+from calibrant.ingest import chunk_rows, gathering, two_scans
+from support import score_laws
+from support.strategies import Rows, small_rows
+
+
+def same(one: ScoreTable, two: ScoreTable) -> bool:
+    pairs = ((getattr(one, name), getattr(two, name)) for name in ("score", "n", "k"))
+    return one.cells is None and all(a.dtype == b.dtype and np.array_equal(a, b) for a, b in pairs)
+
+
+def cut(rows: Rows, size: int):
+    columns = [rows.y, rows.s] if rows.w is None else [rows.y, rows.s, rows.w]
+    return [tuple(column[i : i + size] for column in columns) for i in range(0, len(rows.y), size)]
+
+
+@given(small_rows(weighted=("none", "whole")), st.integers(1, 9), st.sampled_from([1, 2, 1 << 20]))
+def test_few_scores_give_the_table_of_all_rows(rows, size, batch):
+    exact = ScoreTable.from_scores(rows.y, rows.s, sample_weight=rows.w)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunk_rows, "_BATCH", batch)
+        assert same(ScoreTable.from_chunks(cut(rows, size)), exact)
+        assert same(ScoreTable.from_chunks(lambda: cut(rows, size)), exact)
+        assert same(ScoreTable.from_chunks(iter(cut(rows, size))), exact)
+
+
+@given(small_rows(weighted=("float",)), st.integers(1, 9))
+def test_other_weights_give_it_up_to_rounding(rows, size):
+    exact = ScoreTable.from_scores(rows.y, rows.s, sample_weight=rows.w)
+    table = ScoreTable.from_chunks(cut(rows, size))
+    assert table.score.tolist() == exact.score.tolist()
+    assert table.n == pytest.approx(exact.n, rel=1e-14)
+    assert table.k == pytest.approx(exact.k, rel=1e-14)
+
+
+def test_kinds_of_columns_may_differ_between_chunks():
+    chunks = [
+        ([True, False], [0.5, 0.25]),
+        (np.array([1, 0]), np.array([0.5, 0.75], dtype=np.float32), [2, 1]),
+        ([], []),
+        ([1.0], [[0.75, 0.25]], [0.5]),
+        ([0, 1], [0.1, 0.2], [0.0, 0.0]),
+        ([], [], []),
+        ((1,), (0.5,), None),
+    ]
+    table = ScoreTable.from_chunks(chunks)
+    assert table.score.tolist() == [0.25, 0.5, 0.75]
+    assert table.n.tolist() == [1.5, 4.0, 1.0]
+    assert table.k.tolist() == [0.5, 4.0, 0.0]
+
+
+def test_one_class_in_a_chunk_is_fine():
+    table = ScoreTable.from_chunks([([1, 1], [0.5, 0.6]), ([0, 0], [0.5, 0.7])])
+    assert table.k.tolist() == [1, 1, 0]
+
+
+def test_labels_minus_one_and_one():
+    chunks = [([1, 1], [0.5, 0.6]), ([-1, -1], [0.5, 0.7]), ([-1.0, 1.0], [0.1, 0.2])]
+    table = ScoreTable.from_chunks(chunks)
+    assert (table.total, table.positives) == (6, 3)
+
+
+@pytest.mark.parametrize("pos_label", ["yes", np.str_("yes")])
+def test_named_labels(pos_label):
+    chunks = [(["no", "no"], [0.1, 0.2]), (np.array(["yes", "no"], dtype=object), [0.3, 0.4]), (["yes"], [0.5])]
+    table = ScoreTable.from_chunks(chunks, pos_label=pos_label)
+    assert table.k.tolist() == [0, 0, 1, 0, 1]
+
+
+GOOD = ([0, 1], [0.2, 0.4])
+
+
+@pytest.mark.parametrize(
+    ("chunk", "message"),
+    [
+        (([0, 1, 0, 1], [0.1, 0.2, 0.3, np.nan]), "finite scores, found in chunk 1: nan in row 3; drop"),
+        (([0, 1], [0.1, 1.5]), "scores between 0 and 1, found in chunk 1: 1.5 in row 1; pass the predicted"),
+        (([0, 2], [0.1, 0.5]), "two label values, 0 and 1, found in chunk 1: the values 0, 2; name the positive"),
+        (([0, None], [0.1, 0.5]), "a label in every row, found in chunk 1: None in row 1"),
+        (([0, 1], [0.1]), "as many labels as scores, found in chunk 1: 2 labels and 1 scores"),
+        (([0, 1], []), "at least one row, found in chunk 1: no rows"),
+        (([0, 1], [0.1, 0.2], [1]), "one weight per row .2 rows., found in chunk 1: weights of shape"),
+        (([0, 1], [0.1, 0.2], [1, -2]), "finite weights that are not negative, found in chunk 1: -2.0 in row 1"),
+        (([0, 1], [0.1, 0.2], [1e308, 1e308]), "weights that add up to at most .*, found in chunk 1: a total of inf"),
+        (([0, 1],), "two columns, labels and scores, .* found in chunk 1: a tuple of length 1; let every chunk be"),
+        (np.zeros((2, 2)), "two columns, labels and scores, .* found in chunk 1: a ndarray of length 2"),
+        (7, "two columns, labels and scores, .* found in chunk 1: a int;"),
+        (
+            ([0.1, 0.9], [0, 1]),
+            "two label values, 0 and 1, found in chunk 1: the values 0.1, 0.9; the label and score columns look",
+        ),
+        (([-1, 1], [0.1, 0.5]), "two label values, 0 and 1, found in chunk 1: the values 0, -1, 1; name the positive"),
+    ],
+)
+def test_errors_name_the_chunk(chunk, message):
+    for chunks in ([GOOD, chunk], iter([GOOD, chunk]), lambda: iter([GOOD, chunk])):
+        with pytest.raises(DataError, match="expected " + message):
+            ScoreTable.from_chunks(chunks)
+
+
+@pytest.mark.parametrize(
+    ("chunks", "message"),
+    [
+        (
+            [(["no"], [0.1]), (["yes", "maybe"], [0.2, 0.3])],
+            "two label values, found in chunk 1: the values 'no', 'yes'",
+        ),
+        (
+            [(["no", "maybe"], [0.2, 0.3]), (["yes"], [0.1])],
+            "two label values, found in chunk 0: the values 'no', 'may",
+        ),
+        ([(["no"], [0.1]), (["no"], [0.2])], "some rows with the positive label 'yes', found the values 'no'; check"),
+    ],
+)
+def test_named_labels_that_do_not_belong_together(chunks, message):
+    with pytest.raises(DataError, match=message):
+        ScoreTable.from_chunks(chunks, pos_label="yes")
+
+
+@pytest.mark.parametrize("chunks", [[], iter([]), list, [([], [])], [([], [], []), ([], [])]])
+def test_no_rows(chunks):
+    with pytest.raises(DataError, match="expected at least one row, found no rows"):
+        ScoreTable.from_chunks(chunks)
+
+
+def test_a_generator_that_is_used_up():
+    chunks = iter([GOOD])
+    assert len(ScoreTable.from_chunks(chunks)) == 2
+    with pytest.raises(DataError, match="no rows"):
+        ScoreTable.from_chunks(chunks)
+
+
+def test_weights_that_are_all_zero():
+    with pytest.raises(DataError, match="expected some positive weight, found only zeros"):
+        ScoreTable.from_chunks([([0, 1], [0.2, 0.4], [0, 0]), ([1], [0.3], [0.0])])
+
+
+def test_tiny_weights_are_judged_together():
+    tiny = ([0, 1], [0.2, 0.4], [1e-300, 1e-300])
+    assert ScoreTable.from_chunks([tiny, GOOD]).n.tolist() == [1.0, 1.0]
+    with pytest.raises(DataError, match="some weight of at least 1e-290"):
+        ScoreTable.from_chunks([tiny, tiny])
+
+
+@pytest.mark.parametrize("chunks", [7, None, 0.5])
+def test_what_is_no_source_of_chunks(chunks):
+    with pytest.raises(ArgumentError, match=r"an iterable of \(labels, scores\) chunks, or a function"):
+        ScoreTable.from_chunks(chunks)
+
+
+def test_an_error_of_the_source_passes_through():
+    def chunks():
+        yield GOOD
+        raise OSError("the disk is gone")
+
+    for source in (chunks, chunks()):
+        with pytest.raises(OSError, match="the disk is gone"):
+            ScoreTable.from_chunks(source)
+
+
+def test_a_source_that_changes_is_noticed(monkeypatch):
+    monkeypatch.setattr(gathering, "MOST_DISTINCT", 100)
+    monkeypatch.setattr(gathering, "MOST_BUCKETS", 64)
+    s = score_laws.scores("beta", 2_000)
+    y = score_laws.outcomes(s, "calibrated")
+    used_up = iter([(y, s)])
+    with pytest.raises(
+        DataError, match=f"the same rows at every reading, found 2000 rows with {y.sum()} positives at fi"
+    ):
+        ScoreTable.from_chunks(lambda: used_up)
+    turns = iter([y, 1 - y])
+    with pytest.raises(
+        DataError, match=f"then 2000 with {2000 - y.sum()}; let nothing change the rows while they are read"
+    ):
+        ScoreTable.from_chunks(lambda: [(next(turns), s)])
+
+
+def test_masked_columns_are_refused():
+    with pytest.raises(DataError, match="labels in every row, found in chunk 0: 1 masked values"):
+        ScoreTable.from_chunks([(np.ma.masked_array([0, 1], mask=[0, 1]), [0.1, 0.2])])
+
+
+def test_arrays_may_be_filled_again():
+    """As readers of sockets and files do that make an array only once."""
+    s = score_laws.scores("beta", 5_000)
+    y = score_laws.outcomes(s, "shifted")
+
+    def chunks():
+        label, score, weight = np.empty(100, dtype=np.int8), np.empty(100), np.empty(100)
+        for i in range(0, 5_000, 100):
+            label[:], score[:], weight[:] = y[i : i + 100], s[i : i + 100], 0.5
+            yield label, score, weight
+
+    table, exact = ScoreTable.from_chunks(chunks), ScoreTable.from_scores(y, s, sample_weight=np.full(5_000, 0.5))
+    assert (table.score.tolist(), table.k.tolist()) == (exact.score.tolist(), exact.k.tolist())
+
+
+def test_one_reading_ends_before_the_next_begins(monkeypatch):
+    monkeypatch.setattr(gathering, "MOST_DISTINCT", 100)
+    monkeypatch.setattr(chunk_rows, "_BATCH", 200)
+    s = score_laws.scores("beta", 2_000)
+    y = score_laws.outcomes(s, "calibrated")
+    log = []
+
+    def chunks():
+        log.append("open")
+        try:
+            for i in range(0, 2_000, 250):
+                yield y[i : i + 250], s[i : i + 250]
+        finally:
+            log.append("close")
+
+    ScoreTable.from_chunks(chunks)
+    assert log == ["open", "close"] * (len(log) // 2)
+    assert len(log) >= 6
+
+
+def test_other_scores_at_a_later_reading_are_noticed(monkeypatch):
+    monkeypatch.setattr(gathering, "MOST_DISTINCT", 100)
+    monkeypatch.setattr(gathering, "CELL_BITS", 7)
+    monkeypatch.setattr(two_scans, "FINE_BITS", 12)
+    s = score_laws.scores("beta", 20_000)
+    y = score_laws.outcomes(s, "shifted")
+    turns = iter([s, s, s**1.1])
+    with pytest.raises(DataError, match="the same rows at every reading, found as many, but other scores or weights"):
+        ScoreTable.from_chunks(lambda: [(y, next(turns))])

@@ -1,0 +1,154 @@
+"""Scores too many to keep: what is kept gives the same numbers, to the last bit, as keeping all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant import ScoreTable
+from calibrant.fits.isotonic import isotonic_fit
+from calibrant.ingest import gathering, refinement, two_scans
+from calibrant.metrics import brier_score, log_loss
+from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.fixed_point import UNIT
+from support import score_laws
+from support.answers import answers
+from support.strategies import Rows, small_rows
+
+N = 30_000
+FEW = {"percent", "equal", "denormal", "neighbours"}  # laws with at most a thousand different scores
+
+
+@pytest.fixture
+def small_limits(monkeypatch):
+    """Few buckets and few scores held at once, so that small data takes the way of large data."""
+    monkeypatch.setattr(gathering, "MOST_DISTINCT", 2_000)
+    monkeypatch.setattr(gathering, "MOST_BUCKETS", 1 << 11)
+    monkeypatch.setattr(refinement, "LATER_BITS", 12)
+    monkeypatch.setattr(two_scans, "FINE_BITS", 14)
+    monkeypatch.setattr(gathering, "CELL_BITS", 9)
+    return monkeypatch
+
+
+class Source:
+    """Chunks of rows, and how often they were read."""
+
+    def __init__(self, y, s, w=None, size=7_000):
+        columns = [y, s] if w is None else [y, s, w]
+        self.chunks = [tuple(c[i : i + size] for c in columns) for i in range(0, len(s), size)]
+        self.reads = 0
+
+    def __call__(self):
+        self.reads += 1
+        return iter(self.chunks)
+
+
+def assert_sums_agree(table: ScoreTable, exact: ScoreTable) -> None:
+    """Each row is rounded to half a unit, so the Brier score is off by 2**-43 at most, the log loss by 2**-37."""
+    assert (table.total, table.positives) == (exact.total, exact.positives)
+    assert brier_score(table) == pytest.approx(brier_score(exact), rel=1e-12, abs=2.0**-43)
+    assert log_loss(table) == pytest.approx(log_loss(exact), rel=1e-12, abs=2.0**-37)
+    assert table.mean_variance == pytest.approx(exact.mean_variance, rel=1e-12, abs=2.0**-41)
+
+
+@pytest.mark.grid
+@pytest.mark.parametrize("law", list(score_laws.LAWS))
+@pytest.mark.parametrize("labels", ["calibrated", "shifted"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_identical_to_the_exact_table(small_limits, law, labels, weighted):
+    s = score_laws.scores(law, N)
+    y = score_laws.outcomes(s, labels)
+    w = np.random.default_rng(5).integers(0, 4, N) if weighted else None
+    source, exact = Source(y, s, w), ScoreTable.from_scores(y, s, sample_weight=w)
+    table = ScoreTable.from_chunks(source)
+    assert answers(table) == answers(exact)
+    assert extremes(residual_walk(table)).at_most == extremes(residual_walk(table)).value
+    assert_sums_agree(table, exact)
+    if law in FEW:
+        assert table.cells is None
+        assert source.reads == 1
+    else:
+        assert not table.exact
+        assert len(table) < 0.8 * len(exact)
+        assert source.reads <= 7  # fewer at the limits that are set by default, see below
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("law", "reads"), [("beta", 3), ("atom", 3), ("tiny", 4), ("narrow", 4)])
+def test_few_readings_at_larger_limits(monkeypatch, law, reads):
+    """A tenth of the default limits, and a tenth of the rows that it takes to exceed them; the first stops midway."""
+    monkeypatch.setattr(gathering, "MOST_DISTINCT", 50_000)
+    monkeypatch.setattr(gathering, "MOST_BUCKETS", 1 << 15)
+    s = score_laws.scores(law, 250_000)
+    source = Source(score_laws.outcomes(s, "calibrated"), s, size=50_000)
+    assert not ScoreTable.from_chunks(source).exact
+    assert source.reads == reads
+
+
+@pytest.mark.parametrize("law", ["beta", "ends", "atom", "coarse"])
+def test_identical_for_all_chunks_and_orders(small_limits, law):
+    s = score_laws.scores(law, 12_000)
+    y = score_laws.outcomes(s, "calibrated")
+    whole = ScoreTable.from_chunks([(y, s)])
+    rng = np.random.default_rng(1)
+    for size in (500, 4_001, 11_999):
+        order = rng.permutation(len(s))
+        chunks = Source(y[order], s[order], size=size).chunks
+        table = ScoreTable.from_chunks([chunks[i] for i in rng.permutation(len(chunks))])
+        assert answers(table) == answers(whole)
+        for name in ("score", "n", "k", "low", "high", "rise", "fall", "squared", "surprise"):
+            assert getattr(table, name).tobytes() == getattr(whole, name).tobytes(), name
+
+
+@given(small_rows(most=14, weighted=("none", "whole")), st.integers(1, 5), st.integers(0, 3), st.booleans())
+def test_small_awkward_rows(rows: Rows, size, most, scaled):
+    """Limits so tight that nearly every score has to be looked for."""
+    s = rows.s * rows.s.dtype.type(1e-11) if scaled else rows.s  # so that scores share whole units
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gathering, "MOST_DISTINCT", most)
+        patch.setattr(gathering, "MOST_BUCKETS", 2)
+        patch.setattr(refinement, "LATER_BITS", 2)
+        patch.setattr(two_scans, "FINE_BITS", 3)
+        patch.setattr(gathering, "CELL_BITS", 1)
+        table = ScoreTable.from_chunks(Source(rows.y, s, rows.w, size=size))
+    exact = ScoreTable.from_scores(rows.y, s, sample_weight=rows.w)
+    assert answers(table) == answers(exact)
+    assert_sums_agree(table, exact)
+
+
+@pytest.mark.parametrize("law", ["beta", "atom"])
+def test_other_weights_up_to_rounding(small_limits, law):
+    s = score_laws.scores(law, N)
+    y, w = score_laws.outcomes(s, "shifted"), np.random.default_rng(2).choice([0.0, 0.25e-3, 1.7e-3], N)
+    source, exact = Source(y, s, w), ScoreTable.from_scores(y, s, sample_weight=w)
+    table = ScoreTable.from_chunks(source)
+    assert source.reads > 1
+    assert not table.exact
+    ours, theirs = extremes(residual_walk(table)), extremes(residual_walk(exact))
+    assert (ours.low, ours.high, ours.sign) == (theirs.low, theirs.high, theirs.sign)
+    for name in ("value", "at_most", "under", "over", "ks", "bias"):
+        assert getattr(ours, name) == pytest.approx(getattr(theirs, name), abs=UNIT)
+    for log_safe in (False, True):
+        fits = isotonic_fit(table, log_safe=log_safe), isotonic_fit(exact, log_safe=log_safe)
+        assert fits[0].low.tolist() == fits[1].low.tolist()
+        np.testing.assert_allclose(fits[0].value, fits[1].value, rtol=1e-12)
+    assert brier_score(table) == pytest.approx(brier_score(exact), rel=1e-12)
+
+
+def test_impossible_outcomes_make_the_log_loss_infinite(small_limits):
+    s, y = score_laws.scores("beta", N), np.zeros(N, dtype=int)
+    s[5], y[5] = 0.0, 1
+    assert log_loss(ScoreTable.from_chunks(Source(y, s))) == np.inf
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_one_class_is_no_burden(small_limits, label):
+    """The walk only falls, or only climbs: there is a climb of 0 at every score, of which none matters."""
+    s = score_laws.scores("beta", N)
+    source = Source(np.full(N, label), s)
+    table = ScoreTable.from_chunks(source)
+    assert answers(table) == answers(ScoreTable.from_scores(np.full(N, label), s))
+    assert len(table) < 3_000
+    assert source.reads <= 4

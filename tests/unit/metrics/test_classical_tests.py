@@ -1,0 +1,349 @@
+"""Hosmer-Lemeshow, Spiegelhalter, calibration slope, KS test: by hand, by definition, and as others compute them."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from scipy import optimize, stats
+
+from calibrant import ArgumentError, DataError, ScoreTable
+from calibrant.metrics import (
+    calibration_slope,
+    cutoff_calibration,
+    hosmer_lemeshow,
+    ks_calibration_test,
+    spiegelhalter,
+)
+from support.oracles import cell_table
+from support.strategies import small_rows
+
+
+def tied():
+    """600 rows, 30 at each of 20 scores; from arithmetic, so that anyone can make them again."""
+    i = np.arange(600)
+    s = (1 + i % 20) / 21
+    return (((i * 7919 + 104729) % 1000) / 1000 < s**1.5).astype(int), s
+
+
+ALL = [hosmer_lemeshow, spiegelhalter, calibration_slope, ks_calibration_test]
+
+
+class TestHosmerLemeshow:
+    def test_by_hand(self):
+        """Arithmetic: (1 - 2)**2 / (10 * .2 * .8) + (8 - 6)**2 / (10 * .6 * .4)."""
+        found = hosmer_lemeshow([1] + [0] * 9 + [1] * 8 + [0] * 2, [0.2] * 10 + [0.6] * 10, n_bins=2)
+        assert found.statistic == pytest.approx(1 / 1.6 + 4 / 2.4)
+        assert found.degrees_of_freedom == 2
+        assert found.p_value == pytest.approx(math.exp(-found.statistic / 2))  # chi-squared with 2 degrees of freedom
+        assert found.least_expected == pytest.approx(2.0)
+        assert found.observed.tolist() == [1, 8]
+        assert found.expected.tolist() == pytest.approx([2.0, 6.0])
+
+    def test_equals_pycaleva(self):
+        """pycaleva 0.8.2: CalibrationEvaluator(y, s, outsample, n_groups=10).hosmerlemeshow(), True and False."""
+        found = hosmer_lemeshow(*tied())
+        assert found.n.tolist() == [60] * 10
+        assert (found.statistic, found.p_value, found.degrees_of_freedom) == (
+            pytest.approx(38.23188879021752, rel=1e-12),
+            pytest.approx(3.4580991972288366e-05, rel=1e-9),
+            10,
+        )
+        fitted = hosmer_lemeshow(*tied(), in_sample=True)
+        assert (fitted.statistic, fitted.p_value, fitted.degrees_of_freedom) == (
+            found.statistic,
+            pytest.approx(6.82078975500211e-06, rel=1e-9),
+            8,
+        )
+
+    @given(small_rows())
+    def test_by_definition(self, rows):
+        found = hosmer_lemeshow(rows.y, rows.s, n_bins=3, strategy="uniform", **rows.keywords)
+        table = ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
+        statistic, freedom = 0.0, 0
+        for low, high in ((-1, 1 / 3), (1 / 3, 2 / 3), (2 / 3, 2)):
+            inside = (table.score >= low) & (table.score < high)
+            if inside.any():
+                n, k = table.n[inside].sum(), table.k[inside].sum()
+                expected = (table.n * table.score)[inside].sum()
+                variance = float(expected * (1 - expected / n))
+                freedom += variance > 0
+                if variance > 0 or k != expected:
+                    statistic += float((k - expected) ** 2) / variance if variance > 0 else math.inf
+        assert found.degrees_of_freedom == freedom
+        if table.counts:
+            assert found.statistic == pytest.approx(statistic, rel=1e-9)
+            upper_tail = stats.chi2.sf(statistic, freedom) if freedom else float(statistic == 0)
+            assert found.p_value == pytest.approx(upper_tail)
+        else:
+            assert math.isnan(found.statistic)
+            assert math.isnan(found.p_value)
+
+    def test_certain_scores_leave_nothing_to_chance(self):
+        right = hosmer_lemeshow([0, 1], [0.0, 1.0])
+        assert (right.statistic, right.degrees_of_freedom, right.p_value) == (0.0, 0, 1.0)
+        assert right.least_expected == math.inf
+        wrong = hosmer_lemeshow([0, 1, 0, 1], [0.0, 0.5, 0.5, 0.0])
+        assert (wrong.statistic, wrong.p_value) == (math.inf, 0.0)
+
+    @pytest.mark.parametrize("n_bins", [0, -3, 2.5, "ten", True])
+    def test_bad_bins(self, n_bins):
+        with pytest.raises(ArgumentError, match="n_bins"):
+            hosmer_lemeshow([0, 1], [0.2, 0.7], n_bins=n_bins)
+
+    def test_scores_fitted_here_need_three_bins(self):
+        with pytest.raises(ArgumentError, match=r"three bins.*found 2"):
+            hosmer_lemeshow([0, 1], [0.2, 0.7], in_sample=True)
+
+    def test_bins_become_a_frame(self):
+        frame = hosmer_lemeshow(*tied()).to_frame("pandas")
+        assert list(frame.columns) == ["n", "score", "observed", "expected"]
+        assert len(frame) == 10
+
+
+class TestSpiegelhalter:
+    def test_by_hand(self):
+        """Arithmetic: ((0 - .25) * .5 + (1 - .25) * .5) / sqrt(2 * .25 * .25 * .75)."""
+        found = spiegelhalter([0, 1], [0.25, 0.25])
+        assert found.statistic == pytest.approx(0.25 / math.sqrt(0.09375))
+        assert found.p_value == pytest.approx(2 * stats.norm.sf(found.statistic))
+        assert (found.brier, found.expected_brier, found.n) == ((0.0625 + 0.5625) / 2, 0.1875, 2.0)
+
+    def test_equals_others(self):
+        """MAPIE 1.6.0 spiegelhalter_statistic, _p_value (one tail); calzone-tool 0.1.0 spiegelhalter_z_test (both)."""
+        found = spiegelhalter(*tied())
+        assert found.statistic == pytest.approx(-0.22991392280441367, rel=1e-12)
+        assert stats.norm.sf(found.statistic) == pytest.approx(0.5909206713599633, rel=1e-12)
+        assert found.p_value == pytest.approx(0.8181586572800734, rel=1e-12)
+
+    def test_the_example_of_mapie(self):
+        """The docstring of MAPIE 1.6.0 prints -0.757 and 0.8486."""
+        found = spiegelhalter([0, 1, 0, 1, 0], [0.1, 0.9, 0.21, 0.9, 0.5])
+        assert found.statistic == pytest.approx(-0.757, abs=5e-4)
+        found = spiegelhalter([1, 0, 1, 0, 1, 0], [0.8, 0.3, 0.5, 0.5, 0.7, 0.1])
+        assert stats.norm.sf(found.statistic) == pytest.approx(0.8486, abs=5e-5)
+
+    @given(small_rows(weighted=("none", "whole")))
+    def test_by_definition(self, rows):
+        found = spiegelhalter(rows.y, rows.s, **rows.keywords)
+        w = np.ones(len(rows.y)) if rows.w is None else rows.w
+        s = rows.s.astype(float)
+        excess = math.fsum(w * (rows.y - s) * (1 - 2 * s))
+        variance = math.fsum(w * (1 - 2 * s) ** 2 * s * (1 - s))
+        if variance > 0.0:
+            assert found.statistic == pytest.approx(excess / math.sqrt(variance), rel=1e-9, abs=1e-9)
+        else:
+            assert found.statistic == (math.copysign(math.inf, excess) if excess else 0.0)
+        brier_excess = found.brier - found.expected_brier
+        assert brier_excess == pytest.approx(excess / w.sum(), abs=1e-12)
+
+    def test_nothing_left_to_chance(self):
+        assert spiegelhalter([0, 1, 1], [0.0, 0.5, 1.0]).p_value == 1.0
+        wrong = spiegelhalter([0, 1, 0], [0.0, 0.5, 1.0])
+        assert (wrong.statistic, wrong.p_value) == (math.inf, 0.0)
+
+
+class TestCalibrationSlope:
+    def test_two_scores_are_met_exactly(self):
+        """Arithmetic: log-odds -L and L become the observed ones, 0 and L / 2, so b = 1/4 and a = L / 4; L = log 9."""
+        y = [1] * 6 + [0] * 6 + [1] * 9 + [0] * 3
+        found = calibration_slope(y, [0.1] * 12 + [0.9] * 12)
+        log9 = math.log(9)
+        assert (found.intercept, found.slope) == (pytest.approx(log9 / 4), pytest.approx(1 / 4))
+        # the information of a is 12 / 4 + 12 * 3 / 16, see McCullagh & Nelder; variances of both shares add up
+        variance = 1 / (12 * 0.25) + 1 / (12 * 0.1875)
+        assert found.slope_se == pytest.approx(math.sqrt(variance) / (2 * log9))
+        assert found.intercept_se == pytest.approx(math.sqrt(variance) / 2)
+
+    def test_equals_statsmodels(self):
+        """statsmodels 0.15.0: GLM(y, [1, logit(s)], Binomial()) and GLM(y, 1, offset=logit(s)), .fit(tol=1e-14).
+
+        The statistic is twice the difference of their log likelihoods to that of the scores. calzone-tool 0.1.0,
+        cox_regression_analysis, gives the same slope, intercept and intervals.
+        """
+        found = calibration_slope(*tied())
+        assert found.intercept == pytest.approx(-0.62565066, abs=5e-9)
+        assert found.slope == pytest.approx(1.0895190848093343, rel=1e-9)
+        assert (found.intercept_se, found.slope_se) == pytest.approx((0.10562073, 0.09457248), abs=5e-9)
+        assert found.intercept_interval == pytest.approx((-0.83266349, -0.41863784), abs=5e-9)
+        assert found.slope_interval == pytest.approx((0.90416042, 1.27487775), abs=5e-9)
+        assert (found.in_the_large, found.in_the_large_se) == pytest.approx((-0.59898983, 0.09948898), abs=5e-9)
+        assert found.in_the_large_interval == pytest.approx((-0.79398466, -0.40399501), abs=5e-9)
+        assert found.statistic == pytest.approx(37.84638958753442, rel=1e-9)
+        assert found.p_value == pytest.approx(6.050077265868921e-09, rel=1e-8)
+
+    @given(small_rows(most=12, both_classes=True))
+    def test_no_other_line_is_more_likely(self, rows):
+        """A general optimiser, started at what was found, finds nothing better."""
+        try:
+            found = calibration_slope(rows.y, rows.s, clip=0.01, **rows.keywords)
+        except DataError as error:
+            assert "overlap" in str(error) or "different scores" in str(error)  # noqa: PT017
+            return
+        w = np.ones(len(rows.y)) if rows.w is None else rows.w
+        s = np.clip(rows.s.astype(float), 0.01, 0.99)
+        x = np.log(s / (1 - s))
+
+        def loss(line):
+            logit = line[0] + line[1] * x
+            return float((w * (np.logaddexp(0, logit) - rows.y * logit)).sum())
+
+        best = optimize.minimize(loss, [found.intercept, found.slope], method="Nelder-Mead")
+        at_found = loss([found.intercept, found.slope])
+        assert at_found <= best.fun + 1e-9 * max(1.0, at_found)
+        if rows.w is None or ScoreTable.from_scores(rows.y, rows.s, sample_weight=rows.w).counts:
+            assert found.statistic == pytest.approx(2 * (loss([0, 1]) - at_found), rel=1e-8, abs=1e-9)
+
+    def test_undoes_a_known_distortion(self):
+        """Scores with log-odds 2 x + 1 for chances with log-odds x: a = -1/2 and b = 1/2, by substitution."""
+        x = np.linspace(-2, 2, 9)
+        chance = 1 / (1 + np.exp(-x))
+        found = calibration_slope(ScoreTable.from_counts(1 / (1 + np.exp(-2 * x - 1)), np.ones(9), chance))
+        assert (found.intercept, found.slope) == (pytest.approx(-0.5), pytest.approx(0.5))
+
+    def test_in_the_large_makes_promise_and_outcome_meet(self):
+        y, s = tied()
+        x = np.log(s / (1 - s)) + calibration_slope(y, s).in_the_large
+        assert (1 / (1 + np.exp(-x))).mean() == pytest.approx(y.mean(), rel=1e-12)
+
+    def test_other_weights_have_no_standard_error(self):
+        y, s = tied()
+        found = calibration_slope(y, s, sample_weight=np.full(600, 0.5))
+        assert found.slope == pytest.approx(calibration_slope(y, s).slope)
+        names = ("intercept_se", "slope_se", "in_the_large_se", "statistic", "p_value")
+        assert all(math.isnan(getattr(found, name)) for name in names)
+        assert all(map(math.isnan, found.slope_interval))
+
+    def test_scores_of_0_and_1_need_a_decision(self):
+        y, s = [0, 1, 0, 1, 1], [0.0, 0.3, 0.6, 0.6, 1.0]
+        with pytest.raises(DataError, match=r"found 2 rows with a score of 0 or 1; .*clip=1e-6"):
+            calibration_slope(y, s)
+        clipped = calibration_slope(y, s, clip=0.01)
+        assert clipped.slope == calibration_slope(y, np.clip(s, 0.01, 0.99)).slope
+        assert clipped.clip == 0.01
+
+    @pytest.mark.parametrize(
+        ("y", "s", "found"),
+        [
+            ([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4], "no negative above a positive"),
+            ([0, 0, 1, 1], [0.1, 0.3, 0.3, 0.4], "no negative above a positive"),
+            ([1, 1, 0, 0], [0.1, 0.3, 0.3, 0.4], "no positive above a negative"),
+            ([1, 1, 1], [0.1, 0.3, 0.4], "only positives"),
+            ([0, 0], [0.1, 0.3], "only negatives"),
+            ([0, 1], [0.3, 0.3], "only 0.3"),
+        ],
+    )
+    def test_no_finite_slope(self, y, s, found):
+        with pytest.raises(DataError, match=found):
+            calibration_slope(y, s)
+
+    @pytest.mark.parametrize("clip", [0.0, 0.5, -1.0, math.nan, "a little"])
+    def test_bad_clip(self, clip):
+        with pytest.raises(ArgumentError, match="clip"):
+            calibration_slope([0, 1, 0, 1], [0.2, 0.3, 0.4, 0.5], clip=clip)
+
+    def test_bad_level(self):
+        with pytest.raises(ArgumentError, match="level"):
+            calibration_slope([0, 1, 0, 1], [0.2, 0.3, 0.4, 0.5], level=1.0)
+
+
+class TestKs:
+    def test_by_hand(self):
+        """Arithmetic: 35 of 50 where 25 were promised, then 15 of 50 where 35 were: the walk is 10, -10 in 100 rows."""
+        found = ks_calibration_test([1] * 35 + [0] * 15 + [1] * 15 + [0] * 35, [0.5] * 50 + [0.7] * 50)
+        assert found.statistic == pytest.approx(0.1)
+        found = ks_calibration_test([1] * 35 + [0] * 15 + [1] * 14 + [0] * 36, [0.5] * 50 + [0.7] * 50)
+        assert (found.statistic, found.score, found.n) == (pytest.approx(0.11), 0.7, 100.0)
+
+    def test_equals_mapie(self):
+        """MAPIE 1.6.0 on distinct scores, which it jitters by 1e-8: statistic times length_scale, and p-value.
+
+        The scores are too close together, so the Brier score is below the mean of s (1 - s), which MAPIE uses alone.
+        """
+        i = np.arange(900)
+        s = ((i * 7) % 900 + 0.5) / 900
+        y = (((i * 7919 + 104729) % 10007) / 10007 < np.clip(0.5 + 1.5 * (s - 0.5), 0, 1)).astype(int)
+        found = ks_calibration_test(y, s)
+        assert found.statistic == pytest.approx(0.047311111266258234, abs=1e-8)
+        assert found.p_value == pytest.approx(0.0010154729093505566, rel=1e-6)
+
+    @given(small_rows())
+    def test_is_between_half_the_cutoff_error_and_the_whole(self, rows):
+        """KS <= c <= 2 KS."""
+        found = ks_calibration_test(rows.y, rows.s, **rows.keywords)
+        whole = cutoff_calibration(rows.y, rows.s, **rows.keywords)
+        assert found.statistic == whole.ks
+        assert whole.value / 2 - 1e-12 <= found.statistic <= whole.value + 1e-12
+
+    @given(small_rows())
+    def test_attained_where_it_says(self, rows):
+        found = ks_calibration_test(rows.y, rows.s, **rows.keywords)
+        w = np.ones(len(rows.y)) if rows.w is None else rows.w
+        s = rows.s.astype(float)
+        below = s <= found.score
+        assert abs((w * (rows.y - s))[below].sum()) / w.sum() == pytest.approx(found.statistic, abs=1e-12)
+
+    @pytest.mark.parametrize(("x", "p"), [(1.96, 0.1), (2.2414, 0.05), (2.8070, 0.01), (0.5, 0.990843)])
+    def test_p_value_is_the_law_of_brownian_motion(self, x, p):
+        """``1 - 4/pi sum (-1)**k / (2 k + 1) exp(-(2 k + 1)**2 pi**2 / (8 x**2))``, Billingsley (1968), (11.13).
+
+        One score of 1/2 and n rows: the walk has a single step, so the error is |k / n - 1/2| and v = 1/4.
+        """
+        n = 4_000_000
+        k = round(n / 2 + x * math.sqrt(n) / 2)
+        found = ks_calibration_test(ScoreTable.from_counts([0.5], [n], [k]))
+        exact = 2 * abs(k - n / 2) / math.sqrt(n)
+        terms = [
+            (-1) ** j / (2 * j + 1) * math.exp(-(((2 * j + 1) * math.pi) ** 2) / (8 * exact**2)) for j in range(60)
+        ]
+        assert found.p_value == pytest.approx(1 - 4 / math.pi * math.fsum(terms), rel=1e-9)
+        assert found.p_value == pytest.approx(p, rel=2e-3)
+
+    def test_variance_is_the_larger_one(self):
+        """Arithmetic: at .1, 150 of 1000 make an error of .05 and a Brier score of .13, above .1 * .9."""
+        found = ks_calibration_test(ScoreTable.from_counts([0.1], [1000], [150]))
+        assert found.p_value == pytest.approx(4 * stats.norm.sf(0.05 * math.sqrt(1000 / 0.13)))
+
+    def test_no_p_value_for_few_events(self):
+        """n rows at each of .25 and .75: the sum of s (1 - s) is 2 n 3 / 16, that is 24.75 for 66 and 25.125 for 67."""
+        for n, known in ((50, False), (66, False), (67, True)):
+            found = ks_calibration_test(ScoreTable.from_counts([0.25, 0.75], [n, n], [n // 4, n // 2]))
+            assert math.isnan(found.p_value) is not known
+
+
+@given(small_rows(weighted=("whole",)))
+def test_weights_are_rows(rows):
+    for function in ALL:
+        keywords = {"clip": 0.01} if function is calibration_slope else {}
+        try:
+            weighted = function(rows.y, rows.s, sample_weight=rows.w, **keywords)
+        except DataError:
+            assert function is calibration_slope
+            continue
+        repeated = function(np.repeat(rows.y, rows.w), np.repeat(rows.s, rows.w), **keywords)
+        assert weighted.to_json() == repeated.to_json()
+
+
+@pytest.mark.parametrize("function", ALL, ids=lambda f: f.__name__)
+def test_results_are_json(function):
+    assert json.loads(function(*tied()).to_json())["p_value"] < 1
+
+
+@pytest.mark.parametrize("function", ALL, ids=lambda f: f.__name__)
+def test_cells(function):
+    """One cell per distinct score loses nothing; wide ones still give an answer."""
+    y, s = tied()
+    exact = function(y, s)
+    fine = function(cell_table(y, s, None, np.arange(1, 21) / 21 - 0.01))
+    assert fine.p_value == pytest.approx(exact.p_value, rel=1e-9)
+    assert 0.0 <= function(cell_table(y, s, None, [0.2, 0.5, 0.7])).p_value <= 1.0
+
+
+@pytest.mark.parametrize("function", ALL, ids=lambda f: f.__name__)
+@pytest.mark.parametrize(("y", "s"), [([0, 1], [0.2, math.nan]), ([0, 1], [0.2, 1.7]), ([], []), ([0], [0.1, 0.2])])
+def test_bad_data(function, y, s):
+    with pytest.raises(DataError):
+        function(y, s)

@@ -1,0 +1,311 @@
+"""Local calibration score, its weights and its floor, and the integrated index, by hand and against slow versions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant import ArgumentError, DataError, ScoreTable
+from calibrant.fits import local_polynomial as windows_module
+from calibrant.metrics import integrated as integrated_module
+from calibrant.metrics import (
+    integrated_calibration_index,
+    local_calibration,
+    local_calibration_score,
+    weighted_mean_squared_error,
+)
+from calibrant.metrics.reflected import reflected_density
+from support.oracles import cell_table
+from support.oracles_local import LEAST_SPREAD, exact_fit
+from support.strategies import small_rows
+
+Y = [0, 1, 0, 1, 1]
+S = [0.1, 0.3, 0.4, 0.8, 0.9]
+EVERY = [local_calibration_score, integrated_calibration_index, weighted_mean_squared_error]
+
+
+def weights_of(rows):
+    return np.ones(len(rows.y)) if rows.w is None else np.asarray(rows.w, dtype=float)
+
+
+def mass_near(points, s, w):
+    """Share of the weight nearest to each point; rows as near to two points count half for each."""
+    middles = 0.5 * (points[1:] + points[:-1])
+    share = np.zeros(len(points))
+    for score, weight in zip(s, w, strict=True):
+        share[(middles < score).sum()] += 0.5 * weight
+        share[(middles <= score).sum()] += 0.5 * weight
+    return share / share.sum()
+
+
+@given(
+    rows=small_rows(most=9),
+    nn=st.sampled_from([0.15, 0.5, 1.0]),
+    n_points=st.sampled_from([2, 3, 7]),
+    form=st.sampled_from(["gap", "residual"]),
+)
+def test_score_is_the_definition(rows, nn, n_points, form):
+    w = weights_of(rows)
+    s = rows.s[w > 0].astype(float)
+    points = np.linspace(s.min(), s.max(), n_points) if s.min() < s.max() else s[:1]
+    weight = mass_near(points, s, w[w > 0]) if len(points) > 1 else np.ones(1)
+    fits = [exact_fit(rows.y, rows.s, rows.w, x, nn, 0, "rectangular") for x in points]
+    target = points if form == "gap" else [fit.promised for fit in fits]
+    value = sum(wj * (fit.value - t) ** 2 for wj, fit, t in zip(weight, fits, target, strict=True))
+    found = local_calibration(
+        rows.y, rows.s, sample_weight=rows.w, nn=nn, n_points=n_points, form=form, weights="density"
+    )
+    assert found.weight == pytest.approx(weight, abs=1e-12)
+    assert found.value == pytest.approx(value, abs=1e-10)
+    bias = [fit.promised - x if form == "gap" else 0.0 for fit, x in zip(fits, points, strict=True)]
+    floor = sum(wj * (b**2 + fit.variance) for wj, b, fit in zip(weight, bias, fits, strict=True))
+    if rows.w is None:
+        assert found.noise_floor == pytest.approx(floor, abs=1e-10)
+        assert found.excess == found.value - found.noise_floor
+
+
+def test_score_by_hand():
+    """Arithmetic: points .1 and .9 with 3 and 2 of 5 rows; one neighbour each, labels 0 and 1: 3/5 .01 + 2/5 .01."""
+    found = local_calibration(Y, S, n_points=2)
+    assert found.rate.tolist() == [0.0, 1.0]
+    assert found.weight.tolist() == [0.6, 0.4]
+    assert found.value == pytest.approx(0.01)
+    assert found.noise_floor == pytest.approx(0.09)  # both windows hold one row, at .1 and at .9
+    assert local_calibration(Y, S, n_points=2, form="residual").value == pytest.approx(0.01)
+
+
+def test_rows_in_the_middle_count_half_for_each_point():
+    found = local_calibration([0, 1, 1], [0.0, 0.5, 1.0], n_points=2)
+    assert found.weight.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("degree", "form"), [(0, "gap"), (0, "residual"), (1, "gap"), (2, "gap")])
+def test_noise_floor_is_the_mean_of_calibrated_samples(degree, form):
+    """Simulation: labels redrawn with the scores as probabilities; these keep off 0 and 1, so nothing is clipped."""
+    rng = np.random.default_rng(0)
+    s = rng.uniform(0.3, 0.7, 500)
+    found = [local_calibration(rng.random(500) < s, s, degree=degree, form=form, nn=0.3) for _ in range(300)]
+    values = np.array([f.value for f in found])
+    assert found[0].noise_floor == pytest.approx(values.mean(), abs=4 * values.std() / math.sqrt(300))
+    assert np.mean([f.excess for f in found]) == pytest.approx(0, abs=4 * values.std() / math.sqrt(300))
+
+
+def test_floor_of_the_residual_form_is_variance_over_rows():
+    """F (1 - f) / k; here one score, so k = n."""
+    found = local_calibration([0, 1, 1, 0], [0.2] * 4, form="residual")
+    assert found.value == pytest.approx((0.5 - 0.2) ** 2)
+    assert found.noise_floor == pytest.approx(0.2 * 0.8 / 4)
+
+
+def test_residual_form_is_bounded_by_the_cutoff_error():
+    """Every window is an interval of scores with at least k rows, so LCS_r <= (c n / k)**2."""
+    from calibrant.metrics import cutoff_calibration_error
+
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        n = int(rng.integers(10, 80))
+        s = np.round(rng.random(n), 1)
+        y = rng.random(n) < rng.random()
+        k = max(1, math.floor(0.15 * n))
+        bound = cutoff_calibration_error(y, s) * n / k
+        assert local_calibration_score(y, s, form="residual") <= bound**2 + 1e-12
+
+
+def test_forms_agree_without_smoothing_bias():
+    rng = np.random.default_rng(2)
+    s = rng.random(300)
+    y = rng.random(300) < s
+    for degree in (1, 2):
+        gap, residual = (local_calibration_score(y, s, degree=degree, form=form) for form in ("gap", "residual"))
+        assert gap == residual
+
+
+def test_reflected_density_in_full():
+    """A Gaussian kernel at the scores and their images; R bins linearly on 512 points, hence 1%."""
+    rng = np.random.default_rng(3)
+    s = np.round(rng.beta(2, 3, 400), 2)
+    images = np.concatenate([-s, s, 2 - s])
+    q75, q25 = np.quantile(images, [0.75, 0.25])
+    bandwidth = 0.9 * min(images.std(ddof=1), (q75 - q25) / 1.34) * len(images) ** -0.2
+    points = np.linspace(0, 1, 100)
+    z = (points[:, None] - images) / bandwidth
+    slow = np.exp(-0.5 * z**2).sum(axis=1) / (len(images) * bandwidth * math.sqrt(2 * math.pi))
+    table = ScoreTable.from_scores(np.zeros(400), s)
+    assert reflected_density(table, 100) == pytest.approx(slow, rel=0.01)
+    assert reflected_density(table, 600) == pytest.approx(np.interp(np.linspace(0, 1, 600), points, slow), rel=0.02)
+
+
+def test_talk_weights_need_rows_and_a_point_within_the_scores():
+    with pytest.raises(DataError, match="weights that are whole numbers"):
+        local_calibration_score(Y, S, weights="talk", sample_weight=[0.5] * 5)
+    with pytest.raises(DataError, match="within the observed scores"):
+        local_calibration_score([0, 1], [0.501, 0.502], weights="talk")
+    assert local_calibration_score([0, 1], [0.5, 0.5], weights="talk", n_points=3) == 0.0
+
+
+def test_weighted_mean_squared_error_by_hand():
+    """Arithmetic: at 0, 1/2 and 1 the nearest of 2 rows say 0, both, 1; symmetric weights leave (0, 0, 0)."""
+    assert weighted_mean_squared_error([0, 1], [0.25, 0.75], n_points=3) == pytest.approx(0.0)
+    density = reflected_density(ScoreTable.from_scores([1, 1], [0.25, 0.75]), 3)
+    expected = (density * np.array([1, 0.25, 0])).sum() / density.sum()
+    assert weighted_mean_squared_error([1, 1], [0.25, 0.75], n_points=3) == pytest.approx(expected)
+
+
+def test_weighted_mean_squared_error_rounds_to_nearest():
+    """Arithmetic: .15 of 10 rows is 2 (1.5 to even), where the local score takes 1."""
+    s = np.linspace(0.05, 0.95, 10)
+    y = np.arange(10) % 2
+    assert weighted_mean_squared_error(y, s, n_points=2) == pytest.approx(0.25)  # pairs of neighbours: one half
+    assert local_calibration(y, s, n_points=2).n.tolist() == [1, 1]
+
+
+def slow_index(rows, nn, degree, kernel):
+    """Every row fitted on its own, and the distances sorted with their weights; None where rounding decides."""
+    w = weights_of(rows)
+    pairs = []
+    for i in np.flatnonzero(w > 0):
+        fit = exact_fit(rows.y, rows.s, rows.w, float(rows.s[i]), nn, degree, kernel)
+        if fit.spread < 1e3 * LEAST_SPREAD:
+            return None
+        pairs.append((abs(min(1.0, max(0.0, fit.value)) - float(rows.s[i])), w[i]))
+    total = math.fsum(weight for _, weight in pairs)
+
+    def quantile(tenths):
+        reached = 0.0
+        for distance, weight in sorted(pairs):
+            reached += weight
+            if 10 * reached >= tenths * total * (1 - 1e-12):
+                return distance
+        raise AssertionError("never reached")
+
+    mean = math.fsum(distance * weight for distance, weight in pairs) / total
+    return mean, quantile(5), quantile(9), max(distance for distance, _ in pairs)
+
+
+@given(
+    rows=small_rows(most=9, weighted=("none", "whole")),
+    nn=st.sampled_from([0.2, 0.75, 1.0]),
+    degree=st.integers(0, 2),
+    kernel=st.sampled_from(["rectangular", "tricube"]),
+)
+def test_index_is_the_definition(rows, nn, degree, kernel):
+    slow = slow_index(rows, nn, degree, kernel)
+    found = integrated_calibration_index(rows.y, rows.s, sample_weight=rows.w, nn=nn, degree=degree, kernel=kernel)
+    assert found.exact
+    if slow is not None:
+        assert (found.ici, found.e50, found.e90, found.emax) == pytest.approx(slow, abs=1e-7)
+    assert 0 <= found.e50 <= found.e90 <= found.emax <= 1
+
+
+def test_index_by_hand():
+    """Arithmetic: ten rows at four scores, one window each: distances .1 (4 rows), .2 (2), .3 (3), .4 (1)."""
+    found = integrated_calibration_index(
+        ScoreTable.from_counts([0.1, 0.2, 0.7, 0.6], [4, 2, 3, 1], [0, 0, 3, 1]), nn=0.1, degree=0
+    )
+    assert found.ici == pytest.approx((0.4 + 0.4 + 0.9 + 0.4) / 10)
+    assert (found.e50, found.e90, found.emax) == pytest.approx((0.2, 0.3, 0.4))
+    assert (found.n, found.n_points) == (10, 4)
+
+
+def test_many_scores_are_interpolated(monkeypatch):
+    rng = np.random.default_rng(4)
+    s = rng.beta(0.5, 2, 4000)
+    y = rng.random(4000) < s**1.3
+    for keywords in ({}, {"nn": 0.15, "degree": 0, "kernel": "rectangular"}, {"nn": 0.3, "degree": 1}):
+        exact = integrated_calibration_index(y, s, **keywords)
+        monkeypatch.setattr(integrated_module, "_EXACT_SCORES", 3999)
+        near = integrated_calibration_index(y, s, **keywords)
+        monkeypatch.undo()
+        assert (exact.exact, near.exact) == (True, False)
+        assert near.n_points == 100
+        assert (near.ici, near.noise_floor) == pytest.approx((exact.ici, exact.noise_floor), abs=2e-4)
+        assert (near.e50, near.e90) == pytest.approx((exact.e50, exact.e90), abs=2e-3)
+
+
+@pytest.mark.parametrize("rate", [lambda s: s, lambda s: s**1.3, lambda s: 0.1 + 0.8 * (s > 0.37)])
+def test_index_of_many_rows_is_that_of_all_rows_in_each_window(rate, monkeypatch):
+    rng = np.random.default_rng(9)
+    s = rng.beta(0.7, 1.6, 100_000)
+    table = ScoreTable.from_scores(rng.random(len(s)) < rate(s), s)
+    fast = integrated_calibration_index(table)
+    monkeypatch.setattr(windows_module, "_MOST_SCORES", len(table))
+    slow = integrated_calibration_index(table)
+    for name in ("ici", "e50", "e90", "emax", "noise_floor"):
+        assert getattr(fast, name) == pytest.approx(getattr(slow, name), abs=1e-5), name
+    assert fast != slow
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keywords", [{}, {"nn": 0.2, "degree": 0, "kernel": "rectangular"}])
+def test_noise_floor_of_the_index(keywords):
+    """Simulation: mean index of calibrated samples; a normal approximation, hence 3% on top of chance."""
+    rng = np.random.default_rng(5)
+    s = rng.beta(2, 2, 400)
+    found = [integrated_calibration_index(rng.random(400) < s, s, **keywords) for _ in range(60)]
+    values = np.array([f.ici for f in found])
+    assert found[0].noise_floor == pytest.approx(values.mean(), rel=0.03, abs=4 * values.std() / math.sqrt(60))
+    assert math.isnan(integrated_calibration_index(Y, S, sample_weight=[0.5] * 5).noise_floor)
+
+
+def test_floor_of_the_index_where_nothing_is_left_to_chance():
+    """Scores of 0 and 1 leave no variance: the floor is 0, and with bias alone its size."""
+    assert integrated_calibration_index([0, 1, 1], [0.0, 1.0, 1.0]).noise_floor == 0.0
+    found = integrated_calibration_index([0, 1], [0.0, 1.0], nn=1.0, degree=0, kernel="rectangular")
+    assert found.noise_floor == 0.5
+
+
+def test_cells_are_measured_at_their_means():
+    rng = np.random.default_rng(6)
+    s = rng.random(2000)
+    y = rng.random(2000) < s
+    cells = cell_table(y, s, None, np.linspace(0, 1, 401))
+    assert local_calibration_score(cells) == pytest.approx(local_calibration_score(y, s), abs=1e-3)
+    assert integrated_calibration_index(cells).ici == pytest.approx(integrated_calibration_index(y, s).ici, abs=1e-3)
+    assert weighted_mean_squared_error(cells) == pytest.approx(weighted_mean_squared_error(y, s), abs=1e-3)
+
+
+@pytest.mark.parametrize(("y", "s"), [([1], [0.3]), ([1, 1], [0.3, 0.3])])
+def test_one_score(y, s):
+    score, index = local_calibration(y, s), integrated_calibration_index(y, s)
+    assert (score.value, score.noise_floor) == pytest.approx((0.49, 0.21 / len(y)))
+    assert (index.ici, index.emax) == pytest.approx((0.7, 0.7))
+
+
+def test_one_class():
+    """Arithmetic: the curve is 0, the points are the scores."""
+    assert local_calibration_score([0, 0, 0], [0.0, 0.5, 1.0], n_points=3) == pytest.approx(1.25 / 3)
+    assert integrated_calibration_index([0, 0, 0], [0.0, 0.5, 1.0]).ici == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("nn", [0.0, 2, np.nan])
+@pytest.mark.parametrize("function", EVERY)
+def test_bad_windows(function, nn):
+    with pytest.raises(ArgumentError, match="expected nn in"):
+        function(Y, S, nn=nn)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"degree": 3}, "expected degree in"),
+        ({"n_points": 1}, "expected n_points to be a whole number"),
+        ({"n_points": 1, "weights": "talk"}, "expected n_points to be a whole number"),
+        ({"weights": "uniform"}, "expected weights to be one of"),
+        ({"form": "square"}, "expected form to be one of"),
+    ],
+)
+def test_bad_parameters(keywords, message):
+    with pytest.raises(ArgumentError, match=message):
+        local_calibration_score(Y, S, **keywords)
+
+
+@pytest.mark.parametrize("function", EVERY)
+@pytest.mark.parametrize(("y", "s"), [([], []), ([0, 1], [0.5, np.nan]), ([0, 1], [0.5, 1.5]), ([0, 1], [0.5])])
+def test_bad_data(function, y, s):
+    with pytest.raises(DataError):
+        function(y, s)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibrant.certificates import calibration_test, certify, cutoff_interval
-from calibrant.certificates.clustered import clustered
+from calibrant.certificates.clusters_asymptotic import clustered
 from calibrant.table.clusters import group_rows
 from calibrant.table.cumulative_residuals import extremes, residual_walk
 from support.counting import assert_failures_within

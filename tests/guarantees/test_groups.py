@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from calibrant.certificates import certify, cutoff_interval
-from calibrant.decisions.grouped import group_saving
+from calibrant.decisions.clusters import group_saving
 from calibrant.distributions import cluster_bound
 from calibrant.distributions.cluster_bound import Sums, largest_ratio
 from calibrant.table.clusters import cap_groups, group_rows

@@ -18,11 +18,11 @@ from calibrant.auditing.measures import measure
 from calibrant.auditing.recalibration import cross_fitted_isotonic
 from calibrant.auditing.wording import summary
 from calibrant.certificates import certify, check_request
-from calibrant.certificates.clustered import need_groups
-from calibrant.certificates.grouped import certify_groups, group_test, need_group_method
+from calibrant.certificates.clusters_asymptotic import need_groups
+from calibrant.certificates.clusters import certify_groups, group_test, need_group_method
 from calibrant.curves import binned_curve, isotonic_curve, local_curve, residual_walk, score_histogram
 from calibrant.decisions import check_costs, max_regret, saving_bound
-from calibrant.decisions.grouped import group_saving
+from calibrant.decisions.clusters import group_saving
 from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics import brier_score, cutoff_calibration, log_loss, roc_auc_limits
 from calibrant.table.cluster_residuals import group_walks

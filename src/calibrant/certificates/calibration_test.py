@@ -176,7 +176,7 @@ def calibration_test(
     n_redraws = check_count("n_redraws", n_redraws, 1, "999 is a good choice")
     check_random_state(random_state)
     if groups is not None:
-        from calibrant.certificates.grouped import group_test
+        from calibrant.certificates.clusters import group_test
 
         rows = group_rows(y_true, y_proba, groups, sample_weight=sample_weight, pos_label=pos_label)
         rows = cap_groups(rows, max_rows_per_group)

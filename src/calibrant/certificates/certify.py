@@ -231,7 +231,7 @@ def certify(
         raise ArgumentError("rademacher only with method 'theorem2'", f"method {method!r}", "leave it out")
     n_redraws = check_count("n_redraws", n_redraws, 1, "999 is a good choice")
     if groups is not None:
-        from calibrant.certificates.grouped import certify_groups
+        from calibrant.certificates.clusters import certify_groups
 
         rows = group_rows(y_true, y_proba, groups, sample_weight=sample_weight, pos_label=pos_label)
         return certify_groups(

@@ -144,7 +144,7 @@ def cutoff_interval(
     n_redraws = check_count("n_redraws", n_redraws, 1, "999 is a good choice")
     half = 0.5 * delta
     if groups is not None:
-        from calibrant.certificates.grouped import group_interval
+        from calibrant.certificates.clusters import group_interval
 
         rows = group_rows(y_true, y_proba, groups, sample_weight=sample_weight, pos_label=pos_label)
         rows = cap_groups(rows, max_rows_per_group)

@@ -16,8 +16,8 @@ from scipy.special import stdtrit
 
 from calibrant import ArgumentError, DataError, ScoreTable
 from calibrant.certificates import calibration_test, certify, cutoff_interval, normal_width, range_width
-from calibrant.certificates import clustered as module
-from calibrant.certificates.clustered import Clustered, clustered
+from calibrant.certificates import clusters_asymptotic as module
+from calibrant.certificates.clusters_asymptotic import Clustered, clustered
 from calibrant.table import cluster_residuals as cluster_walks
 from calibrant.table.cluster_residuals import group_walks
 from calibrant.table.clusters import cap_groups, group_rows

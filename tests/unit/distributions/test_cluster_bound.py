@@ -10,7 +10,7 @@ import pytest
 from calibrant import audit
 from calibrant.certificates import certify
 from calibrant.decisions import expected_cost
-from calibrant.decisions.grouped import group_saving
+from calibrant.decisions.clusters import group_saving
 from calibrant.distributions.cluster_bound import Sums, largest_error, largest_ratio
 from calibrant.table import cluster_residuals as cluster_walks
 from calibrant.table.cluster_residuals import group_walks, squares_from

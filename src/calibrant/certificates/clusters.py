@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from calibrant.certificates.calibration_test import CalibrationTest
 from calibrant.certificates.certify import ASSUMPTIONS, Certificate, verdict_on
-from calibrant.certificates.clustered import clustered, need_groups
+from calibrant.certificates.clusters_asymptotic import clustered, need_groups
 from calibrant.certificates.interval import CutoffInterval
 from calibrant.certificates.repeated_splits import PROPOSE, repeated_lower_bound
 from calibrant.certificates.sample_size import rows_to_decide

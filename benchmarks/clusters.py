@@ -22,22 +22,22 @@ from calibrant.certificates import calibration_test, certify
 Rows = tuple[npt.NDArray[np.int8], npt.NDArray[np.float64], npt.NDArray[np.int64]]
 
 
-def rows(n: int, groups: int) -> Rows:
+def rows(n: int, clusters: int) -> Rows:
     rng = np.random.default_rng(0)
-    group, score = rng.integers(0, groups, n), rng.beta(0.7, 1.6, n)
-    uniform = np.where(rng.random(n) < 0.3, rng.random(groups)[group], rng.random(n))
-    return (uniform < score).astype(np.int8), score, group
+    cluster, score = rng.integers(0, clusters, n), rng.beta(0.7, 1.6, n)
+    uniform = np.where(rng.random(n) < 0.3, rng.random(clusters)[cluster], rng.random(n))
+    return (uniform < score).astype(np.int8), score, cluster
 
 
 def contestants(
-    label: npt.NDArray[np.int8], score: npt.NDArray[np.float64], group: npt.NDArray[np.int64]
+    label: npt.NDArray[np.int8], score: npt.NDArray[np.float64], cluster: npt.NDArray[np.int64]
 ) -> dict[str, Callable[[], object]]:
     return {
         "one sort of the scores": lambda: np.sort(score),
-        "certify, proved": lambda: certify(label, score, groups=group),
-        "certify, asymptotic": lambda: certify(label, score, groups=group, method="normal"),
-        "test, 999 redraws": lambda: calibration_test(label, score, groups=group, method="asymptotic"),
-        "audit": lambda: audit(label, score, groups=group, tolerance=0.05, costs=(1, 4)),
+        "certify, proved": lambda: certify(label, score, clusters=cluster),
+        "certify, asymptotic": lambda: certify(label, score, clusters=cluster, method="asymptotic"),
+        "test, 999 redraws": lambda: calibration_test(label, score, clusters=cluster, method="asymptotic"),
+        "audit": lambda: audit(label, score, clusters=cluster, tolerance=0.05, costs=(1, 4)),
     }
 
 
@@ -45,10 +45,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", nargs="+", default=["300000:2000", "3000000:20000"], metavar="ROWS:GROUPS")
     for size in parser.parse_args().sizes:
-        n, groups = (int(part) for part in size.split(":"))
-        print(f"\n{n:,} rows in {groups:,} groups\n{'':<26}{'seconds':>9}{'sorts':>9}")
+        n, clusters = (int(part) for part in size.split(":"))
+        print(f"\n{n:,} rows in {clusters:,} groups\n{'':<26}{'seconds':>9}{'sorts':>9}")
         unit = 0.0
-        for name, run in contestants(*rows(n, groups)).items():
+        for name, run in contestants(*rows(n, clusters)).items():
             started = time.process_time()
             run()
             taken = time.process_time() - started

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 
-from calibrant.calibrators import CalibratedIndexClassifier
+from calibrant.calibrators import SingleIndexClassifier
 from calibrant.metrics import cutoff_calibration_error
 
 Floats = npt.NDArray[np.float64]
@@ -48,12 +48,12 @@ LINKS: dict[str, Callable[[Floats], Floats]] = {
 
 LEARNERS: dict[str, Callable[[], Any]] = {
     "logistic regression": lambda: LogisticRegression(C=np.inf),
-    "least squares, one isotonic fit": lambda: CalibratedIndexClassifier(start="squared", max_iter=0),
-    "logistic, one isotonic fit": lambda: CalibratedIndexClassifier(max_iter=0),
-    "hinge, one isotonic fit": lambda: CalibratedIndexClassifier(loss="hinge"),
-    "L-Isotron (matching)": lambda: CalibratedIndexClassifier(update="matching"),
-    "alternating, squared": CalibratedIndexClassifier,
-    "alternating, log": lambda: CalibratedIndexClassifier(loss="log"),
+    "least squares, one isotonic fit": lambda: SingleIndexClassifier(start="squared", max_iter=0),
+    "logistic, one isotonic fit": lambda: SingleIndexClassifier(max_iter=0),
+    "hinge, one isotonic fit": lambda: SingleIndexClassifier(loss="hinge"),
+    "L-Isotron (matching)": lambda: SingleIndexClassifier(update="matching"),
+    "alternating, squared": SingleIndexClassifier,
+    "alternating, log": lambda: SingleIndexClassifier(loss="log"),
 }
 
 

@@ -13,16 +13,16 @@ import numpy as np
 
 from calibrant.certificates import (
     anytime_width,
+    asymptotic_width,
     bernstein_width,
+    brownian_width,
     default_width,
+    fixed_design_width,
     hoeffding_width,
-    normal_width,
+    monotone_width,
     rademacher_of_intervals,
-    range_width,
     required_sample_size,
-    skorokhod_width,
-    theorem2_width,
-    uniform_width,
+    uniform_convergence_width,
 )
 from calibrant.distributions.mean_limits import bernstein_mean_width
 from calibrant.distributions.null_distribution import calibrated_limit
@@ -48,32 +48,38 @@ def limit(n: float) -> float:
 
 
 WIDTHS: dict[str, Callable[[float], float]] = {
-    "Theorem 2 as printed, complexity by Massart's lemma": lambda n: theorem2_width(
+    "Theorem 2 as printed, complexity by Massart's lemma": lambda n: uniform_convergence_width(
         n, DELTA, massart(n), form="printed"
     ),
-    "Theorem 2 as its proof gives it, complexity by its limit": lambda n: theorem2_width(
+    "Theorem 2 as its proof gives it, complexity by its limit": lambda n: uniform_convergence_width(
         n, DELTA, limit(n), form="proof"
     ),
-    "Theorem 2 as printed, complexity by its limit": lambda n: theorem2_width(n, DELTA, limit(n), form="printed"),
-    "Theorem 2 in one step, complexity by its limit": lambda n: theorem2_width(n, DELTA, limit(n), form="sharp"),
-    "Theorem 2 as its proof gives it": lambda n: theorem2_width(n, DELTA, rademacher_of_intervals(n), form="proof"),
-    "Theorem 2 as printed": lambda n: theorem2_width(n, DELTA, rademacher_of_intervals(n), form="printed"),
-    "Theorem 2 in one step": lambda n: theorem2_width(n, DELTA, rademacher_of_intervals(n), form="sharp"),
-    "all monotone maps at once (after recalibration)": lambda n: uniform_width(n, DELTA),
+    "Theorem 2 as printed, complexity by its limit": lambda n: uniform_convergence_width(
+        n, DELTA, limit(n), form="printed"
+    ),
+    "Theorem 2 in one step, complexity by its limit": lambda n: uniform_convergence_width(
+        n, DELTA, limit(n), form="sharp"
+    ),
+    "Theorem 2 as its proof gives it": lambda n: uniform_convergence_width(
+        n, DELTA, rademacher_of_intervals(n), form="proof"
+    ),
+    "Theorem 2 as printed": lambda n: uniform_convergence_width(n, DELTA, rademacher_of_intervals(n), form="printed"),
+    "Theorem 2 in one step": lambda n: uniform_convergence_width(n, DELTA, rademacher_of_intervals(n), form="sharp"),
+    "all monotone maps at once (after recalibration)": lambda n: monotone_width(n, DELTA),
     "Hoeffding": lambda n: hoeffding_width(n, DELTA),
-    "two-sided, for these very scores (Skorokhod)": lambda n: skorokhod_width(n, DELTA),
+    "two-sided, for these very scores (Skorokhod)": lambda n: fixed_design_width(n, DELTA),
     "empirical Bernstein at any time": lambda n: anytime_width(n, BRIER, DELTA),
     "empirical Bernstein": lambda n: bernstein_width(n, BRIER, DELTA),
     "default": lambda n: default_width(n, BRIER, DELTA),
-    "two-sided, in the limit": lambda n: range_width(n, BRIER, DELTA),
-    "normal, in the limit": lambda n: normal_width(n, BRIER, DELTA),
+    "two-sided, in the limit": lambda n: brownian_width(n, BRIER, DELTA),
+    "normal, in the limit": lambda n: asymptotic_width(n, BRIER, DELTA),
 }
 
 ONE_SCORE: dict[str, Callable[[float, float, float, float], float]] = {
     "default": lambda n, brier, delta, estimate: default_width(n, brier, delta, estimate=estimate),
     "bernstein": lambda n, brier, delta, estimate: bernstein_width(n, brier, delta),
     "hoeffding": lambda n, brier, delta, estimate: hoeffding_width(n, delta),
-    "normal (asymptotic)": lambda n, brier, delta, estimate: normal_width(n, brier, delta),
+    "normal (asymptotic)": lambda n, brier, delta, estimate: asymptotic_width(n, brier, delta),
 }
 
 # Rows for which the library has no plan of its own are found from their widths.
@@ -84,14 +90,14 @@ SEARCHED = (
     "two-sided, in the limit",
 )
 METHODS = {
-    "Theorem 2 as its proof gives it": "theorem2-proof",
-    "Theorem 2 as printed": "theorem2-printed",
-    "Theorem 2 in one step": "theorem2-sharp",
+    "Theorem 2 as its proof gives it": "uniform_convergence-proof",
+    "Theorem 2 as printed": "uniform_convergence-printed",
+    "Theorem 2 in one step": "uniform_convergence-sharp",
     "Hoeffding": "hoeffding",
     "empirical Bernstein at any time": "anytime",
     "empirical Bernstein": "bernstein",
     "default": "default",
-    "normal, in the limit": "normal",
+    "normal, in the limit": "asymptotic",
 }
 
 

@@ -34,8 +34,9 @@ def test_readme_has_its_two_commands():
 
 
 def test_changelog_names_every_command():
-    from calibrant.cli.main import app
     from typer.main import get_command
+
+    from calibrant.cli.main import app
 
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     for name, command in get_command(app).commands.items():

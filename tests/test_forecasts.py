@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from calibrant.cli.main import app
 from typer.testing import CliRunner
+
+from calibrant.cli.main import app
 
 FOLDER = Path(__file__).parents[2] / "shared" / "data" / "forecasts"
 
@@ -35,7 +36,7 @@ def test_elo_forecasts_of_football_games():
     assert data["sample"]["n"] == 16_494  # the README of the file
     assert data["sample"]["base_rate"] == pytest.approx(0.580, abs=5e-4)  # likewise
     assert data["cutoff"]["value"] == pytest.approx(range_of_sorted_residuals(rows), abs=1e-12)
-    assert data["cutoff"]["value"] < data["cutoff"]["noise_95"]
+    assert data["cutoff"]["value"] < data["cutoff"]["null_q95"]
     assert data["certificate"]["verdict"] == "certified"
 
 
@@ -44,7 +45,7 @@ def test_election_night_forecasts_with_many_ties():
     assert data["sample"]["n"] == 18_229  # the README of the file
     assert data["sample"]["distinct_scores"] == 4_876  # likewise
     assert data["cutoff"]["value"] == pytest.approx(range_of_sorted_residuals(rows), abs=1e-12)
-    assert data["cutoff"]["value"] > 4 * data["cutoff"]["noise_95"]
+    assert data["cutoff"]["value"] > 4 * data["cutoff"]["null_q95"]
     assert done.exit_code == 1
     assert data["certificate"]["verdict"] == "refuted"
     assert data["advice"]["action"] == "recalibrate"
@@ -57,9 +58,9 @@ def test_election_night_forecasts_by_race():
     Four races hold more than half of the rows: with every race counting the same, or up to 100 rows, the proved bound
     is about five times as close as an asymptotic one in which they count in full (0.34).
     """
-    by_race = [argument for name in ("year", "state", "special") for argument in ("--group", name)]
+    by_race = [argument for name in ("year", "state", "special") for argument in ("--cluster", name)]
     done, data, rows = audited("us_senate_election_night.csv", "--tolerance", "0.05", *by_race)
-    assert data["sample"]["groups"] == data["certificate"]["n_groups"] == 103  # the README of the file
+    assert data["sample"]["clusters"] == data["certificate"]["n_clusters"] == 103  # the README of the file
     assert data["cutoff"]["value"] == pytest.approx(range_of_sorted_residuals(rows), abs=1e-12)
     assert data["certificate"]["method"] == "bernstein"
     assert data["certificate"]["verdict"] == "undecided"
@@ -67,5 +68,5 @@ def test_election_night_forecasts_by_race():
     assert data["test"]["p_value"] > 0.05
     assert done.exit_code == 1
     for cap, bound in ((50, 0.0754), (100, 0.0835), (200, 0.1198)):
-        _, data, _ = audited("us_senate_election_night.csv", "--max-rows-per-group", str(cap), *by_race)
+        _, data, _ = audited("us_senate_election_night.csv", "--max-rows-per-cluster", str(cap), *by_race)
         assert data["certificate"]["bound"] == pytest.approx(bound, abs=1e-4)

@@ -13,7 +13,7 @@ from calibrant import ScoreTable
 from calibrant.decisions import expected_cost, saving_bound, threshold
 from calibrant.metrics import brier_score, cutoff_calibration, cutoff_calibration_error, log_loss, roc_auc
 from calibrant.metrics import cutoff as cutoff_module
-from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support import oracles
 from support.strategies import Rows, small_rows
 
@@ -41,8 +41,8 @@ def test_the_reported_interval_attains_the_error(rows: Rows):
     residual = oracles.interval_residual(*rows, *found.interval)
     assert abs(residual) == pytest.approx(found.value, abs=QUANTUM)
     assert found.direction == ("too low" if residual > 0 else "too high")
-    assert found.share * (found.happened - found.promised) == pytest.approx(residual, abs=QUANTUM)
-    assert found.value == pytest.approx(found.share * abs(found.happened - found.promised), abs=QUANTUM)
+    assert found.share * (found.observed_rate - found.mean_predicted) == pytest.approx(residual, abs=QUANTUM)
+    assert found.value == pytest.approx(found.share * abs(found.observed_rate - found.mean_predicted), abs=QUANTUM)
 
 
 @many
@@ -91,7 +91,7 @@ def test_buckets_give_the_same_bits_as_the_table_on_few_rows(rows: Rows):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cutoff_module, "_FEW_ROWS", 0)
         by_buckets = cutoff_calibration_error(rows.y, rows.s)
-    assert by_buckets == extremes(residual_walk(ScoreTable.from_scores(rows.y, rows.s))).value
+    assert by_buckets == extremes(cumulative_residuals(ScoreTable.from_scores(rows.y, rows.s))).value
 
 
 @some
@@ -215,4 +215,4 @@ def test_a_thousand_halves_with_half_positives_are_exactly_right_in_every_order(
 def test_ten_positives_at_one_half_are_off_by_one_half():
     found = cutoff_calibration(np.ones(10), np.full(10, 0.5))
     assert (found.value, found.interval, found.direction) == (0.5, (-np.inf, 0.5), "too low")
-    assert (found.share, found.promised, found.happened) == (1.0, 0.5, 1.0)
+    assert (found.share, found.mean_predicted, found.observed_rate) == (1.0, 0.5, 1.0)

@@ -49,7 +49,7 @@ def mean_distance(bins: metrics.HosmerLemeshow) -> float:
 
 def largest_residual_from_the_top(*data, **keywords) -> float:
     """What the largest average residual up to a score becomes when labels and scores are turned round."""
-    value = curves.residual_walk(*data, **keywords).value
+    value = curves.cumulative_residuals(*data, **keywords).value
     return float(np.abs(value[-1] - np.append(0.0, value)).max())
 
 

@@ -71,7 +71,7 @@ def _extra(sample: Sample) -> list[float]:
     as_in_the_talk = local_calibration(sample.y, sample.score, weights="talk")
     by_rows = local_calibration(sample.y, sample.score)
     standard = values_of(sample, sample.p)[len(CALIBRATION) :]
-    return [as_in_the_talk.noise_floor, by_rows.value, by_rows.noise_floor, *standard]
+    return [as_in_the_talk.null_mean, by_rows.value, by_rows.null_mean, *standard]
 
 
 def _theirs(seed: int) -> tuple[FloatArray, FloatArray, float]:

@@ -49,7 +49,7 @@ def measured(scores: FloatArray, part: Part, rng: np.random.Generator) -> dict[s
         "KL": score_divergence(scores, part.p, empty="talk"),
         "QR": quantile_ratio(scores, part.p),
         "MSE": true_mse(part.p, noisy),
-        "ICI by chance": calibration.noise_floor,
+        "ICI by chance": calibration.null_mean,
     }
 
 

@@ -13,7 +13,7 @@ from scipy.special import expit
 from sklearn.svm import SVC
 
 from calibrant.calibrators import PlattCalibrator
-from calibrant.certificates import certify, rademacher_linear, required_sample_size, theorem2_width
+from calibrant.certificates import certify, rademacher_linear, required_sample_size, uniform_convergence_width
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.plots import drawing_style
 from reproductions.item import Effort, Item, Measured, Number
@@ -124,14 +124,16 @@ def _training_bound(n: int) -> float:
     """Width of Theorem 2 for all linear scores, trained on these rows: what certify would add to c_emp."""
     complexity = rademacher_linear(n, FEATURES) if n > FEATURES + 1 else 0.5
     half = np.tile([0, 1], n)[:n]
-    return certify(half, np.full(n, 0.5), method="theorem2", rademacher=min(0.5, complexity), delta=DELTA).width
+    return certify(
+        half, np.full(n, 0.5), method="uniform_convergence", rademacher=min(0.5, complexity), delta=DELTA
+    ).width
 
 
 def _refusal() -> Number:
     """Ask for a certificate on training rows with R = 1/2; the share of tolerances for which it says so."""
     y = np.tile([0, 1], 500_000)
     asked = [
-        certify(y, np.full(len(y), 0.5), method="theorem2", rademacher=0.5, tolerance=tolerance).verdict
+        certify(y, np.full(len(y), 0.5), method="uniform_convergence", rademacher=0.5, tolerance=tolerance).verdict
         for tolerance in (0.01, 0.1, 0.5, 0.9)
     ]
     return Number("refused with R = 1/2", sum(verdict == "uninformative" for verdict in asked) / len(asked), 0.0)
@@ -142,7 +144,7 @@ def _rows_needed() -> list[Number]:
     low, high = FEATURES + 2, 10**9
     while high - low > 1:
         n = (low + high) // 2
-        short = theorem2_width(n, DELTA, rademacher_linear(n, FEATURES)) > 0.1
+        short = uniform_convergence_width(n, DELTA, rademacher_linear(n, FEATURES)) > 0.1
         low, high = (n, high) if short else (low, n)
     return [
         Number("training rows for a width of 0.1", high, 0.0),

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from scipy.optimize import linprog
 
 from calibrant.calibrators import IsotonicCalibrator
-from calibrant.certificates import claim6_band
+from calibrant.certificates import cumulative_band
 from calibrant.metrics import brier_score
 from calibrant.plots import drawing_style
 from reproductions.item import Effort, Item, Measured, Number
@@ -130,7 +130,7 @@ def measure(effort: Effort) -> Measured:
 def _example() -> pd.DataFrame:
     """Algorithm 1 on a small sample: the points, their greatest convex minorant and the solution of the program."""
     problem = draw_problem(np.random.default_rng(EXAMPLE_SEED), EXAMPLE_ROWS, None)
-    band = claim6_band(problem.y, problem.score)
+    band = cumulative_band(problem.y, problem.score)
     other = linear_program(problem, run_ends(problem.score, "rows"))[1]
     n = EXAMPLE_ROWS
     return pd.DataFrame(

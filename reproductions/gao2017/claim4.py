@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from calibrant.certificates import rademacher_finite, theorem2_width
+from calibrant.certificates import rademacher_finite, uniform_convergence_width
 from calibrant.plots import drawing_style
 from reproductions.gao2017.vc import vc_dimension
 from reproductions.item import Effort, Item, Measured, Number
@@ -99,8 +99,8 @@ def _simulated(effort: Effort, numbers: list[Number]) -> pd.DataFrame:
         times = Number(f"bound / R, {features} features, n = {n}", ratio, ratio * found.standard_error / found.value)
         numbers += [found, times]
         numbers.append(Number(f"bound sqrt(n), {features} features, n = {n}", bound * root, 0.0))
-        width = theorem2_width(n, 0.05, bound, form="sharp")
-        own = theorem2_width(n, 0.05, value, form="sharp")
+        width = uniform_convergence_width(n, 0.05, bound, form="sharp")
+        own = uniform_convergence_width(n, 0.05, value, form="sharp")
         rows.append((features, n, value, found.standard_error / root, exact_count, bound, times.value, width, own))
     columns = ["features", "n", "R", "error", "massart", "bound", "times", "width", "width_from_R"]
     return pd.DataFrame(rows, columns=columns).sort_values(["features", "n"])

@@ -12,7 +12,7 @@ from scipy.optimize import brentq, isotonic_regression
 
 import calibrant as cal
 from calibrant.calibrators import IsotonicCalibrator
-from calibrant.certificates import claim6_band, rademacher_of_intervals, theorem2_width, uniform_width
+from calibrant.certificates import cumulative_band, monotone_width, rademacher_of_intervals, uniform_convergence_width
 from calibrant.plots import drawing_style
 from reproductions.item import Effort, Item, Measured, Number
 from reproductions.runs import quantile_number, share_of
@@ -71,7 +71,7 @@ def one_run(rng: np.random.Generator, world: World, hull: np.ndarray, n: int) ->
     """Distances in one sample, and whether the limits of calibrant held."""
     table = sample(rng, world, n)
     t, summed = summed_fit(table)
-    band = claim6_band(table, delta=FAILURE)
+    band = cumulative_band(table, delta=FAILURE)
     true_hull = np.cumsum(isotonic_regression(world.chance(table.score)).x) / n
     distance = float(np.abs(summed - np.interp(t, GRID, hull)).max())
     return {
@@ -90,7 +90,7 @@ def _generator(name: str, n: int) -> np.random.Generator:
 
 def claimed(n: int) -> float:
     """Return 2 eps of Claim 6, where 5 delta is the failure probability and eps is as Theorem 2 is printed."""
-    return 2.0 * theorem2_width(n, FAILURE / 5.0, rademacher_of_intervals(n), form="printed")
+    return 2.0 * uniform_convergence_width(n, FAILURE / 5.0, rademacher_of_intervals(n), form="printed")
 
 
 def measure(effort: Effort) -> Measured:
@@ -186,7 +186,7 @@ def _curves() -> pd.DataFrame:
         for i in range(SHOWN_SAMPLES):
             t, summed = summed_fit(sample(rng, world, n))
             data[f"n{n}_{i}"] = np.interp(shown, t, summed)
-        data[f"limit{n}"] = uniform_width(n, FAILURE)
+        data[f"limit{n}"] = monotone_width(n, FAILURE)
     return data
 
 

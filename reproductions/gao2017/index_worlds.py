@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit, rel_entr
 from sklearn.linear_model import LogisticRegression
 
-from calibrant.calibrators import CalibratedIndexClassifier, IsotonicCalibrator
+from calibrant.calibrators import IsotonicCalibrator, SingleIndexClassifier
 from calibrant.metrics import cutoff_calibration_error, true_mse
 
 __all__ = ["DIRECTION", "METHODS", "TRAINING", "TRUTH", "WORLDS", "Judged", "Rows", "draw_rows", "judge_all"]
@@ -99,7 +99,7 @@ def judge_all(rng: np.random.Generator, world: str) -> tuple[dict[str, Judged], 
     judged["logistic, isotonic"] = _judge(train, test, calibrated, isotonic.predict(predicted), logistic.coef_[0])
     steps = _absolute_loss(train.y, calibrated)
     for method, options in METHODS.items():
-        model = CalibratedIndexClassifier(log_safe=False, **options).fit(train.X, train.y)
+        model = SingleIndexClassifier(log_safe=False, **options).fit(train.X, train.y)
         fitted, predicted = (model.predict_proba(rows.X)[:, 1] for rows in (train, test))
         judged[method] = _judge(train, test, fitted, predicted, model.coef_[0] / model.scale_)
         if len(model.losses_) > 1:

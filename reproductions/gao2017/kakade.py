@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from calibrant.calibrators import CalibratedIndexClassifier, LipschitzIsotonicCalibrator
+from calibrant.calibrators import LipschitzIsotonicCalibrator, SingleIndexClassifier
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
 from calibrant.plots import drawing_style
 from reproductions.gao2017.index_worlds import DIRECTION, METHODS, TRAINING, TRUTH, WORLDS, Judged, draw_rows, judge_all
@@ -137,7 +137,7 @@ def _descent() -> pd.DataFrame:
         train = draw_rows(np.random.default_rng([1111, i]), world, TRAINING)
         for loss, judge in (("squared", brier_score), ("log", log_loss)):
             for turn in range(SHOWN_TURNS + 1):
-                model = CalibratedIndexClassifier(loss=loss, log_safe=False, max_iter=turn).fit(train.X, train.y)
+                model = SingleIndexClassifier(loss=loss, log_safe=False, max_iter=turn).fit(train.X, train.y)
                 fitted = model.predict_proba(train.X)[:, 1]
                 rows.append((world, loss, turn, judge(train.y, fitted), cutoff_calibration_error(train.y, fitted)))
     return pd.DataFrame(rows, columns=["world", "loss", "turn", "value", "c"])
@@ -149,7 +149,7 @@ def _links() -> pd.DataFrame:
     index = np.linspace(-2.5, 2.5, 251)
     data = {"index": index, "truth": WORLDS["step"][0](index)}
     for method in SHOWN_LINKS:
-        model = CalibratedIndexClassifier(log_safe=False, **METHODS[method]).fit(train.X, train.y)
+        model = SingleIndexClassifier(log_safe=False, **METHODS[method]).fit(train.X, train.y)
         data[method] = model.predict_proba(np.outer(index, DIRECTION))[:, 1]
     return pd.DataFrame(data)
 

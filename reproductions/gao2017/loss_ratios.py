@@ -83,11 +83,11 @@ def _evaluate(rows: Rows, choice: Choice) -> dict[str, Any]:
         "saving_nine": 100.0 * (1.0 - cost_curve(label, before, after, at=_NINE).mean_ratio),
         "saving_overall": 100.0 * (1.0 - curve.overall_ratio),
     }
-    return record | _details(label, before, curve, error.noise_floor) if choice.main else record
+    return record | _details(label, before, curve, error.null_mean) if choice.main else record
 
 
 def _details(
-    label: npt.NDArray[Any], before: npt.NDArray[np.float64], curve: CostCurve, noise_floor: float
+    label: npt.NDArray[Any], before: npt.NDArray[np.float64], curve: CostCurve, null_mean: float
 ) -> dict[str, Any]:
     """Return the curve, the certified interval, and what was saved beside what could be."""
     interval, regret = cutoff_interval(label, before), max_regret(label, before)
@@ -97,7 +97,7 @@ def _details(
     return {
         "low": interval.low,
         "high": interval.high,
-        "noise_floor": noise_floor,
+        "noise_floor": null_mean,
         "parameter": curve.cost_parameter,
         "ratio": curve.loss_ratio,
         "gain": float(gain.max()),

@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 
 from calibrant.certificates import (
     bernstein_width,
+    monotone_width,
     rademacher_of_intervals,
     required_sample_size,
-    theorem2_width,
-    uniform_width,
+    uniform_convergence_width,
 )
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.plots import drawing_style
@@ -58,7 +58,7 @@ def _one_classifier(effort: Effort, numbers: list[Number]) -> pd.DataFrame:
     rng = np.random.default_rng(10)
     rows, beyond, total = [], dict.fromkeys(FORMS, 0), 0
     for n in effort.steps([n for n in SIZES if _runs(effort, n)], "one classifier"):
-        limits = {form: theorem2_width(n, DELTA, rademacher_of_intervals(n), form=form) for form in FORMS}
+        limits = {form: uniform_convergence_width(n, DELTA, rademacher_of_intervals(n), form=form) for form in FORMS}
         low = 0
         for population in POPULATIONS:
             gap, width = _gaps(population, n, _runs(effort, n), rng)
@@ -101,9 +101,9 @@ def _classes(effort: Effort, numbers: list[Number]) -> pd.DataFrame:
         for name, away in largest.items():
             quantile = quantile_number(f"95% of the largest deviation sqrt(n), {name}, n = {n}", away * n**0.5, 0.95)
             numbers.append(quantile)
-            beyond = int((away > theorem2_width(n, DELTA, rademacher_of_intervals(n), form="printed")).sum())
+            beyond = int((away > uniform_convergence_width(n, DELTA, rademacher_of_intervals(n), form="printed")).sum())
             numbers.append(share_of(f"beyond the printed form, {name}, n = {n}", beyond, runs))
-            over = int((away > uniform_width(n, DELTA)).sum())
+            over = int((away > monotone_width(n, DELTA)).sum())
             numbers.append(share_of(f"beyond the uniform width, {name}, n = {n}", over, runs))
             rows.append((n, name, quantile.value, quantile.standard_error))
     return pd.DataFrame(rows, columns=["n", "class", "quantile", "error"])
@@ -118,7 +118,10 @@ def _rich_classes(effort: Effort, numbers: list[Number]) -> pd.DataFrame:
         complexity = mean_number(f"R sqrt(n), {cells} cells", every.complexity(CELL_ROWS, runs, rng) * root)
         away = every.deviations(CELL_ROWS, runs, rng) * root
         quantile = quantile_number(f"95% of the largest deviation sqrt(n), {cells} cells", away, 0.95)
-        widths = {form: theorem2_width(CELL_ROWS, DELTA, complexity.value / root, form=form) * root for form in FORMS}
+        widths = {
+            form: uniform_convergence_width(CELL_ROWS, DELTA, complexity.value / root, form=form) * root
+            for form in FORMS
+        }
         beyond = share_of(f"beyond the printed form, {cells} cells", int((away > widths["printed"]).sum()), runs)
         mean = _in_complexities(f"mean largest deviation / R, {cells} cells", away, complexity)
         distance = every.distances(CELL_ROWS, runs, rng) * root
@@ -143,9 +146,9 @@ def _widths(numbers: list[Number]) -> pd.DataFrame:
     rows = []
     for n in SIZES:
         exact, massart = rademacher_of_intervals(n), math.sqrt(2.0 * math.log(1.0 + 0.5 * n * (n + 1)) / n)
-        widths = {form: theorem2_width(n, DELTA, exact, form=form) for form in FORMS}
-        widths["massart"] = theorem2_width(n, DELTA, massart, form="printed")
-        widths["uniform"] = uniform_width(n, DELTA)
+        widths = {form: uniform_convergence_width(n, DELTA, exact, form=form) for form in FORMS}
+        widths["massart"] = uniform_convergence_width(n, DELTA, massart, form="printed")
+        widths["uniform"] = monotone_width(n, DELTA)
         widths["bernstein"] = bernstein_width(n, BRIER, DELTA)
         rows.append((n, *(width * n**0.5 for width in widths.values())))
     table = pd.DataFrame(rows, columns=["n", *widths])

@@ -6,13 +6,13 @@ import re
 
 import numpy as np
 import pytest
-from calibrant.cli.main import app
 from rich.console import Console
 from rich.status import Status
 from typer.testing import CliRunner
 
 import calibrant as cal
 from calibrant.certificates import required_sample_size
+from calibrant.cli.main import app
 from calibrant.export import read_model
 
 
@@ -312,25 +312,25 @@ def test_groups_of_rows(tmp_path):
     lines = "\n".join(f"{int(a)},{b!r},{c}" for a, b, c in zip(y, chance[patient].tolist(), patient, strict=True))
     path = tmp_path / "rows.csv"
     path.write_text(f"y,p,patient\n{lines}\n")
-    done = run("audit", path, "--label", "y", "--score", "p", "--group", "patient", "--json")
+    done = run("audit", path, "--label", "y", "--score", "p", "--cluster", "patient", "--json")
     assert done.exit_code == 0
     data = json.loads(done.stdout)
-    assert data["sample"]["groups"] == 100
+    assert data["sample"]["clusters"] == 100
     assert data["certificate"]["method"] == "bernstein"
-    assert data["certificate"]["max_rows_per_group"] == 1
-    assert data == cal.audit(y, chance[patient], groups=patient, name=data["name"]).to_dict()
-    more = ["--group", "patient", "--max-rows-per-group", "4", "--cost-fp", "1", "--cost-fn", "2", "--json"]
+    assert data["certificate"]["max_rows_per_cluster"] == 1
+    assert data == cal.audit(y, chance[patient], clusters=patient, name=data["name"]).to_dict()
+    more = ["--cluster", "patient", "--max-rows-per-cluster", "4", "--cost-fp", "1", "--cost-fn", "2", "--json"]
     data = json.loads(run("audit", path, "--label", "y", "--score", "p", *more).stdout)
-    expected = cal.audit(y, chance[patient], groups=patient, max_rows_per_group=4, costs=(1, 2), name=data["name"])
+    expected = cal.audit(y, chance[patient], clusters=patient, max_rows_per_cluster=4, costs=(1, 2), name=data["name"])
     assert data == expected.to_dict()
     for arguments, message in (
-        (["--method", "hoeffding"], "'bernstein' or 'normal' with groups"),
-        (["--max-rows-per-group", "0"], "max_rows_per_group"),
+        (["--method", "hoeffding"], "'bernstein' or 'asymptotic' with clusters"),
+        (["--max-rows-per-cluster", "0"], "max_rows_per_cluster"),
     ):
-        done = run("audit", path, "--label", "y", "--score", "p", "--group", "patient", *arguments)
+        done = run("audit", path, "--label", "y", "--score", "p", "--cluster", "patient", *arguments)
         assert done.exit_code == 2
         assert message in done.stderr
-    done = run("audit", path, "--label", "y", "--score", "p", "--group", "ward")
+    done = run("audit", path, "--label", "y", "--score", "p", "--cluster", "ward")
     assert done.exit_code == 2
     assert "a column 'ward'" in done.stderr
 
@@ -340,7 +340,7 @@ def test_a_person_sees_what_an_audit_of_groups_is_at(tmp_path, monkeypatch):
     p = rng.random(400)
     y = (rng.random(400) < p).astype(int)
     path = write_csv(tmp_path / "rows.csv", y, p.tolist(), patient=(np.arange(400) // 8).tolist())
-    arguments = ("audit", path, "--label", "y", "--score", "p", "--group", "patient")
+    arguments = ("audit", path, "--label", "y", "--score", "p", "--cluster", "patient")
     quiet = run(*arguments)
     seen, terminal = [], Console(file=io.StringIO(), force_terminal=True)
     monkeypatch.setattr(Status, "update", lambda _, stage: seen.append(stage))
@@ -349,8 +349,8 @@ def test_a_person_sees_what_an_audit_of_groups_is_at(tmp_path, monkeypatch):
     assert (watched.exit_code, watched.stdout) == (0, quiet.stdout)
     assert seen == [
         "Grouping rows",
-        "Adding up 50 groups",
-        "Redrawing groups: 0 of 999 times",
+        "Adding up 50 clusters",
+        "Redrawing clusters: 0 of 999 times",
         "Recalibration",
         "Measures and curves",
     ]

@@ -8,10 +8,11 @@ import subprocess
 import sys
 import time
 
-import calibrant.cli.main
 import pytest
-from calibrant.cli.main import app
 from typer.testing import CliRunner
+
+import calibrant.cli.main
+from calibrant.cli.main import app
 
 AUDIT = ["--label", "y", "--score", "p"]
 

@@ -6,10 +6,10 @@ import duckdb
 import numpy as np
 import onnxruntime
 import pytest
-from calibrant.cli.main import app
 from typer.testing import CliRunner
 
 from calibrant.calibrators import AutoCalibrator, IsotonicCalibrator, PlattCalibrator
+from calibrant.cli.main import app
 from calibrant.export import from_json, read_model, to_json, to_sql
 from calibrant.export.layouts import LAYOUTS
 from support.export_cases import assert_same

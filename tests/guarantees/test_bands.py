@@ -10,13 +10,13 @@ from calibrant import ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.certificates import (
     certify_sample,
-    claim6_band,
+    cumulative_band,
+    cumulative_width,
+    fixed_design_width,
     isotonic_band,
     simultaneous_half_width,
-    skorokhod_width,
     variance_bound,
-    walk_width,
-    weighted_skorokhod_width,
+    weighted_fixed_design_width,
     window_band,
 )
 from calibrant.curves import binned_curve
@@ -76,15 +76,15 @@ def test_band_of_few_rows_by_enumeration(n, delta):
     alike = [np.full(n, eta) for eta in (0.5, 0.3, 0.1, 0.02)]
     for eta in (*alike, np.linspace(0.0, 1.0, n), np.tile([0.0, 0.5], n)[:n]):
         variance = min(0.25, float((eta * (1.0 - eta)).mean()) + 1e-12)
-        assert_probability_within(exact_excess(ones, eta, skorokhod_width(n, delta)), delta)
-        assert_probability_within(exact_excess(ones, eta, skorokhod_width(n, delta, variance=variance)), delta)
+        assert_probability_within(exact_excess(ones, eta, fixed_design_width(n, delta)), delta)
+        assert_probability_within(exact_excess(ones, eta, fixed_design_width(n, delta, variance=variance)), delta)
 
 
 @pytest.mark.parametrize("delta", [0.05, 0.2, 0.5])
 def test_band_of_few_weighted_rows_by_enumeration(delta):
     for weight in (np.arange(1.0, 13.0), np.append(np.ones(11), 2.5), np.tile([0.3, 1.0], 6)):
         for order in (weight, weight[::-1], np.roll(weight, 6)):
-            width = weighted_skorokhod_width(weight, delta)
+            width = weighted_fixed_design_width(weight, delta)
             for eta in (0.5, 0.3, 0.9):
                 assert_probability_within(exact_excess(order, np.full(12, eta), width), delta)
 
@@ -92,7 +92,7 @@ def test_band_of_few_weighted_rows_by_enumeration(delta):
 @pytest.mark.parametrize(("n", "repetitions", "coverage"), [(100, 20_000, 0.986), (1_000, 4_000, 0.969)])
 def test_coverage_where_outcomes_are_even(n, repetitions, coverage):
     """Found by search: eta = .5, distinct scores, n = 100 and 1000: .986 and .969."""
-    found = walk_ranges(np.ones(n), 0.5, repetitions, np.random.default_rng(n)) <= n * skorokhod_width(n)
+    found = walk_ranges(np.ones(n), 0.5, repetitions, np.random.default_rng(n)) <= n * fixed_design_width(n)
     error = np.sqrt(coverage * (1.0 - coverage) / repetitions)
     assert found.mean() == pytest.approx(coverage, abs=4 * error + 0.0005)
 
@@ -101,15 +101,15 @@ def test_coverage_where_outcomes_are_even(n, repetitions, coverage):
 @pytest.mark.parametrize(("n", "coverage"), [(100, 0.986), (1_000, 0.969), (10_000, 0.960)])
 def test_coverage_where_outcomes_are_even_in_many_samples(n, coverage):
     rng = np.random.default_rng(n)
-    inside = np.concatenate([walk_ranges(np.ones(n), 0.5, 500, rng) <= n * skorokhod_width(n) for _ in range(20)])
+    inside = np.concatenate([walk_ranges(np.ones(n), 0.5, 500, rng) <= n * fixed_design_width(n) for _ in range(20)])
     assert inside.mean() == pytest.approx(coverage, abs=4 * np.sqrt(coverage * (1.0 - coverage) / 10_000) + 0.001)
 
 
 def test_a_narrower_band_would_be_caught():
     outside = walk_ranges(np.ones(1_000), 0.5, 2_000, np.random.default_rng(0))
-    assert_failures_within(int((outside > 1_000 * skorokhod_width(1_000)).sum()), 2_000, 0.05)
+    assert_failures_within(int((outside > 1_000 * fixed_design_width(1_000)).sum()), 2_000, 0.05)
     with pytest.raises(AssertionError, match="failures"):
-        assert_failures_within(int((outside > 0.85 * 1_000 * skorokhod_width(1_000)).sum()), 2_000, 0.05)
+        assert_failures_within(int((outside > 0.85 * 1_000 * fixed_design_width(1_000)).sum()), 2_000, 0.05)
 
 
 HEAVY = {
@@ -127,7 +127,7 @@ HEAVY = {
 def test_weighted_band_covers(name, eta):
     weight = HEAVY[name]
     reach = walk_ranges(weight, eta, 2_000, np.random.default_rng(1))
-    outside = int((reach > weight.sum() * weighted_skorokhod_width(weight) + 1e-12).sum())
+    outside = int((reach > weight.sum() * weighted_fixed_design_width(weight) + 1e-12).sum())
     assert_failures_within(outside, 2_000, 0.05)
 
 
@@ -135,10 +135,12 @@ def test_a_narrower_weighted_band_would_be_caught():
     weight = HEAVY["two kinds"]
     reach = walk_ranges(weight, 0.5, 2_000, np.random.default_rng(1))
     with pytest.raises(AssertionError, match="failures"):
-        assert_failures_within(int((reach > 0.8 * weight.sum() * weighted_skorokhod_width(weight)).sum()), 2_000, 0.05)
+        assert_failures_within(
+            int((reach > 0.8 * weight.sum() * weighted_fixed_design_width(weight)).sum()), 2_000, 0.05
+        )
     # As if rows weighed the same.
     with pytest.raises(AssertionError, match="failures"):
-        assert_failures_within(int((reach > weight.sum() * skorokhod_width(1_000)).sum()), 2_000, 0.05)
+        assert_failures_within(int((reach > weight.sum() * fixed_design_width(1_000)).sum()), 2_000, 0.05)
 
 
 @pytest.mark.parametrize("score", [0.0, 0.1, 0.5, 0.97])
@@ -160,7 +162,7 @@ def test_no_rate_at_one_score_is_missed_too_often(score, n, delta):
     def bound(k, method):
         return certify_sample(ScoreTable.from_counts([score], [n], [k]), delta=delta, method=method).bound
 
-    for method in ("hoeffding", "skorokhod") if n > 5 else ("hoeffding",):
+    for method in ("hoeffding", "fixed_design") if n > 5 else ("hoeffding",):
         bounds = per_count(n, lambda k, method=method: bound(k, method))
         assert_probability_within(worst_failure_probability(bounds, score), delta)
 
@@ -168,7 +170,7 @@ def test_no_rate_at_one_score_is_missed_too_often(score, n, delta):
 @pytest.mark.parametrize("n", [10, 100, 1000, 10_000])
 @pytest.mark.parametrize("name", HARD)
 def test_error_of_these_cases_is_seldom_outside(name, n):
-    world, failures = HARD[name], dict.fromkeys(("hoeffding", "skorokhod"), 0)
+    world, failures = HARD[name], dict.fromkeys(("hoeffding", "fixed_design"), 0)
     for table in world.samples(n, 60, np.random.default_rng([n, *name.encode()])):
         truth = true_error(table, world)
         for method in failures:
@@ -215,7 +217,7 @@ def test_the_width_of_equal_rows_would_be_caught_with_one_big_weight():
         assert_probability_within(worst, 0.05)
 
 
-@pytest.mark.parametrize("method", ["hoeffding", "skorokhod"])
+@pytest.mark.parametrize("method", ["hoeffding", "fixed_design"])
 @pytest.mark.parametrize("n", [12, 100, 1000])
 def test_weights_that_depend_on_the_features(n, method):
     """Overconfident scores; the more extreme ones weigh up to nine times as much, some more than others."""
@@ -232,7 +234,7 @@ def test_weights_that_depend_on_the_features(n, method):
     assert_failures_within(failures, 200, 0.05)
 
 
-@pytest.mark.parametrize("method", ["hoeffding", "skorokhod"])
+@pytest.mark.parametrize("method", ["hoeffding", "fixed_design"])
 def test_a_narrower_statement_would_be_caught(method):
     world, failures = at([1.0], [0.5], [0.6]), 0
     for table in world.samples(1_000, 600, np.random.default_rng(0)):
@@ -246,9 +248,9 @@ def test_statements_say_something():
     """1.224 / sqrt(n) for Hoeffding, 1.284 / sqrt(n) for the band, less for a small Brier score."""
     table = next(HARD["calibrated"].samples(10_000, 1, np.random.default_rng(0)))
     assert certify_sample(table).width == pytest.approx(0.01224, abs=1e-5)
-    assert certify_sample(table, method="skorokhod").width < 0.0113  # sqrt(.167 / .25) * .0128, and a little
+    assert certify_sample(table, method="fixed_design").width < 0.0113  # sqrt(.167 / .25) * .0128, and a little
     rare = next(HARD["rare, calibrated"].samples(10_000, 1, np.random.default_rng(0)))
-    assert certify_sample(rare, method="skorokhod").width < 0.0035
+    assert certify_sample(rare, method="fixed_design").width < 0.0035
 
 
 # --- the band for a nondecreasing share -----------------------------------------------------------------------
@@ -262,7 +264,7 @@ def band_misses(world: World, table: ScoreTable, method: str, delta: float = 0.0
     return bool((eta < below - 1e-12).any() or (eta > above + 1e-12).any())
 
 
-@pytest.mark.parametrize("method", ["binomial", "skorokhod"])
+@pytest.mark.parametrize("method", ["binomial", "fixed_design"])
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("name", NONDECREASING)
 def test_share_is_seldom_outside_anywhere(name, n, method):
@@ -274,7 +276,7 @@ def test_share_is_seldom_outside_anywhere(name, n, method):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.05, 0.5])
-@pytest.mark.parametrize("method", ["binomial", "skorokhod"])
+@pytest.mark.parametrize("method", ["binomial", "fixed_design"])
 @pytest.mark.parametrize("n", [10, 100, 1000])
 @pytest.mark.parametrize("name", ["calibrated", "fair coins", "rare, calibrated", "one atom", "ten grades", "a step"])
 def test_share_is_seldom_outside_anywhere_in_many_samples(name, n, method, delta):
@@ -286,7 +288,7 @@ def test_share_is_seldom_outside_anywhere_in_many_samples(name, n, method, delta
 
 def test_one_score_by_enumeration():
     for n in (1, 8, 40, 200):
-        for method in ("binomial", "skorokhod") if n > 5 else ("binomial",):
+        for method in ("binomial", "fixed_design") if n > 5 else ("binomial",):
             bands = [isotonic_band(ScoreTable.from_counts([0.5], [n], [k]), method=method) for k in range(n + 1)]
             low, high = (np.array([getattr(b, side)[0] for b in bands]) for side in ("lower", "upper"))
             for eta in np.unique(np.concatenate([np.linspace(0.0, 1.0, 101), low + 1e-9, high - 1e-9]).clip(0, 1)):
@@ -294,7 +296,7 @@ def test_one_score_by_enumeration():
                 assert_probability_within(failure_probability(n, eta, failed), 0.05)
 
 
-@pytest.mark.parametrize("method", ["binomial", "skorokhod"])
+@pytest.mark.parametrize("method", ["binomial", "fixed_design"])
 @pytest.mark.parametrize("name", ["one atom", "fair coins", "ten grades"])
 def test_a_narrower_band_around_the_fit_would_be_caught(name, method):
     world = HARD[name]
@@ -306,7 +308,7 @@ def test_a_narrower_band_around_the_fit_would_be_caught(name, method):
 
 def test_a_falling_share_is_seldom_found_where_there_is_none():
     """Where the share is constant, every sample falls somewhere."""
-    for method in ("binomial", "skorokhod"):
+    for method in ("binomial", "fixed_design"):
         tables = HARD["fair coins"].samples(500, 200, np.random.default_rng(0))
         assert_failures_within(sum(not isotonic_band(t, method=method).consistent for t in tables), 200, 0.05)
         tables = HARD["opposite"].samples(500, 20, np.random.default_rng(0))
@@ -321,7 +323,7 @@ def test_band_around_the_fit_says_something():
     """
     table = next(HARD["calibrated"].samples(10_000, 1, np.random.default_rng(0)))
     inner = (table.score > 0.3) & (table.score < 0.7)
-    wide = isotonic_band(table, method="skorokhod")
+    wide = isotonic_band(table, method="fixed_design")
     assert ((wide.upper - wide.lower)[inner] <= 1.1 * 2.0 * np.sqrt(2.0 * wide.width)).all()
     narrow = isotonic_band(table)
     assert (narrow.upper - narrow.lower)[inner].mean() < 1.05 * 2.0 * 0.117
@@ -337,7 +339,7 @@ def test_hull_is_seldom_outside_the_cumulative_band(name, n):
     world, outside, apart = HARD[name], 0, 0
     population = cumulative_hull(world.mass, world.eta)
     for table in world.samples(n, 30, np.random.default_rng([n, *name.encode()])):
-        band = claim6_band(table)
+        band = cumulative_band(table)
         truth = cumulative_hull(table.n / n, true_walk(table, world))
         outside += bool(((truth < band.lower - 1e-12) | (truth > band.upper + 1e-12)).any())
         fitted = IsotonicCalibrator(log_safe=False).fit(table).predict(world.score)
@@ -351,7 +353,7 @@ def test_a_narrower_cumulative_band_would_be_caught():
     """One score: the distance is |k / n - eta|, 1.96 / 2 sqrt(n) at 95%; the band is 1.32 / sqrt(n)."""
     world, outside = HARD["one atom"], 0
     for table in world.samples(1_000, 400, np.random.default_rng(0)):
-        band = claim6_band(table)
+        band = cumulative_band(table)
         outside += abs(band.cumulative[-1] - 0.6) > 0.5 * band.width
     with pytest.raises(AssertionError, match="failures"):
         assert_failures_within(outside, 400, 0.05)
@@ -371,7 +373,7 @@ def window_misses(world: World, table: ScoreTable, shrink: float = 1.0) -> bool:
         missed |= bool((truth > band.rate + shrink * (band.upper - band.rate) + 1e-12).any())
         missed |= bool((truth < band.rate - shrink * (band.rate - band.lower) - 1e-12).any())
     walk = np.append(0.0, np.cumsum(table.k - table.n * eta))
-    return missed or bool(np.ptp(walk) > shrink * walk_width(table) * table.total + 1e-12)
+    return missed or bool(np.ptp(walk) > shrink * cumulative_width(table) * table.total + 1e-12)
 
 
 @pytest.mark.parametrize("n", SIZES)

@@ -12,7 +12,7 @@ from calibrant import ArgumentError, ScoreTable
 from calibrant.certificates.calibration_test import calibration_test
 from calibrant.certificates.outcomes import likely_outcomes
 from calibrant.distributions.brownian import range_survival
-from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support.counting import (
     assert_failures_within,
     assert_probability_within,
@@ -57,27 +57,27 @@ def outcomes_are_listed_once(monkeypatch):
     monkeypatch.setitem(calibration_test.__globals__, "likely_outcomes", once)
 
 
-def rejections(scores, n_redraws: int, level: float, repetitions: int, test=calibration_test) -> int:
-    rng = np.random.default_rng([len(scores), n_redraws, int(1000 * scores.sum())])
+def rejections(scores, n_simulations: int, level: float, repetitions: int, test=calibration_test) -> int:
+    rng = np.random.default_rng([len(scores), n_simulations, int(1000 * scores.sum())])
     score, n = np.unique(scores, return_counts=True)
     count = 0
     for _ in range(repetitions):
         table = ScoreTable.from_counts(score, n, rng.binomial(n, score))
-        count += test(table, n_redraws=n_redraws).p_value <= level
+        count += test(table, n_simulations=n_simulations).p_value <= level
     return count
 
 
-@pytest.mark.parametrize(("n_redraws", "level"), [(19, 0.05), (19, 0.2), (99, 0.05)])
+@pytest.mark.parametrize(("n_simulations", "level"), [(19, 0.05), (19, 0.2), (99, 0.05)])
 @pytest.mark.parametrize("name", SCORES)
-def test_exact_scores_are_seldom_rejected(name, n_redraws, level):
-    assert_failures_within(rejections(SCORES[name], n_redraws, level, 1000), 1000, level)
+def test_exact_scores_are_seldom_rejected(name, n_simulations, level):
+    assert_failures_within(rejections(SCORES[name], n_simulations, level, 1000), 1000, level)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n_redraws", "level"), [(19, 0.05), (99, 0.05), (99, 0.01), (99, 0.2)])
+@pytest.mark.parametrize(("n_simulations", "level"), [(19, 0.05), (99, 0.05), (99, 0.01), (99, 0.2)])
 @pytest.mark.parametrize("name", SCORES)
-def test_exact_scores_are_seldom_rejected_in_many_samples(name, n_redraws, level):
-    assert_failures_within(rejections(SCORES[name], n_redraws, level, 20_000), 20_000, level)
+def test_exact_scores_are_seldom_rejected_in_many_samples(name, n_simulations, level):
+    assert_failures_within(rejections(SCORES[name], n_simulations, level, 20_000), 20_000, level)
 
 
 @pytest.mark.slow
@@ -91,9 +91,9 @@ def test_leaving_out_the_observed_error_is_caught():
     """#{c* >= c} / n_redraws instead of (1 + #) / (n_redraws + 1): with 20 redraws it rejects two times in 21."""
 
     class Wrong:
-        def __init__(self, *args, n_redraws, **kwargs):
-            right = calibration_test(*args, n_redraws=n_redraws, **kwargs).p_value
-            self.p_value = (right * (n_redraws + 1) - 1) / n_redraws
+        def __init__(self, *args, n_simulations, **kwargs):
+            right = calibration_test(*args, n_simulations=n_simulations, **kwargs).p_value
+            self.p_value = (right * (n_simulations + 1) - 1) / n_simulations
 
     scores = SCORES["hundred, distinct"]
     with pytest.raises(AssertionError, match="failures in 1500"):
@@ -102,7 +102,7 @@ def test_leaving_out_the_observed_error_is_caught():
 
 def p_by_limit(table: ScoreTable, variance: float) -> float:
     """With the variance to be chosen."""
-    return range_survival(extremes(residual_walk(table)).value * math.sqrt(table.total / variance))
+    return range_survival(extremes(cumulative_residuals(table)).value * math.sqrt(table.total / variance))
 
 
 def p_unsafe(table: ScoreTable) -> float:
@@ -184,7 +184,7 @@ WRONG = ("overconfident", "shifted", "opposite", "one atom", "ten grades")
 def test_wrong_scores_are_rejected(name, method):
     """Errors of .05 and more, where 2.5 standard deviations of the walk are at most .028."""
     for table in WORLDS[name].samples(2000 if name != "shifted" else 20_000, 20, np.random.default_rng(4)):
-        assert calibration_test(table, method=method, n_redraws=199).p_value <= 0.05
+        assert calibration_test(table, method=method, n_simulations=199).p_value <= 0.05
 
 
 def test_one_impossible_row_is_enough():

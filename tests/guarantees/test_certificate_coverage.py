@@ -19,7 +19,7 @@ from support.counting import (
 )
 from support.worlds import WORLDS
 
-METHODS = ("default", "bernstein", "hoeffding", "theorem2")
+METHODS = ("default", "bernstein", "hoeffding", "uniform_convergence")
 
 
 @cache
@@ -58,7 +58,9 @@ def test_no_rate_at_one_score_is_missed_too_often_in_large_samples(score, n, del
 def test_theorem_2_at_one_score(score, form):
     for n in (1, 10, 100):
         tables = [ScoreTable.from_counts([score], [n], [k]) for k in range(n + 1)]
-        bounds = per_count(n, lambda k, tables=tables: certify(tables[k], method="theorem2", form=form).bound)
+        bounds = per_count(
+            n, lambda k, tables=tables: certify(tables[k], method="uniform_convergence", form=form).bound
+        )
         assert_probability_within(worst_failure_probability(bounds, score), 0.05)
 
 

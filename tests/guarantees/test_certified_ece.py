@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from calibrant.certificates.expected_error.bounds import lower_bound, upper_bound
-from calibrant.certificates.expected_error.cells import Units, huber_width, squares_rate
-from calibrant.certificates.expected_error.certify import REVERSAL_LEVEL
-from calibrant.certificates.expected_error.constants import SquareCells
-from calibrant.certificates.expected_error.reversal import reversal_p_value
 from scipy.special import logsumexp
 from scipy.stats import binom
 
 from calibrant import ScoreTable
 from calibrant.certificates import certify_ece, isotonic_band
+from calibrant.certificates.expected_error.bounds import lower_bound, upper_bound
+from calibrant.certificates.expected_error.cells import Units, huber_width, squares_rate
+from calibrant.certificates.expected_error.certify import REVERSAL_LEVEL
+from calibrant.certificates.expected_error.constants import SquareCells
+from calibrant.certificates.expected_error.reversal import reversal_p_value
 from support.counting import assert_failures_within, assert_probability_within
 
 ROUNDING = 1e-9

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from calibrant import ScoreTable
-from calibrant.certificates import certify, rademacher_finite, rademacher_of_intervals, uniform_width
+from calibrant.certificates import certify, monotone_width, rademacher_finite, rademacher_of_intervals
 from calibrant.fits.isotonic import isotonic_fit
 from support.counting import assert_failures_within
 from support.worlds import WORLDS
@@ -19,7 +19,7 @@ from support.worlds import WORLDS
 def test_claim_2_a_shattered_class_certifies_nothing(form):
     """No more linearly independent rows than features: the complexity is 1/2, and the bound says nothing."""
     y, p = [0, 1] * 50, [0.01, 0.99] * 50
-    found = certify(y, p, method="theorem2", form=form, rademacher=0.5, tolerance=0.3)
+    found = certify(y, p, method="uniform_convergence", form=form, rademacher=0.5, tolerance=0.3)
     assert found.bound == 1.0
     assert found.verdict == "uninformative"
 
@@ -63,7 +63,7 @@ def test_claim_6_the_fit_converges_to_the_convex_hull(shrink):
         for n in (30, 300, 3000):
             for table in world.samples(n, 60, np.random.default_rng([n, *name.encode()])):
                 fitted = np.cumsum(world.mass * isotonic_fit(table).linear(world.score))
-                missed += np.abs(fitted - hull).max() > shrink * uniform_width(n)
+                missed += np.abs(fitted - hull).max() > shrink * monotone_width(n)
                 repetitions += 1
     if shrink == 1.0:
         assert_failures_within(missed, repetitions, 0.05)

@@ -9,138 +9,138 @@ import pytest
 
 from calibrant.certificates import calibration_test, certify, cutoff_interval
 from calibrant.certificates.clusters_asymptotic import clustered
-from calibrant.table.clusters import group_rows
-from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.clusters import cluster_rows
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support.counting import assert_failures_within
 
 # Labels, scores, groups and the true error.
 Sample = tuple[np.ndarray, np.ndarray, np.ndarray, float]
 
 
-def equal(n_groups: int, rows: int = 20) -> np.ndarray:
-    return np.repeat(np.arange(n_groups), rows)
+def equal(n_clusters: int, rows: int = 20) -> np.ndarray:
+    return np.repeat(np.arange(n_clusters), rows)
 
 
-def unequal(n_groups: int, rng) -> np.ndarray:
+def unequal(n_clusters: int, rng) -> np.ndarray:
     """Sizes with a heavy tail: P(m > x) about (3 / x)^1.5, at most 400."""
-    sizes = np.minimum(np.ceil(3 * (1 - rng.random(n_groups)) ** (-1 / 1.5)), 400)
-    return np.repeat(np.arange(n_groups), sizes.astype(int))
+    sizes = np.minimum(np.ceil(3 * (1 - rng.random(n_clusters)) ** (-1 / 1.5)), 400)
+    return np.repeat(np.arange(n_clusters), sizes.astype(int))
 
 
-def single_rows(n_groups, rng) -> Sample:
-    return (rng.random(n_groups) < 0.6) * 1, np.full(n_groups, 0.5), np.arange(n_groups), 0.1
+def single_rows(n_clusters, rng) -> Sample:
+    return (rng.random(n_clusters) < 0.6) * 1, np.full(n_clusters, 0.5), np.arange(n_clusters), 0.1
 
 
-def one_outcome(n_groups, rng) -> Sample:
+def one_outcome(n_clusters, rng) -> Sample:
     """All rows of a group share their outcome; the calibration error is .1 by the one score."""
-    g = equal(n_groups)
-    return (rng.random(n_groups) < 0.6)[g] * 1, np.full(len(g), 0.5), g, 0.1
+    g = equal(n_clusters)
+    return (rng.random(n_clusters) < 0.6)[g] * 1, np.full(len(g), 0.5), g, 0.1
 
 
-def one_outcome_unequal(n_groups, rng) -> Sample:
-    g = unequal(n_groups, rng)
-    return (rng.random(n_groups) < 0.6)[g] * 1, np.full(len(g), 0.5), g, 0.1
+def one_outcome_unequal(n_clusters, rng) -> Sample:
+    g = unequal(n_clusters, rng)
+    return (rng.random(n_clusters) < 0.6)[g] * 1, np.full(len(g), 0.5), g, 0.1
 
 
-def size_matters(n_groups, rng) -> Sample:
+def size_matters(n_clusters, rng) -> Sample:
     """A fifth of the groups has 20 rows and a rate of .8, the others one row and .3: (.2 20 .3 - .8 .2) / 4.8."""
-    big = rng.random(n_groups) < 0.2
-    g = np.repeat(np.arange(n_groups), np.where(big, 20, 1))
-    return (rng.random(n_groups) < np.where(big, 0.8, 0.3))[g] * 1, np.full(len(g), 0.5), g, 1.04 / 4.8
+    big = rng.random(n_clusters) < 0.2
+    g = np.repeat(np.arange(n_clusters), np.where(big, 20, 1))
+    return (rng.random(n_clusters) < np.where(big, 0.8, 0.3))[g] * 1, np.full(len(g), 0.5), g, 1.04 / 4.8
 
 
-def small_groups_are_wrong(n_groups, rng) -> Sample:
+def small_groups_are_wrong(n_clusters, rng) -> Sample:
     """A fifth of the groups has 20 right rows, the others two at .2 with a rate of .7: .8 2 .5 / 5.6."""
-    big = rng.random(n_groups) < 0.2
-    g = np.repeat(np.arange(n_groups), np.where(big, 20, 2))
-    y = (rng.random(n_groups) < 0.7)[g] & ~big[g]
+    big = rng.random(n_clusters) < 0.2
+    g = np.repeat(np.arange(n_clusters), np.where(big, 20, 2))
+    y = (rng.random(n_clusters) < 0.7)[g] & ~big[g]
     return y * 1, np.where(big[g], 0.0, 0.2), g, 0.8 / 5.6
 
 
-def calibrated(n_groups, rng) -> Sample:
+def calibrated(n_clusters, rng) -> Sample:
     """Scores differ within a group, one uniform number decides all its outcomes."""
-    g = equal(n_groups)
+    g = equal(n_clusters)
     s = rng.random(len(g))
-    return (rng.random(n_groups)[g] < s) * 1, s, g, 0.0
+    return (rng.random(n_clusters)[g] < s) * 1, s, g, 0.0
 
 
-def calibrated_unequal(n_groups, rng) -> Sample:
-    g = unequal(n_groups, rng)
-    s = np.clip(rng.random(n_groups)[g] + 0.1 * (rng.random(len(g)) - 0.5), 0.0, 1.0)
-    return (rng.random(n_groups)[g] < s) * 1, s, g, 0.0
+def calibrated_unequal(n_clusters, rng) -> Sample:
+    g = unequal(n_clusters, rng)
+    s = np.clip(rng.random(n_clusters)[g] + 0.1 * (rng.random(len(g)) - 0.5), 0.0, 1.0)
+    return (rng.random(n_clusters)[g] < s) * 1, s, g, 0.0
 
 
-def two_sides(n_groups, rng) -> Sample:
+def two_sides(n_clusters, rng) -> Sample:
     """Rows come in pairs, s and 1 - s, with opposite outcomes, as for two parties of one race."""
-    g = equal(n_groups)
-    s = np.clip(rng.random(n_groups)[g] + 0.05 * rng.standard_normal(len(g)), 0.0, 1.0)
+    g = equal(n_clusters)
+    s = np.clip(rng.random(n_clusters)[g] + 0.05 * rng.standard_normal(len(g)), 0.0, 1.0)
     first = np.arange(len(g)) % 2 == 0
-    won = rng.random(n_groups)[g] < s
+    won = rng.random(n_clusters)[g] < s
     return np.where(first, won, ~won) * 1, np.where(first, s, 1.0 - s), g, 0.0
 
 
-def over_and_under(n_groups, rng) -> Sample:
+def over_and_under(n_clusters, rng) -> Sample:
     """Half of the groups is overconfident, the other half underconfident by as much."""
-    g = equal(n_groups)
+    g = equal(n_clusters)
     s = rng.random(len(g))
-    lean = rng.choice([-0.8, 0.8], n_groups)[g]
+    lean = rng.choice([-0.8, 0.8], n_clusters)[g]
     rate = s + lean * np.minimum(s, 1.0 - s) * np.sign(s - 0.5)
     return (rng.random(len(g)) < rate) * 1, s, g, 0.0
 
 
-def hospitals(n_groups, rng) -> Sample:
+def hospitals(n_clusters, rng) -> Sample:
     """Rows depend on each other a little: rates are .05 too high on average, and differ by hospital."""
-    g = unequal(n_groups, rng)
+    g = unequal(n_clusters, rng)
     s = 0.1 + 0.8 * rng.random(len(g))
-    return (rng.random(len(g)) < s + 0.05 + rng.choice([-0.05, 0.05], n_groups)[g]) * 1, s, g, 0.05
+    return (rng.random(len(g)) < s + 0.05 + rng.choice([-0.05, 0.05], n_clusters)[g]) * 1, s, g, 0.05
 
 
-def rare(expected: float, *, promised: bool, tails: bool = False) -> Callable[[int, np.random.Generator], Sample]:
-    """So many groups are expected to show an event, in all their rows; it is promised by the scores, or is not."""
+def rare(expected: float, *, mean_predicted: bool, tails: bool = False) -> Callable[[int, np.random.Generator], Sample]:
+    """So many clusters are expected to show an event, in all their rows; it is promised by the scores, or is not."""
 
-    def draw(n_groups, rng) -> Sample:
-        g = unequal(n_groups, rng) if tails else equal(n_groups)
-        p = expected / n_groups
-        return (rng.random(n_groups) < p)[g] * 1, np.full(len(g), p * promised), g, p * (not promised)
+    def draw(n_clusters, rng) -> Sample:
+        g = unequal(n_clusters, rng) if tails else equal(n_clusters)
+        p = expected / n_clusters
+        return (rng.random(n_clusters) < p)[g] * 1, np.full(len(g), p * mean_predicted), g, p * (not mean_predicted)
 
     return draw
 
 
-def seldom_not(n_groups, rng) -> Sample:
+def seldom_not(n_clusters, rng) -> Sample:
     """Three groups are expected to show a positive, where half of all rows were promised to be."""
-    g, p = equal(n_groups), 3.0 / n_groups
-    return (rng.random(n_groups) < p)[g] * 1, np.full(len(g), 0.5), g, 0.5 - p
+    g, p = equal(n_clusters), 3.0 / n_clusters
+    return (rng.random(n_clusters) < p)[g] * 1, np.full(len(g), 0.5), g, 0.5 - p
 
 
-def noise_and_rare(n_groups, rng) -> Sample:
+def noise_and_rare(n_clusters, rng) -> Sample:
     """Independent calibrated rows, and as many that should never be positive but are in about three groups."""
-    g, p = equal(n_groups, 40), 2.9 / n_groups
+    g, p = equal(n_clusters, 40), 2.9 / n_clusters
     noise = np.arange(len(g)) % 2 == 0
     s = np.where(noise, 0.3 + 0.4 * rng.random(len(g)), 0.0)
-    return np.where(noise, rng.random(len(g)) < s, (rng.random(n_groups) < p)[g]) * 1, s, g, p / 2
+    return np.where(noise, rng.random(len(g)) < s, (rng.random(n_clusters) < p)[g]) * 1, s, g, p / 2
 
 
-def outbreaks(expected: float, base: float, *, promised: bool) -> Callable[[int, np.random.Generator], Sample]:
-    """In so many groups all rows are positive, in the others few, each by itself, at the one score of all rows.
+def outbreaks(expected: float, base: float, *, mean_predicted: bool) -> Callable[[int, np.random.Generator], Sample]:
+    """In so many clusters all rows are positive, in the others few, each by itself, at the one score of all rows.
 
     Where no group of the sample shows it, rows seem independent, and nothing hints at it.
     """
 
-    def draw(n_groups, rng) -> Sample:
-        g, q = equal(n_groups), expected / n_groups
-        y = (rng.random(n_groups) < q)[g] | (rng.random(len(g)) < base)
+    def draw(n_clusters, rng) -> Sample:
+        g, q = equal(n_clusters), expected / n_clusters
+        y = (rng.random(n_clusters) < q)[g] | (rng.random(len(g)) < base)
         rise = q * (1.0 - base)
-        return y * 1, np.full(len(g), base + rise * promised), g, rise * (not promised)
+        return y * 1, np.full(len(g), base + rise * mean_predicted), g, rise * (not mean_predicted)
 
     return draw
 
 
 WORLDS = {
-    "outbreaks not promised 2": outbreaks(2.0, 0.02, promised=False),
-    "outbreaks not promised 2.4": outbreaks(2.4, 0.01, promised=False),
-    "outbreaks among noise": outbreaks(1.8, 0.1, promised=False),
-    "outbreaks promised 1.5": outbreaks(1.5, 0.02, promised=True),
-    "outbreaks promised 2": outbreaks(2.0, 0.02, promised=True),
+    "outbreaks not promised 2": outbreaks(2.0, 0.02, mean_predicted=False),
+    "outbreaks not promised 2.4": outbreaks(2.4, 0.01, mean_predicted=False),
+    "outbreaks among noise": outbreaks(1.8, 0.1, mean_predicted=False),
+    "outbreaks promised 1.5": outbreaks(1.5, 0.02, mean_predicted=True),
+    "outbreaks promised 2": outbreaks(2.0, 0.02, mean_predicted=True),
     "single rows": single_rows,
     "one outcome": one_outcome,
     "one outcome, unequal": one_outcome_unequal,
@@ -151,25 +151,25 @@ WORLDS = {
     "two sides": two_sides,
     "over and under": over_and_under,
     "hospitals": hospitals,
-    "never promised 2.9": rare(2.9, promised=False),
-    "never promised 5": rare(5.0, promised=False),
-    "never promised 2.9, unequal": rare(2.9, promised=False, tails=True),
-    "promised 1": rare(1.0, promised=True),
-    "promised 3": rare(3.0, promised=True),
-    "promised 8": rare(8.0, promised=True),
-    "promised 3, unequal": rare(3.0, promised=True, tails=True),
-    "promised 8, unequal": rare(8.0, promised=True, tails=True),
+    "never promised 2.9": rare(2.9, mean_predicted=False),
+    "never promised 5": rare(5.0, mean_predicted=False),
+    "never promised 2.9, unequal": rare(2.9, mean_predicted=False, tails=True),
+    "promised 1": rare(1.0, mean_predicted=True),
+    "promised 3": rare(3.0, mean_predicted=True),
+    "promised 8": rare(8.0, mean_predicted=True),
+    "promised 3, unequal": rare(3.0, mean_predicted=True, tails=True),
+    "promised 8, unequal": rare(8.0, mean_predicted=True, tails=True),
     "seldom not": seldom_not,
     "noise and rare": noise_and_rare,
 }
 CALIBRATED = [name for name, draw in WORLDS.items() if draw(10, np.random.default_rng(0))[3] == 0.0]
 
 
-def samples(name: str, n_groups: int, repetitions: int) -> Iterator[Sample]:
-    """Samples with groups worth at least 5; others are refused, and then nothing is said."""
-    rng = np.random.default_rng([n_groups, *name.encode()])
+def samples(name: str, n_clusters: int, repetitions: int) -> Iterator[Sample]:
+    """Samples with clusters worth at least 5; others are refused, and then nothing is said."""
+    rng = np.random.default_rng([n_clusters, *name.encode()])
     for _ in range(repetitions):
-        y, s, g, error = WORLDS[name](n_groups, rng)
+        y, s, g, error = WORLDS[name](n_clusters, rng)
         sizes = np.bincount(g)
         if sizes.sum() ** 2 >= 5 * (sizes**2).sum():
             yield y, s, g, error
@@ -179,45 +179,45 @@ def samples(name: str, n_groups: int, repetitions: int) -> Iterator[Sample]:
 _NO_CAP = 400
 
 
-def check(name: str, n_groups: int, repetitions: int) -> None:
+def check(name: str, n_clusters: int, repetitions: int) -> None:
     above, below, outside, rejected, said = 0, 0, 0, 0, 0
     proved = 0
-    for y, s, g, error in samples(name, n_groups, repetitions):
-        rows = {"groups": g, "max_rows_per_group": _NO_CAP}
-        bound = certify(y, s, method="normal", n_redraws=99, **rows)
-        interval = cutoff_interval(y, s, method="asymptotic", n_redraws=99, **rows)
+    for y, s, g, error in samples(name, n_clusters, repetitions):
+        rows = {"clusters": g, "max_rows_per_cluster": _NO_CAP}
+        bound = certify(y, s, method="asymptotic", n_simulations=99, **rows)
+        interval = cutoff_interval(y, s, method="asymptotic", n_simulations=99, **rows)
         above += bound.bound < error - 1e-9
         below += bound.lower_bound > error + 1e-9
         outside += not interval.low - 1e-9 <= error <= interval.high + 1e-9
         bound = certify(y, s, method="bernstein", **rows)
         proved += not bound.lower_bound - 1e-9 <= error <= bound.bound + 1e-9
         if error == 0.0:
-            rejected += calibration_test(y, s, method="asymptotic", n_redraws=99, **rows).p_value <= 0.05
+            rejected += calibration_test(y, s, method="asymptotic", n_simulations=99, **rows).p_value <= 0.05
         said += 1
     for failures in (above, below, outside, rejected):
         assert_failures_within(failures, said, 0.05)
     assert_failures_within(proved, said, 0.1)
 
 
-@pytest.mark.parametrize("n_groups", [10, 40])
+@pytest.mark.parametrize("n_clusters", [10, 40])
 @pytest.mark.parametrize("name", WORLDS)
-def test_statements_hold(name, n_groups):
-    check(name, n_groups, 15)
+def test_statements_hold(name, n_clusters):
+    check(name, n_clusters, 15)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_groups", [10, 20, 100, 400])
+@pytest.mark.parametrize("n_clusters", [10, 20, 100, 400])
 @pytest.mark.parametrize("name", WORLDS)
-def test_statements_hold_in_many_samples(name, n_groups):
-    check(name, n_groups, 250 if n_groups < 100 else 50)
+def test_statements_hold_in_many_samples(name, n_clusters):
+    check(name, n_clusters, 250 if n_clusters < 100 else 50)
 
 
-def upper_failures(name: str, n_groups: int, repetitions: int, width: Callable) -> tuple[int, int]:
+def upper_failures(name: str, n_clusters: int, repetitions: int, width: Callable) -> tuple[int, int]:
     """How often the error is above the empirical one by more than a width of the clustered rows."""
     missed, said = 0, 0
-    for y, s, g, error in samples(name, n_groups, repetitions):
-        found = clustered(group_rows(y, s, g))
-        missed += extremes(residual_walk(found.rows.table)).value + width(found) < error - 1e-9
+    for y, s, g, error in samples(name, n_clusters, repetitions):
+        found = clustered(cluster_rows(y, s, g))
+        missed += extremes(cumulative_residuals(found.rows.table)).value + width(found) < error - 1e-9
         said += 1
     return missed, said
 
@@ -242,19 +242,19 @@ def test_without_the_term_for_hidden_events_the_bound_fails():
 def test_taking_rows_as_independent_is_caught(name):
     missed, said = 0, 0
     for y, s, _, error in samples(name, 100, 100):
-        missed += certify(y, s, method="normal").bound < error
+        missed += certify(y, s, method="asymptotic").bound < error
         said += 1
     with pytest.raises(AssertionError, match="failures"):
         assert_failures_within(missed, said, 0.05)
 
 
-def rejections(name: str, n_groups: int, repetitions: int, p_value: Callable) -> tuple[int, int]:
-    drawn = list(samples(name, n_groups, repetitions))
+def rejections(name: str, n_clusters: int, repetitions: int, p_value: Callable) -> tuple[int, int]:
+    drawn = list(samples(name, n_clusters, repetitions))
     return sum(p_value(y, s, g) <= 0.05 for y, s, g, _ in drawn), len(drawn)
 
 
 def test_a_test_of_independent_rows_rejects_too_often():
-    rejected, said = rejections("calibrated", 100, 60, lambda y, s, g: calibration_test(y, s, n_redraws=99).p_value)
+    rejected, said = rejections("calibrated", 100, 60, lambda y, s, g: calibration_test(y, s, n_simulations=99).p_value)
     with pytest.raises(AssertionError, match="failures"):
         assert_failures_within(rejected, said, 0.05)
 
@@ -263,9 +263,9 @@ def test_without_the_shortfall_rare_events_are_rejected_too_often():
     """Scores that promise 8 events; heavy tails make it likely that no large group shows one."""
 
     def p_value(y, s, g):
-        found = clustered(group_rows(y, s, g))
+        found = clustered(cluster_rows(y, s, g))
         redrawn = found.redrawn_errors(99, np.random.default_rng(0), centred=False) / found.shortfall
-        return (1 + (redrawn >= extremes(residual_walk(found.rows.table)).value - 1e-12).sum()) / 100
+        return (1 + (redrawn >= extremes(cumulative_residuals(found.rows.table)).value - 1e-12).sum()) / 100
 
     rejected, said = rejections("promised 8, unequal", 200, 300, p_value)
     with pytest.raises(AssertionError, match="failures"):
@@ -276,7 +276,7 @@ def test_the_test_finds_errors():
     """A test that never rejected would be valid and useless; with 400 groups an error of .1 is beyond doubt."""
     drawn = samples("one outcome", 400, 50)
     p = [
-        calibration_test(y, s, method="asymptotic", groups=g, n_redraws=99, max_rows_per_group=_NO_CAP).p_value
+        calibration_test(y, s, method="asymptotic", clusters=g, n_simulations=99, max_rows_per_cluster=_NO_CAP).p_value
         for y, s, g, _ in drawn
     ]
     assert sum(value <= 0.05 for value in p) >= 40
@@ -298,13 +298,13 @@ def test_statements_are_of_use():
     g = equal(200, 50)
     s = rng.random(len(g))
     y = (rng.random(len(g)) < s) * 1
-    grouped, plain = certify(y, s, method="normal", groups=g), certify(y, s, method="normal")
+    grouped, plain = certify(y, s, method="asymptotic", clusters=g), certify(y, s, method="asymptotic")
     assert plain.width < grouped.width < 0.0149 + 1.25 * plain.width
-    interval = cutoff_interval(y, s, method="asymptotic", groups=g)
+    interval = cutoff_interval(y, s, method="asymptotic", clusters=g)
     assert interval.high - interval.low < 0.045
     # Shares of .25 of too many positives in half of the scores: an error of about .1, in groups that share outcomes.
     y, s, g, _ = one_outcome(400, rng)
-    found = certify(y, s, method="normal", groups=g, tolerance=0.02)
+    found = certify(y, s, method="asymptotic", clusters=g, tolerance=0.02)
     assert found.verdict == "refuted"
     assert found.bound < 0.18
-    assert calibration_test(y, s, method="asymptotic", groups=g).p_value <= 0.05
+    assert calibration_test(y, s, method="asymptotic", clusters=g).p_value <= 0.05

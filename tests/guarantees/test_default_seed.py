@@ -12,7 +12,7 @@ import pytest
 from calibrant import ScoreTable
 from calibrant.auditing.recalibration import cross_fitted_isotonic
 from calibrant.certificates import calibration_test, certify, cutoff_interval, split_lower_bound
-from calibrant.table.clusters import group_rows
+from calibrant.table.clusters import cluster_rows
 from support.counting import assert_failures_within, assert_probability_within, failure_probability, per_count
 
 
@@ -82,19 +82,21 @@ def test_lower_bound_at_one_score_exactly(n, eta, seed, delta):
 @pytest.mark.parametrize("score", [0.1, 0.2, 0.3, 0.4, 0.5])
 def test_exact_test_at_one_score_exactly(score, n):
     tables = [ScoreTable.from_counts([score], [n], [k]) for k in range(n + 1)]
-    for n_redraws, levels in ((99, (0.01, 0.05)), (999, (0.001, 0.01, 0.05, 0.2))):
-        found = per_count(n, lambda k, redraws=n_redraws: calibration_test(tables[k], n_redraws=redraws).p_value)
+    for n_simulations, levels in ((99, (0.01, 0.05)), (999, (0.001, 0.01, 0.05, 0.2))):
+        found = per_count(
+            n, lambda k, redraws=n_simulations: calibration_test(tables[k], n_simulations=redraws).p_value
+        )
         for level in levels:
             assert_probability_within(failure_probability(n, score, found <= level), level)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_redraws", [19, 99])
-def test_exact_test_at_many_scores(n_redraws):
+@pytest.mark.parametrize("n_simulations", [19, 99])
+def test_exact_test_at_many_scores(n_simulations):
     """With redraws that are the same for every sample, the size at level .05 was that of one draw of a quantile."""
-    s, rng, rejected = (np.arange(60) + 0.5) / 60, np.random.default_rng(n_redraws), 0
+    s, rng, rejected = (np.arange(60) + 0.5) / 60, np.random.default_rng(n_simulations), 0
     for _ in range(3000):
-        rejected += calibration_test(rng.random(60) < s, s, n_redraws=n_redraws).p_value <= 0.05
+        rejected += calibration_test(rng.random(60) < s, s, n_simulations=n_simulations).p_value <= 0.05
     assert_failures_within(rejected, 3000, 0.05)
 
 
@@ -106,7 +108,7 @@ def test_what_recalibration_gains_does_not_depend_on_the_seed(grouped):
     for _ in range(300):
         s = rng.beta(2.0, 2.0, 200)
         y = rng.random(200) < s
-        rows = group_rows(y, s, np.arange(200)) if grouped else ScoreTable.from_scores(y, s)
+        rows = cluster_rows(y, s, np.arange(200)) if grouped else ScoreTable.from_scores(y, s)
         one, other = (cross_fitted_isotonic(rows, random_state=seed).brier_gain for seed in (0, 2))
         differences.append(one - other)
     standard_error = np.std(differences, ddof=1) / np.sqrt(300)

@@ -7,47 +7,47 @@ import pytest
 from scipy.stats import binom
 
 from calibrant.certificates import certify, cutoff_interval
-from calibrant.decisions.clusters import group_saving
+from calibrant.decisions.clusters import cluster_saving
 from calibrant.distributions import cluster_bound
 from calibrant.distributions.cluster_bound import Sums, largest_ratio
-from calibrant.table.clusters import cap_groups, group_rows
+from calibrant.table.clusters import cap_clusters, cluster_rows
 from support.counting import assert_failures_within, assert_probability_within
 
 # Sizes P(m > x) = (3 / x)^1.5, seen often enough to know the errors of the population.
 _MANY = np.ceil(3 * (1 - np.random.default_rng(9).random(1_000_000)) ** (-1 / 1.5))
 
 
-def heavy(n_groups: int, share: float, cap: int, rng):
+def heavy(n_clusters: int, share: float, cap: int, rng):
     """The largest groups are wrong in all their rows: labels, sizes and the true error where groups are capped."""
     limit = np.quantile(_MANY, 1.0 - share)
-    sizes = np.ceil(3 * (1 - rng.random(n_groups)) ** (-1 / 1.5))
+    sizes = np.ceil(3 * (1 - rng.random(n_clusters)) ** (-1 / 1.5))
     counted = np.minimum(_MANY, cap)
     return (sizes > limit) * 1, sizes.astype(int), counted[limit < _MANY].sum() / counted.sum()
 
 
-def heavy_failures(n_groups, share, cap, method, repetitions):
-    rng, missed = np.random.default_rng(n_groups), 0
+def heavy_failures(n_clusters, share, cap, method, repetitions):
+    rng, missed = np.random.default_rng(n_clusters), 0
     for _ in range(repetitions):
-        y, sizes, error = heavy(n_groups, share, cap, rng)
-        scores, groups = np.zeros(n_groups), np.arange(n_groups)
-        options = {"groups": groups, "sample_weight": sizes, "max_rows_per_group": cap, "n_redraws": 19}
+        y, sizes, error = heavy(n_clusters, share, cap, rng)
+        scores, clusters = np.zeros(n_clusters), np.arange(n_clusters)
+        options = {"clusters": clusters, "sample_weight": sizes, "max_rows_per_cluster": cap, "n_simulations": 19}
         missed += certify(y, scores, method=method, **options).bound < error - 1e-9
     return missed
 
 
-@pytest.mark.parametrize("method", ["default", "normal"])
+@pytest.mark.parametrize("method", ["default", "asymptotic"])
 @pytest.mark.parametrize("cap", [1, 30])
-@pytest.mark.parametrize(("n_groups", "share"), [(100, 0.05), (200, 0.03)])
-def test_large_groups_that_are_wrong(n_groups, share, cap, method):
-    assert_failures_within(heavy_failures(n_groups, share, cap, method, 25), 25, 0.05)
+@pytest.mark.parametrize(("n_clusters", "share"), [(100, 0.05), (200, 0.03)])
+def test_large_groups_that_are_wrong(n_clusters, share, cap, method):
+    assert_failures_within(heavy_failures(n_clusters, share, cap, method, 25), 25, 0.05)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["default", "normal"])
+@pytest.mark.parametrize("method", ["default", "asymptotic"])
 @pytest.mark.parametrize("cap", [1, 30])
-@pytest.mark.parametrize(("n_groups", "share"), [(100, 0.05), (200, 0.03), (400, 0.02), (800, 0.015)])
-def test_large_groups_that_are_wrong_in_many_samples(n_groups, share, cap, method):
-    assert_failures_within(heavy_failures(n_groups, share, cap, method, 600), 600, 0.05)
+@pytest.mark.parametrize(("n_clusters", "share"), [(100, 0.05), (200, 0.03), (400, 0.02), (800, 0.015)])
+def test_large_groups_that_are_wrong_in_many_samples(n_clusters, share, cap, method):
+    assert_failures_within(heavy_failures(n_clusters, share, cap, method, 600), 600, 0.05)
 
 
 @pytest.mark.slow
@@ -58,24 +58,29 @@ def test_without_a_cap_large_groups_that_are_wrong_break_the_asymptotic_bound():
         y, sizes, error = heavy(200, 0.03, 10**9, rng)
         if sizes.sum() ** 2 < 5 * (sizes**2).sum():
             continue
-        options = {"groups": np.arange(200), "sample_weight": sizes, "max_rows_per_group": 10**9, "n_redraws": 19}
-        missed += certify(y, np.zeros(200), method="normal", **options).bound < error - 1e-9
+        options = {
+            "clusters": np.arange(200),
+            "sample_weight": sizes,
+            "max_rows_per_cluster": 10**9,
+            "n_simulations": 19,
+        }
+        missed += certify(y, np.zeros(200), method="asymptotic", **options).bound < error - 1e-9
         said += 1
     with pytest.raises(AssertionError, match="failures"):
         assert_failures_within(missed, said, 0.05)
 
 
 # Two kinds of groups whose outcomes are shared: residuals w_1, w_2 in [-1, 1] and rows m_1, m_2 up to the cap.
-def exact_failure(n_groups: int, chance: float, kinds, delta: float, cap: float = 1.0) -> float:
-    """Probability that the limit is below the truth, by enumeration of how many groups are of the second kind."""
+def exact_failure(n_clusters: int, chance: float, kinds, delta: float, cap: float = 1.0) -> float:
+    """Probability that the limit is below the truth, by enumeration of how many clusters are of the second kind."""
     (w_1, m_1), (w_2, m_2) = kinds
     truth = ((1 - chance) * w_1 * m_1 + chance * w_2 * m_2) / ((1 - chance) * m_1 + chance * m_2)
     missed = 0.0
-    for many in range(n_groups + 1):
-        probability = binom.pmf(many, n_groups, chance)
+    for many in range(n_clusters + 1):
+        probability = binom.pmf(many, n_clusters, chance)
         if probability < 1e-9:
             continue
-        few = n_groups - many
+        few = n_clusters - many
         sums = Sums(
             *(
                 np.array([few * first + many * second])
@@ -85,12 +90,12 @@ def exact_failure(n_groups: int, chance: float, kinds, delta: float, cap: float 
             np.zeros(1),
         )
         rows, squared = few * m_1 + many * m_2, few * m_1**2 + many * m_2**2
-        limit = largest_ratio(sums, rows=rows, squared_sizes=squared, groups=n_groups, cap=cap, delta=delta)
+        limit = largest_ratio(sums, rows=rows, squared_sizes=squared, clusters=n_clusters, cap=cap, delta=delta)
         missed += probability * (limit < truth - 1e-9)
     return missed
 
 
-def search(n_groups: int, delta: float, tries: int, seed: int) -> float:
+def search(n_clusters: int, delta: float, tries: int, seed: int) -> float:
     """Worst failure found by random starts, each followed by steps that get smaller."""
     rng, worst = np.random.default_rng(seed), 0.0
     for _ in range(tries):
@@ -100,7 +105,7 @@ def search(n_groups: int, delta: float, tries: int, seed: int) -> float:
             moved = point + step * rng.standard_normal(5) * [0.3, 1, 1, 0.5, 0.5]
             moved = np.clip(moved, [1e-4, -1, -1, 0.02, 0.02], [1 - 1e-4, 1, 1, 1, 1])
             chance, w_1, w_2, m_1, m_2 = moved
-            found = exact_failure(n_groups, float(chance), ((w_1, m_1), (w_2, m_2)), delta)
+            found = exact_failure(n_clusters, float(chance), ((w_1, m_1), (w_2, m_2)), delta)
             if found >= here:
                 here, point = found, moved
             else:
@@ -109,15 +114,15 @@ def search(n_groups: int, delta: float, tries: int, seed: int) -> float:
     return worst
 
 
-@pytest.mark.parametrize(("n_groups", "delta"), [(8, 0.05), (25, 0.2)])
-def test_no_sizes_and_outcomes_found_make_the_limit_fail(n_groups, delta):
-    assert_probability_within(search(n_groups, delta, 2, n_groups), delta)
+@pytest.mark.parametrize(("n_clusters", "delta"), [(8, 0.05), (25, 0.2)])
+def test_no_sizes_and_outcomes_found_make_the_limit_fail(n_clusters, delta):
+    assert_probability_within(search(n_clusters, delta, 2, n_clusters), delta)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n_groups", "delta"), [(5, 0.05), (30, 0.05), (80, 0.05), (30, 0.2), (80, 0.5)])
-def test_a_longer_search(n_groups, delta):
-    worst = search(n_groups, delta, 40, n_groups)
+@pytest.mark.parametrize(("n_clusters", "delta"), [(5, 0.05), (30, 0.05), (80, 0.05), (30, 0.2), (80, 0.5)])
+def test_a_longer_search(n_clusters, delta):
+    worst = search(n_clusters, delta, 40, n_clusters)
     assert_probability_within(worst, delta)
     assert worst > delta / 20
 
@@ -126,8 +131,8 @@ def test_a_longer_search(n_groups, delta):
 _RARE = ((0.0, 1.0), (1.0, 1.0))
 
 
-def worst_of_rare(n_groups: int, delta: float) -> float:
-    return max(exact_failure(n_groups, events / n_groups, _RARE, delta) for events in np.linspace(1.0, 12.0, 45))
+def worst_of_rare(n_clusters: int, delta: float) -> float:
+    return max(exact_failure(n_clusters, events / n_clusters, _RARE, delta) for events in np.linspace(1.0, 12.0, 45))
 
 
 @pytest.mark.slow
@@ -143,11 +148,11 @@ def test_a_level_that_is_too_small_is_found(monkeypatch):
         assert_probability_within(worst_of_rare(60, 0.05), 0.05)
 
 
-def outbreak(rng, n_groups, expected):
-    """Sizes between 1 and 40; in so many groups all is positive, at the score of all others; small groups, mostly."""
-    sizes = rng.integers(1, 41, n_groups)
-    ill = rng.random(n_groups) < expected / n_groups * np.where(sizes < 10, 3.0, 0.3)
-    g = np.repeat(np.arange(n_groups), sizes)
+def outbreak(rng, n_clusters, expected):
+    """Sizes between 1 and 40; in so many clusters all is positive, at the score of all others; small groups, mostly."""
+    sizes = rng.integers(1, 41, n_clusters)
+    ill = rng.random(n_clusters) < expected / n_clusters * np.where(sizes < 10, 3.0, 0.3)
+    g = np.repeat(np.arange(n_clusters), sizes)
     return (ill[g] | (rng.random(len(g)) < 0.02)) * 1, np.full(len(g), 0.02), g
 
 
@@ -157,12 +162,12 @@ def test_defaults_on_fresh_data():
     rng = np.random.default_rng(0)
     shares = rng.integers(1, 41, 1_000_000)
     chance = 2.5 / 60 * np.where(shares < 10, 3.0, 0.3)
-    error = float(chance.mean() * 0.98)  # every group counts the same
+    error = float(chance.mean() * 0.98)  # every cluster counts the same
     failures = np.zeros(5, dtype=int)
     for _ in range(40):
         y, s, g = outbreak(rng, 60, 2.5)
-        found, interval = certify(y, s, groups=g), cutoff_interval(y, s, groups=g)
-        money = group_saving(cap_groups(group_rows(y, s, g)), false_positive_cost=1.0, false_negative_cost=9.0)
+        found, interval = certify(y, s, clusters=g), cutoff_interval(y, s, clusters=g)
+        money = cluster_saving(cap_clusters(cluster_rows(y, s, g)), false_positive_cost=1.0, false_negative_cost=9.0)
         cost = 9.0 * (error + 0.02)  # a score of .02 is below the threshold of .1: one never acts
         saving = max(0.0, cost - (1.0 - error - 0.02))
         failures += [
@@ -181,6 +186,6 @@ def test_statements_are_of_use():
     rng = np.random.default_rng(1)
     g = np.repeat(np.arange(300), 10)
     y, s = (rng.random(300) < 0.75)[g] * 1, np.full(3000, 0.5)
-    found = certify(y, s, groups=g, tolerance=0.05)
+    found = certify(y, s, clusters=g, tolerance=0.05)
     assert found.verdict == "refuted"
     assert 0.1 < found.lower_bound < 0.25 < found.bound < 0.34

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from calibrant import ScoreTable
-from calibrant.certificates import certify, split_lower_bound, uniform_width
+from calibrant.certificates import certify, monotone_width, split_lower_bound
 from support.counting import assert_failures_within, assert_probability_within, failure_probability, per_count
 from support.worlds import WORLDS
 
@@ -47,7 +47,7 @@ def test_constant_bounds_the_uniform_process(n, pi):
     repetitions = 20_000 if n <= 50 else 4_000
     seen = many_deviations(n, pi, repetitions)
     for delta in DELTAS:
-        assert_failures_within(int((seen > uniform_width(n, delta)).sum()), repetitions, delta)
+        assert_failures_within(int((seen > monotone_width(n, delta)).sum()), repetitions, delta)
 
 
 @pytest.mark.slow
@@ -55,25 +55,25 @@ def test_constant_bounds_the_uniform_process(n, pi):
 def test_constant_bounds_the_uniform_process_in_many_samples(n, repetitions):
     seen = many_deviations(n, 0.5, repetitions)
     for delta in DELTAS:
-        assert_failures_within(int((seen > uniform_width(n, delta)).sum()), repetitions, delta)
+        assert_failures_within(int((seen > monotone_width(n, delta)).sum()), repetitions, delta)
 
 
 def test_constant_is_not_larger_than_it_has_to_be():
     """Found by search: coverage .955 at n = 1000, so more than 3% of the deviations are beyond it."""
-    beyond = int((many_deviations(1000, 0.5, 4_000) > uniform_width(1000)).sum())
+    beyond = int((many_deviations(1000, 0.5, 4_000) > monotone_width(1000)).sum())
     assert beyond >= binom.ppf(1e-4, 4_000, 0.035)
 
 
 def test_closed_form_bounds_the_uniform_process():
     seen = many_deviations(50, 0.5, 20_000)
-    assert_failures_within(int((seen > uniform_width(50, 0.0009)).sum()), 20_000, 0.0009)
+    assert_failures_within(int((seen > monotone_width(50, 0.0009)).sum()), 20_000, 0.0009)
 
 
 @pytest.mark.parametrize("n", [3, 30, 300])
 @pytest.mark.parametrize("score", [0.0, 0.01, 0.5, 0.9])
 def test_one_score_exactly(score, n):
     tables = [ScoreTable.from_counts([score], [n], [k]) for k in range(n + 1)]
-    for method in ("default", "theorem2"):
+    for method in ("default", "uniform_convergence"):
         lower = per_count(n, lambda k, method=method: certify(tables[k], delta=0.2, method=method).lower_bound)
         for eta in np.linspace(0.0, 1.0, 101):
             assert_probability_within(failure_probability(n, eta, lower > abs(eta - score)), 0.2)
@@ -82,7 +82,7 @@ def test_one_score_exactly(score, n):
 def count_failures(name: str, n: int, repetitions: int, shrink: float = 1.0) -> int:
     world, failures = WORLDS[name], 0
     for table in world.samples(n, repetitions, np.random.default_rng([n, *name.encode()])):
-        failures += certify(table).estimate - shrink * uniform_width(n) > world.error
+        failures += certify(table).estimate - shrink * monotone_width(n) > world.error
     return failures
 
 
@@ -95,7 +95,7 @@ def test_true_error_is_seldom_below_the_lower_bound(name, n):
 def test_the_certificate_gives_the_higher_bound_by_dealing_the_rows():
     table = next(WORLDS["opposite"].samples(1000, 1, np.random.default_rng(0)))
     found = certify(table)
-    assert found.lower_bound == split_lower_bound(table) > found.estimate - uniform_width(1000)
+    assert found.lower_bound == split_lower_bound(table) > found.estimate - monotone_width(1000)
 
 
 def test_large_errors_are_found():
@@ -114,4 +114,4 @@ def test_a_shrunk_bound_is_caught(shrink):
 def test_a_shrunk_constant_is_caught():
     seen = many_deviations(1000, 0.5, 4_000)
     with pytest.raises(AssertionError, match="failures in 4000"):
-        assert_failures_within(int((seen > 0.9 * uniform_width(1000)).sum()), 4_000, 0.05)
+        assert_failures_within(int((seen > 0.9 * monotone_width(1000)).sum()), 4_000, 0.05)

@@ -28,7 +28,7 @@ CALIBRATED = {
 
 def limit_of(score, n) -> float:
     """Null 95% limit of a table of these scores."""
-    return cutoff_calibration(ScoreTable.from_counts(score, n, np.zeros(len(score), dtype=int))).noise_95
+    return cutoff_calibration(ScoreTable.from_counts(score, n, np.zeros(len(score), dtype=int))).null_q95
 
 
 def exceeded_exactly(score, n, shrink: float = 1.0) -> float:
@@ -49,7 +49,7 @@ def exceeded_exactly(score, n, shrink: float = 1.0) -> float:
 @pytest.mark.parametrize("name", CALIBRATED)
 def test_calibrated_scores_seldom_exceed_the_limit(name, n):
     samples = CALIBRATED[name].samples(n, 300, np.random.default_rng([n, *name.encode()]))
-    exceeded = sum(found.value > found.noise_95 for found in map(cutoff_calibration, samples))
+    exceeded = sum(found.value > found.null_q95 for found in map(cutoff_calibration, samples))
     assert_failures_within(exceeded, 300, 0.05)
 
 
@@ -59,7 +59,7 @@ def test_rare_events_at_one_score(n, expected):
     """Exact. With q sqrt(V) alone, V the sum of s (1 - s), the limit is exceeded with probability .116 at V = .123."""
     rate = expected / n
     found = [cutoff_calibration(ScoreTable.from_counts([rate], [n], [k])) for k in range(n + 1)]
-    above = per_count(n, lambda k: found[k].value > found[k].noise_95).astype(bool)
+    above = per_count(n, lambda k: found[k].value > found[k].null_q95).astype(bool)
     assert_probability_within(failure_probability(n, rate, above), 0.05)
 
 
@@ -138,17 +138,17 @@ def test_limit_and_mean_are_close_to_simulated_ones(name):
     ranges = np.maximum(walk.max(axis=1), 0.0) - np.minimum(walk.min(axis=1), 0.0)
     found = cutoff_calibration(ScoreTable.from_counts(score, n, np.zeros(len(n), dtype=int)))
     assert (n * score * (1 - score)).sum() >= 25
-    assert 0.98 <= found.noise_95 / np.quantile(ranges, 0.95) <= 1.12
-    assert found.noise_floor == pytest.approx(ranges.mean(), rel=0.08)
+    assert 0.98 <= found.null_q95 / np.quantile(ranges, 0.95) <= 1.12
+    assert found.null_mean == pytest.approx(ranges.mean(), rel=0.08)
 
 
 def test_confident_scores_have_the_same_limit_however_wrong_they_are():
     """Labels do not count; with the Brier score in place of s (1 - s) the limit was 20 times too wide here."""
     score = np.r_[np.full(500, 0.0005), np.full(500, 0.9995)]
     right, wrong = (cutoff_calibration(y, score) for y in (np.repeat([0, 1], 500), np.tile([0, 1], 500)))
-    assert (right.noise_95, right.noise_floor) == (wrong.noise_95, wrong.noise_floor)
-    assert wrong.noise_95 < 0.0035
-    assert wrong.value > 70 * wrong.noise_95
+    assert (right.null_q95, right.null_mean) == (wrong.null_q95, wrong.null_mean)
+    assert wrong.null_q95 < 0.0035
+    assert wrong.value > 70 * wrong.null_q95
 
 
 @pytest.mark.parametrize("chance", [0.2, 0.05, 0.01])

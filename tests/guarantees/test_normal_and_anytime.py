@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibrant import ScoreTable
-from calibrant.certificates import anytime_width, certify, normal_width
+from calibrant.certificates import anytime_width, asymptotic_width, certify
 from support.counting import (
     assert_failures_within,
     assert_probability_within,
@@ -24,7 +24,7 @@ def normal_bounds(score: float, n: int, delta: float = 0.05, without_rare_events
     rest = math.log(1.0 / delta) / n if without_rare_events else 0.0
 
     def bound(k: int) -> float:
-        return certify(ScoreTable.from_counts([score], [n], [k]), delta=delta, method="normal").bound - rest
+        return certify(ScoreTable.from_counts([score], [n], [k]), delta=delta, method="asymptotic").bound - rest
 
     return per_count(n, bound)
 
@@ -59,7 +59,7 @@ def test_without_its_second_term_the_normal_bound_fails():
 def test_normal_bound_in_many_worlds(name, n):
     world = WORLDS[name]
     samples = world.samples(n, 300, np.random.default_rng([n, *name.encode()]))
-    failures = sum(certify(table, method="normal").bound < world.error for table in samples)
+    failures = sum(certify(table, method="asymptotic").bound < world.error for table in samples)
     assert_failures_within(failures, 300, 0.05)
 
 
@@ -95,7 +95,7 @@ def test_the_normal_bound_is_no_anytime_bound():
     for _ in range(200):
         k = np.cumsum(rng.random(MOMENTS[-1]) < 0.6)[MOMENTS - 1]
         missed += any(
-            abs(x / n - 0.5) + normal_width(float(n), 0.25, 0.2) < 0.1 for x, n in zip(k, MOMENTS, strict=True)
+            abs(x / n - 0.5) + asymptotic_width(float(n), 0.25, 0.2) < 0.1 for x, n in zip(k, MOMENTS, strict=True)
         )
     with pytest.raises(AssertionError, match="failures"):
         assert_failures_within(missed, 200, 0.2)

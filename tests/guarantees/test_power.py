@@ -10,7 +10,7 @@ from calibrant import ScoreTable
 from calibrant.certificates import certify, required_sample_size
 from support.counting import assert_failures_within
 
-METHODS = ["default", "bernstein", "anytime", "normal", "hoeffding"]
+METHODS = ["default", "bernstein", "anytime", "asymptotic", "hoeffding"]
 # Rate of events and tolerance: 0.1 to 30 expected events with the rarest, several hundred with the others.
 PLANS = [(0.001, 0.003), (0.001, 0.01), (0.001, 0.05), (0.01, 0.03), (0.01, 0.1), (0.2, 0.03), (0.2, 0.2), (0.5, 0.1)]
 

@@ -10,7 +10,7 @@ from calibrant.calibrators import IsotonicCalibrator
 from calibrant.certificates import certify_recalibrated
 from calibrant.distributions.brownian import range_quantile
 from calibrant.metrics import brier_score
-from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support.counting import assert_failures_within
 from support.worlds import WORLDS, World, at, spread
 
@@ -38,7 +38,7 @@ def certificate_and_truth(world: World, table: ScoreTable, fit, method: str):
     score = np.repeat(table.score, table.n)
     found = certify_recalibrated(y, score, fit(table, score), method=method)
     population = ScoreTable.from_counts(fit(table, world.score), world.mass, world.mass * world.eta)
-    return found, extremes(residual_walk(population)).value
+    return found, extremes(cumulative_residuals(population)).value
 
 
 @pytest.mark.parametrize("method", ["finite", "asymptotic"])
@@ -109,7 +109,7 @@ def missed_cases(eta, fit, repetitions: int, shrink: float = 1.0) -> int:
         y = rng.random(len(eta)) < eta
         after = fit(ScoreTable.from_scores(y, score), score)
         found = certify_recalibrated(y, score, after, about="cases")
-        truth = extremes(residual_walk(ScoreTable.from_counts(after, np.ones(len(eta)), eta))).value
+        truth = extremes(cumulative_residuals(ScoreTable.from_counts(after, np.ones(len(eta)), eta))).value
         missed += found.estimate + shrink * found.width < truth - 1e-12
     return missed
 

@@ -18,7 +18,7 @@ from support.counting import (
 )
 from support.worlds import WORLDS
 
-METHODS = ("default", "hoeffding", "normal")
+METHODS = ("default", "hoeffding", "asymptotic")
 
 
 def decided(table: ScoreTable, tau: float, delta: float, method: str):
@@ -69,7 +69,7 @@ WORST_NORMAL = [(1.0, 0.935, 50), (0.607, 0.560, 1000)]
 @pytest.mark.parametrize(("tau", "eta", "n"), WORST_NORMAL)
 def test_worst_cases_found_by_search(tau, eta, n):
     """Half of delta is spent on the upper limit of the cost, the other half is used up here, or nearly."""
-    failed = bounds(tau, n, tau, 0.1, "normal") < tau - eta
+    failed = bounds(tau, n, tau, 0.1, "asymptotic") < tau - eta
     assert 0.01 <= failure_probability(n, eta, failed) <= 0.1
 
 
@@ -78,7 +78,7 @@ def test_the_normal_bound_without_its_rare_event_term_is_caught():
     """Score and threshold 1 and a rate of 1 - 1/n: coverage .63 without the term in 1 / n."""
     for n in (20, 200, 2000):
         eta = 1.0 - 1.0 / n
-        safe = bounds(1.0, n, 1.0, 0.05, "normal")
+        safe = bounds(1.0, n, 1.0, 0.05, "asymptotic")
         naive = safe - np.log(40.0) / n
         assert_probability_within(failure_probability(n, eta, safe < 1.0 - eta), 0.05)
         assert 1.0 - failure_probability(n, eta, naive < 1.0 - eta) == pytest.approx(0.63, abs=0.02)
@@ -124,7 +124,7 @@ def test_bounds_say_something():
     """sqrt(log(40) / (2 n)) = .0136 at n = 10,000 for Hoeffding; the others are tighter where positives are rare."""
     table = next(WORLDS["rare, calibrated"].samples(10_000, 1, np.random.default_rng(0)))
     assert decided(table, 0.5, 0.05, "hoeffding").saving_bound < 0.0137
-    assert decided(table, 0.05, 0.05, "normal").saving_bound < 0.003
+    assert decided(table, 0.05, 0.05, "asymptotic").saving_bound < 0.003
     assert decided(table, 0.05, 0.05, "default").saving_bound < 0.004
 
 

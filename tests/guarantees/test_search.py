@@ -17,7 +17,7 @@ from calibrant.certificates import (
     certify,
     certify_recalibrated,
     certify_sample,
-    claim6_band,
+    cumulative_band,
     cutoff_interval,
     isotonic_band,
     split_lower_bound,
@@ -82,8 +82,8 @@ CLAIMS = {
         rates="nondecreasing",
         given_rows=True,
     ),
-    "claim6_band": Claim(
-        lambda table: both(claim6_band(table), "lower", "upper"),
+    "cumulative_band": Claim(
+        lambda table: both(cumulative_band(table), "lower", "upper"),
         lambda world, samples: cumulative_hull(samples.n[0] / samples.n[0].sum(), world.eta),
         given_rows=True,
     ),
@@ -95,7 +95,7 @@ CLAIMS = {
         given_rows=True,
     ),
     "cutoff_calibration": Claim(
-        lambda table: (-np.inf, cutoff_calibration(table).noise_95 - cutoff_calibration(table).value),
+        lambda table: (-np.inf, cutoff_calibration(table).null_q95 - cutoff_calibration(table).value),
         lambda world, _: 0.0,
         rates="calibrated",
         given_rows=True,
@@ -194,7 +194,7 @@ def test_the_search_finds_where_a_sharp_limit_fails():
 
 def test_the_search_finds_what_3_percent_of_the_normal_bound_keep():
     def narrow(table: ScoreTable) -> float:
-        found = certify(table, method="normal")
+        found = certify(table, method="asymptotic")
         return found.bound - 0.03 * found.width
 
     with pytest.raises(AssertionError, match="failure probability"):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from calibrant import ArgumentError, ScoreTable
-from calibrant.certificates import split_lower_bound, uniform_width
+from calibrant.certificates import monotone_width, split_lower_bound
 from calibrant.distributions.mean_limits import mean_width
-from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support.counting import assert_failures_within
 from support.worlds import WORLDS, at, spread
 
@@ -74,7 +74,7 @@ def test_bound_says_something(name, n, least):
 def test_bound_is_higher_than_that_of_the_uniform_band(name):
     for n in (100, 1000, 10_000):
         tables = list(HARD[name].samples(n, 100, np.random.default_rng(n)))
-        by_band = [max(0.0, extremes(residual_walk(t)).value - uniform_width(n)) for t in tables]
+        by_band = [max(0.0, extremes(cumulative_residuals(t)).value - monotone_width(n)) for t in tables]
         assert np.mean([split_lower_bound(t) for t in tables]) >= np.mean(by_band)
 
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 import pytest
 
-from calibrant.certificates import uniform_width
+from calibrant.certificates import monotone_width
 from support.counting import assert_failures_within
 
 
@@ -40,7 +40,7 @@ def failure_probability(
 ) -> tuple[float, float]:
     """Estimate with its standard error; observations are drawn too often on one side of the base rate, either one."""
     rng = np.random.default_rng([n, round(-1e3 * math.log(delta)), round(10 * rate)])
-    width = shrink * uniform_width(n, delta)
+    width = shrink * monotone_width(n, delta)
     chances = np.clip([rate + 0.4 * width, rate - 0.4 * width], 0.02, 0.98)
     chance = rng.choice(chances, repetitions)[:, None]
     left = rng.random((repetitions, n)) < chance
@@ -72,7 +72,7 @@ def test_many_rows(delta):
 def test_counted_directly():
     """Without importance sampling, between two constants."""
     values = climb_and_drop(np.random.default_rng(0).random((4_000, 200)), 0.5)
-    assert_failures_within(int((values > uniform_width(200, 0.07)).sum()), 4_000, 0.07)
+    assert_failures_within(int((values > monotone_width(200, 0.07)).sum()), 4_000, 0.07)
 
 
 def test_a_narrower_band_is_caught():

@@ -238,7 +238,7 @@ class TestWhatMayBeMissing:
         assert f"{audit.cutoff.value:.4f} at most {more:.4f} more: neighbouring scores were pooled; scores " in text
         assert "Reading the rows more than once" in text
         both = Page(render([audit, calibrant.audit(*_rows(500))], title="t")).text
-        limits = f"{audit.cutoff.value:.4f} to {audit.cutoff.value_at_most:.4f} {audit.cutoff.noise_floor:.4f}"
+        limits = f"{audit.cutoff.value:.4f} to {audit.cutoff.value_at_most:.4f} {audit.cutoff.null_mean:.4f}"
         assert limits in both
         assert both.count("scores were pooled") == 2  # among the key numbers, and in the words for the walk
         assert both.count("Reading the rows more than once") == 1

@@ -221,7 +221,7 @@ class TestFullDisks:
         """The memory that DuckDB may use is made small, so that grouping rows needs its temporary folder."""
         place = tmp_path if limit else request.getfixturevalue("small_disk")
         before = "from calibrant.ingest import connection; connection._MEMORY = '24MB'"
-        done = run("audit", scores, *AUDIT, "--group", "id", before=before, temporary=place, limit=limit)
+        done = run("audit", scores, *AUDIT, "--cluster", "id", before=before, temporary=place, limit=limit)
         one_line(done, "temporary files", "TMPDIR")
         assert contents(place) == {}
 
@@ -229,7 +229,7 @@ class TestFullDisks:
         """The same reading succeeds where there is room, so that the room was what the test above took away."""
         monkeypatch.setattr(connection, "_MEMORY", "24MB")
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-        assert len(read_rows(scores, label="y", score="p", group="id").group) == N
+        assert len(read_rows(scores, label="y", score="p", cluster="id").cluster) == N
         assert contents(tmp_path) == {}
 
 
@@ -238,13 +238,13 @@ class TestInterruption:
 
     SLOW = (
         "import pathlib\n"
-        "from calibrant.ingest.query_runner import Watcher\n"
-        "wait = Watcher._wait\n"
+        "from calibrant.ingest.query_runner import QueryRunner\n"
+        "wait = QueryRunner._wait\n"
         "def told(self, done):\n"
         "    if {when}:\n"
         "        pathlib.Path({flag!r}).touch()\n"
         "    wait(self, done)\n"
-        "Watcher._wait = told\n"
+        "QueryRunner._wait = told\n"
     )
 
     def interrupt(self, arguments, flag, temporary, before):

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from calibrant.cli.main import app
 from typer.testing import CliRunner
 
 from calibrant import ScoreTable
+from calibrant.cli.main import app
 from calibrant.errors import CalibrantError, SourceError
 from calibrant.ingest.connection import open_source
 from calibrant.ingest.file_rows import read_rows
@@ -70,7 +70,7 @@ def write_parts(folder, rows, ending, *, shuffled=False):
 def columns_of(table):
     found = [table.score, table.n, table.k]
     if table.cells is not None:
-        found += [table.low, table.high, table.rise, table.fall, table.squared, table.surprise]
+        found += [table.low, table.high, table.rise, table.fall, table.squared, table.log_loss_sum]
     return found
 
 
@@ -103,8 +103,8 @@ def test_together_as_one_file(ending, shuffled, rows, tmp_path, monkeypatch):
         [str(paths[0]), f"{tmp_path}/parts/part-[1-9]*"],
     ):
         assert_equal(read_table(place, **NAMES), whole)
-    together = read_rows(paths, **NAMES, group="g")
-    for ours, theirs in zip(together, read_rows(tmp_path / f"whole.{ending}", **NAMES, group="g"), strict=True):
+    together = read_rows(paths, **NAMES, cluster="g")
+    for ours, theirs in zip(together, read_rows(tmp_path / f"whole.{ending}", **NAMES, cluster="g"), strict=True):
         np.testing.assert_array_equal(ours, theirs)  # in the order of the files
     if shuffled:
         return
@@ -245,12 +245,12 @@ def test_groups_of_different_types(tmp_path):
     duckdb.sql("SELECT 0 AS y, 0.25 AS s, 9007199254740993 AS g").write_parquet(str(tmp_path / "b.parquet"))
     duckdb.sql("SELECT 0 AS y, 0.25 AS s, 9007199254740992 AS g").write_parquet(str(tmp_path / "c.parquet"))
     duckdb.sql("SELECT 0 AS y, 0.25 AS s, 2::SMALLINT AS g").write_parquet(str(tmp_path / "d.parquet"))
-    found = read_rows(f"{tmp_path}/*.parquet", label="y", score="s", group="g")
-    assert found.group.tolist() == [0, 2, 1, 0]  # names in order as text: 2, ...992, ...993
+    found = read_rows(f"{tmp_path}/*.parquet", label="y", score="s", cluster="g")
+    assert found.cluster.tolist() == [0, 2, 1, 0]  # names in order as text: 2, ...992, ...993
     duckdb.sql("SELECT 0 AS y, 0.25 AS s, [1] AS g").write_parquet(str(tmp_path / "c.parquet"))
     duckdb.sql("SELECT 0 AS y, 0.25 AS s, {'a': 1} AS g").write_parquet(str(tmp_path / "d.parquet"))
-    found = read_rows([tmp_path / "c.parquet", tmp_path / "d.parquet"], label="y", score="s", group="g")
-    assert found.group.tolist() == [0, 1]
+    found = read_rows([tmp_path / "c.parquet", tmp_path / "d.parquet"], label="y", score="s", cluster="g")
+    assert found.cluster.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("ending", FORMATS)
@@ -339,7 +339,7 @@ class TestCommandLine:
             assert found[name].pop("name") == f"column s of {name}"
         first, *others = found.values()
         assert all(other == first for other in others)
-        assert self.run("audit", *options[:4], parts[0], "--group", "g", *parts[1:]).exit_code == 0
+        assert self.run("audit", *options[:4], parts[0], "--cluster", "g", *parts[1:]).exit_code == 0
 
     def test_recalibrate(self, parts, rows, tmp_path):
         write_csv(tmp_path / "whole.csv", rows)

@@ -321,11 +321,11 @@ class TestScans:
 @pytest.mark.parametrize("library", ["duckdb", "lazy polars"])
 def test_many_buckets_can_be_looked_into(library):
     # A hundred thousand numbers would be too many to write into a condition.
-    from calibrant.ingest.grid import Grid, Zone
+    from calibrant.ingest.grid import BucketSet, Grid
 
     units = np.arange(200_000, dtype=np.int64) << 20
     frame = LIBRARIES[library]({"y": np.arange(200_000) % 2, "p": units * 2.0**-42})
     rows = frames.open_frame(frame, frames.FrameColumns("y", "p", None, None)).rows
-    score, n, k = rows.pooled_scores(Zone(Grid(20), np.arange(0, 200_000, 2)))
+    score, n, k = rows.pooled_scores(BucketSet(Grid(20), np.arange(0, 200_000, 2)))
     np.testing.assert_array_equal(score, units[::2] * 2.0**-42)
     assert (n.sum(), k.sum()) == (100_000, 0)

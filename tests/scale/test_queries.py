@@ -15,10 +15,10 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
-from calibrant.cli.main import app
 from typer.testing import CliRunner
 
 from calibrant import ScoreTable
+from calibrant.cli.main import app
 from calibrant.errors import DataError, SourceError
 from calibrant.ingest.file_rows import read_rows
 from calibrant.ingest.files import read_table
@@ -73,9 +73,9 @@ def test_a_database_file(request, database, end):
 @pytest.mark.parametrize("database", ["in_duckdb", "in_sqlite"])
 def test_rows_with_groups(request, database):
     path = request.getfixturevalue(database)
-    rows = read_rows(Query("SELECT * FROM scores", path), label="y", score="p", group="w")
+    rows = read_rows(Query("SELECT * FROM scores", path), label="y", score="p", cluster="w")
     np.testing.assert_array_equal(rows.score, P)
-    np.testing.assert_array_equal(rows.group, W - 1)
+    np.testing.assert_array_equal(rows.cluster, W - 1)
 
 
 def test_a_query_may_name_files(tmp_path):

@@ -126,8 +126,10 @@ def test_text_is_copied(tmp_path, copies):
 
 def test_progress_in_rows(tmp_path, monkeypatch):
     seen = []
-    reached = query_runner.Watcher.reached
-    monkeypatch.setattr(query_runner.Watcher, "reached", lambda self, count: seen.append(count) or reached(self, count))
+    reached = query_runner.QueryRunner.reached
+    monkeypatch.setattr(
+        query_runner.QueryRunner, "reached", lambda self, count: seen.append(count) or reached(self, count)
+    )
     read_table(write(tmp_path / "a.parquet"), **NAMES, console=Console(force_terminal=True, quiet=True))
     assert seen == [0, 600, 1200, 1800, 2400, None] * 2
 
@@ -167,7 +169,7 @@ def test_no_thread_stays_behind(tmp_path, monkeypatch):
     def broken(self, rows):
         raise ValueError("stopped midway")
 
-    monkeypatch.setattr("calibrant.ingest.histogram.Tally.add", broken)
+    monkeypatch.setattr("calibrant.ingest.histogram.BucketCounts.add", broken)
     with pytest.raises(ValueError, match="stopped midway"):
         read_table(path, **NAMES)
     assert threading.active_count() == before

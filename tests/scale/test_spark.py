@@ -177,11 +177,11 @@ def test_number_of_jobs(parquet, monkeypatch):
 
 
 def test_many_buckets_can_be_looked_into(spark):
-    from calibrant.ingest.grid import Grid, Zone
+    from calibrant.ingest.grid import BucketSet, Grid
 
     frame = spark.range(100_000).selectExpr("id % 2 AS y", "id * 1048576 / 4398046511104D AS s")
     rows = frames.open_frame(frame, frames.FrameColumns("y", "s", None, None)).rows
-    _, n, k = rows.pooled_scores(Zone(Grid(20), np.arange(0, 100_000, 2)))
+    _, n, k = rows.pooled_scores(BucketSet(Grid(20), np.arange(0, 100_000, 2)))
     assert (n.sum(), k.sum()) == (50_000, 0)
 
 

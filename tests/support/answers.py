@@ -7,12 +7,12 @@ import numpy as np
 from calibrant import ScoreTable
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics import cutoff_calibration
-from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 
 
 def walk_answers(table: ScoreTable) -> dict[str, object]:
     """Range, largest climb and drop, and where they are."""
-    return {"walk": repr(extremes(residual_walk(table))), "interval": repr(cutoff_calibration(table).interval)}
+    return {"walk": repr(extremes(cumulative_residuals(table))), "interval": repr(cutoff_calibration(table).interval)}
 
 
 def fit_answers(table: ScoreTable) -> dict[str, object]:

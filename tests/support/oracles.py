@@ -124,7 +124,7 @@ def cell_table(y, s, w, breaks) -> ScoreTable:
     def per_run(value):
         return np.array([value(y[rows], s[rows], w[rows]) for rows in kept])
 
-    def surprise(y, s, w):
+    def log_loss_sum(y, s, w):
         given = np.where(y == 1, s, 1.0 - s)
         with np.errstate(divide="ignore"):
             return -(w * np.log(given)).sum()
@@ -139,7 +139,7 @@ def cell_table(y, s, w, breaks) -> ScoreTable:
             rise=per_run(lambda y, s, w: (w * y * (1.0 - s)).sum()),
             fall=per_run(lambda y, s, w: (w * (1.0 - y) * s).sum()),
             squared=per_run(lambda y, s, w: (w * (y - s) ** 2).sum()),
-            surprise=per_run(surprise),
+            log_loss_sum=per_run(log_loss_sum),
             residual=None,
         ),
     )

@@ -29,7 +29,7 @@ class ExactFit(NamedTuple):
     k: Fraction
     spread: float
     scale: float
-    promised: float
+    mean_predicted: float
     variance: float
 
 
@@ -98,7 +98,7 @@ def exact_fit(y, s, w, x, nn, degree, kernel, number=Fraction) -> ExactFit:
         k=k,
         spread=spread,
         scale=float(sum(number(w[i]) * abs(share[i]) for i in live)),
-        promised=float(sum(number(w[i]) * share[i] * number(s[i]) for i in live)),
+        mean_predicted=float(sum(number(w[i]) * share[i] * number(s[i]) for i in live)),
         variance=float(sum(number(w[i]) * share[i] ** 2 * number(s[i]) * (1 - number(s[i])) for i in live)),
     )
 

@@ -12,7 +12,7 @@ from calibrant.metrics import cutoff_calibration
 N = 3000
 
 
-def happened(rng, chance):
+def observed_rate(rng, chance):
     return (rng.random(len(chance)) < np.clip(chance, 0.0, 1.0)).astype(np.int64)
 
 
@@ -29,30 +29,30 @@ def cases():
     skewed = rng.beta(0.02, 0.02, N)
     whole = np.minimum(rng.geometric(0.3, N) - 1, 40) * rng.choice([1, 1, 1, 1000], N)
     found = {
-        "calibrated": (happened(rng, beta), beta),
-        "promises too much": (happened(rng, uniform**1.5), uniform),
-        "promises too little": (happened(rng, uniform**0.6), uniform),
-        "bent both ways": (happened(rng, uniform + 0.15 * np.sin(6.28 * uniform)), uniform),
-        "backwards": (happened(rng, 1.0 - uniform), uniform),
-        "tiny": (happened(rng, 300.0 * tiny), tiny),
-        "narrow": (happened(rng, narrow), narrow),
-        "corners": (happened(rng, corners), corners),
-        "impossible": (1 - happened(rng, corners), corners),
-        "neighbours": (happened(rng, neighbours), neighbours),
-        "ties": (happened(rng, ties), ties),
-        "half at one score": (happened(rng, atom), atom),
-        "skewed": (happened(rng, skewed), skewed),
+        "calibrated": (observed_rate(rng, beta), beta),
+        "promises too much": (observed_rate(rng, uniform**1.5), uniform),
+        "promises too little": (observed_rate(rng, uniform**0.6), uniform),
+        "bent both ways": (observed_rate(rng, uniform + 0.15 * np.sin(6.28 * uniform)), uniform),
+        "backwards": (observed_rate(rng, 1.0 - uniform), uniform),
+        "tiny": (observed_rate(rng, 300.0 * tiny), tiny),
+        "narrow": (observed_rate(rng, narrow), narrow),
+        "corners": (observed_rate(rng, corners), corners),
+        "impossible": (1 - observed_rate(rng, corners), corners),
+        "neighbours": (observed_rate(rng, neighbours), neighbours),
+        "ties": (observed_rate(rng, ties), ties),
+        "half at one score": (observed_rate(rng, atom), atom),
+        "skewed": (observed_rate(rng, skewed), skewed),
         "separated": ((uniform > 0.5).astype(np.int64), uniform),
-        "single precision": (happened(rng, beta), beta.astype(np.float32)),
+        "single precision": (observed_rate(rng, beta), beta.astype(np.float32)),
         "all positive": (np.ones(N, dtype=np.int64), uniform),
         "all negative": (np.zeros(N, dtype=np.int64), uniform),
-        "one score": (happened(rng, np.full(N, 0.37)), np.full(N, 0.37)),
+        "one score": (observed_rate(rng, np.full(N, 0.37)), np.full(N, 0.37)),
         "one row": (np.array([1]), np.array([0.7])),
         "two rows": (np.array([1, 0]), np.array([0.2, 0.9])),
-        "weights": (happened(rng, uniform**1.5), uniform, whole),
-        "weights and ties": (happened(rng, ties), ties, whole),
-        "weights of halves": (happened(rng, beta**1.2), beta, rng.choice([0.0, 0.25, 0.5, 1.75], N)),
-        "weights of tenths": (happened(rng, ties**1.2), ties, rng.choice([0.0, 0.1, 0.7, 1.3], N)),
+        "weights": (observed_rate(rng, uniform**1.5), uniform, whole),
+        "weights and ties": (observed_rate(rng, ties), ties, whole),
+        "weights of halves": (observed_rate(rng, beta**1.2), beta, rng.choice([0.0, 0.25, 0.5, 1.75], N)),
+        "weights of tenths": (observed_rate(rng, ties**1.2), ties, rng.choice([0.0, 0.1, 0.7, 1.3], N)),
     }
     return {name: columns if len(columns) == 3 else (*columns, None) for name, columns in found.items()}
 

@@ -13,7 +13,7 @@ from calibrant import ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.curves import binned_curve
 from calibrant.fits.local_polynomial import local_fit
-from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support.worlds import (
     WORLDS,
     FloatArray,
@@ -99,7 +99,7 @@ def error_of_given(table: ScoreTable, world: World) -> float:
 def error_after(fit: Callable[[FloatArray], FloatArray], world: World) -> float:
     """True calibration error of mapped scores."""
     mapped = ScoreTable.from_counts(fit(world.score), world.mass, world.mass * world.eta)
-    return float(extremes(residual_walk(mapped)).value)
+    return float(extremes(cumulative_residuals(mapped)).value)
 
 
 def isotonic(table: ScoreTable) -> Callable[[FloatArray], FloatArray]:
@@ -175,7 +175,7 @@ def wrong_audit(found: Any, world: World, table: ScoreTable) -> list[bool]:
         found.max_regret.bound < true_largest_regret(world) - ROUNDING,
     ]
     if world.error < ROUNDING:
-        wrong += [found.test.p_value <= 0.05, found.cutoff.value > found.cutoff.noise_95 + ROUNDING]
+        wrong += [found.test.p_value <= 0.05, found.cutoff.value > found.cutoff.null_q95 + ROUNDING]
     return wrong
 
 
@@ -319,7 +319,7 @@ STATEMENTS = {
         wrong_confusion, worlds={name: GRADES[name] for name in ("several atoms", "grades")}, n=1000, at_most=0.06
     ),
     "metrics.cutoff_calibration": Statement(
-        lambda found, _, __: [found.value > found.noise_95 + ROUNDING], worlds=CALIBRATED
+        lambda found, _, __: [found.value > found.null_q95 + ROUNDING], worlds=CALIBRATED
     ),
     "metrics.hosmer_lemeshow": Statement(
         rejects, worlds={name: CALIBRATED[name] for name in ("grades", "even")}, n=1000, at_most=0.06

@@ -57,8 +57,8 @@ def true_largest_regret(world: World) -> float:
     mass = np.concatenate([[0.0], np.cumsum(world.mass)])
     positive = np.concatenate([[0.0], np.cumsum(world.mass * world.eta)])
     inside = np.triu(np.ones((len(world.mass),) * 2, dtype=bool))
-    share, happened = mass[None, 1:] - mass[:-1, None], positive[None, 1:] - positive[:-1, None]
-    in_vain, missed = world.score[:, None] * share - happened, happened - world.score[None, :] * share
+    share, observed_rate = mass[None, 1:] - mass[:-1, None], positive[None, 1:] - positive[:-1, None]
+    in_vain, missed = world.score[:, None] * share - observed_rate, observed_rate - world.score[None, :] * share
     return max(0.0, float(in_vain[inside].max()), float(missed[inside].max()))
 
 

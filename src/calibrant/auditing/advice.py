@@ -55,10 +55,10 @@ def advise(
     if certificate is None:
         return Advice("none", "weights that do not count rows leave the noise level unknown.")
     verdict = certificate.verdict
-    suspicious = cutoff.value > cutoff.noise_95 if test is None else test.p_value <= _BEYOND_CHANCE
+    suspicious = cutoff.value > cutoff.null_q95 if test is None else test.p_value <= _BEYOND_CHANCE
     helps = recalibration is not None and recalibration.helps
     # Neither the test nor the noise level knows of what cells hide.
-    hidden = cutoff.value <= cutoff.noise_95 < cutoff.value_at_most
+    hidden = cutoff.value <= cutoff.null_q95 < cutoff.value_at_most
     error = "what is seen of the error" if hidden else "the error"
     if verdict == "certified":
         more = ", though isotonic calibration would still lower the Brier score" if suspicious and helps else ""

@@ -18,15 +18,15 @@ from calibrant.auditing.measures import measure
 from calibrant.auditing.recalibration import cross_fitted_isotonic
 from calibrant.auditing.wording import summary
 from calibrant.certificates import certify, check_request
-from calibrant.certificates.clusters_asymptotic import need_groups
-from calibrant.certificates.clusters import certify_groups, group_test, need_group_method
-from calibrant.curves import binned_curve, isotonic_curve, local_curve, residual_walk, score_histogram
+from calibrant.certificates.clusters import certify_clusters, cluster_test, need_cluster_method
+from calibrant.certificates.clusters_asymptotic import need_clusters
+from calibrant.curves import binned_curve, cumulative_residuals, isotonic_curve, local_curve, score_histogram
 from calibrant.decisions import check_costs, max_regret, saving_bound
-from calibrant.decisions.clusters import group_saving
+from calibrant.decisions.clusters import cluster_saving
 from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics import brier_score, cutoff_calibration, log_loss, roc_auc_limits
-from calibrant.table.cluster_residuals import group_walks
-from calibrant.table.clusters import GroupedRows, Groups, cap_groups, group_rows
+from calibrant.table.cluster_residuals import cluster_residuals
+from calibrant.table.clusters import ClusteredRows, Clusters, cap_clusters, cluster_rows
 from calibrant.table.parameters import check_random_state
 from calibrant.table.progress import tell
 from calibrant.table.score_table import ScoreTable, as_table
@@ -38,7 +38,7 @@ __all__ = ["Audit", "audit", "check_audit"]
 
 # Points drawn of the residual walk: more than a picture has pixels, few enough for a small file.
 _WALK_POINTS = 900
-# Redrawn walks behind statements about groups.
+# Redrawn walks behind statements about clusters.
 _REDRAWS = 999
 
 
@@ -101,9 +101,9 @@ def audit(
     tolerance: float | None = None,
     delta: float = 0.05,
     costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None = None,
-    method: Literal["default", "bernstein", "anytime", "hoeffding", "normal", "theorem2"] | None = None,
-    groups: Groups | None = None,
-    max_rows_per_group: int = 1,
+    method: Literal["default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"] | None = None,
+    clusters: Clusters | None = None,
+    max_rows_per_cluster: int = 1,
     n_folds: int = 5,
     random_state: int | np.random.Generator = 0,
     name: str = "scores",
@@ -127,14 +127,14 @@ def audit(
     costs : (float, float) or mapping, optional
         Cost of a false positive and of a false negative, as a pair or as
         ``{"false_positive": a, "false_negative": b}``; asks for money.
-    method : {"default", "bernstein", "anytime", "hoeffding", "normal", "theorem2"}, optional
+    method : {"default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"}, optional
         Which bound, see `calibrant.certificates.certify`.
-    groups : sequence of length n, optional
-        The group of each row, such as the patient it was measured on. Rows of one group may then depend on each other;
-        statements that count independent rows are left out.
-    max_rows_per_group : int
-        With groups: rows that a group counts at most in certificate, test and costs, see
-        `calibrant.certificates.certify`. With 1, the default, every group counts the same.
+    clusters : sequence of length n, optional
+        The cluster of each row, such as the patient it was measured on. Rows of one cluster may then depend on each
+        other; statements that count independent rows are left out.
+    max_rows_per_cluster : int
+        With clusters: rows that a cluster counts at most in certificate, test and costs, see
+        `calibrant.certificates.certify`. With 1, the default, every cluster counts the same.
     n_folds : int
         Folds for judging recalibration, at least 2.
     random_state : int or numpy.random.Generator
@@ -165,14 +165,14 @@ def audit(
     >>> result.certificate.verdict, result.advice.action
     ('certified', 'leave alone')
     """
-    prices = check_audit(tolerance=tolerance, delta=delta, method=method, costs=costs, grouped=groups is not None)
+    prices = check_audit(tolerance=tolerance, delta=delta, method=method, costs=costs, grouped=clusters is not None)
     check_random_state(random_state)
     grouped = None
-    if groups is None:
+    if clusters is None:
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     else:
         tell("Grouping rows")
-        grouped = group_rows(y_true, y_proba, groups, sample_weight=sample_weight, pos_label=pos_label)
+        grouped = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
         table = grouped.table
     if table.positives in (0.0, table.total):
         raise DataError(
@@ -183,23 +183,23 @@ def audit(
         )
     certificate = test = decision = None
     if grouped is not None:
-        capped = cap_groups(grouped, max_rows_per_group)
-        need_groups(capped)
-        tell(f"Adding up {len(capped.size):,} groups")
-        walks = group_walks(capped)
-        certificate = certify_groups(
+        capped = cap_clusters(grouped, max_rows_per_cluster)
+        need_clusters(capped)
+        tell(f"Adding up {len(capped.size):,} clusters")
+        walks = cluster_residuals(capped)
+        certificate = certify_clusters(
             capped,
             delta=delta,
             tolerance=tolerance,
             method=method or "default",
-            n_redraws=_REDRAWS,
+            n_simulations=_REDRAWS,
             random_state=random_state,
             walks=walks,
         )
-        test = group_test(capped, method="asymptotic", n_redraws=_REDRAWS, random_state=random_state, walks=walks)
+        test = cluster_test(capped, method="asymptotic", n_simulations=_REDRAWS, random_state=random_state, walks=walks)
         if prices is not None:
             tell("Costs")
-            decision = group_saving(capped, false_positive_cost=prices[0], false_negative_cost=prices[1], delta=delta)
+            decision = cluster_saving(capped, false_positive_cost=prices[0], false_negative_cost=prices[1], delta=delta)
     elif table.counts:
         certificate = certify(
             table,
@@ -228,7 +228,7 @@ def audit(
     tell("Measures and curves")
     sample = _sample(table, grouped)
     if grouped is not None:
-        # Rows of groups are weights, not independent evidence: what would count them as such stays unknown.
+        # Rows of clusters are weights, not independent evidence: what would count them as such stays unknown.
         table = ScoreTable(table.score, table.n.astype(np.float64), table.k.astype(np.float64))
     cutoff = cutoff_calibration(table)
     regret = max_regret(table, delta=delta) if table.counts else None
@@ -260,7 +260,7 @@ def audit(
         local=local_curve(table),
         band=drawable_band(table, delta),
         histogram=score_histogram(table),
-        walk=residual_walk(table, n_points=_WALK_POINTS),
+        walk=cumulative_residuals(table, n_points=_WALK_POINTS),
         references=tuple(dict.fromkeys(references)),
         version=calibrant.__version__,
     )
@@ -277,7 +277,7 @@ def check_audit(
     """Check what is asked of an audit before any data is read; return the costs as a pair."""
     check_request(delta=delta, tolerance=tolerance, method=method or "default")
     if grouped and method not in (None, "default"):
-        need_group_method(method)
+        need_cluster_method(method)
     if costs is None:
         return None
     if isinstance(costs, Mapping):
@@ -292,7 +292,7 @@ def check_audit(
     )
 
 
-def _sample(table: ScoreTable, grouped: GroupedRows | None) -> Sample:
+def _sample(table: ScoreTable, grouped: ClusteredRows | None) -> Sample:
     known = table.exact and table.counts
     return Sample(
         n=table.total,
@@ -302,5 +302,5 @@ def _sample(table: ScoreTable, grouped: GroupedRows | None) -> Sample:
         distinct_scores=len(table) if table.exact else None,
         tied_rows=float(table.n[table.n > 1].sum()) if known else None,
         weights="rows" if table.counts else "other",
-        groups=None if grouped is None else len(grouped.size),
+        clusters=None if grouped is None else len(grouped.size),
     )

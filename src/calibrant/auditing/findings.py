@@ -9,7 +9,7 @@ from calibrant.auditing.advice import Advice
 from calibrant.auditing.measures import Measures
 from calibrant.auditing.recalibration import Recalibration
 from calibrant.certificates import Band, CalibrationTest, Certificate, ExpectedErrorCertificate
-from calibrant.curves import Curve, Histogram, ResidualWalk
+from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.decisions import Decision, MaxRegret
 from calibrant.metrics import CutoffCalibration
 from calibrant.table.results import Result
@@ -37,8 +37,8 @@ class Sample(Result):
         Rows that share their score with another row; None if unknown.
     weights : {"rows", "other"}
         Whether a weight is a number of rows.
-    groups : int or None
-        Groups of rows that may depend on each other; None if rows are independent.
+    clusters : int or None
+        Clusters of rows that may depend on each other; None if rows are independent.
     """
 
     n: float
@@ -48,7 +48,7 @@ class Sample(Result):
     distinct_scores: int | None
     tied_rows: float | None
     weights: str
-    groups: int | None
+    clusters: int | None
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Findings(Result):
     local: Curve
     band: Band | None
     histogram: Histogram
-    walk: ResidualWalk
+    walk: CumulativeResiduals
     references: tuple[str, ...]
     version: str
 

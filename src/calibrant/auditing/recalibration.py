@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates import uniform_width
+from calibrant.certificates import monotone_width
 from calibrant.decisions import CostCurve, cost_curve
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
-from calibrant.table.clusters import GroupedRows
+from calibrant.table.clusters import ClusteredRows
 from calibrant.table.parameters import check_count
 from calibrant.table.pooling import pool_counts
 from calibrant.table.results import Result
@@ -47,14 +47,14 @@ class Recalibration(Result):
         Standard error of `brier_gain`, taking the fitted maps as given.
     bound_after : float or None
         Upper confidence bound on the true calibration error after recalibration by a fit on all rows; no row has to be
-        held out for it (see `calibrant.certificates.certify_recalibrated`). None for groups.
+        held out for it (see `calibrant.certificates.certify_recalibrated`). None for clusters.
     delta : float
         Probability with which `bound_after` may fail, and the band of `costs` around the cost before.
     costs : CostCurve or None
         Cost of deciding by the scores before and after, at all trade-offs between the mistakes. The band around the
         cost before is proved. Everything about the cost after takes the maps of the folds as given, though each was
-        fitted on rows that others are judged on; `difference_band` is not proved for such maps. None for groups, whose
-        uncertainty it does not know.
+        fitted on rows that others are judged on; `difference_band` is not proved for such maps. None for clusters,
+        whose uncertainty it does not know.
     """
 
     method: str
@@ -84,11 +84,11 @@ class _Fold(NamedTuple):
     score: FloatArray
     n: NumberArray
     k: NumberArray
-    group: npt.NDArray[np.int64] | None
+    cluster: npt.NDArray[np.int64] | None
 
 
 def cross_fitted_isotonic(
-    rows: ScoreTable | GroupedRows,
+    rows: ScoreTable | ClusteredRows,
     *,
     n_folds: int = 5,
     delta: float = 0.05,
@@ -98,8 +98,8 @@ def cross_fitted_isotonic(
 
     Parameters
     ----------
-    rows : ScoreTable or GroupedRows
-        Rows with whole-number weights. Groups are dealt whole, so that no map is judged on relatives of its rows.
+    rows : ScoreTable or ClusteredRows
+        Rows with whole-number weights. Clusters are dealt whole, so that no map is judged on relatives of its rows.
     n_folds : int
         Number of folds, at least 2.
     delta : float
@@ -110,11 +110,11 @@ def cross_fitted_isotonic(
     Returns
     -------
     Recalibration or None
-        None if there are fewer than two rows (or groups) per fold, or the weights are not whole numbers.
+        None if there are fewer than two rows (or clusters) per fold, or the weights are not whole numbers.
     """
     n_folds = check_count("n_folds", n_folds, 2, "five folds are customary")
-    if isinstance(rows, GroupedRows):
-        table, folds = rows.table, _folds_of_groups(rows, n_folds, random_state)
+    if isinstance(rows, ClusteredRows):
+        table, folds = rows.table, _folds_of_clusters(rows, n_folds, random_state)
     else:
         table, folds = rows, _folds_of_rows(rows, n_folds, random_state)
     if not folds:
@@ -124,16 +124,16 @@ def cross_fitted_isotonic(
     of_positives, of_negatives = _brier_falls(before, value)
     gain = float(np.dot(k, of_positives) + np.dot(n - k, of_negatives)) / table.total
     after = ScoreTable.from_counts(value, n, k)
-    if isinstance(rows, GroupedRows):
-        group = np.concatenate([fold.group for fold in folds if fold.group is not None])
-        falls = np.bincount(group, k * of_positives + (n - k) * of_negatives - n * gain, len(rows.size))
+    if isinstance(rows, ClusteredRows):
+        cluster = np.concatenate([fold.cluster for fold in folds if fold.cluster is not None])
+        falls = np.bincount(cluster, k * of_positives + (n - k) * of_negatives - n * gain, len(rows.size))
         error = math.sqrt(float(np.dot(falls, falls)) * len(falls) / (len(falls) - 1)) / table.total
         bound, costs = None, None
     else:
         squares = float(np.dot(k, of_positives**2) + np.dot(n - k, of_negatives**2)) / table.total
         error = math.sqrt(max(0.0, squares - gain**2) / table.total)
         fitted = ScoreTable.from_counts(isotonic_fit(table, log_safe=True).linear(table.score), table.n, table.k)
-        bound = min(1.0, cutoff_calibration_error(fitted) + uniform_width(table.total, delta))
+        bound = min(1.0, cutoff_calibration_error(fitted) + monotone_width(table.total, delta))
         costs = _costs(before, value, n, k, delta)
     return Recalibration(
         method="isotonic",
@@ -164,17 +164,17 @@ def _folds_of_rows(table: ScoreTable, n_folds: int, random_state: int | np.rando
     return folds
 
 
-def _folds_of_groups(rows: GroupedRows, n_folds: int, random_state: int | np.random.Generator) -> list[_Fold]:
-    groups = len(rows.size)
-    if groups < 2 * n_folds:
+def _folds_of_clusters(rows: ClusteredRows, n_folds: int, random_state: int | np.random.Generator) -> list[_Fold]:
+    clusters = len(rows.size)
+    if clusters < 2 * n_folds:
         return []
     rng = generator_for(rows, random_state)
-    fold_of = rng.permutation(np.arange(groups) % n_folds)[rows.group]
+    fold_of = rng.permutation(np.arange(clusters) % n_folds)[rows.cluster]
     folds = []
     for i in range(n_folds):
         inside, outside = fold_of == i, fold_of != i
         rest = ScoreTable(*pool_counts(rows.score[outside], rows.n[outside], rows.k[outside]))
-        folds.append(_Fold(rest, rows.score[inside], rows.n[inside], rows.k[inside], rows.group[inside]))
+        folds.append(_Fold(rest, rows.score[inside], rows.n[inside], rows.k[inside], rows.cluster[inside]))
     return folds
 
 

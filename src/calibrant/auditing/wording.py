@@ -127,9 +127,9 @@ def verdict_meaning(audit: Findings) -> str:
 
 
 def _extent(certificate: Certificate) -> str:
-    """How many rows, or rows in how many groups."""
-    groups = "" if certificate.n_groups is None else f" in {rows(certificate.n_groups)} groups"
-    return f"{rows(certificate.n)} rows{groups}"
+    """How many rows, or rows in how many clusters."""
+    clusters = "" if certificate.n_clusters is None else f" in {rows(certificate.n_clusters)} clusters"
+    return f"{rows(certificate.n)} rows{clusters}"
 
 
 def verdict_sentence(audit: Findings) -> str:
@@ -166,7 +166,7 @@ def error_place(audit: Findings) -> str:
     promise = "too much" if cutoff.direction == "too high" else "too little"
     return (
         f"scores {interval_text(cutoff.interval)} promise {promise}: "
-        f"{share(cutoff.promised)} promised, {share(cutoff.happened)} happened "
+        f"{share(cutoff.mean_predicted)} promised, {share(cutoff.observed_rate)} happened "
         f"({'for all' if cutoff.share == 1.0 else 'that gap times ' + share(cutoff.share) + ' of'} rows)"
     )
 
@@ -174,22 +174,22 @@ def error_place(audit: Findings) -> str:
 def noise_sentence(audit: Findings) -> str:
     """Noise floor."""
     evidence = "" if audit.test is None else f"; {evidence_text(audit.test)}"
-    if audit.sample.groups is not None:
+    if audit.sample.clusters is not None:
         return f"unknown for rows that depend on each other{evidence}"
-    if not math.isfinite(audit.cutoff.noise_floor):
+    if not math.isfinite(audit.cutoff.null_mean):
         return "unknown for weights that do not count rows"
     return (
         f"a perfectly calibrated model with {rows(audit.sample.n)} rows would show about "
-        f"{number(audit.cutoff.noise_floor)}, and above {number(audit.cutoff.noise_95)} at most once in twenty"
+        f"{number(audit.cutoff.null_mean)}, and above {number(audit.cutoff.null_q95)} at most once in twenty"
         f"{evidence}"
     )
 
 
 def evidence_text(test: CalibrationTest) -> str:
     """Write the p-value and how it was found."""
-    many = "rows" if test.n_groups is None else "groups"
+    many = "rows" if test.n_clusters is None else "clusters"
     how = "exact test" if test.method == "exact" else f"limit law for many {many}"
-    least = 0.0001 if test.n_redraws is None else 1.0 / (test.n_redraws + 1)  # no rank is higher than the first
+    least = 0.0001 if test.n_simulations is None else 1.0 / (test.n_simulations + 1)  # no rank is higher than the first
     p_value = f"p = {test.p_value:.2g}" if test.p_value > least else f"p <= {least:.2g}"
     return f"{p_value} ({how})"
 
@@ -204,7 +204,7 @@ def certificate_sentence(audit: Findings) -> str:
     if certificate.lower_bound > 0.0:
         above = f"; at least {number(certificate.lower_bound)}, also with {sure} confidence, each bound on its own"
     how = f"{certificate.method}{_limit(certificate)}"
-    if certificate.n_groups is not None:
+    if certificate.n_clusters is not None:
         how += f"{_counting(certificate)}, and the error of these rows is then {number(certificate.estimate)}"
     return f"true error at most {number(certificate.bound)} with {sure} confidence ({how}){above}"
 
@@ -234,15 +234,15 @@ def expected_error_condition(found: ExpectedErrorCertificate) -> str:
 
 
 def _counting(result: Certificate | Decision) -> str:
-    """Say how much groups count, where rows belong to groups."""
-    return "" if result.max_rows_per_group is None else f", where {counted(result.max_rows_per_group)}"
+    """Say how much clusters count, where rows belong to clusters."""
+    return "" if result.max_rows_per_cluster is None else f", where {counted(result.max_rows_per_cluster)}"
 
 
 def _limit(certificate: Certificate) -> str:
     """Say so where a statement is not for every number of rows."""
-    if certificate.method != "normal":
+    if certificate.method != "asymptotic":
         return ""
-    return f", in the limit of many {'rows' if certificate.n_groups is None else 'groups'}"
+    return f", in the limit of many {'rows' if certificate.n_clusters is None else 'clusters'}"
 
 
 def resolution_sentence(audit: Findings) -> str:
@@ -372,8 +372,8 @@ def walk_description(audit: Findings) -> str:
         return f"The line stays at zero: {error_place(audit)}."
     course = "falls" if cutoff.direction == "too high" else "climbs"
     chance = (
-        f" Chance alone would exceed {number(cutoff.noise_95)} at most once in twenty."
-        if math.isfinite(cutoff.noise_95)
+        f" Chance alone would exceed {number(cutoff.null_q95)} at most once in twenty."
+        if math.isfinite(cutoff.null_q95)
         else ""
     )
     return (
@@ -397,11 +397,11 @@ def assumption_sentence(audit: Findings) -> str:
     """What must hold, in brief."""
     if audit.certificate is None:
         return "nothing, since nothing is claimed beyond these rows"
-    if audit.sample.groups is None:
+    if audit.sample.clusters is None:
         return "independent rows, and a classifier fixed before they were seen"
     return (
-        f"independent groups ({rows(audit.sample.groups)} of them), and a classifier and a limit for the rows that a "
-        "group counts fixed before they were seen"
+        f"independent clusters ({rows(audit.sample.clusters)} of them), and a classifier and a limit for the rows that "
+        "a cluster counts fixed before they were seen"
     )
 
 
@@ -432,7 +432,7 @@ def summary(audit: Findings) -> str:
 def one_line(audit: Findings) -> str:
     """Verdict and the main numbers in one line, for lists."""
     bound = f" (at most {number(audit.certificate.bound)})" if audit.certificate else ""
-    error, noise = error_range(audit), number(audit.cutoff.noise_floor)
+    error, noise = error_range(audit), number(audit.cutoff.null_mean)
     return (
         f"{verdict_word(audit):<13} error {error}{bound}, noise {noise}, "
         f"AUC {audit.roc_auc:.3f}, Brier {number(audit.brier)}: {audit.advice.action}"

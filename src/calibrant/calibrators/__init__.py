@@ -9,7 +9,7 @@ from calibrant.calibrators.isotonic import IsotonicCalibrator
 from calibrant.calibrators.lipschitz import LipschitzIsotonicCalibrator
 from calibrant.calibrators.local import LocalCalibrator
 from calibrant.calibrators.platt import PlattCalibrator
-from calibrant.calibrators.single_index.classifier import CalibratedIndexClassifier
+from calibrant.calibrators.single_index.classifier import SingleIndexClassifier
 from calibrant.calibrators.temperature import TemperatureCalibrator
 from calibrant.calibrators.venn_abers import VennAbersCalibrator
 
@@ -17,13 +17,13 @@ __all__ = [
     "AutoCalibrator",
     "BetaCalibrator",
     "CalibratedClassifier",
-    "CalibratedIndexClassifier",
     "CutoffCalibrator",
     "HistogramCalibrator",
     "IsotonicCalibrator",
     "LipschitzIsotonicCalibrator",
     "LocalCalibrator",
     "PlattCalibrator",
+    "SingleIndexClassifier",
     "TemperatureCalibrator",
     "VennAbersCalibrator",
 ]

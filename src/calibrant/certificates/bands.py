@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.monotone_limits import binomial_limits, walk_limits
-from calibrant.certificates.widths.fixed_design import skorokhod_width, walk_width
+from calibrant.certificates.widths.fixed_design import cumulative_width, fixed_design_width
 from calibrant.curves import Curve
 from calibrant.errors import ArgumentError, DataError
 from calibrant.fits.isotonic import isotonic_fit
@@ -51,7 +51,7 @@ class Band(Drawable):
     consistent : bool
         False if the rows contradict what is assumed about the curve: then that is refuted with confidence
         ``1 - delta``, and limits may cross. Always True where nothing is assumed about it.
-    method : {"binomial", "skorokhod"}
+    method : {"binomial", "fixed_design"}
         Where the limits are from.
     claim : str
         What is asserted, in one sentence.
@@ -78,7 +78,7 @@ def isotonic_band(
     y_proba: npt.ArrayLike | None = None,
     *,
     delta: float = 0.05,
-    method: Literal["binomial", "skorokhod"] | None = None,
+    method: Literal["binomial", "fixed_design"] | None = None,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Band:
@@ -92,10 +92,10 @@ def isotonic_band(
         Predicted probabilities of the positive class, in [0, 1].
     delta : float
         Probability with which the band may fail anywhere, in (0, 1).
-    method : {"binomial", "skorokhod"}, optional
+    method : {"binomial", "fixed_design"}, optional
         Choose before seeing the outcomes. "binomial", the default, was narrower on average in every world tried, by 3
-        to 96 per cent. "skorokhod" follows from the event behind `window_band` and `claim6_band` and holds together
-        with them. It is the default, and the only choice, for tables with cells, which may have been chosen by
+        to 96 per cent. "fixed_design" follows from the event behind `window_band` and `cumulative_band` and holds
+        together with them. It is the default, and the only choice, for tables with cells, which may have been chosen by
         outcomes.
     sample_weight : array-like of shape (n,), optional
         Whole numbers that count repeated independent rows. Other weights are refused.
@@ -114,7 +114,7 @@ def isotonic_band(
     ArgumentError
         If a parameter is out of range, or "binomial" is asked of a table with cells.
     DataError
-        If the input cannot be used, weights are not whole numbers, or, for "skorokhod", there are 5 rows or fewer.
+        If the input cannot be used, weights are not whole numbers, or, for "fixed_design", there are 5 rows or fewer.
 
     Notes
     -----
@@ -126,7 +126,8 @@ def isotonic_band(
     many rows, and `delta` is divided by twice the number of intervals of groups; without the cut it is the band of
     Dimitriadis et al.
 
-    "skorokhod": the sum of outcomes less true shares is at most :math:`n w` on every interval, w being `walk_width`, so
+    "fixed_design": the sum of outcomes less true shares is at most :math:`n w` on every interval, w being
+    `cumulative_width`, so
 
     .. math:: \max_{a \le b \le j} \frac{K_{a..b} - n w}{N_{a..b}} \le \eta_j \le
               \min_{j \le a \le b} \frac{K_{a..b} + n w}{N_{a..b}}.
@@ -153,23 +154,23 @@ def isotonic_band(
     """
     check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
     if method is not None:
-        check_choice("method", method, ("binomial", "skorokhod"))
+        check_choice("method", method, ("binomial", "fixed_design"))
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "a band needs rows")
     if method == "binomial" and not table.exact:
         raise ArgumentError(
-            "method 'skorokhod' for tables with cells",
+            "method 'fixed_design' for tables with cells",
             "method 'binomial'",
             "leave the method out: cells may have been chosen by outcomes, which only the other one allows",
         )
-    method = method or ("binomial" if table.exact else "skorokhod")
+    method = method or ("binomial" if table.exact else "fixed_design")
     rate = isotonic_fit(table).step(table.score)
     width = None
     if method == "binomial":
         lower, upper = binomial_limits(table, delta)
         consistent = bool((lower <= upper).all())
     else:
-        width = walk_width(table, delta)
+        width = cumulative_width(table, delta)
         lower, upper = walk_limits(table, table.total * width)
         consistent = bool((np.cumsum(table.k) - np.cumsum(table.n * rate)).max() <= table.total * width)
     return Band(
@@ -204,13 +205,13 @@ def simultaneous_half_width(
     delta : float
         Probability with which any of the windows may fail, in (0, 1).
     variance : float
-        As in `skorokhod_width`.
+        As in `fixed_design_width`.
 
     Returns
     -------
     ndarray of float64
-        ``skorokhod_width(n, delta, variance=variance) * n / n_window``: the mean outcome in any window is that close to
-        the mean of the true probabilities there, even in windows chosen after looking.
+        ``fixed_design_width(n, delta, variance=variance) * n / n_window``: the mean outcome in any window is that close
+        to the mean of the true probabilities there, even in windows chosen after looking.
 
     Raises
     ------
@@ -225,7 +226,7 @@ def simultaneous_half_width(
     >>> simultaneous_half_width([300, 600], 2_000).round(3).tolist()
     [0.195, 0.097]
     """
-    width = skorokhod_width(n, delta, variance=variance)
+    width = fixed_design_width(n, delta, variance=variance)
     return _half_width(np.asarray(n_window, dtype=np.float64), n, width)
 
 
@@ -287,7 +288,7 @@ def window_band(
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "a band needs rows")
-    width = walk_width(table, delta)
+    width = cumulative_width(table, delta)
     half = _half_width(np.asarray(curve.n, dtype=np.float64), table.total, width)
     hits = curve.rate * curve.n
     if not (np.abs(hits - np.rint(hits)) <= 1e-9 * table.total).all():
@@ -311,7 +312,7 @@ def window_band(
         width=width,
         delta=delta,
         consistent=True,
-        method="skorokhod",
+        method="fixed_design",
         claim=f"With probability at least {at_least(delta)}, given the scores, the mean true probability in every bin "
         "or window is within its limits, all at once, however these were chosen.",
         assumptions=ROWS,

@@ -15,8 +15,8 @@ from calibrant.certificates.outcomes import likely_outcomes
 from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.distributions.null_distribution import calibrated_p_value
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.clusters import Groups, cap_groups, group_rows
-from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice, check_count, check_random_state
 from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray, ScoreTable, as_table, need_counts
@@ -48,17 +48,17 @@ class CalibrationTest(Result):
         Rows.
     method : {"exact", "asymptotic"}
         How the p-value was found.
-    n_redraws : int or None
-        How often labels were redrawn, or with groups, their walks; None where nothing was: for "asymptotic" without
-        groups, and for "exact" where all outcomes were counted.
+    n_simulations : int or None
+        How often labels were redrawn, or with clusters, their walks; None where nothing was: for "asymptotic" without
+        clusters, and for "exact" where all outcomes were counted.
     assumptions : tuple of str
         What must hold for the claim.
     references : tuple of str
         Keys of `calibrant.references`.
-    n_groups : int or None
-        Groups, if rows were clustered. The statistic is then that of rows that count as `max_rows_per_group` says.
-    max_rows_per_group : float or None
-        Rows that a group counts at most, if rows were clustered.
+    n_clusters : int or None
+        Clusters, if rows were clustered. The statistic is then that of rows that count as `max_rows_per_cluster` says.
+    max_rows_per_cluster : float or None
+        Rows that a cluster counts at most, if rows were clustered.
     """
 
     claim: str
@@ -66,11 +66,11 @@ class CalibrationTest(Result):
     statistic: float
     n: int
     method: str
-    n_redraws: int | None
+    n_simulations: int | None
     assumptions: tuple[str, ...]
     references: tuple[str, ...]
-    n_groups: int | None = None
-    max_rows_per_group: float | None = None
+    n_clusters: int | None = None
+    max_rows_per_cluster: float | None = None
 
 
 def calibration_test(
@@ -78,9 +78,9 @@ def calibration_test(
     y_proba: npt.ArrayLike | None = None,
     *,
     method: Literal["exact", "asymptotic"] = "exact",
-    n_redraws: int = 999,
-    groups: Groups | None = None,
-    max_rows_per_group: int = 1,
+    n_simulations: int = 999,
+    clusters: Clusters | None = None,
+    max_rows_per_cluster: int = 1,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
     random_state: int | np.random.Generator = 0,
@@ -97,14 +97,14 @@ def calibration_test(
         "exact" counts all outcomes where they are few, such as at one score or two, and else redraws the labels from
         the scores. "asymptotic" uses the limit law, costs nothing, and also works on a table with cells; where these
         can hide a larger error the p-value is too large, never too small.
-    n_redraws : int
-        For "exact", or with groups: how often labels, or the walks of the groups, are redrawn. The smallest p-value
-        that redraws can give is ``1 / (n_redraws + 1)``.
-    groups : sequence of length n, optional
-        The group of each row, such as the patient it was measured on; any values that can be told apart. Rows of one
-        group may then depend on each other. Only with method "asymptotic", and rows, not a table.
-    max_rows_per_group : int
-        With groups: rows that a group counts at most, see `certify`.
+    n_simulations : int
+        For "exact", or with clusters: how often labels, or the walks of the clusters, are redrawn. The smallest p-value
+        that redraws can give is ``1 / (n_simulations + 1)``.
+    clusters : sequence of length n, optional
+        The cluster of each row, such as the patient it was measured on; any values that can be told apart. Rows of one
+        cluster may then depend on each other. Only with method "asymptotic", and rows, not a table.
+    max_rows_per_cluster : int
+        With clusters: rows that a cluster counts at most, see `certify`.
     sample_weight : array-like of shape (n,), optional
         Whole numbers that count repeated independent rows. Other weights are refused.
     pos_label : scalar, optional
@@ -121,11 +121,11 @@ def calibration_test(
     Raises
     ------
     ArgumentError
-        If a parameter is out of range, groups are given to method "exact", or "asymptotic" is asked without groups
+        If a parameter is out of range, clusters are given to method "exact", or "asymptotic" is asked without clusters
         where ``n`` times the mean of ``s (1 - s)`` is below 25.
     DataError
         If the input cannot be used, weights are not whole numbers, "exact" is asked for a table with cells, a row has
-        no group, or there are too few groups.
+        no cluster, or there are too few clusters.
 
     See Also
     --------
@@ -154,10 +154,10 @@ def calibration_test(
     with V the sum of s (1 - s) and q the quantile of the range of a Brownian motion on [0, 1]. The last term keeps the
     test safe where V comes from few events (docs/theory/6-null.md).
 
-    Asymptotic with groups: the residual walks of the groups are multiplied by standard normal numbers, and the rank of
-    the observed error among those of the redrawn sums is the p-value (a wild cluster bootstrap that imposes the
-    hypothesis). Redrawn errors are enlarged for few groups, for rare events and for what no group has shown, see
-    `cutoff_interval`. In simulations with 10 to 400 groups, equal and very unequal ones, the test rejected no more
+    Asymptotic with clusters: the residual walks of the clusters are multiplied by standard normal numbers, and the rank
+    of the observed error among those of the redrawn sums is the p-value (a wild cluster bootstrap that imposes the
+    hypothesis). Redrawn errors are enlarged for few clusters, for rare events and for what no cluster has shown, see
+    `cutoff_interval`. In simulations with 10 to 400 clusters, equal and very unequal ones, the test rejected no more
     often than it should.
 
     Examples
@@ -173,25 +173,27 @@ def calibration_test(
     0.001
     """
     check_choice("method", method, ("exact", "asymptotic"))
-    n_redraws = check_count("n_redraws", n_redraws, 1, "999 is a good choice")
+    n_simulations = check_count("n_simulations", n_simulations, 1, "999 is a good choice")
     check_random_state(random_state)
-    if groups is not None:
-        from calibrant.certificates.clusters import group_test
+    if clusters is not None:
+        from calibrant.certificates.clusters import cluster_test
 
-        rows = group_rows(y_true, y_proba, groups, sample_weight=sample_weight, pos_label=pos_label)
-        rows = cap_groups(rows, max_rows_per_group)
-        return group_test(rows, method=method, n_redraws=n_redraws, random_state=random_state)
+        rows = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
+        rows = cap_clusters(rows, max_rows_per_cluster)
+        return cluster_test(rows, method=method, n_simulations=n_simulations, random_state=random_state)
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "a test needs rows")
-    statistic = extremes(residual_walk(table)).value
+    statistic = extremes(cumulative_residuals(table)).value
     if method == "exact":
         _need_scores(table)
         outcomes = likely_outcomes(table)
         if outcomes is not None:
             p_value = outcomes.chance_of(_observed_range(table))
             return _result(table, statistic, p_value, "exact test, all outcomes counted", method)
-        p_value = _by_redraws(table, n_redraws, generator_for(table, random_state))
-        return _result(table, statistic, p_value, f"exact test, {n_redraws} redraws of the labels", method, n_redraws)
+        p_value = _by_redraws(table, n_simulations, generator_for(table, random_state))
+        return _result(
+            table, statistic, p_value, f"exact test, {n_simulations} redraws of the labels", method, n_simulations
+        )
     return _result(table, statistic, _by_limit(table, statistic), "limit law for many rows", method)
 
 
@@ -201,7 +203,7 @@ def _result(
     p_value: float,
     how: str,
     method: str,
-    n_redraws: int | None = None,
+    n_simulations: int | None = None,
 ) -> CalibrationTest:
     n = int(table.total)
     return CalibrationTest(
@@ -211,7 +213,7 @@ def _result(
         statistic=statistic,
         n=n,
         method=method,
-        n_redraws=n_redraws,
+        n_simulations=n_simulations,
         assumptions=_ASSUMPTIONS,
         references=("gao2017", "feller1951") if method == "asymptotic" else ("gao2017",),
     )
@@ -244,23 +246,23 @@ def _observed_range(table: ScoreTable) -> float:
     return float(observed) - _SLACK * table.total
 
 
-def _by_redraws(table: ScoreTable, n_redraws: int, rng: np.random.Generator) -> float:
-    promised, observed = table.n * table.score, _observed_range(table)
-    at_once = max(1, min(n_redraws, _BLOCK // len(table)))
+def _by_redraws(table: ScoreTable, n_simulations: int, rng: np.random.Generator) -> float:
+    mean_predicted, observed = table.n * table.score, _observed_range(table)
+    at_once = max(1, min(n_simulations, _BLOCK // len(table)))
     reached = 0
-    for start in range(0, n_redraws, at_once):
-        rows = min(at_once, n_redraws - start)
-        ranges = _walk_ranges(partial(_redraw, table, rows, rng), promised, rows)
+    for start in range(0, n_simulations, at_once):
+        rows = min(at_once, n_simulations - start)
+        ranges = _walk_ranges(partial(_redraw, table, rows, rng), mean_predicted, rows)
         reached += int(np.count_nonzero(ranges >= observed))
-    return (1 + reached) / (n_redraws + 1)
+    return (1 + reached) / (n_simulations + 1)
 
 
-def _walk_ranges(positives: Callable[[slice], npt.NDArray[Any]], promised: FloatArray, rows: int) -> FloatArray:
+def _walk_ranges(positives: Callable[[slice], npt.NDArray[Any]], mean_predicted: FloatArray, rows: int) -> FloatArray:
     """Range of each of several residual walks, from their positives by part of the table."""
     last, top, bottom = np.zeros(rows), np.zeros(rows), np.zeros(rows)
-    for start in range(0, len(promised), _BLOCK):
+    for start in range(0, len(mean_predicted), _BLOCK):
         part = slice(start, start + _BLOCK)
-        walk = positives(part) - promised[part]
+        walk = positives(part) - mean_predicted[part]
         walk[:, 0] += last
         np.cumsum(walk, axis=1, out=walk)
         last = walk[:, -1].copy()

@@ -12,16 +12,16 @@ import numpy.typing as npt
 from calibrant.certificates.sample_size import rows_to_decide
 from calibrant.certificates.split import split_lower_bound, split_width
 from calibrant.certificates.theory.rademacher import rademacher_of_intervals
-from calibrant.certificates.theory.theorem2 import PRINTED_LIMIT, theorem2_width
+from calibrant.certificates.theory.theorem2 import PRINTED_LIMIT, uniform_convergence_width
 from calibrant.certificates.widths.anytime import anytime_width
-from calibrant.certificates.widths.asymptotic import normal_width
+from calibrant.certificates.widths.asymptotic import asymptotic_width
 from calibrant.certificates.widths.default import bernstein_width, charged_bound, default_width
 from calibrant.certificates.widths.hoeffding import hoeffding_width
-from calibrant.certificates.widths.uniform import range_width
+from calibrant.certificates.widths.uniform import brownian_width
 from calibrant.distributions.null_distribution import null_mean
 from calibrant.errors import ArgumentError
-from calibrant.table.clusters import Groups, cap_groups, group_rows
-from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_between, check_choice, check_count
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable, as_table, need_counts
@@ -29,7 +29,7 @@ from calibrant.table.wording import at_least
 
 __all__ = ["ASSUMPTIONS", "METHODS", "Certificate", "certify", "check_request", "verdict_on"]
 
-METHODS = ("default", "bernstein", "anytime", "hoeffding", "normal", "theorem2")
+METHODS = ("default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence")
 
 ASSUMPTIONS = (
     (
@@ -50,8 +50,8 @@ _REFERENCES = {
     "bernstein": ("gao2017", "fan2015"),
     "anytime": ("gao2017", "howard2021"),
     "hoeffding": ("gao2017", "hoeffding1963"),
-    "normal": ("gao2017", "feller1951"),
-    "theorem2": ("gao2017",),
+    "asymptotic": ("gao2017", "feller1951"),
+    "uniform_convergence": ("gao2017",),
 }
 
 _CLAIM = {
@@ -59,8 +59,8 @@ _CLAIM = {
     "bernstein": "finite-sample empirical Bernstein bound",
     "anytime": "empirical Bernstein bound for all numbers of rows at once",
     "hoeffding": "finite-sample Hoeffding bound",
-    "normal": "asymptotic normal bound: the probability holds in the limit of many rows",
-    "theorem2": "uniform convergence bound of Theorem 2",
+    "asymptotic": "asymptotic normal bound: the probability holds in the limit of many rows",
+    "uniform_convergence": "uniform convergence bound of Theorem 2",
 }
 
 
@@ -98,17 +98,17 @@ class Certificate(Result):
         Which bound.
     rows_needed : int or None
         If undecided or uninformative: about how many rows a decision would take, were the true error what it seems,
-        and with groups, were further groups like these. None if no number of rows would do, or the tolerance is wider
-        than what holds for any such scores.
+        and with clusters, were further clusters like these. None if no number of rows would do, or the tolerance is
+        wider than what holds for any such scores.
     assumptions : tuple of str
         What must hold for the claim.
     references : tuple of str
         Keys of `calibrant.references`.
-    n_groups : int or None
-        Groups, if rows were clustered. Error, bounds and trivial bound are then those of rows that count as
-        `max_rows_per_group` says.
-    max_rows_per_group : float or None
-        Rows that a group counts at most, if rows were clustered.
+    n_clusters : int or None
+        Clusters, if rows were clustered. Error, bounds and trivial bound are then those of rows that count as
+        `max_rows_per_cluster` says.
+    max_rows_per_cluster : float or None
+        Rows that a cluster counts at most, if rows were clustered.
     """
 
     claim: str
@@ -125,8 +125,8 @@ class Certificate(Result):
     rows_needed: int | None
     assumptions: tuple[str, ...]
     references: tuple[str, ...]
-    n_groups: int | None = None
-    max_rows_per_group: float | None = None
+    n_clusters: int | None = None
+    max_rows_per_cluster: float | None = None
 
 
 def certify(
@@ -135,12 +135,12 @@ def certify(
     *,
     delta: float = 0.05,
     tolerance: float | None = None,
-    method: Literal["default", "bernstein", "anytime", "hoeffding", "normal", "theorem2"] = "default",
+    method: Literal["default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"] = "default",
     form: Literal["sharp", "proof", "printed"] = "sharp",
     rademacher: float | None = None,
-    groups: Groups | None = None,
-    max_rows_per_group: int = 1,
-    n_redraws: int = 999,
+    clusters: Clusters | None = None,
+    max_rows_per_cluster: int = 1,
+    n_simulations: int = 999,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
     random_state: int | np.random.Generator = 0,
@@ -157,30 +157,31 @@ def certify(
         Probability with which the statement may fail, in (0, 1).
     tolerance : float, optional
         Calibration error that would be acceptable, in (0, 1); asks for a verdict.
-    method : {"default", "bernstein", "anytime", "hoeffding", "normal", "theorem2"}
-        With groups "default" is "bernstein", or "normal" with fewer groups than ``10 log(1 / delta)`` of equal size.
-        Choose before seeing the rows; the smallest of several bounds is not a bound at `delta`. "anytime" may be
-        looked at after every row, and sampling stopped on what it shows; it never refutes. "normal" is asymptotic.
+    method : {"default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"}
+        With clusters "default" is "bernstein", or "asymptotic" with fewer clusters than ``10 log(1 / delta)`` of equal
+        size. Choose before seeing the rows; the smallest of several bounds is not a bound at `delta`. "anytime" may be
+        looked at after every row, and sampling stopped on what it shows; it never refutes. "asymptotic" is asymptotic.
     form : {"sharp", "proof", "printed"}
-        For "theorem2", see `theorem2_width`. "printed" is refused where it is not known to be true.
+        For "uniform_convergence", see `uniform_convergence_width`. "printed" is refused where it is not known to be
+        true.
     rademacher : float, optional
-        For "theorem2": Rademacher complexity of the class the classifier was chosen from, at this number of rows, such
-        as `rademacher_linear`; then the bound holds for a classifier trained on these rows. By default that of the
-        intervals of one fixed score.
-    groups : sequence of length n, optional
-        The group of each row, such as the patient it was measured on; any values that can be told apart. Rows of one
-        group may then depend on each other. Only with methods "bernstein" and "normal", and rows, not a table.
-    max_rows_per_group : int
-        With groups: rows that a group counts at most; each row of a group of m rows counts ``min(1, M / m)``. With 1,
-        the default, every group counts the same. Choose it before seeing outcomes, best before seeing sizes.
-    n_redraws : int
-        With groups and method "normal": redraws behind the lower bound, at least ``1 / delta - 1``.
+        For "uniform_convergence": Rademacher complexity of the class the classifier was chosen from, at this number of
+        rows, such as `rademacher_linear`; then the bound holds for a classifier trained on these rows. By default that
+        of the intervals of one fixed score.
+    clusters : sequence of length n, optional
+        The cluster of each row, such as the patient it was measured on; any values that can be told apart. Rows of one
+        cluster may then depend on each other. Only with methods "bernstein" and "asymptotic", and rows, not a table.
+    max_rows_per_cluster : int
+        With clusters: rows that a cluster counts at most; each row of a cluster of m rows counts ``min(1, M / m)``.
+        With 1, the default, every cluster counts the same. Choose it before seeing outcomes, best before seeing sizes.
+    n_simulations : int
+        With clusters and method "asymptotic": redraws behind the lower bound, at least ``1 / delta - 1``.
     sample_weight : array-like of shape (n,), optional
         Whole numbers that count repeated independent rows. Other weights are refused.
     pos_label : scalar, optional
         The label value that counts as 1.
     random_state : int or numpy.random.Generator
-        Deals the rows, or with groups seeds the redraws, behind the lower bound, together with a digest of the rows
+        Deals the rows, or with clusters seeds the redraws, behind the lower bound, together with a digest of the rows
         (see `split_lower_bound`). Choose it before seeing bounds.
 
     Returns
@@ -191,24 +192,25 @@ def certify(
     Raises
     ------
     ArgumentError
-        If a parameter is out of range, or groups are given to a method that needs independent rows.
+        If a parameter is out of range, or clusters are given to a method that needs independent rows.
     DataError
-        If the input cannot be used, weights are not whole numbers, a row has no group, or there are too few groups.
+        If the input cannot be used, weights are not whole numbers, a row has no cluster, or there are too few clusters.
 
     Notes
     -----
-    The upper bounds "default", "bernstein", "anytime", "hoeffding" and "theorem2" hold for every n and every
+    The upper bounds "default", "bernstein", "anytime", "hoeffding" and "uniform_convergence" hold for every n and every
     distribution. "default" (`default_width`) combines a Berry-Esseen, a Bennett and an empirical Bernstein bound
     (`bernstein_width`), by a rule that depends on the number of rows and delta alone; both count squared residuals only
     inside the interval that a bound is about (docs/theory/1-upper-bound.md). The lower bound is `split_lower_bound`;
-    with "theorem2" it uses the same width, with "normal" `range_width`, with "anytime" there is none.
+    with "uniform_convergence" it uses the same width, with "asymptotic" `brownian_width`, with "anytime" there is none.
 
-    With groups, the population is one of groups, each counting at most `max_rows_per_group` rows, and the error is that
-    of these rows. "bernstein" is proved for every number of groups and any dependence within them (Theorem 3.3 in
-    docs/theory/3-clusters.md), and so is its lower bound, for which a third of the groups, dealt at random, proposes an
-    interval that the others judge (Theorem 3.5). "normal" is asymptotic: the variance between groups in the interval
-    where it is largest, and a term for events that take hold of whole groups and that no group has shown, with G
-    groups of equal size ``1 - delta**(1 / G)``; its lower bound is a cluster bootstrap (see `cutoff_interval`).
+    With clusters, the population is one of clusters, each counting at most `max_rows_per_cluster` rows, and the error
+    is that of these rows. "bernstein" is proved for every number of clusters and any dependence within them (Theorem
+    3.3 in docs/theory/3-clusters.md), and so is its lower bound, for which a third of the clusters, dealt at random,
+    proposes an interval that the others judge (Theorem 3.5). "asymptotic" is asymptotic: the variance between clusters
+    in the interval where it is largest, and a term for events that take hold of whole clusters and that no cluster has
+    shown, with G clusters of equal size ``1 - delta**(1 / G)``; its lower bound is a cluster bootstrap (see
+    `cutoff_interval`).
 
     References
     ----------
@@ -227,25 +229,25 @@ def certify(
     'certified'
     """
     check_request(delta=delta, tolerance=tolerance, method=method)
-    if rademacher is not None and method != "theorem2":
-        raise ArgumentError("rademacher only with method 'theorem2'", f"method {method!r}", "leave it out")
-    n_redraws = check_count("n_redraws", n_redraws, 1, "999 is a good choice")
-    if groups is not None:
-        from calibrant.certificates.clusters import certify_groups
+    if rademacher is not None and method != "uniform_convergence":
+        raise ArgumentError("rademacher only with method 'uniform_convergence'", f"method {method!r}", "leave it out")
+    n_simulations = check_count("n_simulations", n_simulations, 1, "999 is a good choice")
+    if clusters is not None:
+        from calibrant.certificates.clusters import certify_clusters
 
-        rows = group_rows(y_true, y_proba, groups, sample_weight=sample_weight, pos_label=pos_label)
-        return certify_groups(
-            cap_groups(rows, max_rows_per_group),
+        rows = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
+        return certify_clusters(
+            cap_clusters(rows, max_rows_per_cluster),
             delta=delta,
             tolerance=tolerance,
             method=method,
-            n_redraws=n_redraws,
+            n_simulations=n_simulations,
             random_state=random_state,
         )
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "finite-sample bounds need rows")
     n = int(table.total)
-    walk = extremes(residual_walk(table))
+    walk = extremes(cumulative_residuals(table))
     estimate = walk.value
     brier = float(table.squared.sum()) / n
 
@@ -258,17 +260,17 @@ def certify(
             return anytime_width(rows, brier, delta)
         if method == "hoeffding":
             return hoeffding_width(rows, delta)
-        if method == "normal":
-            return normal_width(rows, brier, delta)
+        if method == "asymptotic":
+            return asymptotic_width(rows, brier, delta)
         # Complexities shrink like 1 / sqrt(n), up to logarithms: good enough to plan with.
         complexity = rademacher_of_intervals(rows) if rademacher is None else rademacher * math.sqrt(n / rows)
-        return theorem2_width(rows, delta, complexity, form=form)
+        return uniform_convergence_width(rows, delta, complexity, form=form)
 
     def lower_width(rows: int) -> float:
-        if method == "theorem2":
+        if method == "uniform_convergence":
             return upper_width(rows)
-        if method == "normal":
-            return range_width(rows, max(brier, table.mean_variance), delta)
+        if method == "asymptotic":
+            return brownian_width(rows, max(brier, table.mean_variance), delta)
         return math.inf if method == "anytime" else split_width(rows, brier, delta)
 
     if form == "printed" and rademacher is not None and rademacher * math.sqrt(n) > PRINTED_LIMIT:

@@ -1,4 +1,4 @@
-"""Certificates, intervals and tests for rows that belong to groups (docs/theory/3-clusters.md)."""
+"""Certificates, intervals and tests for rows that belong to clusters (docs/theory/3-clusters.md)."""
 
 from __future__ import annotations
 
@@ -10,51 +10,51 @@ import numpy.typing as npt
 
 from calibrant.certificates.calibration_test import CalibrationTest
 from calibrant.certificates.certify import ASSUMPTIONS, Certificate, verdict_on
-from calibrant.certificates.clusters_asymptotic import clustered, need_groups
+from calibrant.certificates.clusters_asymptotic import clustered, need_clusters
 from calibrant.certificates.interval import CutoffInterval
 from calibrant.certificates.repeated_splits import PROPOSE, repeated_lower_bound
 from calibrant.certificates.sample_size import rows_to_decide
 from calibrant.distributions.brownian import MEAN_RANGE
 from calibrant.distributions.cluster_bound import Sums, largest_error, largest_ratio
 from calibrant.errors import ArgumentError
-from calibrant.table.cluster_residuals import GroupWalks, group_walks
-from calibrant.table.clusters import GroupedRows
-from calibrant.table.cumulative_residuals import Extremes, extremes, residual_walk
+from calibrant.table.cluster_residuals import ClusterResiduals, cluster_residuals
+from calibrant.table.clusters import ClusteredRows
+from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.pooling import pool_counts
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
 from calibrant.table.wording import at_least, counted
 
-__all__ = ["certify_groups", "choose_method", "group_interval", "group_test", "need_group_method"]
+__all__ = ["certify_clusters", "choose_method", "cluster_interval", "cluster_test", "need_cluster_method"]
 
-_METHODS = ("bernstein", "normal")
+_METHODS = ("bernstein", "asymptotic")
 
-# The finite-sample bound says something from about this many groups for each power of e in 1 / delta.
-_GROUPS_PER_LOG = 10.0
+# The finite-sample bound says something from about this many clusters for each power of e in 1 / delta.
+_CLUSTERS_PER_LOG = 10.0
 
 _CLAIM = {
-    "bernstein": "finite-sample empirical Bernstein bound over groups",
-    "normal": "asymptotic bound: the probability holds in the limit of many groups",
+    "bernstein": "finite-sample empirical Bernstein bound over clusters",
+    "asymptotic": "asymptotic bound: the probability holds in the limit of many clusters",
 }
-_REFERENCES = {"bernstein": ("gao2017", "fan2015"), "normal": ("gao2017",)}
+_REFERENCES = {"bernstein": ("gao2017", "fan2015"), "asymptotic": ("gao2017",)}
 
 
-def choose_method(method: str, rows: GroupedRows, delta: float) -> str:
-    """Return the method asked for; by default the proved one if there are groups enough for it to say something.
+def choose_method(method: str, rows: ClusteredRows, delta: float) -> str:
+    """Return the method asked for; by default the proved one if there are clusters enough for it to say something.
 
     Parameters
     ----------
     method : str
-        As asked for; "default" chooses by the number of groups of equal size these are worth, and by delta.
-    rows : GroupedRows
+        As asked for; "default" chooses by the number of clusters of equal size these are worth, and by delta.
+    rows : ClusteredRows
         The rows, as they count.
     delta : float
         Probability of failure, in (0, 1).
 
     Returns
     -------
-    {"bernstein", "normal"}
-        "bernstein" from ``10 log(1 / delta)`` groups on, 30 at the usual delta of .05.
+    {"bernstein", "asymptotic"}
+        "bernstein" from ``10 log(1 / delta)`` clusters on, 30 at the usual delta of .05.
 
     Raises
     ------
@@ -62,37 +62,37 @@ def choose_method(method: str, rows: GroupedRows, delta: float) -> str:
         If the method holds only for independent rows.
     """
     if method == "default":
-        return "bernstein" if rows.effective_groups >= -_GROUPS_PER_LOG * math.log(delta) else "normal"
-    need_group_method(method)
+        return "bernstein" if rows.effective_clusters >= -_CLUSTERS_PER_LOG * math.log(delta) else "asymptotic"
+    need_cluster_method(method)
     return method
 
 
-def need_group_method(method: str, allowed: tuple[str, ...] = _METHODS) -> None:
-    """Raise an `ArgumentError` if groups are given to a method that needs independent rows."""
+def need_cluster_method(method: str, allowed: tuple[str, ...] = _METHODS) -> None:
+    """Raise an `ArgumentError` if clusters are given to a method that needs independent rows."""
     if method not in allowed:
         listed = " or ".join(repr(name) for name in allowed)
         raise ArgumentError(
-            f"method {listed} with groups",
+            f"method {listed} with clusters",
             f"method {method!r}, which holds only for independent rows",
-            "leave the method out, or keep one row of each group and leave out the groups",
+            "leave the method out, or keep one row of each cluster and leave out the clusters",
         )
 
 
-def certify_groups(
-    rows: GroupedRows,
+def certify_clusters(
+    rows: ClusteredRows,
     *,
     delta: float,
     tolerance: float | None,
     method: str,
-    n_redraws: int,
+    n_simulations: int,
     random_state: int | np.random.Generator,
-    walks: GroupWalks | None = None,
+    walks: ClusterResiduals | None = None,
 ) -> Certificate:
     """Certificate for grouped rows, as they count; parameters as in `certify`, and `walks` if they are at hand."""
     method = choose_method(method, rows, delta)
-    need_groups(rows)
-    walks = group_walks(rows) if walks is None else walks
-    estimate, n = extremes(residual_walk(rows.table)).value, int(rows.n_rows)
+    need_clusters(rows)
+    walks = cluster_residuals(rows) if walks is None else walks
+    estimate, n = extremes(cumulative_residuals(rows.table)).value, int(rows.n_rows)
     if method == "bernstein":
         bound = max(estimate, _upper(rows, walks, delta))
         lower_bound = _lower(rows, delta, random_state)
@@ -100,12 +100,12 @@ def certify_groups(
         variance = float(walks.squares.max(initial=0.0)) / rows.table.total
     else:
         found = clustered(rows, walks)
-        width, band = found.upper_width(delta), found.lower_width(delta, n_redraws, random_state)
+        width, band = found.upper_width(delta), found.lower_width(delta, n_simulations, random_state)
         bound, lower_bound = min(1.0, estimate + width), max(0.0, estimate - band)
         variance = found.variance
 
     def upper_width(at: int) -> float:
-        if method == "normal":
+        if method == "asymptotic":
             return found.upper_width(delta, at / n)
         return width * math.sqrt(n / at)
 
@@ -127,8 +127,8 @@ def certify_groups(
             lower_width=lower_width,
         )
     return Certificate(
-        claim=f"With probability at least {at_least(delta)} over the draw of the groups, the cutoff calibration error "
-        f"of this classifier in the population, in which {counted(rows.cap)}, is at most {bound:.4g} "
+        claim=f"With probability at least {at_least(delta)} over the draw of the clusters, the cutoff calibration "
+        f"error of this classifier in the population, in which {counted(rows.cap)}, is at most {bound:.4g} "
         f"({_CLAIM[method]}).",
         verdict=verdict,
         tolerance=tolerance,
@@ -143,28 +143,28 @@ def certify_groups(
         rows_needed=rows_needed,
         assumptions=_assumptions(rows, method, "delta, the tolerance and the method"),
         references=_REFERENCES[method],
-        n_groups=len(rows.size),
-        max_rows_per_group=rows.cap,
+        n_clusters=len(rows.size),
+        max_rows_per_cluster=rows.cap,
     )
 
 
-def group_interval(
-    rows: GroupedRows, *, delta: float, method: str, n_redraws: int, random_state: int | np.random.Generator
+def cluster_interval(
+    rows: ClusteredRows, *, delta: float, method: str, n_simulations: int, random_state: int | np.random.Generator
 ) -> CutoffInterval:
     """Interval for grouped rows, as they count; parameters as in `cutoff_interval`."""
-    need_groups(rows)
-    walks, half = group_walks(rows), 0.5 * delta
-    estimate = extremes(residual_walk(rows.table)).value
+    need_clusters(rows)
+    walks, half = cluster_residuals(rows), 0.5 * delta
+    estimate = extremes(cumulative_residuals(rows.table)).value
     if method == "finite":
         low, high = _lower(rows, half, random_state), max(estimate, _upper(rows, walks, half))
     else:
         found = clustered(rows, walks)
-        low = max(0.0, estimate - found.lower_width(half, n_redraws, random_state))
+        low = max(0.0, estimate - found.lower_width(half, n_simulations, random_state))
         high = min(1.0, estimate + found.upper_width(half))
-    limit = "" if method == "finite" else ", in the limit of many groups,"
-    bound = "bernstein" if method == "finite" else "normal"
+    limit = "" if method == "finite" else ", in the limit of many clusters,"
+    bound = "bernstein" if method == "finite" else "asymptotic"
     return CutoffInterval(
-        claim=f"With probability at least {at_least(delta)}{limit} over the draw of the groups, the cutoff "
+        claim=f"With probability at least {at_least(delta)}{limit} over the draw of the clusters, the cutoff "
         f"calibration error of this classifier in the population, in which {counted(rows.cap)}, is between {low:.4g} "
         f"and {high:.4g}.",
         estimate=estimate,
@@ -175,95 +175,95 @@ def group_interval(
         method=method,
         assumptions=_assumptions(rows, bound, "delta and the method"),
         references=_REFERENCES[bound],
-        n_groups=len(rows.size),
-        max_rows_per_group=rows.cap,
+        n_clusters=len(rows.size),
+        max_rows_per_cluster=rows.cap,
     )
 
 
-def group_test(
-    rows: GroupedRows,
+def cluster_test(
+    rows: ClusteredRows,
     *,
     method: str,
-    n_redraws: int,
+    n_simulations: int,
     random_state: int | np.random.Generator,
-    walks: GroupWalks | None = None,
+    walks: ClusterResiduals | None = None,
 ) -> CalibrationTest:
     """Test of grouped rows, as they count; parameters as in `calibration_test`, and `walks` if they are at hand."""
-    need_group_method(method, ("asymptotic",))
+    need_cluster_method(method, ("asymptotic",))
     found = clustered(rows, walks)
-    statistic, n = extremes(residual_walk(rows.table)).value, int(rows.n_rows)
-    p_value = found.p_value(statistic, n_redraws, random_state)
+    statistic, n = extremes(cumulative_residuals(rows.table)).value, int(rows.n_rows)
+    p_value = found.p_value(statistic, n_simulations, random_state)
     return CalibrationTest(
         claim=f"If every score were the true probability at that score, {n} rows with these scores in "
-        f"{len(rows.size)} groups would show a cutoff calibration error of {statistic:.4g} or more, where "
-        f"{counted(rows.cap)}, with p = {p_value:.4g} (cluster bootstrap with {n_redraws} redraws, in the limit of "
-        "many groups).",
+        f"{len(rows.size)} clusters would show a cutoff calibration error of {statistic:.4g} or more, where "
+        f"{counted(rows.cap)}, with p = {p_value:.4g} (cluster bootstrap with {n_simulations} redraws, in the limit of "
+        "many clusters).",
         p_value=p_value,
         statistic=statistic,
         n=n,
         method=method,
-        n_redraws=n_redraws,
-        assumptions=_assumptions(rows, "normal", "the method"),
+        n_simulations=n_simulations,
+        assumptions=_assumptions(rows, "asymptotic", "the method"),
         references=("gao2017",),
-        n_groups=len(rows.size),
-        max_rows_per_group=rows.cap,
+        n_clusters=len(rows.size),
+        max_rows_per_cluster=rows.cap,
     )
 
 
-def _upper(rows: GroupedRows, walks: GroupWalks, delta: float) -> float:
+def _upper(rows: ClusteredRows, walks: ClusterResiduals, delta: float) -> float:
     """Theorem 3.3."""
     return largest_error(walks, cap=rows.cap, delta=delta)
 
 
-def _lower(rows: GroupedRows, delta: float, random_state: int | np.random.Generator) -> float:
+def _lower(rows: ClusteredRows, delta: float, random_state: int | np.random.Generator) -> float:
     """Theorem 3.5, for several splits (Theorem 2.3)."""
     rng = generator_for(rows, random_state)
     return repeated_lower_bound(len(rows.size), delta, rng, partial(_lower_of_split, rows))
 
 
-def _lower_of_split(rows: GroupedRows, delta: float, rng: np.random.Generator) -> float:
-    """A third of the groups proposes an interval, the others judge it."""
-    groups = len(rows.size)
-    proposes = rng.permutation(groups) < PROPOSE * groups
+def _lower_of_split(rows: ClusteredRows, delta: float, rng: np.random.Generator) -> float:
+    """A third of the clusters proposes an interval, the others judge it."""
+    clusters = len(rows.size)
+    proposes = rng.permutation(clusters) < PROPOSE * clusters
     found = _proposal(rows, proposes)
     if found.sign == 0 or proposes.all():
         return 0.0
     inside = (rows.score > found.low) & (rows.score <= found.high)
-    sums = found.sign * rows.by_group(np.where(inside, rows.step, 0.0))[~proposes]
+    sums = found.sign * rows.by_cluster(np.where(inside, rows.step, 0.0))[~proposes]
     size = rows.size[~proposes]
     against = largest_ratio(
         Sums.of(-sums, size),
         rows=float(size.sum()),
         squared_sizes=float(np.dot(size, size)),
-        groups=len(size),
+        clusters=len(size),
         cap=rows.cap,
         delta=delta,
     )
     return max(0.0, -against)
 
 
-def _proposal(rows: GroupedRows, proposes: npt.NDArray[np.bool_]) -> Extremes:
-    """The interval on which the residuals of some of the groups add up to most."""
-    mine = np.flatnonzero(proposes[rows.group])
+def _proposal(rows: ClusteredRows, proposes: npt.NDArray[np.bool_]) -> Extremes:
+    """The interval on which the residuals of some of the clusters add up to most."""
+    mine = np.flatnonzero(proposes[rows.cluster])
     n, k = (values[mine].astype(np.float64) for values in (rows.n, rows.k))
-    return extremes(residual_walk(ScoreTable(*pool_counts(rows.score[mine], n, k))))
+    return extremes(cumulative_residuals(ScoreTable(*pool_counts(rows.score[mine], n, k))))
 
 
-def _assumptions(rows: GroupedRows, method: str, chosen: str) -> tuple[str, ...]:
-    many = " There are many groups." if method == "normal" else ""
+def _assumptions(rows: ClusteredRows, method: str, chosen: str) -> tuple[str, ...]:
+    many = " There are many clusters." if method == "asymptotic" else ""
     return (
         (
-            "The groups are independent draws from the population the statement is about; rows of one group may depend "
-            f"on each other in any way.{many} Weights, if there are any, count rows."
+            "The clusters are independent draws from the population the statement is about; rows of one cluster may "
+            f"depend on each other in any way.{many} Weights, if there are any, count rows."
         ),
         (
-            f"The population is one in which {counted(rows.cap)}: a row of a group of m rows counts "
-            f"{'1 / m' if rows.cap == 1.0 else f'min(1, {rows.cap:g} / m)'}. Where larger groups are worse, or better, "
-            "than others, its error is not that of all rows."
+            f"The population is one in which {counted(rows.cap)}: a row of a cluster of m rows counts "
+            f"{'1 / m' if rows.cap == 1.0 else f'min(1, {rows.cap:g} / m)'}. Where larger clusters are worse, or "
+            "better, than others, its error is not that of all rows."
         ),
         ASSUMPTIONS[1],
         (
-            f"The number of groups, the rows that a group may count, {chosen} were fixed before looking at these rows. "
-            "If they were chosen by the sizes of these groups, upper bounds hold for groups of these sizes."
+            f"The number of clusters, the rows that a cluster may count, {chosen} were fixed before looking at these "
+            "rows. If they were chosen by the sizes of these clusters, upper bounds hold for clusters of these sizes."
         ),
     )

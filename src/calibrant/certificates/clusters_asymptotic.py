@@ -1,7 +1,7 @@
-"""How far the empirical calibration error of clustered rows may be from the true one, in the limit of many groups.
+"""How far the empirical calibration error of clustered rows may be from the true one, in the limit of many clusters.
 
-These statements are asymptotic: they hold as independent groups, none of which counts more than a capped number of
-rows, become many. What makes them safe for few groups and rare events (Student's distribution, hidden events, wide
+These statements are asymptotic: they hold as independent clusters, none of which counts more than a capped number of
+rows, become many. What makes them safe for few clusters and rare events (Student's distribution, hidden events, wide
 steps, the shortfall) was chosen by simulation. For the proved bound see `calibrant.distributions.cluster_bound`.
 """
 
@@ -13,17 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.cluster_residuals import GroupWalks, group_walks, round_up
-from calibrant.table.clusters import GroupedRows
+from calibrant.table.cluster_residuals import ClusterResiduals, cluster_residuals, round_up
+from calibrant.table.clusters import ClusteredRows
 from calibrant.table.parameters import check_between
 from calibrant.table.pooling import score_order
 from calibrant.table.progress import tell
 from calibrant.table.score_table import FloatArray
 from calibrant.table.seeding import generator_for
 
-__all__ = ["LEAST_GROUPS", "Clustered", "clustered", "need_groups"]
+__all__ = ["LEAST_GROUPS", "Clustered", "clustered", "need_clusters"]
 
-# With fewer groups of equal size, or fewer that count, nothing useful can be said in the limit of many.
+# With fewer clusters of equal size, or fewer that count, nothing useful can be said in the limit of many.
 LEAST_GROUPS = 5.0
 _FACTORS = 1 << 21  # random factors held at a time
 # A redrawn walk is followed between two edges only if that many standard deviations could take it to a new extreme.
@@ -38,14 +38,15 @@ class Clustered:
 
     Attributes
     ----------
-    rows : GroupedRows
+    rows : ClusteredRows
         The rows, as they count.
-    walks : GroupWalks
-        Their cumulative residuals by group.
+    walks : ClusterResiduals
+        Their cumulative residuals by cluster.
     spread : float
         Standard deviation of the average residual in the interval where it is largest.
     correlation : float
-        How much of a group moves as one, in [0, 1]: 0 if rows of a group are independent, 1 if they share everything.
+        How much of a cluster moves as one, in [0, 1]: 0 if rows of a cluster are independent, 1 if they share
+        everything.
     variance : float
         What plays the part of the mean of ``s (1 - s)``: the variance that the sum of all residuals would have per
         row if the scores were exactly right and rows depended on each other as they seem to.
@@ -54,16 +55,16 @@ class Clustered:
         none, or almost none, was seen.
     """
 
-    rows: GroupedRows
-    walks: GroupWalks
+    rows: ClusteredRows
+    walks: ClusterResiduals
     spread: float
     correlation: float
     variance: float
     shortfall: float
 
     @property
-    def n_groups(self) -> int:
-        """Number of groups."""
+    def n_clusters(self) -> int:
+        """Number of clusters."""
         return len(self.rows.size)
 
     def upper_width(self, delta: float, growth: float = 1.0) -> float:
@@ -72,9 +73,9 @@ class Clustered:
         Parameters
         ----------
         delta : float
-            Probability with which the bound may fail, in the limit of many groups, in (0, 1).
+            Probability with which the bound may fail, in the limit of many clusters, in (0, 1).
         growth : float
-            How many times as many groups like these there are.
+            How many times as many clusters like these there are.
 
         Returns
         -------
@@ -83,16 +84,16 @@ class Clustered:
 
         Notes
         -----
-        The true error is that of one fixed interval and sign, so that the sum of ``sign W_g - m_g c`` over the groups
+        The true error is that of one fixed interval and sign, so that the sum of ``sign W_g - m_g c`` over the clusters
         has expectation 0 and one quantile is enough; its variance is bounded by that of the widest interval. For
-        groups of one row this is `normal_width`.
+        clusters of one row this is `asymptotic_width`.
 
         """
-        chance = max(0.0, _student_quantile(1.0 - delta, self.rows.effective_groups - 1.0)) * self.spread
+        chance = max(0.0, _student_quantile(1.0 - delta, self.rows.effective_clusters - 1.0)) * self.spread
         return chance / math.sqrt(growth) + self.hidden(delta) / growth
 
     def hidden(self, delta: float) -> float:
-        """Largest error due to events that take hold of whole groups and of which none would be seen.
+        """Largest error due to events that take hold of whole clusters and of which none would be seen.
 
         Parameters
         ----------
@@ -102,41 +103,41 @@ class Clustered:
         Returns
         -------
         float
-            For groups of equal size ``1 - delta**(1 / G)``.
+            For clusters of equal size ``1 - delta**(1 / G)``.
 
         Notes
         -----
-        An event that takes hold of group g with probability p_g moves its sum by at most its rows m_g and adds
+        An event that takes hold of cluster g with probability p_g moves its sum by at most its rows m_g and adds
         ``sum p_g m_g`` to the sum of all; none is seen with probability ``prod (1 - p_g)``. The largest such sum is
-        ``sum (m_g - u)_+`` with u so that ``sum log(m_g / u)_+ = log(1 / delta)``. Nothing the groups have shown
+        ``sum (m_g - u)_+`` with u so that ``sum log(m_g / u)_+ = log(1 / delta)``. Nothing the clusters have shown
         rules such events out, not even rows that seem independent of each other.
         """
         rows = self.rows
         largest = rows.size[score_order(-rows.size)]
-        # u for each number of groups that pass it; the right number is the last that is consistent.
+        # u for each number of clusters that pass it; the right number is the last that is consistent.
         logs = np.log(largest)
         level = (np.cumsum(logs) + math.log(delta)) / np.arange(1, len(logs) + 1)
         u = math.exp(float(level[np.flatnonzero(logs >= level)[-1]]))
         return float(np.maximum(0.0, largest - u).sum() / rows.table.total)
 
-    def lower_width(self, delta: float, n_redraws: int, random_state: int | np.random.Generator) -> float:
+    def lower_width(self, delta: float, n_simulations: int, random_state: int | np.random.Generator) -> float:
         """Width of a band for all intervals at once: true error >= empirical error - width.
 
         Parameters
         ----------
         delta : float
-            Probability with which the band may fail, in the limit of many groups, in (0, 1).
-        n_redraws : int
-            How often the signs of the groups are redrawn, at least ``1 / delta - 1``.
+            Probability with which the band may fail, in the limit of many clusters, in (0, 1).
+        n_simulations : int
+            How often the signs of the clusters are redrawn, at least ``1 / delta - 1``.
         random_state : int or numpy.random.Generator
-            Seeds the redraws, together with a digest of the rows and groups.
+            Seeds the redraws, together with a digest of the rows and clusters.
 
         Returns
         -------
         float
-            The larger of two quantiles of the range of redrawn walks: of the sums of residuals of the groups, and of
+            The larger of two quantiles of the range of redrawn walks: of the sums of residuals of the clusters, and of
             these less their expectation. The second is the cluster bootstrap of the centred process; the first
-            is safe where the groups happen to agree. Its square and that of `hidden` are added: it takes both to
+            is safe where the clusters happen to agree. Its square and that of `hidden` are added: it takes both to
             see no such event and to be led astray by the others.
 
         Raises
@@ -144,18 +145,18 @@ class Clustered:
         ArgumentError
             If there are too few redraws for `delta`.
         """
-        rank = math.ceil((1.0 - delta) * (n_redraws + 1) - 1e-9)
-        if rank > n_redraws:
+        rank = math.ceil((1.0 - delta) * (n_simulations + 1) - 1e-9)
+        if rank > n_simulations:
             raise ArgumentError(
                 f"at least {math.ceil(1.0 / delta - 1e-9) - 1} redraws for this delta",
-                f"{n_redraws}",
+                f"{n_simulations}",
                 "raise n_redraws, or choose a larger delta",
             )
-        redrawn = self.redrawn_errors(n_redraws, generator_for(self.rows, random_state), centred=True)
+        redrawn = self.redrawn_errors(n_simulations, generator_for(self.rows, random_state), centred=True)
         quantile = float(np.partition(redrawn, rank - 1, axis=1)[:, rank - 1].max())
         return math.hypot(round_up(quantile), self.hidden(delta))
 
-    def p_value(self, statistic: float, n_redraws: int, random_state: int | np.random.Generator) -> float:
+    def p_value(self, statistic: float, n_simulations: int, random_state: int | np.random.Generator) -> float:
         """Probability of an error like this, or a larger one, if the scores are exactly right.
 
         Parameters
@@ -170,65 +171,68 @@ class Clustered:
         float
             The smallest level at which the error is more than a redrawn one and `hidden` at that level explain.
         """
-        redrawn = self.redrawn_errors(n_redraws, generator_for(self.rows, random_state), centred=False)[0]
+        redrawn = self.redrawn_errors(n_simulations, generator_for(self.rows, random_state), centred=False)[0]
 
         def reached(level: int) -> bool:
-            errors = np.hypot(redrawn, self.hidden(min(level / (n_redraws + 1.0), 1.0)))
+            errors = np.hypot(redrawn, self.hidden(min(level / (n_simulations + 1.0), 1.0)))
             return 1 + int(np.count_nonzero(errors >= statistic - _SLACK)) <= level
 
-        low, high = 0, n_redraws + 1  # the larger the level, the less is hidden and the fewer redraws reach the rest
+        low, high = (
+            0,
+            n_simulations + 1,
+        )  # the larger the level, the less is hidden and the fewer redraws reach the rest
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if reached(middle) else (middle, high)
-        return high / (n_redraws + 1.0)
+        return high / (n_simulations + 1.0)
 
-    def redrawn_errors(self, n_redraws: int, rng: np.random.Generator, *, centred: bool) -> FloatArray:
-        r"""Calibration errors that groups like these would show if the scores were exactly right.
+    def redrawn_errors(self, n_simulations: int, rng: np.random.Generator, *, centred: bool) -> FloatArray:
+        r"""Calibration errors that clusters like these would show if the scores were exactly right.
 
         Parameters
         ----------
-        n_redraws : int
+        n_simulations : int
             How many.
         rng : numpy.random.Generator
             Source of chance.
         centred : bool
-            Whether errors are also wanted in which the walk of each group is taken around its expectation,
+            Whether errors are also wanted in which the walk of each cluster is taken around its expectation,
             ``m_g C(t)``.
 
         Returns
         -------
         ndarray of float64, shape (1, n_redraws) or (2, n_redraws)
             Ranges of :math:`\frac{1}{N} \sum_g \xi_g W_g(t)` with standard normal :math:`\xi_g`, times the factor
-            by which a sample of few groups underrates its variance (Student), times `shortfall`.
+            by which a sample of few clusters underrates its variance (Student), times `shortfall`.
 
         Notes
         -----
         Where no row spoke against the score, residuals are enlarged to the standard deviation they should have.
         """
         rows = self.rows
-        total, few = rows.table.total, rows.effective_groups - 1.0
-        scale = np.sqrt(few / rng.chisquare(few, n_redraws)) * self.shortfall * _few_groups(rows) / total
+        total, few = rows.table.total, rows.effective_clusters - 1.0
+        scale = np.sqrt(few / rng.chisquare(few, n_simulations)) * self.shortfall * _few_groups(rows) / total
         wide = _wide_steps(rows)
-        walks = self.walks if np.array_equal(wide, rows.step) else group_walks(rows, wide)
-        ranges = np.empty((1 + centred, n_redraws))
-        at_once = max(1, min(n_redraws, _FACTORS // self.n_groups))
-        for start in range(0, n_redraws, at_once):
-            tell(f"Redrawing groups: {start} of {n_redraws} times")
-            part = slice(start, min(n_redraws, start + at_once))
-            xi = rng.standard_normal((part.stop - start, self.n_groups))
+        walks = self.walks if np.array_equal(wide, rows.step) else cluster_residuals(rows, wide)
+        ranges = np.empty((1 + centred, n_simulations))
+        at_once = max(1, min(n_simulations, _FACTORS // self.n_clusters))
+        for start in range(0, n_simulations, at_once):
+            tell(f"Redrawing clusters: {start} of {n_simulations} times")
+            part = slice(start, min(n_simulations, start + at_once))
+            xi = rng.standard_normal((part.stop - start, self.n_clusters))
             ranges[:, part] = _ranges(rows, wide, walks, xi, centred=centred)
         return ranges * scale
 
 
-def clustered(rows: GroupedRows, walks: GroupWalks | None = None) -> Clustered:
-    """Measure how rows of a group depend on each other.
+def clustered(rows: ClusteredRows, walks: ClusterResiduals | None = None) -> Clustered:
+    """Measure how rows of a cluster depend on each other.
 
     Parameters
     ----------
-    rows : GroupedRows
+    rows : ClusteredRows
         The rows, as they count.
-    walks : GroupWalks, optional
-        Their `group_walks`, if they are at hand.
+    walks : ClusterResiduals, optional
+        Their `cluster_residuals`, if they are at hand.
 
     Returns
     -------
@@ -238,20 +242,20 @@ def clustered(rows: GroupedRows, walks: GroupWalks | None = None) -> Clustered:
     Raises
     ------
     DataError
-        If there are too few groups.
+        If there are too few clusters.
     """
-    need_groups(rows)
+    need_clusters(rows)
     # Each row has its weight twice in a square, and n and k hold it once.
-    squared = rows.weight * rows.by_group(rows.k * (1.0 - rows.score) ** 2 + (rows.n - rows.k) * rows.score**2)
-    expected = rows.weight * rows.by_group(rows.n * rows.score * (1.0 - rows.score))
+    squared = rows.weight * rows.by_cluster(rows.k * (1.0 - rows.score) ** 2 + (rows.n - rows.k) * rows.score**2)
+    expected = rows.weight * rows.by_cluster(rows.n * rows.score * (1.0 - rows.score))
     total = rows.table.total
-    walks = group_walks(rows) if walks is None else walks
+    walks = cluster_residuals(rows) if walks is None else walks
     spread = walks.largest_spread()
     others = rows.size / rows.weight - 1.0
     pairs = float(np.dot(squared, others))
     excess = spread**2 - float(squared.sum())
     correlation = min(1.0, max(0.0, excess / pairs)) if pairs > 0.0 else 0.0
-    moving = 1.0 + correlation * others  # rows of each group that move as one (Kish's design effect)
+    moving = 1.0 + correlation * others  # rows of each cluster that move as one (Kish's design effect)
     seen, variance = float(np.dot(squared, moving)), float(np.dot(expected, moving))
     return Clustered(
         rows=rows,
@@ -263,31 +267,33 @@ def clustered(rows: GroupedRows, walks: GroupWalks | None = None) -> Clustered:
     )
 
 
-def need_groups(rows: GroupedRows) -> None:
-    """Raise a `DataError` if groups are worth too few of equal size."""
-    if rows.effective_groups < LEAST_GROUPS:
+def need_clusters(rows: ClusteredRows) -> None:
+    """Raise a `DataError` if clusters are worth too few of equal size."""
+    if rows.effective_clusters < LEAST_GROUPS:
         share = rows.size.max() / rows.size.sum()
         raise DataError(
-            f"groups worth at least {LEAST_GROUPS:g} of equal size",
-            f"{len(rows.size)} groups, the largest with {share:.0%} of the rows, worth {rows.effective_groups:.3g}",
-            "take more groups, finer ones if these are independent, or let a group count fewer rows "
-            "(max_rows_per_group, --max-rows-per-group)",
+            f"clusters worth at least {LEAST_GROUPS:g} of equal size",
+            f"{len(rows.size)} clusters, the largest with {share:.0%} of the rows, worth {rows.effective_clusters:.3g}",
+            "take more clusters, finer ones if these are independent, or let a cluster count fewer rows "
+            "(max_rows_per_cluster, --max-rows-per-cluster)",
         )
 
 
-def _few_groups(rows: GroupedRows) -> float:
+def _few_groups(rows: ClusteredRows) -> float:
     return math.sqrt(len(rows.size) / (len(rows.size) - 1.0))
 
 
-def _wide_steps(rows: GroupedRows) -> FloatArray:
+def _wide_steps(rows: ClusteredRows) -> FloatArray:
     """Residuals of the entries; where no row spoke against the score, at least their standard deviation."""
     step = rows.step
     deviation = rows.n * np.sqrt(rows.score * (1.0 - rows.score))
     return np.where(rows.silent, np.copysign(np.maximum(np.abs(step), deviation), step), step)
 
 
-def _ranges(rows: GroupedRows, step: FloatArray, walks: GroupWalks, xi: FloatArray, *, centred: bool) -> FloatArray:
-    """Ranges of walks in which the steps of each group are multiplied by its number in a row of `xi`.
+def _ranges(
+    rows: ClusteredRows, step: FloatArray, walks: ClusterResiduals, xi: FloatArray, *, centred: bool
+) -> FloatArray:
+    """Ranges of walks in which the steps of each cluster are multiplied by its number in a row of `xi`.
 
     The ranges of the same walks less their expectation follow in a second row if `centred`. Walks are read at the
     edges first. Between two edges a walk is followed row by row only where it could reach a new extreme: by more than
@@ -310,7 +316,7 @@ def _ranges(rows: GroupedRows, step: FloatArray, walks: GroupWalks, xi: FloatArr
         for begin, end in np.flatnonzero(some[1:] != some[:-1]).reshape(-1, 2):
             first, last = walks.edges[begin], walks.edges[end]
             part = slice(stops[first], stops[last])
-            walk = factor[rows.group[part]]
+            walk = factor[rows.cluster[part]]
             walk *= step[part]
             np.cumsum(walk, out=walk)
             if len(rows.ends) < len(step):

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.bands import ROWS
-from calibrant.certificates.widths.fixed_design import walk_width
-from calibrant.certificates.widths.uniform import uniform_width
+from calibrant.certificates.widths.fixed_design import cumulative_width
+from calibrant.certificates.widths.uniform import monotone_width
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.table.results import Tabular
 from calibrant.table.score_table import FloatArray, ScoreTable, as_table
 from calibrant.table.wording import at_least
 
-__all__ = ["CumulativeBand", "claim6_band"]
+__all__ = ["CumulativeBand", "cumulative_band"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class CumulativeBand(Tabular):
     references: tuple[str, ...]
 
 
-def claim6_band(
+def cumulative_band(
     y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
@@ -107,13 +107,13 @@ def claim6_band(
     The paper bounds :math:`\sup_t |G_e(t) - cv(F(t))|` by :math:`2 \epsilon` with confidence :math:`1 - 5 \delta`,
     where :math:`G_e` adds up the isotonic fit over the population and cv is the convex hull of the points
     :math:`(F(t), G(t))`, the shares of rows and of positives up to t. At the ends of the blocks and between them the
-    residuals of the fit add up to 0 on the sample, and one band for all monotone maps and intervals (`uniform_width`)
+    residuals of the fit add up to 0 on the sample, and one band for all monotone maps and intervals (`monotone_width`)
     then gives ``population_width`` in place of :math:`2 \epsilon`, with confidence :math:`1 - \delta`.
 
     F is not known, so that statement cannot be drawn. Given the scores it can: with H the cumulative true probabilities
-    of these rows, the observed curve is within `walk_width` of H everywhere; taking the greatest convex curve below is
-    monotone and commutes with adding a constant, so these curves are no further apart. Nothing is assumed about the
-    shape of the true curve; where it is nondecreasing H is its own hull.
+    of these rows, the observed curve is within `cumulative_width` of H everywhere; taking the greatest convex curve
+    below is monotone and commutes with adding a constant, so these curves are no further apart. Nothing is assumed
+    about the shape of the true curve; where it is nondecreasing H is its own hull.
 
     References
     ----------
@@ -123,16 +123,16 @@ def claim6_band(
     Examples
     --------
     >>> from calibrant import ScoreTable
-    >>> from calibrant.certificates import claim6_band
-    >>> band = claim6_band(ScoreTable.from_counts([0.2, 0.8], [5_000, 5_000], [1_000, 4_000]))
+    >>> from calibrant.certificates import cumulative_band
+    >>> band = cumulative_band(ScoreTable.from_counts([0.2, 0.8], [5_000, 5_000], [1_000, 4_000]))
     >>> band.cumulative.tolist(), round(band.width, 4), round(band.population_width, 4)
     ([0.1, 0.5], 0.0108, 0.0288)
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    width = walk_width(table, delta)
+    width = cumulative_width(table, delta)
     share = np.cumsum(table.n) / table.total
     cumulative = np.cumsum(table.n * isotonic_fit(table).step(table.score)) / table.total
-    population_width = uniform_width(table.total, delta)
+    population_width = monotone_width(table.total, delta)
     sure = f"With probability at least {at_least(delta)}"
     return CumulativeBand(
         score=table.high,

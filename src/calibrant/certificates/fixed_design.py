@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.widths.fixed_design import effective_rows, walk_width, weighted_skorokhod_width
+from calibrant.certificates.widths.fixed_design import cumulative_width, effective_rows, weighted_fixed_design_width
 from calibrant.errors import ArgumentError
-from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_between, check_choice
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable, as_table, need_counts
@@ -48,7 +48,7 @@ class SampleCertificate(Result):
     bound : float
         Upper confidence bound on the same error with the outcomes replaced by their true probabilities.
     lower_bound : float
-        Lower bound. With "skorokhod" both bounds hold together with probability ``1 - delta``; 0 with "hoeffding".
+        Lower bound. With "fixed_design" both bounds hold together with probability ``1 - delta``; 0 with "hoeffding".
     width : float
         ``bound - estimate`` before capping at 1; it includes what the cells of such a table can hide.
     delta : float
@@ -57,7 +57,7 @@ class SampleCertificate(Result):
         Rows with positive weight.
     n_effective : float
         Rows of equal weight that they are worth, ``(sum w)**2 / sum w**2``; n if weights count rows.
-    method : {"hoeffding", "skorokhod"}
+    method : {"hoeffding", "fixed_design"}
         Which bound.
     assumptions, references : tuple of str
         What must hold, and keys of `calibrant.references`.
@@ -81,7 +81,7 @@ def certify_sample(
     y_proba: npt.ArrayLike | None = None,
     *,
     delta: float = 0.05,
-    method: Literal["hoeffding", "skorokhod"] = "hoeffding",
+    method: Literal["hoeffding", "fixed_design"] = "hoeffding",
     sample_weight: npt.ArrayLike | None = None,
     weight_kind: Literal["counts", "importance"] | None = None,
     pos_label: Any = None,
@@ -96,8 +96,8 @@ def certify_sample(
         Predicted probabilities of the positive class, in [0, 1].
     delta : float
         Probability with which the statement may fail, in (0, 1).
-    method : {"hoeffding", "skorokhod"}
-        "hoeffding" bounds the error from above only; "skorokhod" from both sides at once, more widely for few rows,
+    method : {"hoeffding", "fixed_design"}
+        "hoeffding" bounds the error from above only; "fixed_design" from both sides at once, more widely for few rows,
         more narrowly where the Brier score is small and rows weigh the same. Choose before seeing the outcomes.
     sample_weight : array-like of shape (n,), optional
         Weight of each row, not negative: how much of the population it stands for, or how much it matters.
@@ -117,7 +117,7 @@ def certify_sample(
     ArgumentError
         If a parameter is out of range, or weights are already added up in a table.
     DataError
-        If the input cannot be used, weights are to be counts and are not, or, for "skorokhod", rows are worth 5 or
+        If the input cannot be used, weights are to be counts and are not, or, for "fixed_design", rows are worth 5 or
         fewer.
 
     See Also
@@ -130,8 +130,8 @@ def certify_sample(
     intervals I, with :math:`\eta_i` the true probability of case i. Scores and weights are given and only outcomes are
     random. One interval attains it, and over that interval Hoeffding's inequality for independent terms of ranges
     :math:`w_i` gives the width :math:`\sqrt{\ln(1/\delta) / (2 n')}` with the effective number of rows
-    :math:`n' = (\sum w)^2 / \sum w^2`. See `weighted_skorokhod_width` for the other, and `walk_width` for its form with
-    equal weights, which uses the Brier score.
+    :math:`n' = (\sum w)^2 / \sum w^2`. See `weighted_fixed_design_width` for the other, and `cumulative_width` for its
+    form with equal weights, which uses the Brier score.
 
     Both need the weight of every row. A table has the total at each score, and the same total may be one row or many.
 
@@ -152,7 +152,7 @@ def certify_sample(
     (1602, 0.0306)
     """
     check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
-    check_choice("method", method, ("hoeffding", "skorokhod"))
+    check_choice("method", method, ("hoeffding", "fixed_design"))
     if weight_kind is not None:
         check_choice("weight_kind", weight_kind, ("counts", "importance"))
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
@@ -167,15 +167,19 @@ def certify_sample(
     if sample_weight is None or (table.counts and weight_kind != "importance"):
         n = int(table.total)
         effective = float(n)
-        width = walk_width(table, delta) if method == "skorokhod" else _hoeffding_width(effective, delta)
+        width = cumulative_width(table, delta) if method == "fixed_design" else _hoeffding_width(effective, delta)
     else:
         weight = clean_weights(sample_weight, np.size(sample_weight))
         n = int(np.count_nonzero(weight))
         effective = effective_rows(weight)
-        width = weighted_skorokhod_width(weight, delta) if method == "skorokhod" else _hoeffding_width(effective, delta)
-    walk = extremes(residual_walk(table))
+        width = (
+            weighted_fixed_design_width(weight, delta)
+            if method == "fixed_design"
+            else _hoeffding_width(effective, delta)
+        )
+    walk = extremes(cumulative_residuals(table))
     estimate = walk.value
-    lower = max(0.0, estimate - width) if method == "skorokhod" else 0.0
+    lower = max(0.0, estimate - width) if method == "fixed_design" else 0.0
     width += walk.at_most - estimate
     bound = min(1.0, estimate + width)
     limits = f"at most {bound:.4g}" if method == "hoeffding" else f"between {lower:.4g} and {bound:.4g}"

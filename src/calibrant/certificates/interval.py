@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from calibrant.certificates.certify import ASSUMPTIONS, check_request
 from calibrant.certificates.split import split_lower_bound
-from calibrant.certificates.widths.asymptotic import normal_width
+from calibrant.certificates.widths.asymptotic import asymptotic_width
 from calibrant.certificates.widths.default import charged_bound
-from calibrant.certificates.widths.uniform import range_width
-from calibrant.table.clusters import Groups, cap_groups, group_rows
-from calibrant.table.cumulative_residuals import Extremes, extremes, residual_walk
+from calibrant.certificates.widths.uniform import brownian_width
+from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
+from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice, check_count
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable, as_table, need_counts
@@ -43,10 +43,10 @@ class CutoffInterval(Result):
         Whether the probability holds for every number of rows or in the limit.
     assumptions, references : tuple of str
         What must hold, and keys of `calibrant.references`.
-    n_groups : int or None
-        Groups, if rows were clustered. The error is then that of rows that count as `max_rows_per_group` says.
-    max_rows_per_group : float or None
-        Rows that a group counts at most, if rows were clustered.
+    n_clusters : int or None
+        Clusters, if rows were clustered. The error is then that of rows that count as `max_rows_per_cluster` says.
+    max_rows_per_cluster : float or None
+        Rows that a cluster counts at most, if rows were clustered.
     """
 
     claim: str
@@ -58,8 +58,8 @@ class CutoffInterval(Result):
     method: str
     assumptions: tuple[str, ...]
     references: tuple[str, ...]
-    n_groups: int | None = None
-    max_rows_per_group: float | None = None
+    n_clusters: int | None = None
+    max_rows_per_cluster: float | None = None
 
 
 def cutoff_interval(
@@ -68,9 +68,9 @@ def cutoff_interval(
     *,
     delta: float = 0.05,
     method: Literal["finite", "asymptotic"] = "finite",
-    groups: Groups | None = None,
-    max_rows_per_group: int = 1,
-    n_redraws: int = 999,
+    clusters: Clusters | None = None,
+    max_rows_per_cluster: int = 1,
+    n_simulations: int = 999,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
     random_state: int | np.random.Generator = 0,
@@ -87,19 +87,19 @@ def cutoff_interval(
         Probability with which the interval may fail, in (0, 1).
     method : {"finite", "asymptotic"}
         "finite" holds for every n, its lower limit is `split_lower_bound`; "asymptotic" is narrower.
-    groups : sequence of length n, optional
-        The group of each row, such as the patient it was measured on; any values that can be told apart. Rows of one
-        group may then depend on each other. Only rows, not a table.
-    max_rows_per_group : int
-        With groups: rows that a group counts at most, see `certify`.
-    n_redraws : int
-        With groups and method "asymptotic": redraws behind the lower limit, at least ``2 / delta - 1``.
+    clusters : sequence of length n, optional
+        The cluster of each row, such as the patient it was measured on; any values that can be told apart. Rows of one
+        cluster may then depend on each other. Only rows, not a table.
+    max_rows_per_cluster : int
+        With clusters: rows that a cluster counts at most, see `certify`.
+    n_simulations : int
+        With clusters and method "asymptotic": redraws behind the lower limit, at least ``2 / delta - 1``.
     sample_weight : array-like of shape (n,), optional
         Whole numbers that count repeated independent rows. Other weights are refused.
     pos_label : scalar, optional
         The label value that counts as 1.
     random_state : int or numpy.random.Generator
-        Deals the rows, or with groups seeds the redraws, behind the lower limit, together with a digest of the rows
+        Deals the rows, or with clusters seeds the redraws, behind the lower limit, together with a digest of the rows
         (see `split_lower_bound`). Choose it before seeing intervals.
 
     Returns
@@ -113,20 +113,20 @@ def cutoff_interval(
     ArgumentError
         If a parameter is out of range.
     DataError
-        If the input cannot be used, weights are not whole numbers, a row has no group, or there are too few groups.
+        If the input cannot be used, weights are not whole numbers, a row has no cluster, or there are too few clusters.
 
     Notes
     -----
     A percentile bootstrap would be wrong here: the error is not a smooth function of the distribution where the
     classifier is calibrated, and such an interval then never contains the true value 0.
 
-    With groups, the limits of "finite" are the bounds of `certify` with method "bernstein". That of "asymptotic" from
+    With clusters, the limits of "finite" are the bounds of `certify` with method "bernstein". That of "asymptotic" from
     below comes from a cluster bootstrap of the residual walk: with standard normal
-    :math:`\xi_g`, one for each group, the range of
-    :math:`\frac{1}{N} \sum_g \xi_g (W_g(t) - m_g C_n(t))` has in the limit of many groups the law that bounds the
-    largest deviation over all intervals. :math:`W_g` is the walk of the residuals of group g, not yet divided,
+    :math:`\xi_g`, one for each cluster, the range of
+    :math:`\frac{1}{N} \sum_g \xi_g (W_g(t) - m_g C_n(t))` has in the limit of many clusters the law that bounds the
+    largest deviation over all intervals. :math:`W_g` is the walk of the residuals of cluster g, not yet divided,
     :math:`m_g` its rows, :math:`C_n` the walk of all N rows. The range without the expectation is taken where it is
-    larger, and both are enlarged for few groups and for rare events, by rules found by simulation. The upper limit
+    larger, and both are enlarged for few clusters and for rare events, by rules found by simulation. The upper limit
     is that of `certify`.
 
     Examples
@@ -141,17 +141,19 @@ def cutoff_interval(
     """
     check_request(delta=delta, tolerance=None, method="default")
     check_choice("method", method, ("finite", "asymptotic"))
-    n_redraws = check_count("n_redraws", n_redraws, 1, "999 is a good choice")
+    n_simulations = check_count("n_simulations", n_simulations, 1, "999 is a good choice")
     half = 0.5 * delta
-    if groups is not None:
-        from calibrant.certificates.clusters import group_interval
+    if clusters is not None:
+        from calibrant.certificates.clusters import cluster_interval
 
-        rows = group_rows(y_true, y_proba, groups, sample_weight=sample_weight, pos_label=pos_label)
-        rows = cap_groups(rows, max_rows_per_group)
-        return group_interval(rows, delta=delta, method=method, n_redraws=n_redraws, random_state=random_state)
+        rows = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
+        rows = cap_clusters(rows, max_rows_per_cluster)
+        return cluster_interval(
+            rows, delta=delta, method=method, n_simulations=n_simulations, random_state=random_state
+        )
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "an interval needs rows")
-    walk = extremes(residual_walk(table))
+    walk = extremes(cumulative_residuals(table))
     estimate = walk.value
     low, above = _limits(table, walk, method, half, random_state)
     high = min(1.0, estimate + above)
@@ -178,5 +180,5 @@ def _limits(
     if method == "finite":
         low = split_lower_bound(table, delta=delta, random_state=random_state)
         return low, charged_bound(table, walk, delta, method="default") - walk.value
-    below = range_width(n, max(brier, table.mean_variance), delta)
-    return max(0.0, walk.value - below), normal_width(n, brier, delta) + (walk.at_most - walk.value)
+    below = brownian_width(n, max(brier, table.mean_variance), delta)
+    return max(0.0, walk.value - below), asymptotic_width(n, brier, delta) + (walk.at_most - walk.value)

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.certify import check_request
-from calibrant.certificates.widths.fixed_design import walk_width
-from calibrant.certificates.widths.uniform import uniform_width
+from calibrant.certificates.widths.fixed_design import cumulative_width
+from calibrant.certificates.widths.uniform import monotone_width
 from calibrant.distributions.brownian import range_upper_quantile
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import score_order
 from calibrant.table.results import Result
@@ -144,14 +144,14 @@ def certify_recalibrated(
     Notes
     -----
     Intervals of a monotone map of a score are intervals of the score. A band that holds for all intervals and all
-    monotone maps at once (`uniform_width`) therefore covers the map that was fitted. The asymptotic width is
+    monotone maps at once (`monotone_width`) therefore covers the map that was fitted. The asymptotic width is
     ``q sqrt((B + 2 / n) / n) + max(1 / 2, log(1 / delta) - 1.41 q) / n`` with q the quantile of the range of a Brownian
     motion and B the Brier score of the recalibrated scores; its terms in 1 / n keep the coverage where events are rare,
     by adversarial search, not by proof.
 
-    About these cases, the scores are given and only outcomes are random: `walk_width` bounds the sum of outcomes less
-    true probabilities on every interval of the original score at once, and so also on those of the recalibrated one
-    (Theorem 8.2 of docs/theory/8-these-cases.md).
+    About these cases, the scores are given and only outcomes are random: `cumulative_width` bounds the sum of outcomes
+    less true probabilities on every interval of the original score at once, and so also on those of the recalibrated
+    one (Theorem 8.2 of docs/theory/8-these-cases.md).
 
     Examples
     --------
@@ -181,11 +181,11 @@ def certify_recalibrated(
     table = ScoreTable.from_scores(rows.label, after, sample_weight=rows.weight)
     need_counts(table, "a certificate needs rows")
     n = int(table.total)
-    estimate = extremes(residual_walk(table)).value
+    estimate = extremes(cumulative_residuals(table)).value
     if about == "cases":
-        width = walk_width(ScoreTable.from_scores(rows.label, rows.score, sample_weight=rows.weight), delta)
+        width = cumulative_width(ScoreTable.from_scores(rows.label, rows.score, sample_weight=rows.weight), delta)
     else:
-        width = uniform_width(n, delta) if method == "finite" else _asymptotic_width(table, delta)
+        width = monotone_width(n, delta) if method == "finite" else _asymptotic_width(table, delta)
     bound = min(1.0, estimate + width)
     verdict = None
     if tolerance is not None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from calibrant.certificates.theory.rademacher import rademacher_of_intervals
-from calibrant.certificates.theory.theorem2 import theorem2_width
+from calibrant.certificates.theory.theorem2 import uniform_convergence_width
 from calibrant.certificates.widths.anytime import anytime_width
-from calibrant.certificates.widths.asymptotic import normal_width
+from calibrant.certificates.widths.asymptotic import asymptotic_width
 from calibrant.certificates.widths.default import bernstein_width, default_width
 from calibrant.certificates.widths.hoeffding import hoeffding_width
 from calibrant.distributions.brownian import normal_quantile
@@ -25,10 +25,10 @@ PLANNED_METHODS = (
     "bernstein",
     "anytime",
     "hoeffding",
-    "normal",
-    "theorem2-sharp",
-    "theorem2-printed",
-    "theorem2-proof",
+    "asymptotic",
+    "uniform_convergence-sharp",
+    "uniform_convergence-printed",
+    "uniform_convergence-proof",
 )
 
 # No table of scores is longer than this; a plan that asks for more is out of reach.
@@ -53,8 +53,8 @@ def required_sample_size(
     delta : float
         Probability with which the certificate may fail, in (0, 1).
     method : str
-        One of `PLANNED_METHODS`: "default", "bernstein", "anytime", "hoeffding", "normal" or "theorem2-sharp",
-        "-printed", "-proof".
+        One of `PLANNED_METHODS`: "default", "bernstein", "anytime", "hoeffding", "asymptotic" or
+        "uniform_convergence-sharp", "-printed", "-proof".
     power : float or None
         Chance of getting the certificate, at least, if the classifier is exactly calibrated, in [0.5, 1). With None,
         the rows at which the width of the bound alone reaches the tolerance; a certificate is then unlikely, since
@@ -228,10 +228,10 @@ def _width(n: int, method: str, delta: float, brier: float, estimate: float = 0.
         return anytime_width(n, brier, delta)
     if method == "hoeffding":
         return hoeffding_width(n, delta)
-    if method == "normal":
-        return normal_width(n, brier, delta)
-    form = method.removeprefix("theorem2-")
-    return theorem2_width(n, delta, rademacher_of_intervals(n), form=form)  # type: ignore[arg-type]
+    if method == "asymptotic":
+        return asymptotic_width(n, brier, delta)
+    form = method.removeprefix("uniform_convergence-")
+    return uniform_convergence_width(n, delta, rademacher_of_intervals(n), form=form)  # type: ignore[arg-type]
 
 
 def _smallest(width: Callable[[int], float], target: float, *, close: float = 0.0) -> int:

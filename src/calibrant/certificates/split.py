@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.repeated_splits import PROPOSE, repeated_lower_bound, repeated_width
-from calibrant.certificates.widths.uniform import uniform_width
+from calibrant.certificates.widths.uniform import monotone_width
 from calibrant.distributions.mean_limits import mean_width
-from calibrant.table.cumulative_residuals import Extremes, extremes, residual_walk
+from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.parameters import check_between, check_random_state
 from calibrant.table.score_table import ScoreTable, as_table, need_counts
 from calibrant.table.seeding import generator_for
@@ -61,7 +61,7 @@ def split_lower_bound(
 
     See Also
     --------
-    uniform_width : A band for all intervals at once; it needs no dealing and is wider.
+    monotone_width : A band for all intervals at once; it needs no dealing and is wider.
 
     Notes
     -----
@@ -74,14 +74,14 @@ def split_lower_bound(
     (Theorem 2.3). `delta` bounds the probability over the draw of the rows and over
     their dealing, which the digest makes as good as independent of the draw (Proposition 7.2, docs/theory/7-seeds.md).
 
-    Tables with cells get the band of `uniform_width`: their cells were chosen by looking at all rows.
+    Tables with cells get the band of `monotone_width`: their cells were chosen by looking at all rows.
 
     Examples
     --------
     >>> from calibrant import ScoreTable
-    >>> from calibrant.certificates import split_lower_bound, uniform_width
+    >>> from calibrant.certificates import split_lower_bound, monotone_width
     >>> table = ScoreTable.from_counts([0.2, 0.8], [5000, 5000], [1500, 4500])  # the error seems to be 0.1
-    >>> 0.1 - uniform_width(10_000) < split_lower_bound(table) < 0.1
+    >>> 0.1 - monotone_width(10_000) < split_lower_bound(table) < 0.1
     True
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
@@ -89,7 +89,7 @@ def split_lower_bound(
     check_between("delta", delta, 0.0, 1.0)
     check_random_state(random_state)
     if table.cells is not None:
-        return max(0.0, extremes(residual_walk(table)).value - uniform_width(table.total, delta))
+        return max(0.0, extremes(cumulative_residuals(table)).value - monotone_width(table.total, delta))
     rng = generator_for(table, random_state)
     return repeated_lower_bound(table.total, delta, rng, partial(_bound, table))
 
@@ -108,7 +108,7 @@ def _bound(table: ScoreTable, delta: float, rng: np.random.Generator) -> float:
     chosen, rest = table.split((PROPOSE, 1.0 - PROPOSE), rng)
     if not len(chosen) or not len(rest):
         return 0.0
-    found = extremes(residual_walk(chosen))
+    found = extremes(cumulative_residuals(chosen))
     if found.sign == 0:
         return 0.0
     centre = found.value  # the mean of X on the rows that chose

@@ -93,26 +93,26 @@ def audit(
         str | None,
         typer.Option(
             "--method",
-            help="Bound: default, bernstein, anytime, hoeffding, normal or theorem2; with --group default, bernstein "
-            "or normal.",
+            help="Bound: default, bernstein, anytime, hoeffding, asymptotic or uniform_convergence; with "
+            "--cluster default, bernstein or asymptotic.",
         ),
     ] = None,
-    group: Annotated[
+    cluster: Annotated[
         list[str] | None,
         typer.Option(
-            "--group",
-            help="Column that says which rows belong together, such as a patient; rows of one group may depend on each "
-            "other. Repeated, the columns name one group together: each combination is taken as independent of all "
+            "--cluster",
+            help="Column that says which rows belong together, such as a patient; rows of one cluster may depend on "
+            "each other. Repeated, the columns name one cluster together: each combination is taken as independent of all "
             "others.",
             metavar="COL",
         ),
     ] = None,
-    max_rows_per_group: Annotated[
+    max_rows_per_cluster: Annotated[
         int,
         typer.Option(
-            "--max-rows-per-group",
-            help="With --group: rows that a group counts at most in certificate, test and costs; with 1 every group "
-            "counts the same.",
+            "--max-rows-per-cluster",
+            help="With --cluster: rows that a cluster counts at most in certificate, test and costs; with 1 every "
+            "cluster counts the same.",
             metavar="M",
         ),
     ] = 1,
@@ -123,23 +123,23 @@ def audit(
 
     With --tolerance, exit code 0 means certified and 1 means any other verdict.
     """
-    from calibrant.auditing.audit import check_audit
     from calibrant.auditing.audit import audit as run_audit
+    from calibrant.auditing.audit import check_audit
 
     if (cost_fp is None) != (cost_fn is None):
         raise ArgumentError("both --cost-fp and --cost-fn", "one of them", "give both, or neither")
     costs = None if cost_fp is None or cost_fn is None else (cost_fp, cost_fn)
     source = _source(files, query, database)
-    check_audit(tolerance=tolerance, delta=delta, method=method, costs=costs, grouped=bool(group))
+    check_audit(tolerance=tolerance, delta=delta, method=method, costs=costs, grouped=bool(cluster))
     if report is not None:
         from calibrant.atomic_write import check_writable
 
         check_writable(report, *_paths_of(source))
     data: dict[str, Any]
-    if not group:
+    if not cluster:
         data = {"y_true": _read(source, label=label, score=score, weight=weight, pos_label=pos_label)}
     else:
-        data = _read_groups(source, label=label, score=score, weight=weight, pos_label=pos_label, group=group)
+        data = _read_groups(source, label=label, score=score, weight=weight, pos_label=pos_label, cluster=cluster)
     with _progress():
         result = run_audit(
             **data,
@@ -147,7 +147,7 @@ def audit(
             delta=delta,
             costs=costs,
             method=method,  # type: ignore[arg-type]  # checked above
-            max_rows_per_group=max_rows_per_group,
+            max_rows_per_cluster=max_rows_per_cluster,
             name=f"column {score} of {_name_of(source)}",
         )
     if report is not None:
@@ -357,15 +357,15 @@ def _name_of(source: Any) -> str:
 
 
 def _read_groups(
-    source: Any, *, label: str, score: str, weight: str | None, pos_label: str | None, group: list[str]
+    source: Any, *, label: str, score: str, weight: str | None, pos_label: str | None, cluster: list[str]
 ) -> dict[str, Any]:
     from calibrant.ingest.file_rows import read_rows
 
     _check_columns(label, score)
     rows = read_rows(
-        source, label=label, score=score, weight=weight, pos_label=pos_label, group=group, console=_console()
+        source, label=label, score=score, weight=weight, pos_label=pos_label, cluster=cluster, console=_console()
     )
-    return {"y_true": rows.label, "y_proba": rows.score, "sample_weight": rows.weight, "groups": rows.group}
+    return {"y_true": rows.label, "y_proba": rows.score, "sample_weight": rows.weight, "clusters": rows.cluster}
 
 
 def _check_columns(label: str, score: str) -> None:

@@ -3,15 +3,15 @@
 from calibrant.curves.distribution import Histogram, score_histogram
 from calibrant.curves.local import local_curve
 from calibrant.curves.reliability import Curve, binned_curve, isotonic_curve
-from calibrant.curves.residuals import ResidualWalk, residual_walk
+from calibrant.curves.residuals import CumulativeResiduals, cumulative_residuals
 
 __all__ = [
+    "CumulativeResiduals",
     "Curve",
     "Histogram",
-    "ResidualWalk",
     "binned_curve",
+    "cumulative_residuals",
     "isotonic_curve",
     "local_curve",
-    "residual_walk",
     "score_histogram",
 ]

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.table.cumulative_residuals import cumulative_residuals as walk_of
 from calibrant.table.cumulative_residuals import extremes
-from calibrant.table.cumulative_residuals import residual_walk as walk_of
 from calibrant.table.parameters import check_count
 from calibrant.table.results import Drawable
 from calibrant.table.score_table import FloatArray, ScoreTable, as_table
 
-__all__ = ["ResidualWalk", "residual_walk"]
+__all__ = ["CumulativeResiduals", "cumulative_residuals"]
 
 
 @dataclass(frozen=True, eq=False)
-class ResidualWalk(Drawable):
+class CumulativeResiduals(Drawable):
     """Points of the cumulative residual walk.
 
     Attributes
@@ -40,14 +40,14 @@ class ResidualWalk(Drawable):
     interval: tuple[float, float] | None
 
 
-def residual_walk(
+def cumulative_residuals(
     y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
     n_points: int | None = None,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
-) -> ResidualWalk:
+) -> CumulativeResiduals:
     """Add up residuals in the order of the scores.
 
     Parameters
@@ -72,8 +72,8 @@ def residual_walk(
 
     Examples
     --------
-    >>> from calibrant.curves import residual_walk
-    >>> residual_walk([0, 1], [0.25, 0.75]).value.tolist()
+    >>> from calibrant.curves import cumulative_residuals
+    >>> cumulative_residuals([0, 1], [0.25, 0.75]).value.tolist()
     [-0.125, 0.0]
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
@@ -83,7 +83,7 @@ def residual_walk(
     found = extremes(walk)
     share = np.cumsum(table.n) / table.total
     kept = slice(None) if n_points is None or len(share) <= n_points else _thin(share, walk.value, n_points)
-    return ResidualWalk(
+    return CumulativeResiduals(
         walk.score[kept], share[kept], walk.value[kept], (found.low, found.high) if found.sign else None
     )
 

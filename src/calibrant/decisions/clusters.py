@@ -1,4 +1,4 @@
-"""What deciding by scores costs, and could save, where rows belong to groups (docs/theory/3-clusters.md)."""
+"""What deciding by scores costs, and could save, where rows belong to clusters (docs/theory/3-clusters.md)."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from calibrant.decisions.cost import check_costs, costs_by_cut
 from calibrant.decisions.saving import Decision
 from calibrant.distributions.cluster_bound import Sums, largest_ratio
 from calibrant.table.cluster_residuals import squares_from
-from calibrant.table.clusters import GroupedRows
+from calibrant.table.clusters import ClusteredRows
 from calibrant.table.score_table import FloatArray
 from calibrant.table.wording import at_least, counted
 
-__all__ = ["group_saving"]
+__all__ = ["cluster_saving"]
 
 
-def group_saving(
-    rows: GroupedRows, *, false_positive_cost: float, false_negative_cost: float, delta: float = 0.05
+def cluster_saving(
+    rows: ClusteredRows, *, false_positive_cost: float, false_negative_cost: float, delta: float = 0.05
 ) -> Decision:
-    """Costs per row, as rows count, and bounds that hold for every number of groups.
+    """Costs per row, as rows count, and bounds that hold for every number of clusters.
 
     Parameters
     ----------
-    rows : GroupedRows
+    rows : ClusteredRows
         The rows, as they count.
     false_positive_cost, false_negative_cost : float
         Costs a and b, fixed before seeing the rows.
@@ -48,10 +48,10 @@ def group_saving(
 
     acts = rows.score >= tau
     negatives = rows.n - rows.k
-    paid = rows.by_group(np.where(acts, a * negatives, b * rows.k))
-    promised = np.where(acts, a * rows.n * (1.0 - rows.score), b * rows.n * rows.score)
-    excess = paid - rows.by_group(promised)
-    forecast = float(promised.sum()) / table.total
+    paid = rows.by_cluster(np.where(acts, a * negatives, b * rows.k))
+    mean_predicted = np.where(acts, a * rows.n * (1.0 - rows.score), b * rows.n * rows.score)
+    excess = paid - rows.by_cluster(mean_predicted)
+    forecast = float(mean_predicted.sum()) / table.total
     lower, upper = _limits(rows, paid, half, least=0.0, most=dearest)
     error_lower, error_upper = _limits(rows, excess, half, least=-dearest, most=dearest)
 
@@ -63,7 +63,7 @@ def group_saving(
     # What is saved is part of what is paid; both statements together fail with probability delta.
     bound = min(saving, upper)
     return Decision(
-        claim=f"With probability at least {at_least(delta)} over the draw of the groups, no order-preserving "
+        claim=f"With probability at least {at_least(delta)} over the draw of the clusters, no order-preserving "
         f"recalibration could save more than {bound:.4g} per case in the population, in which {counted(rows.cap)}, at "
         f"costs {a:g} (false positive) and {b:g} (false negative).",
         false_positive_cost=a,
@@ -83,18 +83,18 @@ def group_saving(
         delta=delta,
         method="bernstein",
         assumptions=(
-            "The groups are independent draws from the population the statement is about.",
+            "The clusters are independent draws from the population the statement is about.",
             f"The population is one in which {counted(rows.cap)}.",
             "The classifier was fixed before these rows were seen: not trained, tuned or selected on them.",
             "The costs were fixed before these rows were seen, and are the same for every case.",
         ),
         references=("gao2017", "fan2015"),
-        n_groups=len(rows.size),
-        max_rows_per_group=rows.cap,
+        n_clusters=len(rows.size),
+        max_rows_per_cluster=rows.cap,
     )
 
 
-def _limits(rows: GroupedRows, values: FloatArray, delta: float, *, least: float, most: float) -> tuple[float, float]:
+def _limits(rows: ClusteredRows, values: FloatArray, delta: float, *, least: float, most: float) -> tuple[float, float]:
     """Lower and upper confidence limit for the sum of a value over its rows, each failing with probability `delta`."""
     sizes = _sizes(rows)
     upper = largest_ratio(Sums.of(values, rows.size), **sizes, cap=rows.cap, delta=delta, least=least, most=most)
@@ -102,9 +102,9 @@ def _limits(rows: GroupedRows, values: FloatArray, delta: float, *, least: float
     return -lower + 0.0, upper
 
 
-def _sizes(rows: GroupedRows) -> dict[str, float]:
+def _sizes(rows: ClusteredRows) -> dict[str, float]:
     return {
         "rows": float(rows.size.sum()),
         "squared_sizes": float(np.dot(rows.size, rows.size)),
-        "groups": len(rows.size),
+        "clusters": len(rows.size),
     }

@@ -19,16 +19,16 @@ __all__ = ["Mistakes", "compare", "mistakes", "ratio", "with_limits"]
 class Mistakes(NamedTuple):
     """Share of the rows that are acted on in vain, and of those that are missed, at each p."""
 
-    in_vain: FloatArray
-    missed: FloatArray
+    false_positives: FloatArray
+    false_negatives: FloatArray
 
     def cost(self, p: FloatArray) -> FloatArray:
         """Average cost at p per false positive and ``1 - p`` per false negative."""
-        return np.asarray(p * self.in_vain + (1.0 - p) * self.missed)
+        return np.asarray(p * self.false_positives + (1.0 - p) * self.false_negatives)
 
     def variance(self, p: FloatArray) -> FloatArray:
         """Variance of what a row costs."""
-        return _squared(p, self.in_vain, self.missed) - self.cost(p) ** 2
+        return _squared(p, self.false_positives, self.false_negatives) - self.cost(p) ** 2
 
 
 def mistakes(table: ScoreTable, cut: npt.NDArray[np.intp]) -> Mistakes:
@@ -48,7 +48,14 @@ def compare(one: Mistakes, two: Mistakes, p: FloatArray, pairs: Pairs, level: fl
     changes = pairs.changes()
     negatives = (changes.gained_negatives + changes.lost_negatives) / rows
     positives = (changes.gained_positives + changes.lost_positives) / rows
-    by_both = _squared(p, one.in_vain + two.in_vain - negatives, one.missed + two.missed - positives) / 2.0
+    by_both = (
+        _squared(
+            p,
+            one.false_positives + two.false_positives - negatives,
+            one.false_negatives + two.false_negatives - positives,
+        )
+        / 2.0
+    )
     quotient = ratio(after, before)
     lower, upper = ratio_limits(
         after, before, (two.variance(p), one.variance(p), by_both - after * before), reach, n, level

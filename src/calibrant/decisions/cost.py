@@ -149,7 +149,7 @@ def prices(
 
 def costs_by_cut(table: ScoreTable, false_positive_cost: float, false_negative_cost: float) -> npt.NDArray[np.float64]:
     """Average cost of acting on the rows of the table from the i-th on, for i = 0, ..., m."""
-    missed = np.concatenate([[0.0], np.cumsum(table.k, dtype=np.float64)])
-    spared = np.concatenate([[0.0], np.cumsum(table.n - table.k, dtype=np.float64)])
-    bothered = spared[-1] - spared
-    return np.asarray((false_positive_cost * bothered + false_negative_cost * missed) / table.total)
+    false_negatives = np.concatenate([[0.0], np.cumsum(table.k, dtype=np.float64)])
+    true_negatives = np.concatenate([[0.0], np.cumsum(table.n - table.k, dtype=np.float64)])
+    false_positives = true_negatives[-1] - true_negatives
+    return np.asarray((false_positive_cost * false_positives + false_negative_cost * false_negatives) / table.total)

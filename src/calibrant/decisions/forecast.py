@@ -196,19 +196,24 @@ def cost_forecast(
 
 def _forecast(table: ScoreTable, a: float, b: float, cut: int) -> float:
     """Cost of acting from the cut on, if every score were the probability of its rows."""
-    promised = table.n * table.score
-    acted = float(table.n[cut:].sum()) - float(promised[cut:].sum())
-    return (a * acted + b * float(promised[:cut].sum())) / table.total
+    mean_predicted = table.n * table.score
+    acted = float(table.n[cut:].sum()) - float(mean_predicted[cut:].sum())
+    return (a * acted + b * float(mean_predicted[:cut].sum())) / table.total
 
 
 def _cost_limits(table: ScoreTable, a: float, b: float, tau: float, delta: float) -> tuple[float, float]:
     """Limits for ``min(a, b) P(mistake) + |a - b| P(dearer mistake)``."""
     above, below = table.low >= tau, table.high < tau
-    torn = ~(above | below)  # a cell in which the threshold lies: its rows may be mistakes of one kind or the other
+    straddling = ~(
+        above | below
+    )  # a cell in which the threshold lies: its rows may be mistakes of one kind or the other
     negatives = table.n - table.k
-    in_vain = np.array([negatives[above].sum(), negatives[above | torn].sum()])
-    missed = np.array([table.k[below].sum(), table.k[below | torn].sum()])
-    priced = [(min(a, b), in_vain + missed), (abs(a - b), in_vain if a > b else missed)]
+    false_positives = np.array([negatives[above].sum(), negatives[above | straddling].sum()])
+    false_negatives = np.array([table.k[below].sum(), table.k[below | straddling].sum()])
+    priced = [
+        (min(a, b), false_positives + false_negatives),
+        (abs(a - b), false_positives if a > b else false_negatives),
+    ]
     priced = [(price, counts) for price, counts in priced if price > 0.0]
     lower = upper = 0.0
     for price, counts in priced:
@@ -221,9 +226,9 @@ def _error_limits(table: ScoreTable, a: float, b: float, tau: float, error: floa
     """Limits for the mean of the terms ``a (s - y)`` where one acts and ``b (y - s)`` where not, none above a and b."""
     dearest = max(a, b)
     above, below = table.low >= tau, table.high < tau
-    torn = float(table.n[~(above | below)].sum())
+    straddling = float(table.n[~(above | below)].sum())
     squared_acted, squared_rest = float(table.squared[above].sum()), float(table.squared[below].sum())
-    squares = (a / dearest) ** 2 * squared_acted + (b / dearest) ** 2 * squared_rest + torn
+    squares = (a / dearest) ** 2 * squared_acted + (b / dearest) ** 2 * squared_rest + straddling
     width = float(mean_width(table.total, squares / table.total, 0.5 * delta or delta))  # half may be no float
-    half = dearest * (width + 2.0 * torn / table.total)
+    half = dearest * (width + 2.0 * straddling / table.total)
     return max(-dearest, error - half), min(dearest, error + half)

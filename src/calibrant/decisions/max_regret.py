@@ -12,7 +12,7 @@ import numpy.typing as npt
 from calibrant.decisions.cost_curve import cheapest_cuts
 from calibrant.distributions.mean_limits import line_above, mean_width
 from calibrant.fits.isotonic import isotonic_fit
-from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_between
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable, as_table, need_counts
@@ -169,7 +169,7 @@ def max_regret(
     need_counts(table, "the bound needs rows")
     n = int(table.total)
     worst = worst_costs(table)
-    error = extremes(residual_walk(table)).value
+    error = extremes(cumulative_residuals(table)).value
     value = worst.value if error > 0.0 else 0.0  # never above the error, which takes what is rounding for 0
     some, low, high = value > 0.0, min(worst.cut, worst.best), max(worst.cut, worst.best)
     # Inside a cell neither the threshold nor the best cut is located: allow for the largest cell twice.

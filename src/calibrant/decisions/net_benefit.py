@@ -128,8 +128,8 @@ def net_benefit(
     tau = points_or_grid(at, n_points)
     odds = tau / (1.0 - tau)
     cut = np.searchsorted(table.score, tau, side="left")
-    bothered, missed = costs_by_cut(table, 1.0, 0.0), costs_by_cut(table, 0.0, 1.0)
-    false_positive, true_positive = bothered[cut], missed[-1] - missed[cut]
+    false_positives, false_negatives = costs_by_cut(table, 1.0, 0.0), costs_by_cut(table, 0.0, 1.0)
+    false_positive, true_positive = false_positives[cut], false_negatives[-1] - false_negatives[cut]
     value = true_positive - odds * false_positive
     n = table.total if table.counts else np.nan  # what is known of chance needs rows
     variance = np.maximum(0.0, true_positive + odds**2 * false_positive - value**2)
@@ -140,7 +140,7 @@ def net_benefit(
         standard_error=np.sqrt(variance / n),
         lower=value - half,
         upper=value + half,
-        treat_all=missed[-1] - odds * bothered[0],
+        treat_all=false_negatives[-1] - odds * false_positives[0],
         treat_none=np.zeros(len(tau)),
         level=level,
         n=table.total,

@@ -81,9 +81,9 @@ class Pairs(NamedTuple):
         acted, not_acted : ndarray of float64
             At each threshold, in the order given, the price of acting on a negative and of not acting on a positive.
         """
-        in_vain = np.concatenate([[0.0], np.cumsum(acted[self.order])])
+        false_positives = np.concatenate([[0.0], np.cumsum(acted[self.order])])
         reached = np.concatenate([[0.0], np.cumsum(not_acted[self.order])])
-        return np.where(self.positive, (reached[-1] - reached)[which], in_vain[which])
+        return np.where(self.positive, (reached[-1] - reached)[which], false_positives[which])
 
 
 def pair_rows(

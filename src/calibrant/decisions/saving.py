@@ -57,10 +57,10 @@ class Decision(Result):
         Which bound on the saving.
     assumptions, references : tuple of str
         What must hold, and keys of `calibrant.references`.
-    n_groups : int or None
-        Groups, if rows were clustered. Every number is then that of rows that count as `max_rows_per_group` says.
-    max_rows_per_group : float or None
-        Rows that a group counts at most, if rows were clustered.
+    n_clusters : int or None
+        Clusters, if rows were clustered. Every number is then that of rows that count as `max_rows_per_cluster` says.
+    max_rows_per_cluster : float or None
+        Rows that a cluster counts at most, if rows were clustered.
     """
 
     claim: str
@@ -82,8 +82,8 @@ class Decision(Result):
     method: str
     assumptions: tuple[str, ...]
     references: tuple[str, ...]
-    n_groups: int | None = None
-    max_rows_per_group: float | None = None
+    n_clusters: int | None = None
+    max_rows_per_cluster: float | None = None
 
 
 def regret_bound(calibration_error: float, *, false_positive_cost: float, false_negative_cost: float) -> float:
@@ -127,7 +127,7 @@ def saving_bound(
     false_positive_cost: float,
     false_negative_cost: float,
     delta: float = 0.05,
-    method: Literal["default", "hoeffding", "normal"] = "default",
+    method: Literal["default", "hoeffding", "asymptotic"] = "default",
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Decision:
@@ -143,9 +143,9 @@ def saving_bound(
         Costs a and b, fixed before seeing the rows.
     delta : float
         Probability with which the bound may fail, in (0, 1).
-    method : {"default", "hoeffding", "normal"}
+    method : {"default", "hoeffding", "asymptotic"}
         "default" and "hoeffding" hold for every n; the former is much tighter where positives are rare and the
-        threshold is low, or the other way round. "normal" is asymptotic, with a term for rare events. Choose before
+        threshold is low, or the other way round. "asymptotic" is asymptotic, with a term for rare events. Choose before
         seeing the rows.
     sample_weight : array-like of shape (n,), optional
         Whole numbers that count repeated independent rows. Other weights are refused.
@@ -186,7 +186,7 @@ def saving_bound(
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     a, b = check_costs(false_positive_cost, false_negative_cost)
     check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
-    check_choice("method", method, ("default", "hoeffding", "normal"))
+    check_choice("method", method, ("default", "hoeffding", "asymptotic"))
     need_counts(table, "the saving bound needs rows")
     n, tau = table.total, a / (a + b)
     costs = costs_by_cut(table, a, b)
@@ -195,9 +195,9 @@ def saving_bound(
     # Inside a cell neither the threshold nor the best cut is located: allow for the largest cell twice.
     hidden = table.n[table.low < table.high]
     slack = 2.0 * max(a, b) * float(hidden.max()) / n if len(hidden) else 0.0
-    promised = cost_forecast(table, false_positive_cost=a, false_negative_cost=b, delta=delta)
+    mean_predicted = cost_forecast(table, false_positive_cost=a, false_negative_cost=b, delta=delta)
     largest = (cost - costs) / (a + b) + _widths(table, tau, cut, 0.5 * delta or delta, method)
-    bound = min((a + b) * float(largest.max()) + slack, promised.cost_upper)
+    bound = min((a + b) * float(largest.max()) + slack, mean_predicted.cost_upper)
     return Decision(
         claim=f"With probability at least {at_least(delta)} over the draw of the rows, no order-preserving "
         f"recalibration could save more than {bound:.4g} per case at costs {a:g} (false positive) and {b:g} "
@@ -206,11 +206,11 @@ def saving_bound(
         false_negative_cost=b,
         threshold=tau,
         cost=cost,
-        cost_lower=promised.cost_lower,
-        cost_upper=promised.cost_upper,
-        cost_forecast=promised.forecast,
-        forecast_error_lower=promised.error_lower,
-        forecast_error_upper=promised.error_upper,
+        cost_lower=mean_predicted.cost_lower,
+        cost_upper=mean_predicted.cost_upper,
+        cost_forecast=mean_predicted.forecast,
+        forecast_error_lower=mean_predicted.error_lower,
+        forecast_error_upper=mean_predicted.error_upper,
         cost_act_always=float(costs[0]),
         cost_act_never=float(costs[-1]),
         best_cost=best,
@@ -218,7 +218,7 @@ def saving_bound(
         saving_bound=bound,
         delta=delta,
         method=method,
-        assumptions=promised.assumptions,
+        assumptions=mean_predicted.assumptions,
         references=("gao2017", "hoeffding1963" if method == "hoeffding" else "shevtsova2013", "fan2015", "clopper1934"),
     )
 
@@ -231,9 +231,9 @@ def _widths(table: ScoreTable, tau: float, cut: int, delta: float, method: str) 
     squares = np.append(0.0, np.cumsum(table.k * (1.0 - tau) ** 2 + (table.n - table.k) * tau**2)) / n
     between = np.abs(squares - squares[cut])
     # a cell in which the threshold lies may belong to either side
-    torn = (table.low < tau) & (table.high >= tau) & (table.low < table.high)
-    between += float(np.diff(squares)[torn].sum())
-    if method == "normal":
+    straddling = (table.low < tau) & (table.high >= tau) & (table.low < table.high)
+    between += float(np.diff(squares)[straddling].sum())
+    if method == "asymptotic":
         # the second term keeps the coverage where events are rare
         return np.asarray(max(0.0, -normal_quantile(delta)) * np.sqrt(between / n) - math.log(delta) / n)
     # The width never falls as the squares grow: take it at the next of a few nodes.

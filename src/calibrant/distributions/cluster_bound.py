@@ -1,6 +1,6 @@
-"""Finite-sample upper limits for ratios of means over groups, proved in docs/theory/3-clusters.md.
+"""Finite-sample upper limits for ratios of means over clusters, proved in docs/theory/3-clusters.md.
 
-A group brings a sum W, of residuals or of money, and counts m rows, at most a cap M. The ratio is c = E W / E m. With
+A cluster brings a sum W, of residuals or of money, and counts m rows, at most a cap M. The ratio is c = E W / E m. With
 W <= h m the term X = (W - c m) / (M (h - c)) is at most 1 and has mean 0, so that for fixed rates l_k in (0, 1) and
 weights p_k, with psi(l) = -log(1 - l) - l, the sum over k of p_k prod_g exp(-l_k X_g - psi(l_k) X_g^2) has expectation
 at most 1 (Lemma 3.2). A ratio at which it is above 1 / delta is rejected, and the limit is the largest that is not.
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.cluster_residuals import GroupWalks
+from calibrant.table.cluster_residuals import ClusterResiduals
 from calibrant.table.score_table import FloatArray
 
 __all__ = ["Sums", "largest_error", "largest_ratio"]
@@ -30,12 +30,12 @@ _CELLS = 128
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """What is known of the sums W of the groups, for each of several sets of rows.
+    """What is known of the sums W of the clusters, for each of several sets of rows.
 
     Attributes
     ----------
     total, square, with_size : ndarray of float64, shape (s,)
-        Sums over the groups of W, of its square, and of W times m.
+        Sums over the clusters of W, of its square, and of W times m.
     slack : ndarray of float64, shape (s,)
         Most that the root of a sum of ``(W - c m)**2`` may be above what `square` and `with_size` make it.
     """
@@ -47,7 +47,7 @@ class Sums:
 
     @classmethod
     def of(cls, values: FloatArray, size: FloatArray) -> Sums:
-        """Sums of one value for each group."""
+        """Sums of one value for each cluster."""
         known = (values.sum(), np.dot(values, values), np.dot(values, size), 0.0)
         return cls(*(np.array([value], dtype=np.float64) for value in known))
 
@@ -65,7 +65,7 @@ def largest_ratio(
     *,
     rows: float,
     squared_sizes: float,
-    groups: float,
+    clusters: float,
     cap: float,
     delta: float,
     least: float = -1.0,
@@ -76,11 +76,11 @@ def largest_ratio(
     Parameters
     ----------
     sums : Sums
-        What the groups add up to in each set.
+        What the clusters add up to in each set.
     rows, squared_sizes : float
-        Sums over the groups of m, and of its square.
-    groups : float
-        Number of groups.
+        Sums over the clusters of m, and of its square.
+    clusters : float
+        Number of clusters.
     cap : float
         Upper limit of m.
     delta : float
@@ -93,16 +93,16 @@ def largest_ratio(
     float
         Between `least` and `most`, on a grid of 2**-20 of that range or the largest ratio seen.
     """
-    return _Search(rows, squared_sizes, groups, cap, least, most, -math.log(delta)).highest(sums)
+    return _Search(rows, squared_sizes, clusters, cap, least, most, -math.log(delta)).highest(sums)
 
 
-def largest_error(walks: GroupWalks, *, cap: float, delta: float) -> float:
+def largest_error(walks: ClusterResiduals, *, cap: float, delta: float) -> float:
     """Upper confidence limit for the error of grouped rows: the largest ratio over all intervals and both signs.
 
     Parameters
     ----------
-    walks : GroupWalks
-        Cumulative residuals of the groups.
+    walks : ClusterResiduals
+        Cumulative residuals of the clusters.
     cap, delta : float
         As in `largest_ratio`.
 
@@ -123,7 +123,7 @@ def largest_error(walks: GroupWalks, *, cap: float, delta: float) -> float:
         (walks.reach + walks.reach[:, None]).ravel(),
     )
     return largest_ratio(
-        pairs, rows=walks.total, squared_sizes=walks.squared_sizes, groups=len(walks.size), cap=cap, delta=delta
+        pairs, rows=walks.total, squared_sizes=walks.squared_sizes, clusters=len(walks.size), cap=cap, delta=delta
     )
 
 
@@ -133,7 +133,7 @@ class _Search:
 
     rows: float
     squared_sizes: float
-    groups: float
+    clusters: float
     cap: float
     least: float
     most: float
@@ -212,7 +212,7 @@ class _Search:
     ) -> FloatArray:
         """At least the logarithm of a term of Lemma 3.2 between two ratios; W / m is at most `margin` above `low`."""
         unit = self.cap * self._unit
-        a = np.sqrt(2.0 * self.log_inverse / (self.groups * guess)) * margin
+        a = np.sqrt(2.0 * self.log_inverse / (self.clusters * guess)) * margin
         rate = np.minimum(0.9, a / (1.0 + 0.66 * a))
         psi = (-np.log1p(-rate) - rate) / margin**2
         # The sum of (W - c m)^2 is convex in c, and largest at one of the two.

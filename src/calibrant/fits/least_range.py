@@ -138,8 +138,8 @@ def least_range(maps: LogisticMaps, start: FloatArray) -> FloatArray:
             break
         slopes = maps.walk_slopes(theta)
         while radius > _LAST_RADIUS:
-            step, promised = _flattest(maps, theta, walk, slopes, radius, rows)
-            gain = now - promised
+            step, mean_predicted = _flattest(maps, theta, walk, slopes, radius, rows)
+            gain = now - mean_predicted
             if gain <= _ENOUGH * now:
                 return theta
             there = maps.moved(theta, step)

@@ -67,7 +67,7 @@ class LocalFit:
         The rows used at each point.
     value : ndarray of float64, shape (p,)
         Value of the polynomial at its point, not limited to [0, 1].
-    promised : ndarray of float64, shape (p,)
+    mean_predicted : ndarray of float64, shape (p,)
         What `value` would be on average if every score were its own probability: the same smoother applied to the
         scores. It differs from the point only for degree 0, where it is the mean score.
     variance : ndarray of float64, shape (p,)
@@ -78,7 +78,7 @@ class LocalFit:
 
     windows: Windows
     value: FloatArray
-    promised: FloatArray
+    mean_predicted: FloatArray
     variance: FloatArray
     degree: npt.NDArray[np.int64]
 
@@ -205,7 +205,7 @@ def local_fit(
     if degree == 0 and kernel == "rectangular" and variance != "robust":
         return _averages(table, windows, known=known)
     sums = _Sums(table)
-    value, promised, spread = np.empty(len(at)), np.array(at, dtype=np.float64), np.full(len(at), np.nan)
+    value, mean_predicted, spread = np.empty(len(at)), np.array(at, dtype=np.float64), np.full(len(at), np.nan)
     used = np.empty(len(at), dtype=np.int64)
     for i in range(len(at)):
         score, n, k, promised_sum, chance = sums.of(int(windows.start[i]), int(windows.stop[i]))
@@ -213,12 +213,12 @@ def local_fit(
         share = basis.share()
         value[i], used[i] = _dot(share, k), len(basis.terms) - 1
         if used[i] == 0:
-            promised[i] = _dot(share, promised_sum)
+            mean_predicted[i] = _dot(share, promised_sum)
         if known and variance == "calibrated":
             spread[i] = _dot([part * part for part in share], chance)
         elif known:
             spread[i] = _robust_variance(basis, share, n, k)
-    return LocalFit(windows, value, promised, spread, used)
+    return LocalFit(windows, value, mean_predicted, spread, used)
 
 
 def _averages(table: ScoreTable, windows: Windows, *, known: bool) -> LocalFit:

@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from calibrant.ingest.grid import Grid
 from calibrant.table.cells import CellSums
-from calibrant.table.fixed_point import BITS, IntArray, Whole, score_units
+from calibrant.table.fixed_point import BITS, FixedPoint, IntArray, score_units
 from calibrant.table.pooling import FloatArray, NumberArray, score_order
 
-__all__ = ["HALF", "HALF_MASK", "SURPRISE_BITS", "BucketSums"]
+__all__ = ["HALF", "HALF_MASK", "LOG_LOSS_BITS", "BucketSums"]
 
 # -log(p) reaches 745 where p is the smallest double, so it is kept in coarser units than residuals are.
-SURPRISE_BITS = 36
+LOG_LOSS_BITS = 36
 # All terms of sums are below 745 * 2**SURPRISE_BITS < 2**46, so those of fewer rows than this add up in one word.
 _FEW_ROWS = 1 << 16
 # Other terms are split here: sums of either half stay in 64 bits for up to `units.MOST_ROWS` rows.
@@ -161,12 +161,12 @@ class BucketSums:
 
     def sums(self) -> FloatArray:
         """Return the four sums as floats, each rounded once, shape (4, m)."""
-        rise, fall, squared, surprise = Whole(self.upper, self.lower).to_float()
-        return np.stack([rise, fall, squared, surprise * 2.0 ** (BITS - SURPRISE_BITS)])
+        rise, fall, squared, log_loss_sum = FixedPoint(self.upper, self.lower).to_float()
+        return np.stack([rise, fall, squared, log_loss_sum * 2.0 ** (BITS - LOG_LOSS_BITS)])
 
     def cells(self) -> CellSums:
         """Return the sums as cells of a score table."""
-        rise, fall, squared, surprise = self.sums()
+        rise, fall, squared, log_loss_sum = self.sums()
         counted = self.upper.dtype.kind == "i"
         return CellSums(
             low=self.low + 0.0,  # -0.0 becomes 0.0
@@ -174,8 +174,10 @@ class BucketSums:
             rise=rise,
             fall=fall,
             squared=squared,
-            surprise=np.where(self.counts[2] > 0, np.inf, surprise),
-            residual=Whole(self.upper[0], self.lower[0]) - Whole(self.upper[1], self.lower[1]) if counted else None,
+            log_loss_sum=np.where(self.counts[2] > 0, np.inf, log_loss_sum),
+            residual=FixedPoint(self.upper[0], self.lower[0]) - FixedPoint(self.upper[1], self.lower[1])
+            if counted
+            else None,
         )
 
 
@@ -205,12 +207,12 @@ def _terms(
         losses = -np.log(score), -np.log1p(-score)
     for loss in losses:
         loss[loss == np.inf] = 0.0
-    of_hit, of_miss = ((loss * 2.0**SURPRISE_BITS + 0.5).astype(np.int64) for loss in losses)
+    of_hit, of_miss = ((loss * 2.0**LOG_LOSS_BITS + 0.5).astype(np.int64) for loss in losses)
     yield hits, of_hit, misses, of_miss
 
 
 def _carried(upper: NumberArray, lower: NumberArray, *, word: int = 32) -> tuple[NumberArray, NumberArray]:
     if upper.dtype.kind == "f":
         return upper, lower
-    whole = Whole.of(upper, lower, word=word)
+    whole = FixedPoint.of(upper, lower, word=word)
     return whole.upper, whole.lower

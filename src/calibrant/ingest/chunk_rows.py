@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError, DataError
 from calibrant.ingest.accumulator import pool_slices, pool_together
 from calibrant.ingest.bucket_sums import BucketSums
-from calibrant.ingest.grid import Grid, Zone
+from calibrant.ingest.grid import BucketSet, Grid
 from calibrant.ingest.histogram import blocks
 from calibrant.table.fixed_point import score_units
 from calibrant.table.pooling import Pooled
@@ -60,7 +60,7 @@ class ChunkRows:
                 "pass a function, so that the rows can be read again",
             )
 
-    def bucket_sums(self, grid: Grid, zone: Zone | None) -> BucketSums:
+    def bucket_sums(self, grid: Grid, zone: BucketSet | None) -> BucketSums:
         """Add up the buckets of a grid, over the rows in a zone or over all."""
         total: BucketSums | None = None
         for pooled in self.batches(zone):
@@ -70,14 +70,14 @@ class ChunkRows:
             raise describe_other_rows("none where some were")
         return total
 
-    def pooled_scores(self, zone: Zone | None) -> Pooled:
+    def pooled_scores(self, zone: BucketSet | None) -> Pooled:
         """Return distinct scores in a zone, or all, with rows and positives at each."""
         pooled = list(self.batches(zone))
         if not pooled:
             raise describe_other_rows("none where some were")
         return pool_together(pooled)
 
-    def batches(self, zone: Zone | None = None) -> Generator[Pooled]:
+    def batches(self, zone: BucketSet | None = None) -> Generator[Pooled]:
         """Yield the rows in a zone, or all, checked and pooled, many at a time.
 
         Raises
@@ -160,7 +160,7 @@ def _mixed_labels(known: Any, labels: Any, pos_label: Any) -> DataError:
     return describe_bad_labels([known, *values], pos_label, met=True)
 
 
-def _within(rows: Iterable[CleanRows], zone: Zone) -> Iterator[CleanRows]:
+def _within(rows: Iterable[CleanRows], zone: BucketSet) -> Iterator[CleanRows]:
     for label, score, weight in rows:
         kept = np.flatnonzero(zone.holds(score_units(score)))
         if len(kept):

@@ -27,7 +27,7 @@ from calibrant.ingest.formats import (
 from calibrant.ingest.multi_file import Opened, combine
 from calibrant.ingest.paths import Place, find_files, name_of
 from calibrant.ingest.query import COPIED, Query, copy_rows
-from calibrant.ingest.query_runner import Watcher
+from calibrant.ingest.query_runner import QueryRunner
 from calibrant.ingest.source import SPAN_ROWS, Source, Span, spans_of_table
 from calibrant.table.validation import describe_no_rows
 
@@ -89,7 +89,7 @@ def open_source(
         # A pattern or folder in which there is one file is that file.
         name = name_of(path if len(files) > 1 else files)
         with closing(_connect(Path(folder))) as connection:
-            watcher = Watcher(connection, name, console)
+            watcher = QueryRunner(connection, name, console)
             opened = _open_each(connection, files, name, Path(folder), watcher)
             source = opened[0].source if len(opened) == 1 else combine(opened, wanted, name)
             _expect(source, [one.file for one in opened], watcher)
@@ -97,7 +97,7 @@ def open_source(
 
 
 def _open_each(
-    connection: duckdb.DuckDBPyConnection, files: tuple[str, ...], name: str, folder: Path, watcher: Watcher
+    connection: duckdb.DuckDBPyConnection, files: tuple[str, ...], name: str, folder: Path, watcher: QueryRunner
 ) -> list[Opened]:
     """Look at each file; of several, those without content are passed over, as parts written by a cluster may be."""
     opened = []
@@ -116,7 +116,7 @@ def _open_each(
     return opened
 
 
-def _expect(source: Source, files: list[Path], watcher: Watcher) -> None:
+def _expect(source: Source, files: list[Path], watcher: QueryRunner) -> None:
     """Find how much there is to read, where a person waits for it: rows if the files say how many, else bytes."""
     if not watcher.watched:
         return
@@ -131,7 +131,7 @@ def _answer(
     connection: duckdb.DuckDBPyConnection, query: Query, wanted: tuple[str, ...], folder: Path, console: Console | None
 ) -> Source:
     name = "the result of the query"
-    watcher = Watcher(connection, name, console)
+    watcher = QueryRunner(connection, name, console)
     found, columns, types = watcher.run(lambda: copy_rows(connection, query, wanted, folder))
     sql = f"SELECT * FROM {COPIED}"
     in_file = {column: [column] * found.count(column) for column in found}
@@ -192,7 +192,7 @@ def _spool(stream: Any, copy: Path) -> Path:
 
 
 def _describe(
-    connection: duckdb.DuckDBPyConnection, file: Path, layout: Layout, name: str, folder: Path, watcher: Watcher
+    connection: duckdb.DuckDBPyConnection, file: Path, layout: Layout, name: str, folder: Path, watcher: QueryRunner
 ) -> Source:
     """Find the columns."""
 

@@ -31,14 +31,14 @@ class Rows(NamedTuple):
         Its score.
     weight : ndarray of float64, shape (n,), or None
         Its weight, if a column of weights was named.
-    group : ndarray of int64, shape (n,)
+    cluster : ndarray of int64, shape (n,)
         Number of its group, from 0, in the order of the groups' names.
     """
 
     label: npt.NDArray[np.bool_]
     score: FloatArray
     weight: FloatArray | None
-    group: npt.NDArray[np.int64]
+    cluster: npt.NDArray[np.int64]
 
 
 def read_rows(
@@ -46,7 +46,7 @@ def read_rows(
     *,
     label: str,
     score: str,
-    group: str | Sequence[str],
+    cluster: str | Sequence[str],
     weight: str | None = None,
     pos_label: Any = None,
     console: Console | None = None,
@@ -57,7 +57,7 @@ def read_rows(
     ----------
     path, label, score, weight, pos_label, console
         As in `read_table`.
-    group : str or sequence of str
+    cluster : str or sequence of str
         Column that names the group: a patient, a race, a customer; or columns that name it together. Compared as text.
 
     Returns
@@ -77,10 +77,10 @@ def read_rows(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder) / "scores.csv"
     ...     _ = file.write_text("outcome,p,patient\n0,0.2,b\n1,0.7,a\n0,0.6,b\n")
-    ...     read_rows(file, label="outcome", score="p", group="patient").group.tolist()
+    ...     read_rows(file, label="outcome", score="p", cluster="patient").cluster.tolist()
     [1, 0, 1]
     """
-    named = (group,) if isinstance(group, str) else tuple(group)
+    named = (cluster,) if isinstance(cluster, str) else tuple(cluster)
     wanted = tuple(dict.fromkeys(name for name in (label, score, weight, *named) if name is not None))
     with open_source(path, wanted=wanted, console=console) as source:
         summary = check(source, Columns(label, score, weight, pos_label, named))

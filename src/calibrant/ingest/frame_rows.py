@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.ingest.bucket_sums import SURPRISE_BITS, BucketSums
-from calibrant.ingest.grid import Grid, Zone
-from calibrant.table.fixed_point import BITS, IntArray, Whole
+from calibrant.ingest.bucket_sums import LOG_LOSS_BITS, BucketSums
+from calibrant.ingest.grid import BucketSet, Grid
+from calibrant.table.fixed_point import BITS, FixedPoint, IntArray
 from calibrant.table.pooling import NumberArray, Pooled, pool_counts, score_order
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Arrays", "Fetch", "LazyRows", "fetched"]
 
 _HALF = 21  # sums of half words stay below 2**63 for up to 2**41 rows
-_SUMS = ("distance", "squared", "surprise")
+_SUMS = ("distance", "squared", "log_loss_sum")
 
 Arrays = dict[str, npt.NDArray[Any]]
 Fetch = Callable[["nw.LazyFrame[Any]"], Arrays]
@@ -59,7 +59,7 @@ class LazyRows:
         self._weights = weights
         self._fetch = fetch
 
-    def bucket_sums(self, grid: Grid, zone: Zone | None) -> BucketSums:
+    def bucket_sums(self, grid: Grid, zone: BucketSet | None) -> BucketSums:
         """Add up the buckets of a grid, over the rows in a zone or over all."""
         import narwhals as nw
 
@@ -73,7 +73,9 @@ class LazyRows:
         chance, away = nw.col("chance"), nw.col("away")
         frame = frame.with_columns(
             squared=_units(away * away),
-            surprise=nw.when(chance > 0.0).then((chance.log() * (-(2.0**SURPRISE_BITS)) + 0.5).floor()).otherwise(0.0),
+            log_loss_sum=nw.when(chance > 0.0)
+            .then((chance.log() * (-(2.0**LOG_LOSS_BITS)) + 0.5).floor())
+            .otherwise(0.0),
             impossible=nw.when(chance > 0.0).then(0).otherwise(1),
         )
         weight = None if self._weights == "none" else nw.col("w")
@@ -84,7 +86,7 @@ class LazyRows:
                 sums[f"{name}_{word}"] = _total(value, weight, self._weights)
         return _both_labels(self._fetch(frame.group_by("bucket", "y").agg(**sums)))
 
-    def pooled_scores(self, zone: Zone | None) -> Pooled:
+    def pooled_scores(self, zone: BucketSet | None) -> Pooled:
         """Return distinct scores in a zone, or all, with rows and positives at each."""
         import narwhals as nw
 
@@ -101,7 +103,7 @@ class LazyRows:
         found = self._fetch(frame.group_by("s").agg(n=n, k=_total(nw.col("y"), weight, self._weights)))
         return pool_counts(found["s"] + 0.0, found["n"], found["k"])
 
-    def _inside(self, zone: Zone | None) -> nw.LazyFrame[Any]:
+    def _inside(self, zone: BucketSet | None) -> nw.LazyFrame[Any]:
         """Return the rows in a zone, of which the buckets may be a hundred thousand: too many for an expression."""
         import narwhals as nw
 
@@ -176,9 +178,9 @@ def _both_labels(found: Arrays) -> BucketSums:
     n: NumberArray = found["n"]
     none = np.zeros_like(n)
     k = np.where(positive, n, none)
-    distance, squared, surprise = (_two_words(found, name) for name in _SUMS)
+    distance, squared, log_loss_sum = (_two_words(found, name) for name in _SUMS)
     rise, fall = np.where(positive, distance, 0), np.where(positive, 0, distance)
-    words = np.stack([rise, fall, squared, surprise]).astype(n.dtype)
+    words = np.stack([rise, fall, squared, log_loss_sum]).astype(n.dtype)
     return BucketSums(
         found["bucket"],
         found["low"],
@@ -193,5 +195,5 @@ def _two_words(found: Arrays, name: str) -> NumberArray:
     upper = found[f"{name}_upper"]
     if f"{name}_lower" not in found:
         return np.stack([upper * 2.0**-32, np.zeros(len(upper))])
-    whole = Whole.of(upper, found[f"{name}_lower"], word=_HALF)
+    whole = FixedPoint.of(upper, found[f"{name}_lower"], word=_HALF)
     return np.stack([whole.upper, whole.lower])

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from calibrant.table.fixed_point import IntArray, score_units
 
-__all__ = ["Grid", "Zone"]
+__all__ = ["BucketSet", "Grid"]
 
 _MOST_LISTED = 1 << 23  # bytes
 
@@ -53,7 +53,7 @@ class Grid:
 
 
 @dataclass(frozen=True, eq=False)
-class Zone:
+class BucketSet:
     """The scores that a scan looks at.
 
     Attributes

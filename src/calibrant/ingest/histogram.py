@@ -11,7 +11,7 @@ from calibrant.table.fixed_point import BITS, MOST_ROWS, IntArray, score_units
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.validation import CleanRows, describe_other_rows
 
-__all__ = ["Tally", "blocks"]
+__all__ = ["BucketCounts", "blocks"]
 
 _BLOCK = 1 << 15  # rows or buckets at a time, so that temporaries stay in the cache
 _PACKED = (1 << 31) - 1  # rows up to which both counts of a bucket fit into one number
@@ -26,7 +26,7 @@ def blocks(slices: Iterable[CleanRows]) -> Iterator[CleanRows]:
             yield CleanRows(label[rows], score[rows], None if weight is None else weight[rows])
 
 
-class Tally:
+class BucketCounts:
     """Rows and positives in each bucket of a grid, and sums of scores in blocks of buckets.
 
     Parameters

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.ingest.bounds import beside_corner, can_hold_corner, can_hold_extreme, can_hold_turn, rounding_slack
-from calibrant.ingest.histogram import Tally
+from calibrant.ingest.histogram import BucketCounts
 from calibrant.table.fixed_point import BITS, IntArray
 from calibrant.table.pooling import FloatArray, NumberArray
 
-__all__ = ["Cut", "cut"]
+__all__ = ["Partition", "cut"]
 
 _STEP = 4  # into how many a run of buckets is divided at a time
 _TINY = 2.0**-60  # more than nothing: it is not known whether the walk stands still inside a run
@@ -20,7 +20,7 @@ _HEAVY = 2.0**-12  # share of all rows from which on a bucket is looked into any
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class Partition:
     """Cells, each a run of buckets of a tally.
 
     Attributes
@@ -41,7 +41,7 @@ class Cut:
     open: npt.NDArray[np.bool_]
 
 
-def cut(tally: Tally) -> Cut:
+def cut(tally: BucketCounts) -> Partition:
     """Divide the blocks that can hold a part of the answer until each part of it is in a single bucket.
 
     Parameters
@@ -82,7 +82,7 @@ class _Runs:
     settled : ndarray of bool, shape (m,)
         Whether there is one.
     n, k, rise, fall : ndarray, shape (m,)
-        As `Tally.sums` gives them.
+        As `BucketCounts.sums` gives them.
     """
 
     start: IntArray
@@ -98,12 +98,14 @@ class _Runs:
         return _Runs(*(getattr(self, field.name)[which] for field in fields(self)))
 
 
-def _runs(tally: Tally, start: IntArray, width: IntArray, home: IntArray, settled: npt.NDArray[np.bool_]) -> _Runs:
+def _runs(
+    tally: BucketCounts, start: IntArray, width: IntArray, home: IntArray, settled: npt.NDArray[np.bool_]
+) -> _Runs:
     sums = tally.sums(start, start + width)
     return _Runs(start, width, home, settled, *sums).pick(np.flatnonzero(sums[0] > 0))
 
 
-def _first_runs(tally: Tally, heavy: npt.NDArray[np.bool_]) -> _Runs:
+def _first_runs(tally: BucketCounts, heavy: npt.NDArray[np.bool_]) -> _Runs:
     """Return the blocks; in place of those with a heavy bucket, their buckets."""
     size = 1 << tally.bits
     width = np.where(np.logical_or.reduceat(heavy, np.arange(0, tally.size, size)), 1, size)
@@ -112,7 +114,7 @@ def _first_runs(tally: Tally, heavy: npt.NDArray[np.bool_]) -> _Runs:
     return _runs(tally, start, width, start, np.zeros(len(start), dtype=np.bool_))
 
 
-def _divided(tally: Tally, runs: _Runs, which: npt.NDArray[np.bool_], walk: npt.NDArray[np.bool_]) -> _Runs:
+def _divided(tally: BucketCounts, runs: _Runs, which: npt.NDArray[np.bool_], walk: npt.NDArray[np.bool_]) -> _Runs:
     """Divide some runs; `walk` tells of all in which the walk could turn."""
     parents, others = runs.pick(which), runs.pick(~which)
     width = np.maximum(1, parents.width // _STEP)
@@ -129,7 +131,7 @@ def _divided(tally: Tally, runs: _Runs, which: npt.NDArray[np.bool_], walk: npt.
     )
 
 
-def _made_exact(tally: Tally, runs: _Runs) -> tuple[FloatArray, FloatArray]:
+def _made_exact(tally: BucketCounts, runs: _Runs) -> tuple[FloatArray, FloatArray]:
     """Put what the middles of buckets get wrong in a block on its last run, so that sums over blocks are exact."""
     block = runs.start >> tally.bits
     begins = np.flatnonzero(np.append(True, block[1:] != block[:-1]))
@@ -142,7 +144,7 @@ def _made_exact(tally: Tally, runs: _Runs) -> tuple[FloatArray, FloatArray]:
     return rise + short, fall + short
 
 
-def _can_turn(tally: Tally, runs: _Runs, single: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _can_turn(tally: BucketCounts, runs: _Runs, single: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     rise, fall = _made_exact(tally, runs)
     # Four places of the walk are compared, each off by up to half the width of a bucket for every row of its block,
     # and as much again where the last run of the block makes up for it.
@@ -154,7 +156,7 @@ def _can_turn(tally: Tally, runs: _Runs, single: npt.NDArray[np.bool_]) -> npt.N
     return found
 
 
-def _joined(runs: _Runs, wanted: npt.NDArray[np.bool_]) -> Cut:
+def _joined(runs: _Runs, wanted: npt.NDArray[np.bool_]) -> Partition:
     """Make cells of the runs: one of neighbours that hold no part of the answer and have the same home.
 
     An edge at which blocks of the fit meet is between cells that are wanted.
@@ -163,4 +165,4 @@ def _joined(runs: _Runs, wanted: npt.NDArray[np.bool_]) -> Cut:
     first = np.flatnonzero(begins)
     last = np.append(first[1:], len(begins)) - 1
     n, k = np.add.reduceat(runs.n, first), np.add.reduceat(runs.k, first)
-    return Cut(runs.start[first], runs.start[last] + runs.width[last], n, k, wanted[first])
+    return Partition(runs.start[first], runs.start[last] + runs.width[last], n, k, wanted[first])

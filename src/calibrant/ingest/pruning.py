@@ -94,7 +94,7 @@ def pruned_range(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -
     Returns
     -------
     float or None
-        The same number, to the last bit, as ``extremes(residual_walk(table)).value``.
+        The same number, to the last bit, as ``extremes(cumulative_residuals(table)).value``.
     """
     buckets, atoms = _choose_buckets(score)
     sums = _bucket_sums(label, score, buckets, atoms)

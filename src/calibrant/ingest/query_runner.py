@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import duckdb
     from rich.console import Console
 
-__all__ = ["Watcher", "speed"]
+__all__ = ["QueryRunner", "speed"]
 
 T = TypeVar("T")
 
@@ -19,7 +19,7 @@ _PATIENCE = 0.5  # seconds without a progress bar
 _POLL = 0.05  # seconds between two looks at the query
 
 
-class Watcher:
+class QueryRunner:
     """Runs queries of one connection in a thread of their own.
 
     The calling thread stays free to draw a progress bar and to notice Ctrl-C, which stops the query at once.

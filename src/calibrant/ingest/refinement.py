@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from calibrant.ingest.bounds import can_hold_corner, can_hold_extreme, can_hold_turn, rounding_slack
 from calibrant.ingest.bucket_sums import BucketSums
-from calibrant.ingest.grid import Grid, Zone
+from calibrant.ingest.grid import BucketSet, Grid
 from calibrant.ingest.merging import thinned
 from calibrant.table.fixed_point import score_units
 from calibrant.table.pooling import Pooled, score_order
@@ -32,11 +32,11 @@ _HEAVY = 64  # buckets in which the walk can move so many times less wait until 
 class Rows(Protocol):
     """A source of rows that can be asked more than once."""
 
-    def bucket_sums(self, grid: Grid, zone: Zone | None) -> BucketSums:
+    def bucket_sums(self, grid: Grid, zone: BucketSet | None) -> BucketSums:
         """Add up the buckets of a grid, over the rows in a zone or over all."""
         ...
 
-    def pooled_scores(self, zone: Zone | None) -> Pooled:
+    def pooled_scores(self, zone: BucketSet | None) -> Pooled:
         """Return distinct scores in a zone, or all, with rows and positives at each."""
         ...
 
@@ -55,12 +55,12 @@ class Settled(NamedTuple):
     sums: BucketSums
     grid: Grid
 
-    def zone(self, which: npt.NDArray[np.bool_]) -> Zone:
+    def zone(self, which: npt.NDArray[np.bool_]) -> BucketSet:
         """Return the buckets of some of them."""
         low, high = (self.grid.place(score_units(ends[which])) for ends in (self.sums.low, self.sums.high))
         count = high - low + 1
         within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-        return Zone(self.grid, np.repeat(low, count) + within)
+        return BucketSet(self.grid, np.repeat(low, count) + within)
 
 
 def refined(
@@ -110,7 +110,7 @@ def refined(
             chosen &= spread[level] >= spread[level].max() / _HEAVY
         part, grid = held[level].pick(chosen), grids[level]
         held[level] = held[level].pick(~chosen)
-        zone = Zone(grid, part.bucket)
+        zone = BucketSet(grid, part.bucket)
         if part.n.sum() <= most or grid.shift == 0:
             held.append(BucketSums.of_scores(*rows.pooled_scores(zone)))
         else:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from calibrant.errors import SourceError
 from calibrant.ingest.formats import quote_name, quote_text
-from calibrant.ingest.query_runner import Watcher
+from calibrant.ingest.query_runner import QueryRunner
 from calibrant.ingest.storage_errors import describe_no_room
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Source:
     format: str
     name: str
     _in_file: dict[str, list[str]]  # names in the file -> names in `columns`
-    _watcher: Watcher
+    _watcher: QueryRunner
     folder: Path
     spans: Callable[[], list[Span] | None] = lambda: None
     parts: tuple[Source, ...] = ()

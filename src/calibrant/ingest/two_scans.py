@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.ingest.accumulator import Accumulator, pool_slices
-from calibrant.ingest.bucket_sums import HALF, HALF_MASK, SURPRISE_BITS, BucketSums
+from calibrant.ingest.bucket_sums import HALF, HALF_MASK, LOG_LOSS_BITS, BucketSums
 from calibrant.ingest.grid import Grid
-from calibrant.ingest.histogram import Tally, blocks
-from calibrant.ingest.partition import Cut, cut
+from calibrant.ingest.histogram import BucketCounts, blocks
+from calibrant.ingest.partition import Partition, cut
 from calibrant.ingest.refinement import Settled
-from calibrant.table.fixed_point import BITS, IntArray, Whole, score_units
+from calibrant.table.fixed_point import BITS, FixedPoint, IntArray, score_units
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.validation import CleanRows, check_same_rows, check_weight_range, describe_other_rows
 
@@ -78,7 +78,7 @@ def two_scans(
     Scanned
         What does not depend on the order of the rows, nor on how they were cut into slices.
     """
-    tally = Tally(Grid.over(low, high, bits=FINE_BITS), low, high, bits=max(0, FINE_BITS - cell_bits))
+    tally = BucketCounts(Grid.over(low, high, bits=FINE_BITS), low, high, bits=max(0, FINE_BITS - cell_bits))
     for block in blocks(slices()):
         tally.add(block)
     tally.finish()
@@ -110,7 +110,7 @@ def two_scans(
 class _CellSums:
     """Sums over cells, see `BucketSums`."""
 
-    def __init__(self, tally: Tally, cells: Cut) -> None:
+    def __init__(self, tally: BucketCounts, cells: Partition) -> None:
         self._tally, self._cells = tally, cells
         begins = np.zeros(tally.size, dtype=np.int32)
         begins[cells.starts[1:]] = 1
@@ -136,7 +136,7 @@ class _CellSums:
             never = np.flatnonzero(chance == 0.0)
             np.add.at(self._impossible, cell[never], 1 if weight is None else weight[never])
             chance[never] = 1.0
-        self._surprise.add(cell, _whole(np.log(chance), -(2.0**SURPRISE_BITS)), weight)
+        self._surprise.add(cell, _whole(np.log(chance), -(2.0**LOG_LOSS_BITS)), weight)
         away = np.subtract(label, score, dtype=np.float64)
         away *= away
         self._squared.add(cell, _whole(away, 2.0**BITS), weight)
@@ -144,10 +144,10 @@ class _CellSums:
 
     def sums(self) -> BucketSums:
         cells, tally = self._cells, self._tally
-        distance, squared, surprise = (sums.words() for sums in (self._distance, self._squared, self._surprise))
+        distance, squared, log_loss_sum = (sums.words() for sums in (self._distance, self._squared, self._surprise))
         upper, lower = (
             np.stack([sided[1::2], sided[::2], *others])
-            for sided, *others in zip(distance, squared, surprise, strict=True)
+            for sided, *others in zip(distance, squared, log_loss_sum, strict=True)
         )
         # Units are the nearest multiples, so a bucket begins half a unit before its first.
         edges = (np.append(cells.starts, cells.ends) + tally.first) << tally.grid.shift
@@ -183,7 +183,7 @@ class _Words:
         if self._upper.dtype.kind == "f":
             return self._upper, self._lower
         none = np.zeros_like(self._lower)
-        whole = Whole.of(none, self._lower) if self._few else Whole.of(self._upper, self._lower, word=HALF)
+        whole = FixedPoint.of(none, self._lower) if self._few else FixedPoint.of(self._upper, self._lower, word=HALF)
         return whole.upper, whole.lower
 
 
@@ -206,7 +206,7 @@ class _OpenRows:
         if self._rows >= _BATCH:
             self.put_away()
 
-    def hold(self, cells: Cut) -> bool:
+    def hold(self, cells: Partition) -> bool:
         """Tell whether these are as many as were counted, where weights can be compared."""
         found = self._found.held
         n, k = (found.n, found.k) if isinstance(found, BucketSums) else found[1:]

@@ -325,13 +325,17 @@ def _mean_square(n: NumberArray, gap: FloatArray) -> float:
 
 
 def _noise(table: ScoreTable, starts: npt.NDArray[np.intp], compare: str, threshold: float, norm: str) -> float:
-    promised = table.n * table.score
-    expected = promised if compare == "frequency" else np.where(table.score > threshold, promised, table.n - promised)
-    n, promised, expected = (np.add.reduceat(values, starts) for values in (table.n, promised, expected))
-    square = np.add.reduceat(table.variance, starts) + (expected - promised) ** 2
+    mean_predicted = table.n * table.score
+    expected = (
+        mean_predicted
+        if compare == "frequency"
+        else np.where(table.score > threshold, mean_predicted, table.n - mean_predicted)
+    )
+    n, mean_predicted, expected = (np.add.reduceat(values, starts) for values in (table.n, mean_predicted, expected))
+    square = np.add.reduceat(table.variance, starts) + (expected - mean_predicted) ** 2
     if norm == "l2":
         return math.sqrt(float((square / n).sum()) / table.total)
-    return float(np.minimum(_mean_distance(n, expected / n, promised), np.sqrt(square)).sum()) / table.total
+    return float(np.minimum(_mean_distance(n, expected / n, mean_predicted), np.sqrt(square)).sum()) / table.total
 
 
 def _mean_distance(n: NumberArray, rate: FloatArray, centre: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calibrant.distributions.null_distribution import null_limit, null_mean
 from calibrant.ingest.pruning import pruned_range
-from calibrant.table.cumulative_residuals import Extremes, extremes, residual_walk
+from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable, as_table
 from calibrant.table.validation import clean_rows
@@ -43,13 +43,13 @@ class CutoffCalibration(Result):
         Whether the scores in the interval promise too little or too much.
     share : float
         Share of all rows in the interval.
-    promised, happened : float
+    mean_predicted, observed_rate : float
         Mean score and share of positives in the interval; NaN if there is none.
-        ``share * |happened - promised| == value``.
-    noise_floor : float
+        ``share * |observed_rate - mean_predicted| == value``.
+    null_mean : float
         Mean error for labels drawn from the scores, that is of a perfectly calibrated classifier with these scores: the
         mean of the limit of many rows, which allows for ties. NaN if weights are not whole numbers.
-    noise_95 : float
+    null_q95 : float
         What the error for labels drawn from the scores exceeds at most once in twenty. It depends on the scores and not
         on the labels seen, and holds where few events are expected too (docs/theory/6-null.md). NaN if weights are not
         whole numbers.
@@ -68,10 +68,10 @@ class CutoffCalibration(Result):
     interval: tuple[float, float] | None
     direction: str
     share: float
-    promised: float
-    happened: float
-    noise_floor: float
-    noise_95: float
+    mean_predicted: float
+    observed_rate: float
+    null_mean: float
+    null_q95: float
     bias: float
     ks: float
     n: float
@@ -140,11 +140,11 @@ def cutoff_calibration_error(
     """
     if isinstance(y_true, ScoreTable) or y_proba is None or sample_weight is not None:
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-        return extremes(residual_walk(table)).value
+        return extremes(cumulative_residuals(table)).value
     rows = clean_rows(y_true, y_proba, pos_label=pos_label)
     value = pruned_range(rows.label, rows.score) if len(rows.score) >= _FEW_ROWS else None
     if value is None:
-        value = extremes(residual_walk(ScoreTable.from_scores(rows.label, rows.score))).value
+        value = extremes(cumulative_residuals(ScoreTable.from_scores(rows.label, rows.score))).value
     return value
 
 
@@ -175,12 +175,12 @@ def cutoff_calibration(
     >>> result = cutoff_calibration([0, 0, 1, 0, 1, 1], [0.1, 0.6, 0.6, 0.7, 0.7, 0.9])
     >>> result.interval, result.direction
     ((-inf, 0.7), 'too high')
-    >>> round(result.promised, 2), round(result.happened, 2)
+    >>> round(result.mean_predicted, 2), round(result.observed_rate, 2)
     (0.54, 0.4)
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    found = extremes(residual_walk(table))
-    share, promised, happened = _inside(table, found)
+    found = extremes(cumulative_residuals(table))
+    share, mean_predicted, observed_rate = _inside(table, found)
     return CutoffCalibration(
         value=found.value,
         value_at_most=found.at_most,
@@ -189,10 +189,10 @@ def cutoff_calibration(
         interval=(found.low, found.high) if found.sign else None,
         direction={1: "too low", -1: "too high", 0: "none"}[found.sign],
         share=share,
-        promised=promised,
-        happened=happened,
-        noise_floor=null_mean(table),
-        noise_95=null_limit(table, 0.95),
+        mean_predicted=mean_predicted,
+        observed_rate=observed_rate,
+        null_mean=null_mean(table),
+        null_q95=null_limit(table, 0.95),
         bias=found.bias,
         ks=found.ks,
         n=table.total,
@@ -209,5 +209,5 @@ def _inside(table: ScoreTable, found: Extremes) -> tuple[float, float, float]:
         int(np.searchsorted(ends, found.high, side="right")),
     )
     n, k = float(table.n[rows].sum()), float(table.k[rows].sum())
-    promised = float(np.dot(table.n[rows], table.score[rows]))
-    return n / table.total, promised / n, k / n
+    mean_predicted = float(np.dot(table.n[rows], table.score[rows]))
+    return n / table.total, mean_predicted / n, k / n

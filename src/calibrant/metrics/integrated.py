@@ -33,7 +33,7 @@ class IntegratedCalibration(Result):
         Smallest distances that at least 50% and 90% of the rows do not exceed.
     emax : float
         Largest distance.
-    noise_floor : float
+    null_mean : float
         Mean `ici` for labels drawn anew with the scores as their probabilities; a normal approximation, good where
         windows hold many rows of each class. NaN if weights are not whole numbers.
     n_points : int
@@ -48,7 +48,7 @@ class IntegratedCalibration(Result):
     e50: float
     e90: float
     emax: float
-    noise_floor: float
+    null_mean: float
     n_points: int
     exact: bool
     n: float
@@ -104,7 +104,7 @@ def integrated_calibration_index(
 
     The smoother decides the number. The defaults are those of ``loess`` in R, which [1]_ use; loess itself
     interpolates its fit between vertices, and other software smooths with splines. Chance makes the index positive
-    for calibrated scores too: compare it with `noise_floor`.
+    for calibrated scores too: compare it with `null_mean`.
 
     References
     ----------
@@ -131,7 +131,7 @@ def integrated_calibration_index(
         e50=float(ordered[np.searchsorted(10 * up_to, 5 * up_to[-1])]),
         e90=float(ordered[np.searchsorted(10 * up_to, 9 * up_to[-1])]),
         emax=float(ordered[-1]),
-        noise_floor=_mean(by_chance, table.n),
+        null_mean=_mean(by_chance, table.n),
         n_points=len(points),
         exact=exact,
         n=table.total,
@@ -159,7 +159,7 @@ def _mean_distance(fit: LocalFit) -> FloatArray:
     """Mean distance of the curve from its points by chance: of a normal variable with its bias and variance."""
     from scipy.special import ndtr
 
-    bias, deviation = fit.promised - fit.windows.at, np.sqrt(fit.variance)
+    bias, deviation = fit.mean_predicted - fit.windows.at, np.sqrt(fit.variance)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(deviation > 0.0, bias / deviation, 0.0)
     spread = deviation * math.sqrt(2.0 / math.pi) * np.exp(-0.5 * ratio * ratio) + bias * (1.0 - 2.0 * ndtr(-ratio))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.distributions.brownian import LEAST_EVENTS
-from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable, as_table
 
@@ -94,7 +94,7 @@ def ks_calibration_test(
     (0.1, 0.6, 0.0031)
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    walk = residual_walk(table)
+    walk = cumulative_residuals(table)
     statistic = extremes(walk).ks
     return KsCalibrationTest(
         statistic=statistic,
@@ -105,10 +105,10 @@ def ks_calibration_test(
 
 
 def _p_value(table: ScoreTable, statistic: float) -> float:
-    promised = table.mean_variance
-    if not table.counts or table.total * promised < LEAST_EVENTS:
+    mean_predicted = table.mean_variance
+    if not table.counts or table.total * mean_predicted < LEAST_EVENTS:
         return math.nan
-    variance = max(float(table.squared.sum()) / table.total, promised)
+    variance = max(float(table.squared.sum()) / table.total, mean_predicted)
     return _largest_distance_survival(statistic * math.sqrt(table.total / variance))
 
 

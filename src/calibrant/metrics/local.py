@@ -31,7 +31,7 @@ class LocalCalibration(Tabular):
         Points of the scores at which the curve is fitted.
     rate : ndarray of float64
         Fitted share of positives there, in [0, 1].
-    promised : ndarray of float64
+    mean_predicted : ndarray of float64
         What `rate` would be on average if every score were its own probability, limits to [0, 1] aside. Differs
         from `score` only for degree 0, by the smoothing bias.
     weight : ndarray of float64
@@ -40,23 +40,23 @@ class LocalCalibration(Tabular):
         Rows in the window of each point, or their weight.
     value : float
         The score, in [0, 1]; smaller is better.
-    noise_floor : float
+    null_mean : float
         Mean value for labels drawn anew with the scores as their probabilities, limits to [0, 1] aside: for "residual"
         the weighted mean of the variance of `rate` (for degree 0 about mean ``s (1 - s)`` over rows in a window),
         for "gap" the squared smoothing bias on top. Exact for degree 0. NaN if weights are not whole numbers.
     excess : float
-        `value` minus `noise_floor`. Its mean is 0 for calibrated scores, so it may be negative.
+        `value` minus `null_mean`. Its mean is 0 for calibrated scores, so it may be negative.
     form, weights : str
         As asked.
     """
 
     score: FloatArray
     rate: FloatArray
-    promised: FloatArray
+    mean_predicted: FloatArray
     weight: FloatArray
     n: NumberArray
     value: float
-    noise_floor: float
+    null_mean: float
     excess: float
     form: str
     weights: str
@@ -123,7 +123,7 @@ def local_calibration_score(
     .. math:: LCS = \sum_j w_j \big( \hat g(l_j) - l_j \big)^2, \qquad \sum_j w_j = 1
 
     Equation 5 of [1]_. It is not 0 for calibrated scores, nor smallest there: chance and, for degree 0, smoothing
-    add to it; see `noise_floor` of `local_calibration`. The curve is fitted at each point, where [1]_ add noise to the
+    add to it; see `null_mean` of `local_calibration`. The curve is fitted at each point, where [1]_ add noise to the
     scores and interpolate between vertices; that moves the score by less than .001 in their simulations, except for
     isotonic recalibration.
 
@@ -182,7 +182,7 @@ def local_calibration(
     --------
     >>> from calibrant.metrics import local_calibration
     >>> found = local_calibration([0, 1, 0, 1], [0.25, 0.25, 0.75, 0.75], n_points=2)
-    >>> found.value, found.noise_floor, found.excess
+    >>> found.value, found.null_mean, found.excess
     (0.0625, 0.09375, -0.03125)
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
@@ -191,17 +191,19 @@ def local_calibration(
     check_choice("form", form, ("gap", "residual"))
     points, weight = _by_mass(table, n_points) if weights == "density" else _by_talk(table, n_points)
     fit = local_fit(table, points, nn=nn, degree=degree, variance="calibrated")
-    target, bias = (points, fit.promised - points) if form == "gap" else (fit.promised, np.zeros(len(points)))
+    target, bias = (
+        (points, fit.mean_predicted - points) if form == "gap" else (fit.mean_predicted, np.zeros(len(points)))
+    )
     value = float(np.dot(weight, (fit.rate - target) ** 2))
     floor = float(np.dot(weight, bias**2 + fit.variance))
     return LocalCalibration(
         score=points,
         rate=fit.rate,
-        promised=fit.promised,
+        mean_predicted=fit.mean_predicted,
         weight=weight,
         n=fit.windows.n,
         value=value,
-        noise_floor=floor,
+        null_mean=floor,
         excess=value - floor,
         form=form,
         weights=weights,

@@ -83,4 +83,4 @@ def log_loss(
     inf
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    return float(table.surprise.sum()) / table.total
+    return float(table.log_loss_sum.sum()) / table.total

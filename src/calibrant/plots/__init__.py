@@ -10,27 +10,27 @@ from calibrant.plots.decision_curve import DecisionCurveDisplay
 from calibrant.plots.display import Display
 from calibrant.plots.distribution import DistributionDisplay
 from calibrant.plots.drawing import draw
-from calibrant.plots.figure import audit_figure, costs_figure, reliability_figure, walk_figure
+from calibrant.plots.figure import audit_figure, costs_figure, cumulative_residuals_figure, reliability_figure
 from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.style import Palette, drawing_style
 from calibrant.plots.svg import figure_svg
-from calibrant.plots.walk import ResidualWalkDisplay
+from calibrant.plots.walk import CumulativeResidualsDisplay
 
 __all__ = [
     "ComparisonDisplay",
     "CostCurveDisplay",
+    "CumulativeResidualsDisplay",
     "DecisionCurveDisplay",
     "Display",
     "DistributionDisplay",
     "Model",
     "Palette",
     "ReliabilityDisplay",
-    "ResidualWalkDisplay",
     "audit_figure",
     "costs_figure",
+    "cumulative_residuals_figure",
     "draw",
     "drawing_style",
     "figure_svg",
     "reliability_figure",
-    "walk_figure",
 ]

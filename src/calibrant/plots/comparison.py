@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.wording import number
-from calibrant.curves import Curve, ResidualWalk, binned_curve, local_curve, residual_walk
+from calibrant.curves import CumulativeResiduals, Curve, binned_curve, cumulative_residuals, local_curve
 from calibrant.errors import ArgumentError
 from calibrant.metrics import CutoffCalibration, cutoff_calibration
 from calibrant.plots.canvas import canvas
@@ -45,7 +45,7 @@ class Model(NamedTuple):
 
     curve: Curve
     cutoff: CutoffCalibration
-    walk: ResidualWalk
+    walk: CumulativeResiduals
 
 
 class ComparisonDisplay(Display):
@@ -154,7 +154,7 @@ class ComparisonDisplay(Display):
                 pos_label=pos_label,
             )
             line = binned_curve(table, n_bins=n_bins, strategy=strategy) if curve == "binned" else local_curve(table)
-            walk = residual_walk(table, n_points=_WALK_POINTS)
+            walk = cumulative_residuals(table, n_points=_WALK_POINTS)
             models[str(model)] = Model(line, cutoff_calibration(table), walk)
         return cls(models, name=name).plot(ax, **keywords)
 
@@ -279,6 +279,6 @@ def _of(values: Any, name: str, what: str) -> Any:
     return values[name]
 
 
-def _draw_share(walk: ResidualWalk, ax: Axes, view: tuple[float, float], manner: dict[str, Any]) -> None:
+def _draw_share(walk: CumulativeResiduals, ax: Axes, view: tuple[float, float], manner: dict[str, Any]) -> None:
     x, y = [view[0], *walk.score, view[1]], [0.0, *walk.share, 1.0]
     ax.plot(x, y, drawstyle="steps-post", linewidth=1.2, **manner)

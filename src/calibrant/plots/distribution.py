@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.curves import Histogram, ResidualWalk, score_histogram
+from calibrant.curves import CumulativeResiduals, Histogram, score_histogram
 from calibrant.plots.canvas import canvas
 from calibrant.plots.display import Display
 from calibrant.plots.style import Palette, ground_of, write_ticks
@@ -134,7 +134,7 @@ def draw_bars(histogram: Histogram, ax: Axes, palette: Palette) -> None:
     _remark(ax, "positives up, negatives down, each to its own scale", palette)
 
 
-def draw_shares(walk: ResidualWalk, ax: Axes, view: tuple[float, float], palette: Palette) -> None:
+def draw_shares(walk: CumulativeResiduals, ax: Axes, view: tuple[float, float], palette: Palette) -> None:
     """Draw the share of rows up to each score."""
     left, right = view
     ax.plot(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from calibrant.certificates import Band
-from calibrant.curves import Curve, Histogram, ResidualWalk
+from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.decisions import CostCurve, NetBenefit
 from calibrant.errors import ArgumentError
 from calibrant.plots.cost import CostCurveDisplay
@@ -13,7 +13,7 @@ from calibrant.plots.decision_curve import DecisionCurveDisplay
 from calibrant.plots.display import Display
 from calibrant.plots.distribution import DistributionDisplay
 from calibrant.plots.reliability import ReliabilityDisplay
-from calibrant.plots.walk import ResidualWalkDisplay
+from calibrant.plots.walk import CumulativeResidualsDisplay
 from calibrant.table.results import Drawable
 
 if TYPE_CHECKING:
@@ -47,10 +47,10 @@ def draw(result: Drawable, ax: Axes | None = None, **keywords: Any) -> Display:
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from calibrant.curves import residual_walk
+    >>> from calibrant.curves import cumulative_residuals
     >>> from calibrant.plots import draw
-    >>> draw(residual_walk([0, 1], [0.25, 0.75]), Figure().subplots())
-    <ResidualWalkDisplay>
+    >>> draw(cumulative_residuals([0, 1], [0.25, 0.75]), Figure().subplots())
+    <CumulativeResidualsDisplay>
     """
     return _display(result).plot(ax, **keywords)
 
@@ -65,8 +65,8 @@ def _display(result: Any) -> Display:
             return ReliabilityDisplay(band=result)
         case Histogram():
             return DistributionDisplay(result)
-        case ResidualWalk():
-            return ResidualWalkDisplay(result)
+        case CumulativeResiduals():
+            return CumulativeResidualsDisplay(result)
         case CostCurve():
             return CostCurveDisplay(result)
         case NetBenefit():

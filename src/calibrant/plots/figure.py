@@ -11,7 +11,7 @@ from calibrant.plots.canvas import Canvas
 from calibrant.plots.cost import CostCurveDisplay
 from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.style import LIGHT, drawing_style
-from calibrant.plots.walk import ResidualWalkDisplay
+from calibrant.plots.walk import CumulativeResidualsDisplay
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,9 +20,9 @@ __all__ = [
     "audit_figure",
     "costs_figure",
     "costs_of",
+    "cumulative_residuals_figure",
     "reliability_figure",
     "reliability_of",
-    "walk_figure",
     "walk_of",
 ]
 
@@ -40,9 +40,9 @@ def reliability_of(audit: Findings) -> ReliabilityDisplay:
     )
 
 
-def walk_of(audit: Findings) -> ResidualWalkDisplay:
+def walk_of(audit: Findings) -> CumulativeResidualsDisplay:
     """Return the residual walk of an audit, not yet drawn."""
-    return ResidualWalkDisplay(audit.walk, cutoff=audit.cutoff, name=audit.name)
+    return CumulativeResidualsDisplay(audit.walk, cutoff=audit.cutoff, name=audit.name)
 
 
 def costs_of(audit: Findings) -> CostCurveDisplay | None:
@@ -90,7 +90,7 @@ def reliability_figure(audit: Findings) -> Figure:
     return figure
 
 
-def walk_figure(audit: Findings) -> Figure:
+def cumulative_residuals_figure(audit: Findings) -> Figure:
     """Draw the residual walk alone."""
     from matplotlib.figure import Figure
 

@@ -105,7 +105,7 @@ def shade(cutoff: CutoffCalibration, place: Canvas, view: tuple[float, float]) -
         return
     low, high = cutoff.interval
     colour = place.palette.orange
-    label = f"worst: {share(cutoff.promised)} promised, {share(cutoff.happened)} happened"
+    label = f"worst: {share(cutoff.mean_predicted)} promised, {share(cutoff.observed_rate)} happened"
     # The edge keeps an interval visible that is narrower than a pixel.
     left = max(low, _with_margin(*view)[0])
     place.ax.axvspan(left, high, facecolor=(colour, 0.12), edgecolor=(colour, 0.5), linewidth=0.8, label=label)

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.curves import (
+    CumulativeResiduals,
     Curve,
     Histogram,
-    ResidualWalk,
     binned_curve,
     isotonic_curve,
     local_curve,
@@ -107,7 +107,7 @@ class ReliabilityDisplay(Display):
         band: Any = None,
         worst: CutoffCalibration | None = None,
         distribution: Histogram | None = None,
-        walk: ResidualWalk | None = None,
+        walk: CumulativeResiduals | None = None,
         name: str | None = None,
         pos_label: Any = None,
         view: tuple[float, float] | None = None,
@@ -311,7 +311,7 @@ class ReliabilityDisplay(Display):
             ax.set_ylabel("")
 
     @property
-    def _shares(self) -> ResidualWalk | None:
+    def _shares(self) -> CumulativeResiduals | None:
         """The walk, if its shares are drawn because bars would say nothing; otherwise None."""
         if self.walk is None or self.distribution is None:
             return None

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.wording import number
-from calibrant.curves import ResidualWalk, residual_walk
+from calibrant.curves import CumulativeResiduals, cumulative_residuals
 from calibrant.metrics import CutoffCalibration, cutoff_calibration
 from calibrant.plots.canvas import Canvas, canvas
 from calibrant.plots.display import Display
@@ -20,13 +20,13 @@ from calibrant.table.visible_scores import score_view
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ResidualWalkDisplay", "crowded"]
+__all__ = ["CumulativeResidualsDisplay", "crowded"]
 
 # The walk is drawn over rows if so few of so many columns of the picture would hold half of them.
 _FEW, _COLUMNS = 3, 40
 
 
-class ResidualWalkDisplay(Display):
+class CumulativeResidualsDisplay(Display):
     """Residual walk with the interval of scores that attains the calibration error.
 
     Made by `from_predictions` or `from_estimator`, or from results at hand.
@@ -50,13 +50,15 @@ class ResidualWalkDisplay(Display):
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from calibrant.plots import ResidualWalkDisplay
-    >>> display = ResidualWalkDisplay.from_predictions([0, 1], [0.25, 0.75], ax=Figure().subplots())
+    >>> from calibrant.plots import CumulativeResidualsDisplay
+    >>> display = CumulativeResidualsDisplay.from_predictions([0, 1], [0.25, 0.75], ax=Figure().subplots())
     >>> display.to_frame("pandas")["value"].tolist()
     [-0.125, 0.0]
     """
 
-    def __init__(self, walk: ResidualWalk, *, cutoff: CutoffCalibration | None = None, name: str | None = None) -> None:
+    def __init__(
+        self, walk: CumulativeResiduals, *, cutoff: CutoffCalibration | None = None, name: str | None = None
+    ) -> None:
         self.walk, self.cutoff, self.name = walk, cutoff, name
 
     @classmethod
@@ -99,7 +101,7 @@ class ResidualWalkDisplay(Display):
             Already drawn.
         """
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-        walk = residual_walk(table, n_points=n_points)
+        walk = cumulative_residuals(table, n_points=n_points)
         return cls(walk, cutoff=cutoff_calibration(table), name=name).plot(ax, **keywords)
 
     @property
@@ -188,10 +190,10 @@ class ResidualWalkDisplay(Display):
 
     @property
     def _noise(self) -> float:
-        return self.cutoff.noise_95 if self.cutoff is not None and math.isfinite(self.cutoff.noise_95) else 0.0
+        return self.cutoff.null_q95 if self.cutoff is not None and math.isfinite(self.cutoff.null_q95) else 0.0
 
 
-def crowded(walk: ResidualWalk) -> bool:
+def crowded(walk: CumulativeResiduals) -> bool:
     """Whether half of the rows have their scores in so small a part of the picture that nothing could be seen there."""
     left, right = score_view(walk.score)
     column = np.minimum(((walk.score - left) / (right - left) * _COLUMNS).astype(np.intp), _COLUMNS - 1)
@@ -199,7 +201,7 @@ def crowded(walk: ResidualWalk) -> bool:
     return bool(sum(sorted(rows.tolist())[-_FEW:]) >= 0.5)
 
 
-def _write_rows_axis(walk: ResidualWalk, place: Canvas) -> None:
+def _write_rows_axis(walk: CumulativeResiduals, place: Canvas) -> None:
     ax, shares = place.ax, np.linspace(0.0, 1.0, 5)
     ax.set_xticks(shares, [f"{100 * s:g}%" for s in shares])
     ax.set_xlabel("rows, in the order of their scores")
@@ -220,7 +222,7 @@ def _brief(score: float) -> str:
     return f"{score:.3g}"
 
 
-def _share_at(walk: ResidualWalk, score: float) -> float:
+def _share_at(walk: CumulativeResiduals, score: float) -> float:
     """Share of the rows with scores up to there."""
     shares: FloatArray = np.concatenate([[0.0], walk.share])
     return float(shares[np.searchsorted(walk.score, score, side="right")])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.wording import costs_description, reliability_description, walk_description
-from calibrant.plots import costs_figure, figure_svg, reliability_figure, walk_figure
+from calibrant.plots import costs_figure, cumulative_residuals_figure, figure_svg, reliability_figure
 from calibrant.plots.figure import costs_of, reliability_of, walk_of
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def pictures(audit: Findings, anchor: str) -> Pictures:
         prefix=f"{anchor}-reliability",
     )
     walk = figure_svg(
-        walk_figure(audit),
+        cumulative_residuals_figure(audit),
         title=f"Residual walk: {audit.name}",
         description=walk_description(audit),
         prefix=f"{anchor}-walk",

@@ -19,7 +19,7 @@ from calibrant.auditing.wording import (
     share,
 )
 from calibrant.certificates import ExpectedErrorCertificate
-from calibrant.curves import Curve, Histogram, ResidualWalk
+from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.decisions import Decision
 from calibrant.table.wording import counted
 
@@ -82,15 +82,15 @@ def key_numbers(audit: Findings) -> list[Fact]:
     cutoff, sample, certificate = audit.cutoff, audit.sample, audit.certificate
     remark = "; ".join(filter(None, [hidden_error(audit), error_place(audit)]))
     facts = [Fact("Calibration error", number(cutoff.value), remark)]
-    if math.isfinite(cutoff.noise_floor):
+    if math.isfinite(cutoff.null_mean):
         remark = (
-            f"what calibrated scores would show on so many rows; above {number(cutoff.noise_95)} at most once in twenty"
+            f"what calibrated scores would show on so many rows; above {number(cutoff.null_q95)} at most once in twenty"
         )
-        facts.append(Fact("Noise", number(cutoff.noise_floor), remark))
+        facts.append(Fact("Noise", number(cutoff.null_mean), remark))
     if certificate is not None:
         sure = confidence(certificate.delta)
         above = f"; at least {number(certificate.lower_bound)} with {sure} confidence"
-        cap = certificate.max_rows_per_group
+        cap = certificate.max_rows_per_cluster
         capped = "" if cap is None else f", where {counted(cap)}; the error is then {number(certificate.estimate)}"
         remark = f"true error at most this with {sure} confidence ({certificate.method} bound{capped})"
         facts.append(Fact("Bound", number(certificate.bound), remark + (above if certificate.lower_bound > 0 else "")))
@@ -111,7 +111,11 @@ def key_numbers(audit: Findings) -> list[Fact]:
             unit,
             rows(sample.n),
             f"{rows(sample.positives)} positive"
-            + ("" if sample.groups is None else f"; in {rows(sample.groups)} groups of rows that depend on each other"),
+            + (
+                ""
+                if sample.clusters is None
+                else f"; in {rows(sample.clusters)} clusters of rows that depend on each other"
+            ),
         ),
         Fact("Base rate", share(sample.base_rate), f"happened; promised on average: {share(sample.mean_score)}"),
         Fact("Bias", points(cutoff.bias), "base rate minus average promise"),
@@ -149,7 +153,7 @@ def money(audit: Findings) -> list[Fact]:
 
 def _at_given_costs(decision: Decision) -> list[Fact]:
     sure = confidence(decision.delta)
-    capped = "" if decision.max_rows_per_group is None else f"where {counted(decision.max_rows_per_group)}; "
+    capped = "" if decision.max_rows_per_cluster is None else f"where {counted(decision.max_rows_per_cluster)}; "
     return [
         Fact(
             f"Acting from score {decision.threshold:.4g}",
@@ -199,12 +203,12 @@ def further(audit: Findings) -> list[Fact]:
             "Integrated calibration index",
             number(integrated.ici),
             f"mean distance to a local regression; E50 {number(integrated.e50)}, E90 {number(integrated.e90)}, "
-            f"Emax {number(integrated.emax)}{_by_chance(integrated.noise_floor)}",
+            f"Emax {number(integrated.emax)}{_by_chance(integrated.null_mean)}",
         ),
         Fact(
             "Local Calibration Score",
             number(local.value),
-            f"mean squared distance to local means{_by_chance(local.noise_floor)}",
+            f"mean squared distance to local means{_by_chance(local.null_mean)}",
         ),
         Fact("Smooth calibration error", number(measures.smooth), "at the bandwidth that equals it"),
     ]
@@ -279,7 +283,7 @@ def histogram(counts: Histogram) -> list[Fact]:
     ]
 
 
-def walk_points(walk: ResidualWalk) -> list[WalkPoint]:
+def walk_points(walk: CumulativeResiduals) -> list[WalkPoint]:
     """Return a few points of the walk, spread evenly over the rows, with the ends of the worst interval."""
     last = len(walk.score) - 1
     kept = set(np.minimum(np.searchsorted(walk.share, np.linspace(0.0, 1.0, _WALK_ROWS)), last).tolist())

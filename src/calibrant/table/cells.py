@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.table.fixed_point import Whole
+from calibrant.table.fixed_point import FixedPoint
 from calibrant.table.pooling import FloatArray, NumberArray, score_order
 
 __all__ = ["CellSums", "join_cells"]
@@ -29,7 +29,7 @@ class CellSums:
         Sum of `s` over the negatives: the most that the residual walk can drop inside the cell.
     squared : ndarray of float64
         Sum of `(y - s)**2`.
-    surprise : ndarray of float64
+    log_loss_sum : ndarray of float64
         Sum of `-log` of the probability given to what happened.
     residual : Whole or None
         Sum of `y - s`, in whole units; None if the weights are not numbers of rows, or if it is not known.
@@ -40,13 +40,13 @@ class CellSums:
     rise: FloatArray
     fall: FloatArray
     squared: FloatArray
-    surprise: FloatArray
-    residual: Whole | None = None
+    log_loss_sum: FloatArray
+    residual: FixedPoint | None = None
 
     @property
     def arrays(self) -> list[FloatArray]:
         """All sums that are arrays."""
-        return [self.low, self.high, self.rise, self.fall, self.squared, self.surprise]
+        return [self.low, self.high, self.rise, self.fall, self.squared, self.log_loss_sum]
 
 
 def join_cells(
@@ -79,7 +79,7 @@ def join_cells(
         rise=total(cells.rise),
         fall=total(cells.fall),
         squared=total(cells.squared),
-        surprise=total(cells.surprise),
+        log_loss_sum=total(cells.log_loss_sum),
         residual=None if cells.residual is None else cells.residual[order].add_runs(starts),
     )
     n, k = total(n), total(k)

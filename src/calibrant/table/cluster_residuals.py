@@ -1,7 +1,7 @@
-"""The cumulative residuals of each group at a few scores, and how far they can be off in between.
+"""The cumulative residuals of each cluster at a few scores, and how far they can be off in between.
 
-The walks of all groups together are one path in a space with a coordinate for each group. Kept are its points at a few
-scores (edges) and, for every score, the distance to the nearer of the two edges beside it. The triangle inequality
+The walks of all clusters together are one path in a space with a coordinate for each cluster. Kept are its points at a
+few scores (edges) and, for every score, the distance to the nearer of the two edges beside it. The triangle inequality
 then bounds what any interval of scores shows by what intervals between edges show.
 """
 
@@ -13,37 +13,37 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.clusters import GroupedRows
+from calibrant.table.clusters import ClusteredRows
 from calibrant.table.pooling import key_order
 from calibrant.table.score_table import FloatArray
 
-__all__ = ["GroupWalks", "group_walks", "round_up", "squares_from"]
+__all__ = ["ClusterResiduals", "cluster_residuals", "round_up", "squares_from"]
 
 _EDGES = 512  # more make the bounds closer and take longer: matrices of this size are computed
-_VALUES = 1 << 23  # walks of many groups are kept at fewer edges
+_VALUES = 1 << 23  # walks of many clusters are kept at fewer edges
 
 
 @dataclass(frozen=True, eq=False)
-class GroupWalks:
-    """Walks of all groups at the edges.
+class ClusterResiduals:
+    """Walks of all clusters at the edges.
 
     Attributes
     ----------
     total : float
         Rows, as they count.
     size : ndarray of float64, shape (g,)
-        Rows of each group, as they count.
+        Rows of each cluster, as they count.
     edges : ndarray of int64, shape (k,)
         Places of the edges among the cuts; cut t lies above the first t scores of the table.
     at_edge : ndarray of float64, shape (k, g)
-        Sum of the steps of each group below each edge.
+        Sum of the steps of each cluster below each edge.
     sum_at_cut : ndarray of float64, shape (m + 1,)
         Sum of all steps below each cut.
     nearest : ndarray of int64, shape (m + 1,)
         Number of the nearer edge of each cut.
     reach, centred_reach : ndarray of float64, shape (k,)
-        Largest distance of an edge to a cut it is the nearer edge of; and if the walk of each group is taken around its
-        share of `drift`.
+        Largest distance of an edge to a cut it is the nearer edge of; and if the walk of each cluster is taken around
+        its share of `drift`.
     between, centred_between : ndarray of float64, shape (k - 1,)
         Largest distance of a cut between two edges to the straight line from one to the other.
     drift : ndarray of float64, shape (m + 1,)
@@ -69,7 +69,7 @@ class GroupWalks:
 
     @cached_property
     def squares(self) -> FloatArray:
-        """Sum over the groups of the squared sum of steps between any two edges, shape (k, k)."""
+        """Sum over the clusters of the squared sum of steps between any two edges, shape (k, k)."""
         inner = self.at_edge @ self.at_edge.T
         own = np.diag(inner)
         # What is lost where squares cancel is added: an upper bound stays one.
@@ -77,7 +77,7 @@ class GroupWalks:
 
     @cached_property
     def with_size(self) -> FloatArray:
-        """Sum over the groups of size times the sum of steps below each edge, shape (k,)."""
+        """Sum over the clusters of size times the sum of steps below each edge, shape (k,)."""
         return np.asarray(np.einsum("kg,g->k", self.at_edge, self.size))
 
     def largest_spread(self) -> float:
@@ -86,8 +86,8 @@ class GroupWalks:
         Returns
         -------
         float
-            W_g is the sum of steps of group g in the interval, m_g its rows, C the `drift` over the interval. An upper
-            bound, rounded up to seven digits: the number of threads of a matrix product does not show.
+            W_g is the sum of steps of cluster g in the interval, m_g its rows, C the `drift` over the interval. An
+            upper bound, rounded up to seven digits: the number of threads of a matrix product does not show.
         """
         drift = self.drift[self.edges]
         change = drift - drift[:, None]
@@ -100,32 +100,32 @@ class GroupWalks:
         return round_up(widest)
 
 
-def group_walks(rows: GroupedRows, step: FloatArray | None = None) -> GroupWalks:
-    """Add up steps by group at a few scores.
+def cluster_residuals(rows: ClusteredRows, step: FloatArray | None = None) -> ClusterResiduals:
+    """Add up steps by cluster at a few scores.
 
     Parameters
     ----------
-    rows : GroupedRows
+    rows : ClusteredRows
         The rows.
     step : ndarray of float64, shape (e,), optional
         One step for each entry; by default its residuals.
 
     Returns
     -------
-    GroupWalks
+    ClusterResiduals
         Edges lie where the squares of the steps add up to equal parts. With few scores every cut is an edge.
     """
     residual = rows.step
     step = residual if step is None else step
     stops = np.append(0, rows.ends + 1)
     edges = _edges(step, stops, len(rows.size))
-    groups, total = len(rows.size), float(rows.size.sum())
+    clusters, total = len(rows.size), float(rows.size.sum())
     block = np.repeat(np.arange(len(edges) - 1), np.diff(stops[edges]))
-    at_edge = np.zeros((len(edges), groups))
-    inside = np.bincount(block * groups + rows.group, step, (len(edges) - 1) * groups)
-    np.cumsum(inside.reshape(-1, groups), axis=0, out=at_edge[1:])
+    at_edge = np.zeros((len(edges), clusters))
+    inside = np.bincount(block * clusters + rows.cluster, step, (len(edges) - 1) * clusters)
+    np.cumsum(inside.reshape(-1, clusters), axis=0, out=at_edge[1:])
     drift = _below(residual, stops) / total
-    sums, lean = _below(step, stops), _below(rows.size[rows.group] * step, stops)
+    sums, lean = _below(step, stops), _below(rows.size[rows.cluster] * step, stops)
     squared_sizes = float(np.dot(rows.size, rows.size))
 
     def distances(
@@ -136,7 +136,7 @@ def group_walks(rows: GroupedRows, step: FloatArray | None = None) -> GroupWalks
         centred = squares - 2.0 * change * (lean[cut] - lean[edge]) + change**2 * squared_sizes
         return np.sqrt(np.maximum(0.0, squares)), np.sqrt(np.maximum(0.0, centred))
 
-    before, after = _within(block * groups + rows.group, step)
+    before, after = _within(block * clusters + rows.cluster, step)
     left = np.repeat(np.arange(len(edges)), np.diff(edges, append=len(stops)))
     right = np.minimum(left + 1, len(edges) - 1)
     upto, onto = (_below(step * (2.0 * rest + step), stops) for rest in (before, after))
@@ -153,7 +153,7 @@ def group_walks(rows: GroupedRows, step: FloatArray | None = None) -> GroupWalks
     edge_itself = np.zeros(len(stops), dtype=bool)
     edge_itself[edges] = True
     zero = np.where(edge_itself, 0.0, 1.0)
-    return GroupWalks(
+    return ClusterResiduals(
         total=total,
         size=rows.size,
         edges=edges,
@@ -169,13 +169,13 @@ def group_walks(rows: GroupedRows, step: FloatArray | None = None) -> GroupWalks
 
 
 def squares_from(
-    rows: GroupedRows, step: FloatArray, cut: int
+    rows: ClusteredRows, step: FloatArray, cut: int
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Add up steps by group from one cut to every other, without rounding to edges.
+    """Add up steps by cluster from one cut to every other, without rounding to edges.
 
     Parameters
     ----------
-    rows : GroupedRows
+    rows : ClusteredRows
         The rows.
     step : ndarray of float64, shape (e,)
         One step for each entry.
@@ -185,15 +185,15 @@ def squares_from(
     Returns
     -------
     total, square, with_size, slack : ndarray of float64, shape (m + 1,)
-        Sums over the groups, for every other cut, of their sums W in between, of W squared, and of W times the rows of
-        the group; and zeros.
+        Sums over the clusters, for every other cut, of their sums W in between, of W squared, and of W times the rows
+        of the cluster; and zeros.
     """
     stops = np.append(0, rows.ends + 1)
     upper = np.arange(len(step)) >= stops[cut]
-    before, after = _within(upper * len(rows.size) + rows.group, step)
+    before, after = _within(upper * len(rows.size) + rows.cluster, step)
     onwards = step * (2.0 * np.where(upper, before, after) + step)
     side = np.where(np.arange(len(stops)) >= cut, 1.0, -1.0)
-    sums = [_below(values, stops) for values in (step, onwards, rows.size[rows.group] * step)]
+    sums = [_below(values, stops) for values in (step, onwards, rows.size[rows.cluster] * step)]
     total, square, with_size = (side * (values - values[cut]) for values in sums)
     return total, square, with_size, np.zeros(len(stops))
 
@@ -203,9 +203,9 @@ def round_up(value: float) -> float:
     return float(np.nextafter(np.float32(value), np.float32(np.inf))) if value > 0.0 else 0.0
 
 
-def _edges(step: FloatArray, stops: npt.NDArray[np.int64], groups: int) -> npt.NDArray[np.int64]:
+def _edges(step: FloatArray, stops: npt.NDArray[np.int64], clusters: int) -> npt.NDArray[np.int64]:
     """Cuts at which the squares of the steps reach equal parts of their sum, the first and the last among them."""
-    parts = max(1, min(_EDGES, _VALUES // groups))
+    parts = max(1, min(_EDGES, _VALUES // clusters))
     if len(stops) <= parts + 1:
         return np.arange(len(stops))
     reached = _below(step**2, stops)

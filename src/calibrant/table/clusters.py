@@ -1,6 +1,6 @@
-"""Rows that belong to groups: what a score table forgets, and what statements about clustered rows need.
+"""Rows that belong to clusters: what a score table forgets, and what statements about clustered rows need.
 
-A group is a patient, a race, a customer: rows of one group may depend on each other, groups may not.
+A cluster is a patient, a race, a customer: rows of one cluster may depend on each other, clusters may not.
 """
 
 from __future__ import annotations
@@ -21,40 +21,40 @@ from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_
 from calibrant.table.seeding import hash_rows, scramble
 from calibrant.table.validation import clean_rows, describe_missing_group
 
-__all__ = ["GroupedRows", "Groups", "cap_groups", "group_rows"]
+__all__ = ["ClusteredRows", "Clusters", "cap_clusters", "cluster_rows"]
 
 # One name per row: any values that can be told apart.
-Groups = npt.ArrayLike | Iterable[Hashable]
+Clusters = npt.ArrayLike | Iterable[Hashable]
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedRows:
-    """Rows added up by score and group, in the order of the scores.
+class ClusteredRows:
+    """Rows added up by score and cluster, in the order of the scores.
 
     Attributes
     ----------
     table : ScoreTable
-        All rows, without their groups, as they count.
+        All rows, without their clusters, as they count.
     score, n, k : ndarray, shape (e,)
-        Score, rows and positives, as they count, of each entry: the rows of one group at one score.
-    group : ndarray of int64, shape (e,)
-        Number of its group, from 0. Groups are numbered by what they contain, so that neither the order of the rows
-        nor the names of the groups can show in a result.
+        Score, rows and positives, as they count, of each entry: the rows of one cluster at one score.
+    cluster : ndarray of int64, shape (e,)
+        Number of its cluster, from 0. Clusters are numbered by what they contain, so that neither the order of the rows
+        nor the names of the clusters can show in a result.
     ends : ndarray of int64, shape (m,)
         The last entry at each score of the table.
     size : ndarray of float64, shape (g,)
-        Rows of each group, as they count.
+        Rows of each cluster, as they count.
     weight : ndarray of float64, shape (g,)
-        What each row of a group counts, in (0, 1]; 1 unless groups are capped.
+        What each row of a cluster counts, in (0, 1]; 1 unless clusters are capped.
     cap : float
-        Rows that a group counts at most; infinite if groups are not capped.
+        Rows that a cluster counts at most; infinite if clusters are not capped.
     """
 
     table: ScoreTable
     score: FloatArray
     n: NumberArray
     k: NumberArray
-    group: npt.NDArray[np.int64]
+    cluster: npt.NDArray[np.int64]
     ends: npt.NDArray[np.int64]
     size: FloatArray
     weight: FloatArray
@@ -71,8 +71,8 @@ class GroupedRows:
         return float(np.round(self.size / self.weight).sum())
 
     @property
-    def effective_groups(self) -> float:
-        """Number of groups of equal size that would be worth as much: `(sum m)^2 / sum m^2` over their sizes m."""
+    def effective_clusters(self) -> float:
+        """Number of clusters of equal size that would be worth as much: `(sum m)^2 / sum m^2` over their sizes m."""
         return float(self.size.sum() ** 2 / np.dot(self.size, self.size))
 
     @property
@@ -87,52 +87,52 @@ class GroupedRows:
     @cached_property
     def digest(self) -> int:
         """A number made of the rows and of which belong together, see `ScoreTable.digest`; names do not matter."""
-        return int(scramble(_contents(self.score, self.n, self.k, self.group)).sum())
+        return int(scramble(_contents(self.score, self.n, self.k, self.cluster)).sum())
 
-    def by_group(self, values: npt.NDArray[Any]) -> FloatArray:
-        """Add up a value per entry within each group."""
-        return _sums(self.group, values, len(self.size))
+    def by_cluster(self, values: npt.NDArray[Any]) -> FloatArray:
+        """Add up a value per entry within each cluster."""
+        return _sums(self.cluster, values, len(self.size))
 
 
-def group_rows(
+def cluster_rows(
     y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None,
-    groups: Groups,
+    clusters: Clusters,
     *,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
-) -> GroupedRows:
-    """Pool rows by score and group.
+) -> ClusteredRows:
+    """Pool rows by score and cluster.
 
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label
         As in `ScoreTable.from_scores`; weights must be whole numbers.
-    groups : array-like or sequence of hashable, length n
-        The group of each row.
+    clusters : array-like or sequence of hashable, length n
+        The cluster of each row.
 
     Returns
     -------
-    GroupedRows
-        Identical for every order of the rows and all names of the groups.
+    ClusteredRows
+        Identical for every order of the rows and all names of the clusters.
 
     Raises
     ------
     ArgumentError
         If a table is given instead of rows.
     DataError
-        If the input cannot be used, or the group of a row is missing.
+        If the input cannot be used, or the cluster of a row is missing.
     """
     if isinstance(y_true, ScoreTable):
         raise ArgumentError(
-            "labels and scores together with groups",
+            "labels and scores together with clusters",
             "a ScoreTable",
-            "a table does not know which row belongs to which group: pass the rows",
+            "a table does not know which row belongs to which cluster: pass the rows",
         )
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    need_counts(table, "groups are counted in rows")
+    need_counts(table, "clusters are counted in rows")
     rows = clean_rows(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)  # type: ignore[arg-type]
-    code = _codes(groups, len(rows.label))
+    code = _codes(clusters, len(rows.label))
     weight = np.ones(len(rows.label), dtype=np.int64) if rows.weight is None else rows.weight
     kept = np.flatnonzero(weight)
     score, label, weight = rows.score[kept].astype(np.float64) + 0.0, rows.label[kept], weight[kept]
@@ -144,22 +144,22 @@ def group_rows(
     score, code = score[starts], code[starts]
     ends = np.flatnonzero(np.append(score[1:] != score[:-1], True))
     size = _sums(code, n, int(code.max()) + 1)
-    return GroupedRows(table, score, n, k, code, ends, size, np.ones(len(size)))
+    return ClusteredRows(table, score, n, k, code, ends, size, np.ones(len(size)))
 
 
-def cap_groups(rows: GroupedRows, max_rows_per_group: int = 1) -> GroupedRows:
-    """Let no group count more rows than a cap M: each row of a group of m rows counts ``min(1, M / m)``.
+def cap_clusters(rows: ClusteredRows, max_rows_per_cluster: int = 1) -> ClusteredRows:
+    """Let no cluster count more rows than a cap M: each row of a cluster of m rows counts ``min(1, M / m)``.
 
     Parameters
     ----------
-    rows : GroupedRows
+    rows : ClusteredRows
         Rows as they came.
-    max_rows_per_group : int
-        The cap, at least 1. With 1 every group counts the same.
+    max_rows_per_cluster : int
+        The cap, at least 1. With 1 every cluster counts the same.
 
     Returns
     -------
-    GroupedRows
+    ClusteredRows
         All rows stay, none is drawn at random.
 
     Raises
@@ -167,34 +167,34 @@ def cap_groups(rows: GroupedRows, max_rows_per_group: int = 1) -> GroupedRows:
     ArgumentError
         If the cap is not a whole number of at least 1.
     """
-    cap = float(check_count("max_rows_per_group", max_rows_per_group, 1, "1 lets every group count the same"))
+    cap = float(check_count("max_rows_per_cluster", max_rows_per_cluster, 1, "1 lets every cluster count the same"))
     if rows.size.max() <= cap:
         return replace(rows, cap=cap)
     weight = np.minimum(1.0, cap / rows.size)
-    n, k = rows.n * weight[rows.group], rows.k * weight[rows.group]
+    n, k = rows.n * weight[rows.cluster], rows.k * weight[rows.cluster]
     starts = np.append(0, rows.ends[:-1] + 1)
     table = ScoreTable(rows.table.score, np.add.reduceat(n, starts), np.add.reduceat(k, starts))
     return replace(rows, table=table, n=n, k=k, size=np.minimum(rows.size, cap), weight=weight, cap=cap)
 
 
-def _sums(group: npt.NDArray[np.int64], values: npt.NDArray[Any], groups: int) -> FloatArray:
-    return np.bincount(group, values, groups).astype(np.float64)
+def _sums(cluster: npt.NDArray[np.int64], values: npt.NDArray[Any], clusters: int) -> FloatArray:
+    return np.bincount(cluster, values, clusters).astype(np.float64)
 
 
-def _codes(groups: Groups, n_rows: int) -> npt.NDArray[np.int64]:
-    """Number the groups in the order in which they appear."""
-    if isinstance(groups, np.ma.MaskedArray) and np.ma.is_masked(groups):
-        where = int(np.argmax(np.ma.getmaskarray(groups)))
-        raise describe_missing_group("a masked value", f"row {where}", int(np.ma.getmaskarray(groups).sum()))
-    if isinstance(groups, (str, bytes)) or not isinstance(groups, Iterable):
-        raise DataError("one group per row", repr(groups), "pass a column of the same table")
+def _codes(clusters: Clusters, n_rows: int) -> npt.NDArray[np.int64]:
+    """Number the clusters in the order in which they appear."""
+    if isinstance(clusters, np.ma.MaskedArray) and np.ma.is_masked(clusters):
+        where = int(np.argmax(np.ma.getmaskarray(clusters)))
+        raise describe_missing_group("a masked value", f"row {where}", int(np.ma.getmaskarray(clusters).sum()))
+    if isinstance(clusters, (str, bytes)) or not isinstance(clusters, Iterable):
+        raise DataError("one cluster per row", repr(clusters), "pass a column of the same table")
     # Tuples are good names, which an array would take apart.
-    column = None if isinstance(groups, (list, tuple)) else _flat(np.asarray(groups))
-    values = groups if column is None else column
+    column = None if isinstance(clusters, (list, tuple)) else _flat(np.asarray(clusters))
+    values = clusters if column is None else column
     if len(values) != n_rows:  # type: ignore[arg-type]
         raise DataError(
-            "as many groups as scores",
-            f"{len(values)} groups and {n_rows} scores",  # type: ignore[arg-type]
+            "as many clusters as scores",
+            f"{len(values)} clusters and {n_rows} scores",  # type: ignore[arg-type]
             "pass columns of the same table",
         )
     if column is not None and column.dtype.kind in "iu":
@@ -205,7 +205,9 @@ def _codes(groups: Groups, n_rows: int) -> npt.NDArray[np.int64]:
         codes = np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int64)
     except TypeError:
         raise DataError(
-            "groups that can be told apart, such as numbers or text", "values that cannot be hashed", "name the groups"
+            "clusters that can be told apart, such as numbers or text",
+            "values that cannot be hashed",
+            "name the clusters",
         ) from None
     missing = [number for value, number in numbers.items() if _is_missing(value)]
     bad = np.isin(codes, missing)
@@ -215,16 +217,16 @@ def _codes(groups: Groups, n_rows: int) -> npt.NDArray[np.int64]:
     return codes
 
 
-def _flat(groups: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    if groups.ndim == 2 and groups.shape[1] == 1:
-        groups = groups[:, 0]
-    if groups.ndim != 1:
+def _flat(clusters: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if clusters.ndim == 2 and clusters.shape[1] == 1:
+        clusters = clusters[:, 0]
+    if clusters.ndim != 1:
         raise DataError(
-            "groups in one column",
-            f"an array of shape {groups.shape}",
-            "join the columns that name a group, for example into one text per row",
+            "clusters in one column",
+            f"an array of shape {clusters.shape}",
+            "join the columns that name a cluster, for example into one text per row",
         )
-    return groups
+    return clusters
 
 
 def _is_missing(value: Hashable) -> bool:
@@ -238,7 +240,7 @@ def _is_missing(value: Hashable) -> bool:
 def _by_content(
     score: FloatArray, label: npt.NDArray[np.int8], weight: NumberArray, code: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """Number the groups that have rows by a hash of their rows, which adds up to the same in any order."""
+    """Number the clusters that have rows by a hash of their rows, which adds up to the same in any order."""
     content = _contents(score, weight, weight * label, code)
     present = np.flatnonzero(np.bincount(code))
     number = np.empty(len(content), dtype=np.int64)
@@ -247,9 +249,9 @@ def _by_content(
 
 
 def _contents(
-    score: FloatArray, n: NumberArray, k: NumberArray, group: npt.NDArray[np.int64]
+    score: FloatArray, n: NumberArray, k: NumberArray, cluster: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.uint64]:
-    """Hash the rows of each group."""
-    content = np.zeros(int(group.max()) + 1, dtype=np.uint64)
-    np.add.at(content, group, hash_rows(score, n, k))
+    """Hash the rows of each cluster."""
+    content = np.zeros(int(cluster.max()) + 1, dtype=np.uint64)
+    np.add.at(content, cluster, hash_rows(score, n, k))
     return content

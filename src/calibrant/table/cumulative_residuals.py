@@ -14,7 +14,7 @@ import numpy as np
 from calibrant.table.fixed_point import UNIT
 from calibrant.table.score_table import FloatArray, ScoreTable
 
-__all__ = ["Extremes", "Walk", "extremes", "residual_walk"]
+__all__ = ["Extremes", "Walk", "cumulative_residuals", "extremes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class Extremes:
     bias: float
 
 
-def residual_walk(table: ScoreTable) -> Walk:
+def cumulative_residuals(table: ScoreTable) -> Walk:
     """Add up the residuals of a table in the order of its scores.
 
     Parameters

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["BITS", "MOST_ROWS", "UNIT", "IntArray", "Whole", "score_units"]
+__all__ = ["BITS", "MOST_ROWS", "UNIT", "FixedPoint", "IntArray", "score_units"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -32,7 +32,7 @@ def score_units(score: npt.NDArray[np.floating]) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
+class FixedPoint:
     """Whole numbers of units, each in two words: ``upper * 2**32 + lower``.
 
     Attributes
@@ -45,7 +45,7 @@ class Whole:
     lower: IntArray
 
     @classmethod
-    def of(cls, upper: IntArray, lower: IntArray, *, word: int = _WORD) -> Whole:
+    def of(cls, upper: IntArray, lower: IntArray, *, word: int = _WORD) -> FixedPoint:
         """Return ``upper * 2**word + lower``, for words of any size and sign.
 
         Parameters
@@ -61,35 +61,35 @@ class Whole:
         return cls(upper >> spare, ((upper & ((1 << spare) - 1)) << word) | lower)
 
     @classmethod
-    def product(cls, count: IntArray, units: IntArray) -> Whole:
+    def product(cls, count: IntArray, units: IntArray) -> FixedPoint:
         """Return `count * units`, for counts below 2**42 and units of scores in [0, 1]."""
         half = BITS // 2
         return cls.of(count * (units >> half), count * (units & ((1 << half) - 1)), word=half)
 
     @classmethod
-    def joined(cls, parts: Sequence[Whole]) -> Whole:
+    def joined(cls, parts: Sequence[FixedPoint]) -> FixedPoint:
         """Return all numbers one after the other."""
         return cls(np.concatenate([p.upper for p in parts]), np.concatenate([p.lower for p in parts]))
 
     def __len__(self) -> int:
         return len(self.upper)
 
-    def __getitem__(self, which: npt.NDArray[np.generic]) -> Whole:
-        return Whole(self.upper[which], self.lower[which])
+    def __getitem__(self, which: npt.NDArray[np.generic]) -> FixedPoint:
+        return FixedPoint(self.upper[which], self.lower[which])
 
-    def __add__(self, other: Whole) -> Whole:
-        return Whole.of(self.upper + other.upper, self.lower + other.lower)
+    def __add__(self, other: FixedPoint) -> FixedPoint:
+        return FixedPoint.of(self.upper + other.upper, self.lower + other.lower)
 
-    def __sub__(self, other: Whole) -> Whole:
-        return Whole.of(self.upper - other.upper, self.lower - other.lower)
+    def __sub__(self, other: FixedPoint) -> FixedPoint:
+        return FixedPoint.of(self.upper - other.upper, self.lower - other.lower)
 
-    def cumsum(self) -> Whole:
+    def cumsum(self) -> FixedPoint:
         """Return running totals; exact for up to 2**31 numbers."""
-        return Whole.of(np.cumsum(self.upper), np.cumsum(self.lower))
+        return FixedPoint.of(np.cumsum(self.upper), np.cumsum(self.lower))
 
-    def add_runs(self, starts: npt.NDArray[np.intp]) -> Whole:
+    def add_runs(self, starts: npt.NDArray[np.intp]) -> FixedPoint:
         """Return the totals of the runs that begin at `starts`."""
-        return Whole.of(np.add.reduceat(self.upper, starts), np.add.reduceat(self.lower, starts))
+        return FixedPoint.of(np.add.reduceat(self.upper, starts), np.add.reduceat(self.lower, starts))
 
     def to_float(self) -> npt.NDArray[np.float64]:
         """Return the numbers times `UNIT`, rounded once as long as they are below 2**85."""

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cells import CellSums, join_cells
-from calibrant.table.fixed_point import BITS, MOST_ROWS, Whole, score_units
+from calibrant.table.fixed_point import BITS, MOST_ROWS, FixedPoint, score_units
 from calibrant.table.pooling import (
     FloatArray,
     NumberArray,
@@ -313,10 +313,10 @@ class ScoreTable:
         return self.k * (1.0 - self.score) ** 2 + (self.n - self.k) * self.score**2
 
     @property
-    def surprise(self) -> FloatArray:
-        """Sum of `-log(probability given to what happened)` of each row; infinite where that was 0."""
+    def log_loss_sum(self) -> FloatArray:
+        """Sum of `-log(probability given to what observed_rate)` of each row; infinite where that was 0."""
         if self.cells is not None:
-            return self.cells.surprise
+            return self.cells.log_loss_sum
         negatives = self.n - self.k
         with np.errstate(divide="ignore", invalid="ignore"):
             of_positives = np.where(self.k > 0, -self.k * np.log(self.score), 0.0)
@@ -324,13 +324,15 @@ class ScoreTable:
         return np.asarray(of_positives + of_negatives, dtype=np.float64)
 
     @property
-    def residual(self) -> Whole | None:
+    def residual(self) -> FixedPoint | None:
         """Sum of `y - s` of each row in whole units, or None if rows are not counted or are more than fit."""
         if self.cells is not None:
             return self.cells.residual
         if not self.counts or not self.total < MOST_ROWS:
             return None
-        return Whole.product(self.k, np.full(len(self), 1 << BITS)) - Whole.product(self.n, score_units(self.score))
+        return FixedPoint.product(self.k, np.full(len(self), 1 << BITS)) - FixedPoint.product(
+            self.n, score_units(self.score)
+        )
 
     @property
     def digest(self) -> int:
@@ -368,10 +370,10 @@ class ScoreTable:
             return ScoreTable(*pool_counts(np.concatenate([self.score, other.score]), n, k))
         both = {
             name: np.concatenate([getattr(self, name), getattr(other, name)])
-            for name in ("low", "high", "rise", "fall", "squared", "surprise")
+            for name in ("low", "high", "rise", "fall", "squared", "log_loss_sum")
         }
         one, two = self.residual, other.residual
-        residual = None if one is None or two is None else Whole.joined([one, two])
+        residual = None if one is None or two is None else FixedPoint.joined([one, two])
         return ScoreTable.from_cells(n, k, CellSums(**both, residual=residual))
 
     def split(self, parts: int | Sequence[float], rng: np.random.Generator) -> list[ScoreTable]:

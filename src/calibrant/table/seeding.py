@@ -30,7 +30,7 @@ def generator_for(rows: _Digested, random_state: int | np.random.Generator) -> n
 
     Parameters
     ----------
-    rows : ScoreTable or GroupedRows
+    rows : ScoreTable or ClusteredRows
         Rows that are counted; neither their order nor the way they were read matters.
     random_state : int or numpy.random.Generator
         A seed. A generator is used as it is: whoever passes one makes it once, not anew for every sample.

@@ -30,7 +30,7 @@ def at_least(delta: float) -> str:
 
 
 def counted(cap: float) -> str:
-    """Say how much the groups of a population count."""
+    """Say how much the clusters of a population count."""
     if cap == 1.0:
-        return "every group counts the same"
-    return "every row counts the same" if cap == math.inf else f"no group counts more than {cap:,.0f} rows"
+        return "every cluster counts the same"
+    return "every row counts the same" if cap == math.inf else f"no cluster counts more than {cap:,.0f} rows"

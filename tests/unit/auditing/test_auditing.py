@@ -228,7 +228,7 @@ def test_no_chance_is_blamed_for_what_is_not_seen(once):
     p[::2] = 0.37
     y[::2] = np.random.default_rng(6).uniform(size=10_000) < 0.37
     hidden = once(y, p)
-    assert hidden.cutoff.value < hidden.cutoff.noise_95 < hidden.cutoff.value_at_most
+    assert hidden.cutoff.value < hidden.cutoff.null_q95 < hidden.cutoff.value_at_most
     assert hidden.advice.reason.startswith("what is seen of the error is no larger than chance")
     assert cal.audit(y, p).advice.reason.startswith("the error is no larger than chance")
 
@@ -283,7 +283,7 @@ def test_few_rows_are_no_sign_of_health():
 def test_advice_and_text_use_one_noise_level():
     """One rare event is no evidence: the term for few events keeps the limit above it (Check 6.4)."""
     rare = cal.audit([1] + [0] * 99, [0.001] * 100)
-    assert rare.cutoff.value < rare.cutoff.noise_95
+    assert rare.cutoff.value < rare.cutoff.null_q95
     assert "no larger than chance" in rare.advice.reason
 
 
@@ -318,16 +318,16 @@ def clustered_world(seed=1):
 def test_rows_of_groups_are_not_taken_as_independent():
     y, p, patient = clustered_world()
     alone = cal.audit(y, p, tolerance=0.1)
-    grouped = cal.audit(y, p, groups=patient, tolerance=0.1)
+    grouped = cal.audit(y, p, clusters=patient, tolerance=0.1)
     assert alone.certificate.verdict == "certified"
     assert grouped.certificate.verdict == "undecided"
     assert alone.test.p_value < 0.05 < grouped.test.p_value
     assert grouped.cutoff.value == pytest.approx(alone.cutoff.value, abs=1e-12)
-    assert (grouped.sample.n, grouped.sample.groups, alone.sample.groups) == (4000, 200, None)
+    assert (grouped.sample.n, grouped.sample.clusters, alone.sample.clusters) == (4000, 200, None)
     # What counts rows as evidence is left out.
-    assert np.isnan(grouped.cutoff.noise_floor)
+    assert np.isnan(grouped.cutoff.null_mean)
     assert np.isnan(grouped.reliability.lower).all()
-    assert np.isnan(grouped.measures.integrated.noise_floor)
+    assert np.isnan(grouped.measures.integrated.null_mean)
     assert grouped.band is None
     assert grouped.max_regret is None
     assert grouped.recalibration.bound_after is None
@@ -338,8 +338,8 @@ def test_rows_of_groups_are_not_taken_as_independent():
     text = str(grouped)
     assert "4,000 rows in 200 groups cannot tell" in text
     assert "independent groups (200 of them)" in text
-    assert "every group counts the same" in text
-    assert json.loads(grouped.to_json(), parse_constant=pytest.fail)["sample"]["groups"] == 200
+    assert "every cluster counts the same" in text
+    assert json.loads(grouped.to_json(), parse_constant=pytest.fail)["sample"]["clusters"] == 200
 
 
 @pytest.mark.slow
@@ -347,28 +347,28 @@ def test_groups_may_have_any_names_and_rows_any_order():
     y, p, patient = clustered_world()
     order = np.random.default_rng(0).permutation(len(y))
     names = [f"patient {i}" for i in patient[order]]
-    assert cal.audit(y[order], p[order], groups=names).to_json() == cal.audit(y, p, groups=patient).to_json()
+    assert cal.audit(y[order], p[order], clusters=names).to_json() == cal.audit(y, p, clusters=patient).to_json()
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"method": "hoeffding"}, "'bernstein' or 'normal' with groups"),
-        ({"max_rows_per_group": 0}, "max_rows_per_group"),
+        ({"method": "hoeffding"}, "'bernstein' or 'asymptotic' with clusters"),
+        ({"max_rows_per_cluster": 0}, "max_rows_per_cluster"),
     ],
 )
 def test_statements_about_rows_are_refused_for_groups(arguments, message):
     y, p, patient = clustered_world()
     with pytest.raises(cal.ArgumentError, match=message):
-        cal.audit(y, p, groups=patient, **arguments)
+        cal.audit(y, p, clusters=patient, **arguments)
 
 
 def test_groups_need_rows():
     y, p, patient = clustered_world()
     with pytest.raises(cal.ArgumentError, match="a table does not know"):
-        cal.audit(cal.ScoreTable.from_scores(y, p), groups=patient)
+        cal.audit(cal.ScoreTable.from_scores(y, p), clusters=patient)
     with pytest.raises(cal.DataError, match=r"as many|one group per row"):
-        cal.audit(y, p, groups=patient[:-1])
+        cal.audit(y, p, clusters=patient[:-1])
 
 
 def test_the_audit_tests_and_prices_at_any_costs():

@@ -218,7 +218,7 @@ def test_many_rows_and_cells(family, objective):
     table = ScoreTable.from_scores(y, score)
     fitted = CutoffCalibrator(family=family, objective=objective).fit(table)
     assert fitted.cutoff_ < cutoff_calibration_error(y, LIKELIEST[family]().fit(table).predict(score))
-    cells = CellSums(table.low, table.high, table.rise, table.fall, table.squared, table.surprise)
+    cells = CellSums(table.low, table.high, table.rise, table.fall, table.squared, table.log_loss_sum)
     by_cells = CutoffCalibrator(family=family, objective=objective).fit(ScoreTable.from_cells(table.n, table.k, cells))
     assert by_cells.cutoff_ == pytest.approx(fitted.cutoff_, rel=1e-6)
 
@@ -346,7 +346,7 @@ def test_cuts_lead_to_the_step_of_the_whole_program(slope):
     maps = logistic_maps(columns, np.array([False, False, True]), table, table.k.astype(float))
     theta = np.array([slope, 0.0, 0.3])
     walk, slopes = maps.walk(theta), maps.walk_slopes(theta)
-    step, promised = _flattest(maps, theta, walk, slopes, 0.3, [0, 1500])
+    step, mean_predicted = _flattest(maps, theta, walk, slopes, 0.3, [0, 1500])
     one, none = np.ones((1501, 1)), np.zeros((1501, 1))
     above, below = np.hstack([slopes.T, -one, none]), np.hstack([-slopes.T, none, one])
     walls = np.hstack([-maps.basis[:2], np.zeros((2, 2))])
@@ -356,5 +356,5 @@ def test_cuts_lead_to_the_step_of_the_whole_program(slope):
         b_ub=np.concatenate([-walk, walk, theta[:2]]),
         bounds=[(-0.3, 0.3)] * 3 + [(0, None), (None, 0)],
     )
-    assert promised == pytest.approx(whole.fun, rel=1e-6)
+    assert mean_predicted == pytest.approx(whole.fun, rel=1e-6)
     assert (theta + maps.basis @ step)[:2].min() >= -1e-9

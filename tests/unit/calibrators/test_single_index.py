@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.estimator_checks import check_estimator
 
-from calibrant.calibrators import CalibratedIndexClassifier
+from calibrant.calibrators import SingleIndexClassifier
 from calibrant.calibrators.single_index.rows import index_rows
 from calibrant.calibrators.single_index.start import start_direction
 from calibrant.errors import ArgumentError, DataError
@@ -24,12 +24,12 @@ from calibrant.metrics import cutoff_calibration_error
 ROOT = Path(__file__).parents[3]
 
 ONES = [
-    CalibratedIndexClassifier(),
-    CalibratedIndexClassifier(loss="log"),
-    CalibratedIndexClassifier(loss="hinge"),
-    CalibratedIndexClassifier(link="lipschitz"),
-    CalibratedIndexClassifier(update="matching"),
-    CalibratedIndexClassifier(start="squared"),
+    SingleIndexClassifier(),
+    SingleIndexClassifier(loss="log"),
+    SingleIndexClassifier(loss="hinge"),
+    SingleIndexClassifier(link="lipschitz"),
+    SingleIndexClassifier(update="matching"),
+    SingleIndexClassifier(start="squared"),
 ]
 every = pytest.mark.parametrize("classifier", ONES, ids=repr)
 isotonic = pytest.mark.parametrize("classifier", [one for one in ONES if one.link == "isotonic"], ids=repr)
@@ -85,7 +85,7 @@ def test_any_small_sample(data):
     features = np.array(data.draw(st.lists(value, min_size=n * d, max_size=n * d))).reshape(n, d)
     y = np.array([0, 1, *data.draw(st.lists(st.integers(0, 1), min_size=n - 2, max_size=n - 2))])
     for loss in ("squared", "log", "hinge"):
-        fitted = CalibratedIndexClassifier(loss=loss, log_safe=False).fit(features, y)
+        fitted = SingleIndexClassifier(loss=loss, log_safe=False).fit(features, y)
         p = fitted.predict_proba(features)[:, 1]
         assert cutoff_calibration_error(y, p) <= 1e-12
         assert np.linalg.norm(fitted.coef_) == pytest.approx(1.0)
@@ -94,14 +94,14 @@ def test_any_small_sample(data):
 
 def test_the_lipschitz_link_keeps_its_slope():
     features, y = sample()
-    fitted = CalibratedIndexClassifier(link="lipschitz", lipschitz=0.5).fit(features, y)
+    fitted = SingleIndexClassifier(link="lipschitz", lipschitz=0.5).fit(features, y)
     at = np.linspace(-4, 4, 2001)
     steps = np.diff(fitted.link_.linear(at)) / np.diff(at)
     assert steps.min() >= 0.0
     assert steps.max() <= 0.5 + 1e-9
     assert (np.diff(fitted.losses_) < 0.0).all()
-    free = CalibratedIndexClassifier(link="lipschitz", lipschitz=math.inf).fit(features, y)
-    plain = CalibratedIndexClassifier().fit(features, y)
+    free = SingleIndexClassifier(link="lipschitz", lipschitz=math.inf).fit(features, y)
+    plain = SingleIndexClassifier().fit(features, y)
     np.testing.assert_allclose(free.coef_, plain.coef_, atol=1e-9)
 
 
@@ -126,7 +126,7 @@ def test_units_of_the_features_do_not_matter(classifier):
 
 def test_the_index_of_a_row_does_not_depend_on_the_others():
     features, y = sample(300, 7)
-    fitted = CalibratedIndexClassifier().fit(features, y)
+    fitted = SingleIndexClassifier().fit(features, y)
     index = fitted.index(features)
     for rows in (slice(0, 1), slice(1, 7), slice(299, None, -1), slice(None, None, 3)):
         np.testing.assert_array_equal(fitted.index(features[rows]), index[rows])
@@ -141,7 +141,7 @@ def test_decision_has_the_sign_of_the_prediction_and_the_order_of_the_index(rate
     rng = np.random.default_rng(0)
     features = rng.standard_normal((1000, 2))
     y = np.where(rng.random(1000) < np.clip(rate + 0.02 * features[:, 0], 0, 1), "yes", "no")
-    fitted = CalibratedIndexClassifier(link="lipschitz", lipschitz=0.05).fit(features, y)
+    fitted = SingleIndexClassifier(link="lipschitz", lipschitz=0.05).fit(features, y)
     new = 3.0 * rng.standard_normal((1000, 2))
     decision = fitted.decision_function(new)
     assert np.isfinite(decision).all()
@@ -179,17 +179,17 @@ def test_starts_are_minima(loss):
 def test_frames_names_and_labels():
     features, y = sample()
     frame = pd.DataFrame(features, columns=list("abcd"))
-    fitted = CalibratedIndexClassifier().fit(frame, np.where(y == 1, "sick", "healthy"))
+    fitted = SingleIndexClassifier().fit(frame, np.where(y == 1, "sick", "healthy"))
     assert fitted.classes_.tolist() == ["healthy", "sick"]
     assert fitted.feature_names_in_.tolist() == list("abcd")
     assert set(fitted.predict(frame)) == {"healthy", "sick"}
     np.testing.assert_array_equal(
-        fitted.predict_proba(frame), CalibratedIndexClassifier().fit(features, y).predict_proba(features)
+        fitted.predict_proba(frame), SingleIndexClassifier().fit(features, y).predict_proba(features)
     )
 
 
 def test_constant_features_give_the_share_of_positives():
-    fitted = CalibratedIndexClassifier(log_safe=False).fit(np.full((4, 2), 0.1), [0, 0, 0, 1])
+    fitted = SingleIndexClassifier(log_safe=False).fit(np.full((4, 2), 0.1), [0, 0, 0, 1])
     assert fitted.predict_proba([[0.1, 0.1]]).tolist() == [[0.75, 0.25]]
 
 
@@ -208,21 +208,21 @@ def test_constant_features_give_the_share_of_positives():
 )
 def test_bad_parameters(parameters, message):
     with pytest.raises(ArgumentError, match=message):
-        CalibratedIndexClassifier(**parameters).fit(*sample(20))
+        SingleIndexClassifier(**parameters).fit(*sample(20))
 
 
 def test_bad_rows():
     features, y = sample(30)
     with pytest.raises(DataError, match="one class only"):
-        CalibratedIndexClassifier().fit(features, np.zeros(30))
+        SingleIndexClassifier().fit(features, np.zeros(30))
     with pytest.raises(DataError, match="one class only"):
-        CalibratedIndexClassifier().fit(features, y, sample_weight=1 - y)
+        SingleIndexClassifier().fit(features, y, sample_weight=1 - y)
     with pytest.raises(DataError, match="OneVsRestClassifier"):
-        CalibratedIndexClassifier().fit(features, np.arange(30) % 3)
+        SingleIndexClassifier().fit(features, np.arange(30) % 3)
     with pytest.raises(DataError, match="finite weights"):
-        CalibratedIndexClassifier().fit(features, y, sample_weight=-y)
+        SingleIndexClassifier().fit(features, y, sample_weight=-y)
     with pytest.raises(ValueError, match="NaN"):
-        CalibratedIndexClassifier().fit(np.where(features > 2, np.nan, features), y)
+        SingleIndexClassifier().fit(np.where(features > 2, np.nan, features), y)
 
 
 @pytest.mark.slow
@@ -255,12 +255,12 @@ def test_the_scale_of_features_does_not_matter(scale):
     rng = np.random.default_rng(0)
     x = rng.standard_normal((200, 2))
     y = rng.random(200) < 1.0 / (1.0 + np.exp(-2.0 * x[:, 0] - x[:, 1]))
-    plain = CalibratedIndexClassifier().fit(x, y)
-    scaled = CalibratedIndexClassifier().fit(x * scale, y)
+    plain = SingleIndexClassifier().fit(x, y)
+    scaled = SingleIndexClassifier().fit(x * scale, y)
     np.testing.assert_allclose(scaled.predict_proba(x * scale), plain.predict_proba(x), rtol=1e-6)
 
 
 def test_features_beyond_the_range_of_floats():
     x = np.array([[-1.7e308]] + [[1.7e308]] * 19)
     with pytest.raises(DataError, match="features whose differences are finite, found larger ones in column 0"):
-        CalibratedIndexClassifier().fit(x, [0, 1] * 10)
+        SingleIndexClassifier().fit(x, [0, 1] * 10)

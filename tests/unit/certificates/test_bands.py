@@ -13,16 +13,16 @@ from scipy.stats import beta
 from calibrant import ArgumentError, DataError, ScoreTable
 from calibrant.certificates import (
     certify_sample,
-    claim6_band,
+    cumulative_band,
+    cumulative_width,
     effective_rows,
+    fixed_design_width,
     isotonic_band,
+    monotone_width,
     rademacher_of_intervals,
     simultaneous_half_width,
-    skorokhod_width,
-    uniform_width,
     variance_bound,
-    walk_width,
-    weighted_skorokhod_width,
+    weighted_fixed_design_width,
     window_band,
 )
 from calibrant.certificates.monotone_limits import binomial_limits, walk_limits
@@ -42,14 +42,14 @@ def table_of(rows: Rows) -> ScoreTable:
 def test_constants_of_the_width():
     """Width times sqrt(n) at delta .05 is 1.44, 1.32, 1.284, 1.273 for n = 1e2, ..., 1e5."""
     for n, constant, digits in ((1e2, 1.44, 2), (1e3, 1.32, 2), (1e4, 1.284, 3), (1e5, 1.273, 3)):
-        assert skorokhod_width(n) * math.sqrt(n) == pytest.approx(constant, abs=0.51 * 10**-digits)
+        assert fixed_design_width(n) * math.sqrt(n) == pytest.approx(constant, abs=0.51 * 10**-digits)
 
 
 def test_limit_is_that_of_the_brownian_range():
     """Q_R(1 - .9 delta) sqrt(v); for 1/4 and .05 it is half of 2.535."""
     for variance in (0.25, 0.1, 0.01):
         limit = range_quantile(1.0 - 0.045) * math.sqrt(variance)
-        assert skorokhod_width(1e12, variance=variance) * 1e6 == pytest.approx(limit, rel=1e-3)
+        assert fixed_design_width(1e12, variance=variance) * 1e6 == pytest.approx(limit, rel=1e-3)
 
 
 def smallest_on_a_grid(weight, variance, for_time):
@@ -68,22 +68,22 @@ def smallest_on_a_grid(weight, variance, for_time):
 def test_width_is_the_printed_formula(n, variance, delta):
     time = smallest_on_a_grid(np.ones(n), variance, 0.1 * delta)
     expected = math.sqrt(time) * range_quantile(1.0 - 0.9 * delta) / n
-    assert skorokhod_width(n, delta, variance=variance) == pytest.approx(expected, rel=1e-7)
+    assert fixed_design_width(n, delta, variance=variance) == pytest.approx(expected, rel=1e-7)
 
 
 @pytest.mark.parametrize("weight", [[1.0] * 20, [5.0] + [1.0] * 60, [0.1] * 9 + [0.7, 0.3], [3.0, 2.0, 1.0] * 6])
 def test_weighted_width_is_the_printed_formula(weight):
     time = smallest_on_a_grid(weight, 0.25, 0.005)
     expected = math.sqrt(time) * range_quantile(0.955) / sum(weight)
-    assert weighted_skorokhod_width(weight) == pytest.approx(expected, rel=1e-7)
+    assert weighted_fixed_design_width(weight) == pytest.approx(expected, rel=1e-7)
 
 
 def test_equal_weights_are_no_weights_and_the_scale_does_not_matter():
     for n in (6, 100, 2_000):
-        assert weighted_skorokhod_width(np.full(n, 0.3)) == pytest.approx(skorokhod_width(n), rel=1e-9)
+        assert weighted_fixed_design_width(np.full(n, 0.3)) == pytest.approx(fixed_design_width(n), rel=1e-9)
     w = np.random.default_rng(0).uniform(0.1, 3.0, size=50)
-    assert weighted_skorokhod_width(7.0 * w) == pytest.approx(weighted_skorokhod_width(w), rel=1e-12)
-    assert weighted_skorokhod_width(np.append(w, [0.0, 0.0])) == weighted_skorokhod_width(w)
+    assert weighted_fixed_design_width(7.0 * w) == pytest.approx(weighted_fixed_design_width(w), rel=1e-12)
+    assert weighted_fixed_design_width(np.append(w, [0.0, 0.0])) == weighted_fixed_design_width(w)
 
 
 def test_unequal_weights_cost_more_than_their_effective_rows():
@@ -93,7 +93,7 @@ def test_unequal_weights_cost_more_than_their_effective_rows():
     ratios = []
     for big in (1, 2, 5, 10, 20, 30):
         weight = [float(big)] + [1.0] * 100
-        ratios.append(weighted_skorokhod_width(weight) / skorokhod_width(effective_rows(weight)))
+        ratios.append(weighted_fixed_design_width(weight) / fixed_design_width(effective_rows(weight)))
     assert ratios[0] == pytest.approx(1.0)
     assert min(ratios) >= 1.0 - 1e-9
     big = [20.0] + [1.0] * 100
@@ -104,8 +104,8 @@ def test_unequal_weights_cost_more_than_their_effective_rows():
 
 
 def test_wider_for_less_risk_and_narrower_for_more_rows_or_less_variance():
-    assert skorokhod_width(100, 0.01) > skorokhod_width(100, 0.05) > skorokhod_width(101, 0.05)
-    assert skorokhod_width(100, variance=0.25) > skorokhod_width(100, variance=0.2)
+    assert fixed_design_width(100, 0.01) > fixed_design_width(100, 0.05) > fixed_design_width(101, 0.05)
+    assert fixed_design_width(100, variance=0.25) > fixed_design_width(100, variance=0.2)
 
 
 @pytest.mark.parametrize("n", [5, 20, 1000, 10**6])
@@ -131,33 +131,33 @@ def test_walk_width_spends_delta_as_it_says():
     table = ScoreTable.from_counts([0.1, 0.2], [300, 200], [30, 40])
     variance = variance_bound(500, float(table.squared.sum()) / 500, 0.0025)
     time = smallest_on_a_grid([1.0], variance, 0.005 ** (1 / 500)) * 500  # n times one row: log(1 / d) is shared out
-    assert walk_width(table) == pytest.approx(math.sqrt(time) * range_quantile(1.0 - 0.0425) / 500, rel=1e-6)
+    assert cumulative_width(table) == pytest.approx(math.sqrt(time) * range_quantile(1.0 - 0.0425) / 500, rel=1e-6)
 
 
 @pytest.mark.parametrize("n", [1, 5])
 def test_five_rows_or_fewer_are_refused(n):
     with pytest.raises(ArgumentError, match="more than 5 rows"):
-        skorokhod_width(n)
+        fixed_design_width(n)
     with pytest.raises(DataError, match="effective rows"):
-        weighted_skorokhod_width(np.full(n, 0.1))
+        weighted_fixed_design_width(np.full(n, 0.1))
     with pytest.raises(DataError, match="effective rows"):
-        weighted_skorokhod_width([100.0] + [1.0] * 50)
+        weighted_fixed_design_width([100.0] + [1.0] * 50)
     with pytest.raises(DataError, match="more than 5 rows"):
-        walk_width(ScoreTable.from_counts([0.5], [n], [0]))
-    assert 0.0 < skorokhod_width(6) < 0.95
+        cumulative_width(ScoreTable.from_counts([0.5], [n], [0]))
+    assert 0.0 < fixed_design_width(6) < 0.95
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, math.nan, "a"])
 def test_bad_delta_is_refused(delta):
     data = ([0, 1] * 10, [0.2, 0.7] * 10)
     calls = [
-        lambda: skorokhod_width(100, delta),
-        lambda: weighted_skorokhod_width(np.ones(100), delta),
+        lambda: fixed_design_width(100, delta),
+        lambda: weighted_fixed_design_width(np.ones(100), delta),
         lambda: variance_bound(100, 0.1, delta),
         lambda: certify_sample(*data, delta=delta),
         lambda: isotonic_band(*data, delta=delta),
-        lambda: isotonic_band(*data, delta=delta, method="skorokhod"),
-        lambda: claim6_band(*data, delta=delta),
+        lambda: isotonic_band(*data, delta=delta, method="fixed_design"),
+        lambda: cumulative_band(*data, delta=delta),
         lambda: window_band(binned_curve(*data), *data, delta=delta),
         lambda: simultaneous_half_width(10, 100, delta),
     ]
@@ -169,12 +169,12 @@ def test_bad_delta_is_refused(delta):
 @pytest.mark.parametrize("variance", [0.0, 0.26, -1.0])
 def test_bad_variance_is_refused(variance):
     with pytest.raises(ArgumentError, match="variance"):
-        skorokhod_width(100, variance=variance)
+        fixed_design_width(100, variance=variance)
 
 
 @pytest.mark.parametrize("weight", [[-1.0] * 10, [math.nan] * 10, [0.0] * 10, [[1.0] * 10], 3.0])
 def test_bad_weights_are_refused(weight):
-    for function in (weighted_skorokhod_width, effective_rows):
+    for function in (weighted_fixed_design_width, effective_rows):
         with pytest.raises(DataError, match="weight"):
             function(weight)
 
@@ -206,17 +206,17 @@ def some_rows(n=400, seed=0):
 def test_skorokhod_statement_has_two_sides():
     y, _, w = some_rows()
     low = np.full(400, 0.01)
-    found = certify_sample(y, low, method="skorokhod")
-    assert found.width == walk_width(ScoreTable.from_scores(y, low))
+    found = certify_sample(y, low, method="fixed_design")
+    assert found.width == cumulative_width(ScoreTable.from_scores(y, low))
     assert (found.lower_bound, found.bound) == (found.estimate - found.width, found.estimate + found.width)
-    weighted = certify_sample(y, low, method="skorokhod", sample_weight=w)
-    assert weighted.width == weighted_skorokhod_width(w)
+    weighted = certify_sample(y, low, method="fixed_design", sample_weight=w)
+    assert weighted.width == weighted_fixed_design_width(w)
     assert 0.0 < weighted.lower_bound < weighted.estimate < weighted.bound < 1.0
     assert "between" in weighted.claim
     assert "at most" in certify_sample(y, low).claim
 
 
-@pytest.mark.parametrize("method", ["hoeffding", "skorokhod"])
+@pytest.mark.parametrize("method", ["hoeffding", "fixed_design"])
 def test_counts_are_repeated_rows_and_order_and_scale_do_not_matter(method):
     y, p, w = some_rows()
     times = np.random.default_rng(1).integers(0, 4, size=400)
@@ -276,7 +276,7 @@ BAD_ROWS = [
 
 @pytest.mark.parametrize(("y", "s", "w", "message"), BAD_ROWS)
 def test_bad_rows_are_refused(y, s, w, message):
-    for function in (certify_sample, isotonic_band, claim6_band):
+    for function in (certify_sample, isotonic_band, cumulative_band):
         with pytest.raises(DataError, match=message):
             function(y, s, sample_weight=w)
 
@@ -289,15 +289,15 @@ def test_bad_choices_are_refused():
         certify_sample(y, p, weight_kind="frequency")
     with pytest.raises(ArgumentError, match="method"):
         isotonic_band(y, p, method="claim6")
-    for function in (isotonic_band, claim6_band):
+    for function in (isotonic_band, cumulative_band):
         with pytest.raises(DataError, match="whole numbers"):
             function(y, p, sample_weight=w)
     with pytest.raises(DataError, match="whole numbers"):
         window_band(binned_curve(y, p), y, p, sample_weight=w)
     with pytest.raises(DataError, match="more than 5 rows"):
-        isotonic_band(y[:5], p[:5], method="skorokhod")
+        isotonic_band(y[:5], p[:5], method="fixed_design")
     with pytest.raises(DataError, match="more than 5 rows"):
-        claim6_band(y[:5], p[:5])
+        cumulative_band(y[:5], p[:5])
 
 
 # --- the band for a nondecreasing share -----------------------------------------------------------------------
@@ -379,7 +379,7 @@ def test_groups_bound_scores_from_the_group_that_starts_next():
     assert (lower <= np.array(best[0]) + 1e-12).all()
 
 
-@pytest.mark.parametrize("method", ["binomial", "skorokhod"])
+@pytest.mark.parametrize("method", ["binomial", "fixed_design"])
 def test_band_is_ordered_and_holds_the_fit(method):
     y, p, _ = some_rows(2_000)
     band = isotonic_band(y, p, method=method)
@@ -399,7 +399,7 @@ def _counts(y, p):
     return table.n, table.k
 
 
-@pytest.mark.parametrize("method", ["binomial", "skorokhod"])
+@pytest.mark.parametrize("method", ["binomial", "fixed_design"])
 def test_band_has_the_mirror_image_of_flipped_rows(method):
     y, p, _ = some_rows(300)
     one, other = isotonic_band(y, p, method=method), isotonic_band(1 - y, 1.0 - p, method=method)
@@ -407,7 +407,7 @@ def test_band_has_the_mirror_image_of_flipped_rows(method):
     assert other.upper[::-1] == pytest.approx(1.0 - one.lower, abs=1e-12)
 
 
-@pytest.mark.parametrize("method", ["binomial", "skorokhod"])
+@pytest.mark.parametrize("method", ["binomial", "fixed_design"])
 def test_band_does_not_depend_on_row_order_and_counts_are_repeats(method):
     y, p, _ = some_rows(300)
     times = np.random.default_rng(1).integers(1, 4, size=300)
@@ -421,7 +421,7 @@ def test_band_does_not_depend_on_row_order_and_counts_are_repeats(method):
         assert np.array_equal(one.upper, other.upper)
 
 
-@pytest.mark.parametrize("method", ["binomial", "skorokhod"])
+@pytest.mark.parametrize("method", ["binomial", "fixed_design"])
 def test_a_falling_share_is_noticed(method):
     assert not isotonic_band(ScoreTable.from_counts([0.2, 0.8], [500, 500], [400, 100]), method=method).consistent
     assert isotonic_band(ScoreTable.from_counts([0.2, 0.8], [500, 500], [255, 245]), method=method).consistent
@@ -429,10 +429,10 @@ def test_a_falling_share_is_noticed(method):
 
 def test_consistency_is_the_gap_to_the_convex_minorant():
     """Arithmetic: 600 then 400 of 1000 each lie 100 above the chord, against n times the width."""
-    rows = 2_000 * walk_width(ScoreTable.from_counts([0.2, 0.8], [1_000, 1_000], [600, 400]))
+    rows = 2_000 * cumulative_width(ScoreTable.from_counts([0.2, 0.8], [1_000, 1_000], [600, 400]))
     for extra in (math.floor(rows) - 1, math.ceil(rows) + 1):
         table = ScoreTable.from_counts([0.2, 0.8], [1_000, 1_000], [500 + extra, 500 - extra])
-        band = isotonic_band(table, method="skorokhod")
+        band = isotonic_band(table, method="fixed_design")
         assert band.consistent == (extra <= 2_000 * band.width)
 
 
@@ -451,9 +451,9 @@ def test_cells_are_bounded_from_beyond_them():
     fine = ScoreTable.from_scores(y, p)
     cells = oracles.cell_table(y, p, None, [0.25, 0.5, 0.75])
     band = isotonic_band(cells)
-    assert band.method == "skorokhod"
+    assert band.method == "fixed_design"
     assert isotonic_band(fine).method == "binomial"
-    exact = isotonic_band(fine, method="skorokhod")
+    exact = isotonic_band(fine, method="fixed_design")
     for low, high, lower, upper in zip(cells.low, cells.high, band.lower, band.upper, strict=True):
         inside = (fine.score >= low) & (fine.score <= high)
         assert (exact.lower[inside] >= lower - 1e-12).all()
@@ -470,7 +470,7 @@ def test_cells_are_bounded_from_beyond_them():
 @given(small_tables().filter(lambda table: table.total > 5))
 def test_cumulative_curve_is_the_convex_minorant(table):
     """The largest convex curve below points: at each point, the least chord between one before and one after."""
-    band = claim6_band(table)
+    band = cumulative_band(table)
     x = [0, *np.cumsum(table.n).tolist()]
     v = [0, *np.cumsum(table.k).tolist()]
     expected = []
@@ -489,9 +489,9 @@ def test_cumulative_curve_is_the_convex_minorant(table):
 def test_claim_6_is_far_sharper_than_the_paper():
     """2.88 / sqrt(n), not more than 17.8 / sqrt(n), for n = 10,000; what is drawn is 1.28 at most."""
     y, p, _ = some_rows(10_000)
-    band = claim6_band(y, p)
-    assert band.population_width == uniform_width(10_000) == pytest.approx(0.0288)
-    assert band.width == walk_width(ScoreTable.from_scores(y, p)) < 0.0128
+    band = cumulative_band(y, p)
+    assert band.population_width == monotone_width(10_000) == pytest.approx(0.0288)
+    assert band.width == cumulative_width(ScoreTable.from_scores(y, p)) < 0.0128
     complexity = rademacher_of_intervals(10_000)
     # The paper: 2 eps at confidence 1 - 5 delta, with eps from Theorem 2 as printed at delta / 5.
     paper = 2 * (2 * complexity + 2 * math.sqrt(2 * math.log(8 / 0.01) / 10_000))
@@ -507,7 +507,7 @@ def test_half_width_of_windows():
     """1.3 / (nn sqrt(n)); n = 2000, nn = .15: .195."""
     assert simultaneous_half_width(300, 2_000) == pytest.approx(0.195, abs=0.0005)
     assert simultaneous_half_width([100, 200], 1_000).tolist() == pytest.approx(
-        [10 * skorokhod_width(1_000), 5 * skorokhod_width(1_000)]
+        [10 * fixed_design_width(1_000), 5 * fixed_design_width(1_000)]
     )
 
 
@@ -522,10 +522,10 @@ def test_window_band_is_the_curve_and_the_half_width(curve):
     y, p, _ = some_rows(1_000)
     points = curve(y, p)
     band = window_band(points, y, p)
-    half = 1_000 * walk_width(ScoreTable.from_scores(y, p)) / points.n
+    half = 1_000 * cumulative_width(ScoreTable.from_scores(y, p)) / points.n
     assert band.lower == pytest.approx(np.clip(points.rate - half, 0.0, 1.0))
     assert band.upper == pytest.approx(np.clip(points.rate + half, 0.0, 1.0))
-    assert (band.method, band.consistent) == ("skorokhod", True)
+    assert (band.method, band.consistent) == ("fixed_design", True)
 
 
 def test_curves_that_are_no_averages_are_refused():

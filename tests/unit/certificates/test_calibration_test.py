@@ -49,7 +49,7 @@ FEW_ROWS = [
 def test_few_outcomes_are_counted(y, p):
     found = calibration_test(y, p)
     assert found.p_value == pytest.approx(exact_p_value(y, p), rel=1e-9)
-    assert found.n_redraws is None
+    assert found.n_simulations is None
     assert "all outcomes counted" in found.claim
 
 
@@ -59,7 +59,7 @@ def test_redraws_find_the_enumerated_probability(y, p, monkeypatch):
     redraws = 40_000
     expected = exact_p_value(y, p)
     noise = math.sqrt(expected * (1.0 - expected) / redraws)
-    assert abs(calibration_test(y, p, n_redraws=redraws).p_value - expected) <= 4.0 * noise + 2.0 / redraws
+    assert abs(calibration_test(y, p, n_simulations=redraws).p_value - expected) <= 4.0 * noise + 2.0 / redraws
 
 
 @pytest.mark.parametrize("repeats", [1, 2, 6, 7, 40])
@@ -69,7 +69,7 @@ def test_redraws_at_scores_with_several_rows(repeats, monkeypatch):
     n, s, redraws = repeats, 0.3, 40_000
     for k in {0, n // 3, n}:
         expected = p_value_at_one_score(n, s, k)
-        found = calibration_test(ScoreTable.from_counts([s], [n], [k]), n_redraws=redraws)
+        found = calibration_test(ScoreTable.from_counts([s], [n], [k]), n_simulations=redraws)
         assert abs(found.p_value - expected) <= 4.0 * math.sqrt(expected * (1 - expected) / redraws) + 2.0 / redraws
 
 
@@ -85,7 +85,7 @@ def test_one_score_is_always_counted(n, s):
     for deviation in (0.0, 0.7, 2.0, 4.0):
         k = min(n, round(n * s + deviation * math.sqrt(n * s * (1.0 - s))))
         found = calibration_test(ScoreTable.from_counts([s], [n], [k]))
-        assert found.n_redraws is None
+        assert found.n_simulations is None
         assert found.p_value == pytest.approx(p_value_at_one_score(n, s, k) if n <= 10**6 else found.p_value, rel=1e-6)
         if n * s * (1.0 - s) > 1e6:
             normal = math.erfc(abs(k - n * s) / math.sqrt(2.0 * n * s * (1.0 - s)))
@@ -98,7 +98,7 @@ def test_whether_outcomes_are_counted_does_not_depend_on_the_labels():
     for m in (1, 3, 17, 18, 100):
         score, n = rng.random(m), rng.integers(1, 60, m) if m < 10 else np.ones(m, dtype=int)
         tables = [ScoreTable.from_counts(score, n, rng.binomial(n, rate)) for rate in (0.0, 0.1, 0.5, 1.0)]
-        assert len({calibration_test(table, n_redraws=9).n_redraws for table in tables}) == 1
+        assert len({calibration_test(table, n_simulations=9).n_simulations for table in tables}) == 1
 
 
 def test_redraws_do_not_depend_on_how_the_walk_is_cut(monkeypatch):
@@ -107,27 +107,27 @@ def test_redraws_do_not_depend_on_how_the_walk_is_cut(monkeypatch):
     rng = np.random.default_rng(3)
     n = rng.integers(1, 10, 300)
     table = ScoreTable.from_counts(rng.random(300), n, rng.binomial(n, 0.5))
-    promised = table.n * table.score
-    whole = module._walk_ranges(lambda part: table.k[None, part], promised, 1)
+    mean_predicted = table.n * table.score
+    whole = module._walk_ranges(lambda part: table.k[None, part], mean_predicted, 1)
     monkeypatch.setattr(module, "_BLOCK", 7)
-    assert module._walk_ranges(lambda part: table.k[None, part], promised, 1) == whole
+    assert module._walk_ranges(lambda part: table.k[None, part], mean_predicted, 1) == whole
     assert whole[0] / table.total == pytest.approx(cutoff_calibration_error(table), abs=1e-11)
-    assert calibration_test(table, n_redraws=5).p_value == 1 / 6
+    assert calibration_test(table, n_simulations=5).p_value == 1 / 6
 
 
 def test_statistic_is_the_cutoff_calibration_error():
     y, p = [0, 1, 1, 0, 1, 0] * 6, np.arange(1, 37) / 40
     found = calibration_test(y, p)
     assert found.statistic == cutoff_calibration_error(y, p) == pytest.approx(oracles.cutoff_error(y, p))
-    assert (found.n, found.method, found.n_redraws) == (36, "exact", 999)
+    assert (found.n, found.method, found.n_simulations) == (36, "exact", 999)
 
 
 def test_impossible_labels_have_the_smallest_p_value(monkeypatch):
     assert calibration_test([1, 0], [0.0, 0.5]).p_value == 0.0
     assert calibration_test([0, 0, 0], [1.0, 1.0, 1.0]).p_value == 0.0
     by_redraws(monkeypatch)
-    assert calibration_test([1, 0], [0.0, 0.5], n_redraws=99).p_value == 0.01
-    assert calibration_test([0, 0, 0], [1.0, 1.0, 1.0], n_redraws=19).p_value == 0.05
+    assert calibration_test([1, 0], [0.0, 0.5], n_simulations=99).p_value == 0.01
+    assert calibration_test([0, 0, 0], [1.0, 1.0, 1.0], n_simulations=19).p_value == 0.05
 
 
 def test_certain_scores_that_come_true_have_a_p_value_of_one():
@@ -170,7 +170,7 @@ def table_of_cells(y, p):
         rise=(y * (1 - p)).sum(axis=1),
         fall=((1 - y) * p).sum(axis=1),
         squared=((y - p) ** 2).sum(axis=1),
-        surprise=-np.log(np.where(y == 1, p, 1 - p)).sum(axis=1),
+        log_loss_sum=-np.log(np.where(y == 1, p, 1 - p)).sum(axis=1),
     )
     return ScoreTable.from_cells(np.full(len(y), 2), y.sum(axis=1).astype(np.int64), cells)
 
@@ -202,7 +202,7 @@ def test_asymptotic_inverts_the_null_limit():
     found = calibration_test(y, p, method="asymptotic")
     limit = calibrated_limit(float((p * (1 - p)).sum()), 1.0 - found.p_value)
     assert limit == pytest.approx(500 * found.statistic, rel=1e-6)
-    assert found.n_redraws is None
+    assert found.n_simulations is None
     assert abs(found.p_value - calibration_test(y, p).p_value) < 0.1
 
 
@@ -216,8 +216,8 @@ def test_asymptotic_needs_events():
 
 @pytest.mark.parametrize("redraws", [0, -1, 2.5, True, "many"])
 def test_bad_number_of_redraws(redraws):
-    with pytest.raises(ArgumentError, match="n_redraws"):
-        calibration_test([0, 1], [0.2, 0.7], n_redraws=redraws)
+    with pytest.raises(ArgumentError, match="n_simulations"):
+        calibration_test([0, 1], [0.2, 0.7], n_simulations=redraws)
 
 
 def test_bad_method():

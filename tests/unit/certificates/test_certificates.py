@@ -14,23 +14,30 @@ from calibrant.certificates import (
     certify,
     default_width,
     hoeffding_width,
+    monotone_width,
     rademacher_of_intervals,
     required_sample_size,
     split_lower_bound,
-    theorem2_width,
-    uniform_width,
+    uniform_convergence_width,
 )
 from calibrant.distributions.kuiper import kuiper_upper_quantile
 from calibrant.distributions.null_distribution import calibrated_limit
 from support import oracles
 
 ROWS = (1e3, 1e4, 1e5, 1e6)
-PLANNED = ("default", "bernstein", "hoeffding", "theorem2-sharp", "theorem2-printed", "theorem2-proof")
+PLANNED = (
+    "default",
+    "bernstein",
+    "hoeffding",
+    "uniform_convergence-sharp",
+    "uniform_convergence-printed",
+    "uniform_convergence-proof",
+)
 LIMIT = math.sqrt(math.pi / 2)  # of sqrt(n) times the Rademacher complexity (Levy), used here for R
 
 
 def limit_theorem2(form):
-    return lambda n: theorem2_width(n, 0.05, LIMIT / math.sqrt(n), form=form)
+    return lambda n: uniform_convergence_width(n, 0.05, LIMIT / math.sqrt(n), form=form)
 
 
 # Constants over sqrt(n), delta = .05, n = 1e3, 1e4, 1e5, 1e6: 11.39, 8.88, 7.73, 2.88 and sqrt(2 log 20).
@@ -38,7 +45,7 @@ WIDTHS = {
     "theorem 2, proof": (limit_theorem2("proof"), (0.3600, 0.1139, 0.0360, 0.0114)),
     "theorem 2, printed": (limit_theorem2("printed"), (0.2808, 0.0888, 0.0281, 0.0089)),
     "theorem 2, sharp": (limit_theorem2("sharp"), (0.2444, 0.0773, 0.0244, 0.0077)),
-    "all monotone maps": (uniform_width, (0.0911, 0.0288, 0.0091, 0.0029)),
+    "all monotone maps": (monotone_width, (0.0911, 0.0288, 0.0091, 0.0029)),
     "Hoeffding": (hoeffding_width, (0.0774, 0.0245, 0.0077, 0.0024)),
 }
 
@@ -76,17 +83,25 @@ def test_sample_sizes_of_theorem_2(form):
     for tolerance, size in zip(TOLERANCES, LIMIT_SIZES[form], strict=True):
         assert limit_theorem2(form)(size) <= tolerance < limit_theorem2(form)(size - 1)
     for tolerance, size in zip(TOLERANCES[:2], LIMIT_SIZES[form][:2], strict=True):
-        assert 0.97 * size < required_sample_size(tolerance, method=f"theorem2-{form}", power=None) <= size
+        assert 0.97 * size < required_sample_size(tolerance, method=f"uniform_convergence-{form}", power=None) <= size
 
 
 def test_uniform_sizes():
     for tolerance, size in zip(TOLERANCES, (830, 3_318, 20_736, 82_944), strict=True):
-        assert uniform_width(size) <= tolerance + 1e-15
-        assert uniform_width(size - 1) > tolerance
+        assert monotone_width(size) <= tolerance + 1e-15
+        assert monotone_width(size - 1) > tolerance
 
 
 @pytest.mark.parametrize(
-    "method", ["default", "bernstein", "hoeffding", "theorem2-sharp", "theorem2-printed", "theorem2-proof"]
+    "method",
+    [
+        "default",
+        "bernstein",
+        "hoeffding",
+        "uniform_convergence-sharp",
+        "uniform_convergence-printed",
+        "uniform_convergence-proof",
+    ],
 )
 @pytest.mark.parametrize("tolerance", [0.9, 0.31, 0.1, 0.033])
 def test_sample_size_is_the_smallest_that_is_enough(method, tolerance):
@@ -97,7 +112,9 @@ def test_sample_size_is_the_smallest_that_is_enough(method, tolerance):
             return bernstein_width(n, 0.2, 0.1)
         if method == "hoeffding":
             return hoeffding_width(n, 0.1)
-        return theorem2_width(n, 0.1, rademacher_of_intervals(n), form=method.removeprefix("theorem2-"))
+        return uniform_convergence_width(
+            n, 0.1, rademacher_of_intervals(n), form=method.removeprefix("uniform_convergence-")
+        )
 
     n = required_sample_size(tolerance, delta=0.1, method=method, brier=0.2, power=None)
     assert width(n) <= tolerance < width(n - 1)
@@ -112,8 +129,12 @@ def test_constants_of_theorem_2():
 def test_printed_form_is_above_the_sharp_one_where_the_note_says():
     """2 R + 2 sqrt(2 ln(8/d)/n) >= 4 R + sqrt(2 ln(2/d)/n) whenever sqrt(n) R <= 1.45, for any delta."""
     for delta in (0.999, 0.5, 0.1, 0.01, 1e-6):
-        assert theorem2_width(1, delta, 1.45, form="printed") >= theorem2_width(1, delta, 1.45, form="sharp")
-    assert theorem2_width(1, 0.9999, 1.46, form="printed") < theorem2_width(1, 0.9999, 1.46, form="sharp")
+        assert uniform_convergence_width(1, delta, 1.45, form="printed") >= uniform_convergence_width(
+            1, delta, 1.45, form="sharp"
+        )
+    assert uniform_convergence_width(1, 0.9999, 1.46, form="printed") < uniform_convergence_width(
+        1, 0.9999, 1.46, form="sharp"
+    )
 
 
 @pytest.mark.parametrize("n", range(1, 13))
@@ -152,16 +173,16 @@ KAPPA = {0.2: 2.38, 0.1: 2.64, 0.05: 2.88, 0.025: 3.10, 0.01: 3.38, 0.005: 3.58,
 
 def test_uniform_width_at_the_constants_and_beyond():
     """Theorem 6.6: linear in the normal quantile between the constants, at rate 1 beyond the last, flat above .2."""
-    assert {d: pytest.approx(uniform_width(1, d)) for d in KAPPA} == KAPPA
-    assert uniform_width(100, 0.5) == pytest.approx(0.238)
+    assert {d: pytest.approx(monotone_width(1, d)) for d in KAPPA} == KAPPA
+    assert monotone_width(100, 0.5) == pytest.approx(0.238)
     middle = norm.sf(0.5 * (norm.isf(0.05) + norm.isf(0.1)))
-    assert uniform_width(100, middle) == pytest.approx(0.276)
-    assert uniform_width(100, 1e-6) == pytest.approx((4.0 + norm.isf(1e-6) - norm.isf(1e-3)) / 10)
+    assert monotone_width(100, middle) == pytest.approx(0.276)
+    assert monotone_width(100, 1e-6) == pytest.approx((4.0 + norm.isf(1e-6) - norm.isf(1e-3)) / 10)
 
 
 def test_uniform_width_is_continuous_and_convex_in_the_normal_quantile():
     z = np.linspace(0.0, 8.0, 4001)
-    kappa = np.array([uniform_width(1, float(d)) for d in norm.sf(z)])
+    kappa = np.array([monotone_width(1, float(d)) for d in norm.sf(z)])
     steps = np.diff(kappa) / np.diff(z)
     assert np.all(np.diff(steps) > -1e-6)
     assert 0.0 <= steps.min() <= steps.max() <= 1.0 + 1e-6
@@ -170,12 +191,12 @@ def test_uniform_width_is_continuous_and_convex_in_the_normal_quantile():
 @pytest.mark.parametrize("delta", [1e-3, 1e-4, 1e-6, 1e-9])
 def test_uniform_width_is_between_the_normal_and_the_closed_forms(delta):
     """The deviation at the base rate alone is normal; twice Kuiper's range and the DKW inequality are above."""
-    assert norm.isf(delta / 2) < uniform_width(1, delta) < 2 * kuiper_upper_quantile(delta)
-    assert uniform_width(1, delta) < 4 * math.sqrt(math.log(2 / delta) / 2)
+    assert norm.isf(delta / 2) < monotone_width(1, delta) < 2 * kuiper_upper_quantile(delta)
+    assert monotone_width(1, delta) < 4 * math.sqrt(math.log(2 / delta) / 2)
 
 
 def test_widths_shrink_with_rows_and_grow_with_confidence():
-    widths = [hoeffding_width, uniform_width, lambda n, d: bernstein_width(n, 0.1, d)]
+    widths = [hoeffding_width, monotone_width, lambda n, d: bernstein_width(n, 0.1, d)]
     for width in widths:
         assert width(100, 0.05) > width(101, 0.05)
         assert width(100, 0.01) > width(100, 0.2)
@@ -184,13 +205,13 @@ def test_widths_shrink_with_rows_and_grow_with_confidence():
 CALIBRATED = ScoreTable.from_counts([0.25, 0.75], [40_000, 40_000], [10_000, 30_000])
 
 
-@pytest.mark.parametrize("method", ["hoeffding", "theorem2"])
+@pytest.mark.parametrize("method", ["hoeffding", "uniform_convergence"])
 def test_bounds_are_the_estimate_and_the_widths(method):
     n = 80_000
     off = ScoreTable.from_counts([0.25, 0.75], [40_000, 40_000], [26_000, 30_000])
     upper, lower_bound = {
         "hoeffding": (hoeffding_width(n, 0.1), split_lower_bound(off, delta=0.1)),
-        "theorem2": (width := theorem2_width(n, 0.1, rademacher_of_intervals(n)), 0.2 - width),
+        "uniform_convergence": (width := uniform_convergence_width(n, 0.1, rademacher_of_intervals(n)), 0.2 - width),
     }[method]
     found = certify(CALIBRATED, delta=0.1, method=method)
     assert (found.estimate, found.lower_bound, found.n, found.verdict) == (0.0, 0.0, 80_000, None)

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from scipy.special import stdtrit
 
 from calibrant import ArgumentError, DataError, ScoreTable
-from calibrant.certificates import calibration_test, certify, cutoff_interval, normal_width, range_width
+from calibrant.certificates import asymptotic_width, brownian_width, calibration_test, certify, cutoff_interval
 from calibrant.certificates import clusters_asymptotic as module
 from calibrant.certificates.clusters_asymptotic import Clustered, clustered
 from calibrant.table import cluster_residuals as cluster_walks
-from calibrant.table.cluster_residuals import group_walks
-from calibrant.table.clusters import cap_groups, group_rows
+from calibrant.table.cluster_residuals import cluster_residuals
+from calibrant.table.clusters import cap_clusters, cluster_rows
 from calibrant.table.seeding import generator_for
 from support.strategies import small_rows
 
@@ -32,14 +32,14 @@ def grouped(draw):
     return rows, draw(st.lists(names, min_size=len(rows.y), max_size=len(rows.y)))
 
 
-def walks_by_group(rows, groups):
-    """Size and residual walk of each group that has rows, read where a score of the whole data ends."""
+def walks_by_group(rows, clusters):
+    """Size and residual walk of each cluster that has rows, read where a score of the whole data ends."""
     weight = np.ones(len(rows.y), dtype=int) if rows.w is None else rows.w
     score = rows.s.astype(float)
     ends = [-1.0, *sorted(set(score[weight > 0]))]
     sizes, walks = [], []
-    for name in set(groups):
-        mine = np.array([g == name for g in groups]) & (weight > 0)
+    for name in set(clusters):
+        mine = np.array([g == name for g in clusters]) & (weight > 0)
         if mine.any():
             sizes.append(weight[mine].sum())
             r = weight * (rows.y - score)
@@ -60,25 +60,25 @@ def spread_by_all_intervals(sizes, walks):
 
 @given(grouped())
 def test_rows_are_pooled_by_score_and_group(data):
-    rows, groups = data
-    found = group_rows(rows.y, rows.s, groups, **rows.keywords)
+    rows, clusters = data
+    found = cluster_rows(rows.y, rows.s, clusters, **rows.keywords)
     table = ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
     for name in ("score", "n", "k"):
         np.testing.assert_array_equal(getattr(found.table, name), getattr(table, name))
-    sizes, walks = walks_by_group(rows, groups)
+    sizes, walks = walks_by_group(rows, clusters)
     assert sorted(found.size) == sorted(sizes)
     np.testing.assert_array_equal(found.score[found.ends], table.score)
-    steps = [np.where(found.group == g, found.step, 0.0) for g in range(len(sizes))]
+    steps = [np.where(found.cluster == g, found.step, 0.0) for g in range(len(sizes))]
     own = [np.append(0.0, np.cumsum(step)[found.ends]) for step in steps]
     np.testing.assert_allclose(sorted(map(tuple, own)), sorted(map(tuple, walks)), atol=1e-12)
 
 
 @given(grouped())
 def test_widest_spread_is_that_of_all_intervals(data):
-    rows, groups = data
-    slow = spread_by_all_intervals(*walks_by_group(rows, groups))
-    rows = group_rows(rows.y, rows.s, groups, **rows.keywords)
-    found = group_walks(rows).largest_spread() / rows.table.total
+    rows, clusters = data
+    slow = spread_by_all_intervals(*walks_by_group(rows, clusters))
+    rows = cluster_rows(rows.y, rows.s, clusters, **rows.keywords)
+    found = cluster_residuals(rows).largest_spread() / rows.table.total
     assert slow - 1e-7 <= found <= slow + 1e-6  # squares cancel: the root of the rounding
 
 
@@ -92,22 +92,22 @@ def test_widest_spread_of_few_edges(monkeypatch, seed, edges):
     y, g = (rng.random(n) < s) * 1, rng.integers(0, 30, n)
     rows = type("Rows", (), {"y": y, "s": s, "w": None})
     slow = spread_by_all_intervals(*walks_by_group(rows, g.tolist()))
-    found = group_walks(group_rows(y, s, g)).largest_spread() / n
+    found = cluster_residuals(cluster_rows(y, s, g)).largest_spread() / n
     assert slow * (1 - 1e-9) <= found <= (3.0 if edges == 2 else 1.6 if edges == 12 else 1.3) * slow
 
 
-def sample(n=600, n_groups=60, seed=0):
+def sample(n=600, n_clusters=60, seed=0):
     rng = np.random.default_rng(seed)
-    g = rng.integers(0, n_groups, n)
+    g = rng.integers(0, n_clusters, n)
     s = np.round(rng.random(n), 2)
-    y = rng.random(n_groups)[g] < 0.5 * s + 0.25
+    y = rng.random(n_clusters)[g] < 0.5 * s + 0.25
     return y * 1, s, g
 
 
 STATEMENTS = {
-    "certify": lambda *a, **k: certify(*a, method="normal", tolerance=0.3, n_redraws=99, **k),
-    "interval": lambda *a, **k: cutoff_interval(*a, method="asymptotic", n_redraws=99, **k),
-    "test": lambda *a, **k: calibration_test(*a, method="asymptotic", n_redraws=99, **k),
+    "certify": lambda *a, **k: certify(*a, method="asymptotic", tolerance=0.3, n_simulations=99, **k),
+    "interval": lambda *a, **k: cutoff_interval(*a, method="asymptotic", n_simulations=99, **k),
+    "test": lambda *a, **k: calibration_test(*a, method="asymptotic", n_simulations=99, **k),
 }
 
 
@@ -115,24 +115,24 @@ STATEMENTS = {
 def test_neither_order_nor_names_nor_repeats_show(statement):
     y, s, g = sample()
     y[:30], s[:30], g[:30] = 0, 0.25, np.repeat(np.arange(100, 115), 2)  # groups that equal each other
-    first = statement(y, s, groups=g)
+    first = statement(y, s, clusters=g)
     order = np.random.default_rng(1).permutation(len(y))
-    assert statement(y[order], s[order], groups=g[order]) == first
+    assert statement(y[order], s[order], clusters=g[order]) == first
     names = np.array([f"patient {hash((7, x)) % 10_007}-{x}" for x in g.tolist()])
-    assert statement(y, s, groups=names) == first
-    assert statement(y, s, groups=[(x, None) for x in g.tolist()]) == first
+    assert statement(y, s, clusters=names) == first
+    assert statement(y, s, clusters=[(x, None) for x in g.tolist()]) == first
     w = np.random.default_rng(2).integers(0, 4, len(y))
-    repeated = statement(np.repeat(y, w), np.repeat(s, w), groups=np.repeat(g, w))
-    assert statement(y, s, groups=g, sample_weight=w) == repeated
+    repeated = statement(np.repeat(y, w), np.repeat(s, w), clusters=np.repeat(g, w))
+    assert statement(y, s, clusters=g, sample_weight=w) == repeated
 
 
 @pytest.mark.parametrize("factors", [20 * 7, 1 << 24])
 @pytest.mark.parametrize("centred", [False, True])
 def test_redrawn_errors_are_ranges_of_multiplied_walks(monkeypatch, factors, centred):
     monkeypatch.setattr(module, "_FACTORS", factors)
-    y, s, g = sample(n=300, n_groups=20)
+    y, s, g = sample(n=300, n_clusters=20)
     y[s < 0.1], y[s > 0.95] = 0, 1
-    found = replace(clustered(group_rows(y, s, g)), shortfall=1.7)
+    found = replace(clustered(cluster_rows(y, s, g)), shortfall=1.7)
     rows, redraws = found.rows, 40
     redrawn = found.redrawn_errors(redraws, np.random.default_rng(3), centred=centred)
     rng = np.random.default_rng(3)
@@ -148,7 +148,7 @@ def test_redrawn_errors_are_ranges_of_multiplied_walks(monkeypatch, factors, cen
             real += step
             if score < lowest or score > highest:
                 step = math.copysign(max(abs(step), n * math.sqrt(score * (1 - score))), step)
-            plain += xi[rows.group[i]] * step
+            plain += xi[rows.cluster[i]] * step
             if i in rows.ends:
                 moved = plain - float(xi @ rows.size) * real / 300
                 best[0].append(plain)
@@ -158,7 +158,7 @@ def test_redrawn_errors_are_ranges_of_multiplied_walks(monkeypatch, factors, cen
 
 
 def test_lower_width_is_a_quantile_of_the_redrawn_errors():
-    found = clustered(group_rows(*sample()))
+    found = clustered(cluster_rows(*sample()))
     redrawn = found.redrawn_errors(199, generator_for(found.rows, 5), centred=True)
     expected = math.hypot(max(sorted(row)[189] for row in redrawn.tolist()), found.hidden(0.05))  # 190th of 200
     assert found.lower_width(0.05, 199, 5) == pytest.approx(expected, rel=1e-6)  # rounded up to seven digits
@@ -169,7 +169,7 @@ def test_lower_width_is_a_quantile_of_the_redrawn_errors():
 
 def test_hidden_events_of_groups_of_equal_size():
     """An event of chance p stays unseen in G groups with (1 - p)^G, which is delta at 1 - delta^(1/G)."""
-    found = clustered(group_rows(np.zeros(200, dtype=int), np.zeros(200), np.repeat(np.arange(20), 10)))
+    found = clustered(cluster_rows(np.zeros(200, dtype=int), np.zeros(200), np.repeat(np.arange(20), 10)))
     assert found.spread == 0.0
     assert found.upper_width(0.05) == pytest.approx(1.0 - 0.05 ** (1 / 20), rel=1e-12)
 
@@ -177,12 +177,12 @@ def test_hidden_events_of_groups_of_equal_size():
 def test_hidden_events_are_the_largest_that_stay_unseen_so_often():
     sizes = np.array([40, 25, 25, 10, 6, 3, 3, 2, 1, 1, 1, 30, 28, 5, 5])
     g = np.repeat(np.arange(len(sizes)), sizes)
-    found = clustered(group_rows(np.zeros(len(g), dtype=int), np.zeros(len(g)), g))
+    found = clustered(cluster_rows(np.zeros(len(g), dtype=int), np.zeros(len(g)), g))
     width = found.upper_width(0.05)
     rng = np.random.default_rng(0)
     for _ in range(3000):
-        surprise = rng.dirichlet(np.full(len(sizes), 0.3)) * -math.log(0.05)  # sums of -log(1 - p)
-        assert (1.0 - np.exp(-surprise)) @ sizes / len(g) <= width + 1e-12
+        log_loss_sum = rng.dirichlet(np.full(len(sizes), 0.3)) * -math.log(0.05)  # sums of -log(1 - p)
+        assert (1.0 - np.exp(-log_loss_sum)) @ sizes / len(g) <= width + 1e-12
     low, high = 1e-9, 40.0
     while high - low > 1e-12:
         middle = (low + high) / 2
@@ -193,7 +193,7 @@ def test_hidden_events_are_the_largest_that_stay_unseen_so_often():
 
 def test_promised_events_of_which_none_was_seen():
     """Residuals of -f in place of a variance of f (1 - f): at .1 the noise is understated by sqrt(.09 / .01)."""
-    found = clustered(group_rows(np.zeros(200, dtype=int), np.full(200, 0.1), np.repeat(np.arange(20), 10)))
+    found = clustered(cluster_rows(np.zeros(200, dtype=int), np.full(200, 0.1), np.repeat(np.arange(20), 10)))
     assert found.correlation == 1.0
     assert found.variance == pytest.approx(0.09 * 10, rel=1e-12)
     assert found.shortfall == pytest.approx(3.0, rel=1e-12)
@@ -206,33 +206,33 @@ def test_singletons_agree_with_independent_rows():
     n = 2000
     s = rng.random(n)
     y = rng.random(n) < s
-    found, plain = certify(y, s, method="normal", groups=np.arange(n)), certify(y, s, method="normal")
+    found, plain = certify(y, s, method="asymptotic", clusters=np.arange(n)), certify(y, s, method="asymptotic")
     assert found.estimate == plain.estimate
     assert 0.99 < found.width / plain.width < 1.03
     # The band of independent rows is an upper bound that is attained by continuous calibrated scores.
-    own = clustered(group_rows(y, s, np.arange(n)))
+    own = clustered(cluster_rows(y, s, np.arange(n)))
     assert own.correlation == 0.0
-    assert own.lower_width(0.05, 4999, 0) / range_width(n, own.variance, 0.05) == pytest.approx(1.0, abs=0.08)
-    assert own.upper_width(0.05, 1e9 / n) == pytest.approx(normal_width(1e9, n * own.spread**2), rel=0.01)
+    assert own.lower_width(0.05, 4999, 0) / brownian_width(n, own.variance, 0.05) == pytest.approx(1.0, abs=0.08)
+    assert own.upper_width(0.05, 1e9 / n) == pytest.approx(asymptotic_width(1e9, n * own.spread**2), rel=0.01)
 
 
 def test_rows_that_share_everything_count_once():
     """Each row ten times in one group: the spread is that of single rows, and Kish's correlation is 1."""
     y, s, g = sample()
     y, s, g = y[:100], np.linspace(0.01, 0.99, 100), np.arange(100)
-    once = clustered(group_rows(y, s, g))
-    often = clustered(group_rows(np.repeat(y, 10), np.repeat(s, 10), np.repeat(g, 10)))
+    once = clustered(cluster_rows(y, s, g))
+    often = clustered(cluster_rows(np.repeat(y, 10), np.repeat(s, 10), np.repeat(g, 10)))
     assert often.correlation == 1.0
     assert often.spread == pytest.approx(once.spread, rel=1e-6)
     assert often.upper_width(0.05) == pytest.approx(once.upper_width(0.05), rel=1e-6)
     # Groups are numbered by their rows, so the two are redrawn with other numbers.
     assert often.lower_width(0.05, 4999, 0) == pytest.approx(once.lower_width(0.05, 4999, 0), rel=0.06)
-    assert often.rows.effective_groups == pytest.approx(100.0)
+    assert often.rows.effective_clusters == pytest.approx(100.0)
 
 
 def test_upper_width_is_student_times_spread_and_hidden():
-    found = clustered(group_rows(*sample()))
-    freedom = found.rows.effective_groups - 1.0
+    found = clustered(cluster_rows(*sample()))
+    freedom = found.rows.effective_clusters - 1.0
     # Of two levels the hidden part is subtracted: spread^2 is the estimated variance of the widest interval.
     first = found.upper_width(0.05) - stdtrit(freedom, 0.95) * found.spread
     assert 0.0 < first < 0.2
@@ -242,32 +242,32 @@ def test_upper_width_is_student_times_spread_and_hidden():
 
 def test_results_say_that_rows_were_clustered():
     y, s, g = sample()
-    n_groups = len(set(g.tolist()))
-    bound = certify(y, s, method="normal", groups=g, tolerance=0.01)
-    assert bound.n_groups == n_groups
-    assert "limit of many groups" in bound.claim
-    assert "draw of the groups" in bound.claim
-    assert bound.assumptions[0].startswith("The groups are independent")
+    n_clusters = len(set(g.tolist()))
+    bound = certify(y, s, method="asymptotic", clusters=g, tolerance=0.01)
+    assert bound.n_clusters == n_clusters
+    assert "limit of many clusters" in bound.claim
+    assert "draw of the clusters" in bound.claim
+    assert bound.assumptions[0].startswith("The clusters are independent")
     assert bound.rows_needed is None or bound.rows_needed > bound.n
     assert bound.bound == bound.estimate + bound.width
-    interval = cutoff_interval(y, s, method="asymptotic", groups=g)
-    assert interval.n_groups == n_groups
-    assert "in the limit of many groups, over the draw of the groups" in interval.claim
+    interval = cutoff_interval(y, s, method="asymptotic", clusters=g)
+    assert interval.n_clusters == n_clusters
+    assert "in the limit of many clusters, over the draw of the clusters" in interval.claim
     assert interval.low <= interval.estimate < interval.high
-    test = calibration_test(y, s, method="asymptotic", groups=g)
-    assert (test.n_groups, test.n_redraws) == (n_groups, 999)
-    assert "limit of many groups" in test.claim
-    assert test.to_dict()["assumptions"][0].startswith("The groups are independent")
-    assert certify(y, s).n_groups is cutoff_interval(y, s).n_groups is calibration_test(y, s).n_groups is None
+    test = calibration_test(y, s, method="asymptotic", clusters=g)
+    assert (test.n_clusters, test.n_simulations) == (n_clusters, 999)
+    assert "limit of many clusters" in test.claim
+    assert test.to_dict()["assumptions"][0].startswith("The clusters are independent")
+    assert certify(y, s).n_clusters is cutoff_interval(y, s).n_clusters is calibration_test(y, s).n_clusters is None
 
 
 def test_rows_needed_are_enough_for_a_decision():
-    """Four times as many groups like these: the width of the bound halves, but for its last term."""
+    """Four times as many clusters like these: the width of the bound halves, but for its last term."""
     rng = np.random.default_rng(0)
     g = np.repeat(np.arange(200), 10)
     s = 0.05 + 0.9 * rng.random(2000)
     y = rng.random(200)[g] < s
-    found = certify(y, s, method="normal", groups=g, tolerance=0.07)
+    found = certify(y, s, method="asymptotic", clusters=g, tolerance=0.07)
     assert found.verdict == "undecided"
     assert 2000 < found.rows_needed < 20_000
 
@@ -275,37 +275,37 @@ def test_rows_needed_are_enough_for_a_decision():
 def test_only_right_scores():
     """Scores 0 and 1 that are all right: no noise at all, and nothing but events that may be hidden."""
     y = np.tile([0, 1], 50)
-    found = certify(y, y.astype(float), method="normal", groups=np.arange(100))
+    found = certify(y, y.astype(float), method="asymptotic", clusters=np.arange(100))
     assert found.estimate == found.lower_bound == 0.0
     assert found.bound == pytest.approx(1.0 - 0.05**0.01, rel=1e-12)
-    assert calibration_test(y, y.astype(float), method="asymptotic", groups=np.arange(100)).p_value == 1.0
+    assert calibration_test(y, y.astype(float), method="asymptotic", clusters=np.arange(100)).p_value == 1.0
 
 
-@pytest.mark.parametrize("method", ["anytime", "hoeffding", "theorem2"])
+@pytest.mark.parametrize("method", ["anytime", "hoeffding", "uniform_convergence"])
 def test_bounds_for_independent_rows_are_refused(method):
-    with pytest.raises(ArgumentError, match=r"'bernstein' or 'normal' with groups.*one row of each group"):
-        certify(*sample()[:2], groups=sample()[2], method=method)
+    with pytest.raises(ArgumentError, match=r"'bernstein' or 'asymptotic' with clusters.*one row of each cluster"):
+        certify(*sample()[:2], clusters=sample()[2], method=method)
 
 
 def test_exact_test_is_refused():
     y, s, g = sample()
-    with pytest.raises(ArgumentError, match="'asymptotic' with groups"):
-        calibration_test(y, s, groups=g)
+    with pytest.raises(ArgumentError, match="'asymptotic' with clusters"):
+        calibration_test(y, s, clusters=g)
 
 
 def test_the_default_is_proved_where_there_are_groups_enough():
     """From 10 log(1 / delta) groups on: 30 at .05, 47 at .01."""
-    for groups, delta, method in ((29, 0.05, "normal"), (30, 0.05, "bernstein"), (46, 0.01, "normal")):
-        y, s, g = np.tile([0, 1], groups), np.full(2 * groups, 0.5), np.repeat(np.arange(groups), 2)
-        assert certify(y, s, groups=g, delta=delta).method == method
-    assert certify(y, s, groups=g, delta=delta, method="bernstein").method == "bernstein"
+    for clusters, delta, method in ((29, 0.05, "asymptotic"), (30, 0.05, "bernstein"), (46, 0.01, "asymptotic")):
+        y, s, g = np.tile([0, 1], clusters), np.full(2 * clusters, 0.5), np.repeat(np.arange(clusters), 2)
+        assert certify(y, s, clusters=g, delta=delta).method == method
+    assert certify(y, s, clusters=g, delta=delta, method="bernstein").method == "bernstein"
 
 
 @pytest.mark.parametrize("cap", [1, 3, 7, 1000])
 def test_rows_of_large_groups_count_less(cap):
     y, s, g = sample()
     sizes = np.bincount(g)[g]
-    found = cap_groups(group_rows(y, s, g), cap)
+    found = cap_clusters(cluster_rows(y, s, g), cap)
     weight = np.minimum(1.0, cap / sizes)
     table = ScoreTable.from_scores(y, s, sample_weight=weight)
     np.testing.assert_allclose(found.table.n, table.n, rtol=1e-12)
@@ -314,10 +314,10 @@ def test_rows_of_large_groups_count_less(cap):
     assert sorted(found.size) == sorted(np.minimum(np.bincount(g), cap))
     assert found.n_rows == 600
     assert found.step.sum() == pytest.approx((weight * (y - s)).sum(), abs=1e-9)
-    bound = certify(y, s, groups=g, max_rows_per_group=cap)
-    assert bound.max_rows_per_group == cap
+    bound = certify(y, s, clusters=g, max_rows_per_cluster=cap)
+    assert bound.max_rows_per_cluster == cap
     assert bound.n == 600
-    assert ("every group counts the same" if cap == 1 else f"no group counts more than {cap:,} rows") in bound.claim
+    assert ("every cluster counts the same" if cap == 1 else f"no cluster counts more than {cap:,} rows") in bound.claim
     assert any(f"{cap:,} rows" in line or cap == 1 for line in bound.assumptions)
 
 
@@ -325,16 +325,16 @@ def test_caps_that_make_no_sense():
     y, s, g = sample()
     for cap in (0, -1, 1.5, "many", None, math.inf):
         for statement in STATEMENTS.values():
-            with pytest.raises(ArgumentError, match="max_rows_per_group"):
-                statement(y, s, groups=g, max_rows_per_group=cap)
+            with pytest.raises(ArgumentError, match="max_rows_per_cluster"):
+                statement(y, s, clusters=g, max_rows_per_cluster=cap)
 
 
 @pytest.mark.parametrize("edges", [1, 7, 30])
 @pytest.mark.parametrize("cap", [1, 1000])
 def test_redrawn_walks_are_followed_between_edges(monkeypatch, edges, cap):
-    y, s, g = sample(n=900, n_groups=25)
+    y, s, g = sample(n=900, n_clusters=25)
     y[s < 0.1], y[s > 0.95] = 0, 1
-    rows = cap_groups(group_rows(y, s, g), cap)
+    rows = cap_clusters(cluster_rows(y, s, g), cap)
     slow = clustered(rows).redrawn_errors(99, np.random.default_rng(3), centred=True)
     monkeypatch.setattr(cluster_walks, "_EDGES", edges)
     fast = clustered(rows).redrawn_errors(99, np.random.default_rng(3), centred=True)
@@ -345,10 +345,10 @@ def test_redrawn_walks_are_followed_between_edges(monkeypatch, edges, cap):
 def test_cuts_between_edges_are_that_far_from_the_line(monkeypatch):
     """Every walk written out, and for each cut the nearest of many points of the line between its two edges."""
     monkeypatch.setattr(cluster_walks, "_EDGES", 7)
-    rows = cap_groups(group_rows(*sample(n=300, n_groups=20)), 1000)
-    walks = group_walks(rows)
+    rows = cap_clusters(cluster_rows(*sample(n=300, n_clusters=20)), 1000)
+    walks = cluster_residuals(rows)
     path = np.zeros((len(rows.n) + 1, 20))
-    path[np.arange(1, len(path)), rows.group] = rows.step
+    path[np.arange(1, len(path)), rows.cluster] = rows.step
     path = np.cumsum(path, axis=0)[np.append(0, rows.ends + 1)]
     centred = path - np.outer(path.sum(axis=1), rows.size) / rows.size.sum()
     for values, found in ((path, walks.between), (centred, walks.centred_between)):
@@ -365,69 +365,69 @@ def with_last(g, value):
 @pytest.mark.parametrize("statement", STATEMENTS.values(), ids=STATEMENTS)
 def test_bad_groups(statement):
     y, s, g = sample()
-    with pytest.raises(ArgumentError, match="a table does not know which row belongs to which group"):
-        statement(ScoreTable.from_scores(y, s), groups=g)
+    with pytest.raises(ArgumentError, match="a table does not know which row belongs to which cluster"):
+        statement(ScoreTable.from_scores(y, s), clusters=g)
     with pytest.raises(ArgumentError, match="no scores"):
-        statement(y, groups=g)
-    with pytest.raises(DataError, match="as many groups as scores, found 599 groups and 600 scores"):
-        statement(y, s, groups=g[:-1])
+        statement(y, clusters=g)
+    with pytest.raises(DataError, match="as many clusters as scores, found 599 clusters and 600 scores"):
+        statement(y, s, clusters=g[:-1])
     for missing in (None, np.nan, float("nan"), np.datetime64("NaT")):
         with pytest.raises(DataError, match=r"a group in every row, found .* in row 599"):
-            statement(y, s, groups=with_last(g, missing))
+            statement(y, s, clusters=with_last(g, missing))
     with pytest.raises(DataError, match="nan in row 0 and 599 more"):
-        statement(y, s, groups=np.full(600, np.nan))
+        statement(y, s, clusters=np.full(600, np.nan))
     with pytest.raises(DataError, match="masked value in row 1 and 1 more"):
-        statement(y, s, groups=np.ma.MaskedArray(g, mask=[0, 1, 1] + [0] * 597))
+        statement(y, s, clusters=np.ma.MaskedArray(g, mask=[0, 1, 1] + [0] * 597))
     with pytest.raises(DataError, match="cannot be hashed"):
-        statement(y, s, groups=with_last(g, [1]))
+        statement(y, s, clusters=with_last(g, [1]))
     with pytest.raises(DataError, match="one column"):
-        statement(y, s, groups=np.stack([g, g], axis=1))
+        statement(y, s, clusters=np.stack([g, g], axis=1))
     for no_column in ("g", 7, {1, 2}):
-        with pytest.raises(DataError, match="group"):
-            statement(y, s, groups=no_column)
+        with pytest.raises(DataError, match="cluster"):
+            statement(y, s, clusters=no_column)
     with pytest.raises(DataError, match="whole numbers"):
-        statement(y, s, groups=g, sample_weight=np.full(600, 0.5))
-    with pytest.raises(DataError, match="1 groups, the largest with 100% of the rows, worth 1;"):
-        statement(y, s, groups=np.zeros(600))
+        statement(y, s, clusters=g, sample_weight=np.full(600, 0.5))
+    with pytest.raises(DataError, match="1 clusters, the largest with 100% of the rows, worth 1;"):
+        statement(y, s, clusters=np.zeros(600))
     with pytest.raises(DataError, match="worth 4"):
-        statement(y, s, groups=np.repeat(np.arange(4), 150))
+        statement(y, s, clusters=np.repeat(np.arange(4), 150))
     with pytest.raises(DataError, match="scores between 0 and 1"):
-        statement(y, 2 * s, groups=g)
+        statement(y, 2 * s, clusters=g)
 
 
 def test_columns_of_dataframes():
     y, s, g = sample()
     names = [f"p{x}" for x in g.tolist()]
-    expected = STATEMENTS["certify"](y, s, groups=names)
+    expected = STATEMENTS["certify"](y, s, clusters=names)
     columns = [pd.Series(names), pd.Series(names, dtype="category"), pl.Series(names), np.c_[names]]
-    for groups in columns:
-        assert STATEMENTS["certify"](y, s, groups=groups) == expected
+    for clusters in columns:
+        assert STATEMENTS["certify"](y, s, clusters=clusters) == expected
     with pytest.raises(DataError, match="in row 1"):
-        certify(y, s, method="normal", groups=["a", pd.NA, *names[2:]])
+        certify(y, s, method="asymptotic", clusters=["a", pd.NA, *names[2:]])
     with pytest.raises(DataError, match="in row 3"):
-        certify(y, s, method="normal", groups=pd.Series([*names[:3], None, *names[4:]], dtype="string"))
+        certify(y, s, method="asymptotic", clusters=pd.Series([*names[:3], None, *names[4:]], dtype="string"))
 
 
 def test_redraws_are_seeded():
     y, s, g = sample()
 
     def low(seed):
-        return certify(y, s, method="normal", groups=g, n_redraws=99, random_state=seed).width, cutoff_interval(
-            y, s, method="asymptotic", groups=g, n_redraws=99, random_state=seed
-        )
+        return certify(
+            y, s, method="asymptotic", clusters=g, n_simulations=99, random_state=seed
+        ).width, cutoff_interval(y, s, method="asymptotic", clusters=g, n_simulations=99, random_state=seed)
 
     assert low(1) == low(1) == low(np.random.default_rng(1))
     for count in (0, 1.5, "many"):
-        with pytest.raises(ArgumentError, match="n_redraws"):
-            certify(y, s, method="normal", groups=g, n_redraws=count)
+        with pytest.raises(ArgumentError, match="n_simulations"):
+            certify(y, s, method="asymptotic", clusters=g, n_simulations=count)
     with pytest.raises(ArgumentError, match="at least 39 redraws"):
-        cutoff_interval(y, s, method="asymptotic", groups=g, n_redraws=38)
+        cutoff_interval(y, s, method="asymptotic", clusters=g, n_simulations=38)
 
 
 def test_one_class_and_a_table_like_object():
     g = np.arange(40)
     for label in (0, 1):
-        found = certify(np.full(40, label), np.full(40, 0.5), method="normal", groups=g)
+        found = certify(np.full(40, label), np.full(40, 0.5), method="asymptotic", clusters=g)
         assert found.estimate == 0.5
         assert found.bound <= 1.0
-    assert isinstance(clustered(group_rows(np.zeros(40, dtype=int), np.full(40, 0.5), g)), Clustered)
+    assert isinstance(clustered(cluster_rows(np.zeros(40, dtype=int), np.full(40, 0.5), g)), Clustered)

@@ -11,7 +11,7 @@ from calibrant import ScoreTable
 from calibrant.certificates import bernstein_width, certify, default_width
 from calibrant.certificates.widths.default import charged_bound
 from calibrant.table.cells import CellSums
-from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 
 WIDTHS = {"default": default_width, "bernstein": bernstein_width}
 
@@ -38,7 +38,7 @@ def test_bound_is_that_of_all_intervals_or_a_little_more(n, delta, method):
     for power in (0.5, 1.0, 2.0):
         score = rng.random(n).round(1)
         table = ScoreTable.from_scores(rng.random(n) < score**power, score)
-        walk = extremes(residual_walk(table))
+        walk = extremes(cumulative_residuals(table))
         found, exact = charged_bound(table, walk, delta, method=method), brute_force(table, delta, method)
         assert exact * (1 - 1e-9) <= found <= 1.03 * exact
 
@@ -58,7 +58,9 @@ def test_cells_never_give_less_than_the_single_rows(width):
     label = rng.random(3000) < score**1.2
     cell = np.floor(score / width)
     parts = [ScoreTable.from_scores(label[cell == c], score[cell == c]) for c in np.unique(cell)]
-    sums = {name: np.array([getattr(t, name).sum() for t in parts]) for name in ("rise", "fall", "squared", "surprise")}
+    sums = {
+        name: np.array([getattr(t, name).sum() for t in parts]) for name in ("rise", "fall", "squared", "log_loss_sum")
+    }
     cells = CellSums(low=np.array([t.score[0] for t in parts]), high=np.array([t.score[-1] for t in parts]), **sums)
     counts = [np.array([getattr(t, name).sum() for t in parts]) for name in ("n", "k")]
     table = ScoreTable.from_cells(*counts, cells)

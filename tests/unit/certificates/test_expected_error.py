@@ -6,11 +6,11 @@ import json
 
 import numpy as np
 import pytest
-from calibrant.certificates.expected_error.cells import Cells, Terms, Units, cut_evenly, plan_cells, positions
-from calibrant.certificates.expected_error.reversal import hypergeometric_tail, reversal_p_value
 
 from calibrant import ArgumentError, DataError, ScoreTable
 from calibrant.certificates import certify_ece, required_sample_size_ece
+from calibrant.certificates.expected_error.cells import Cells, Terms, Units, cut_evenly, plan_cells, positions
+from calibrant.certificates.expected_error.reversal import hypergeometric_tail, reversal_p_value
 from calibrant.references import cite
 from calibrant.table.score_table import CellSums
 
@@ -36,7 +36,7 @@ def bucketed(y, score, bits: int) -> ScoreTable:
         rise=add(y * (1 - score)),
         fall=add((1 - y) * score),
         squared=add((y - score) ** 2),
-        surprise=add(np.zeros(len(y))),
+        log_loss_sum=add(np.zeros(len(y))),
     )
     return ScoreTable.from_cells(add(np.ones(len(y))).astype(int), add(y).astype(int), cells)
 

@@ -6,15 +6,15 @@ import pytest
 import calibrant as cal
 from calibrant.certificates import (
     anytime_width,
+    asymptotic_width,
+    brownian_width,
     certify,
     certify_recalibrated,
     cutoff_interval,
-    normal_width,
     rademacher_finite,
     rademacher_linear,
-    range_width,
     required_sample_size,
-    theorem2_width,
+    uniform_convergence_width,
 )
 
 SIZES = (1e3, 1e4, 1e5, 1e6)
@@ -22,10 +22,10 @@ SIZES = (1e3, 1e4, 1e5, 1e6)
 
 def test_widths():
     """Brier score .15, delta .05."""
-    assert [round(normal_width(n, 0.15), 4) for n in SIZES[:3]] == [0.0231, 0.0067, 0.0020]
-    assert round(normal_width(1e6, 0.15), 5) == 0.00064
-    assert [round(range_width(n, 0.15), 4) for n in SIZES[:3]] == [0.0306, 0.0097, 0.0031]
-    assert round(range_width(1e6, 0.15), 5) == 0.00097
+    assert [round(asymptotic_width(n, 0.15), 4) for n in SIZES[:3]] == [0.0231, 0.0067, 0.0020]
+    assert round(asymptotic_width(1e6, 0.15), 5) == 0.00064
+    assert [round(brownian_width(n, 0.15), 4) for n in SIZES[:3]] == [0.0306, 0.0097, 0.0031]
+    assert round(brownian_width(1e6, 0.15), 5) == 0.00097
 
 
 def test_anytime_width():
@@ -35,7 +35,7 @@ def test_anytime_width():
 
 
 def test_sample_sizes():
-    sizes = [required_sample_size(e, method="normal", brier=0.15, power=None) for e in (0.1, 0.05, 0.02, 0.01)]
+    sizes = [required_sample_size(e, method="asymptotic", brier=0.15, power=None) for e in (0.1, 0.05, 0.02, 0.01)]
     assert sizes == [91, 269, 1297, 4639]  # the page prints 4,640; at 4,639 the width is .009999
 
 
@@ -43,7 +43,7 @@ def test_rademacher_of_classes():
     """d = 2, 100 values: .218 .075 .026 .0087 at n = 1e3 ... 1e6; linear scores with the tail of the proof."""
     assert [round(rademacher_finite(n, 2, 100), 3) for n in SIZES[:3]] == [0.218, 0.075, 0.026]
     assert round(rademacher_finite(1e6, 2, 100), 4) == 0.0087
-    widths = [theorem2_width(n, 0.05, rademacher_linear(n, 5), form="proof") for n in (1e4, 1e5, 1e6, 1e7)]
+    widths = [uniform_convergence_width(n, 0.05, rademacher_linear(n, 5), form="proof") for n in (1e4, 1e5, 1e6, 1e7)]
     assert widths == pytest.approx([0.632, 0.223, 0.077, 0.026], abs=6e-4)
 
 
@@ -58,13 +58,13 @@ def test_a_user_supplies_the_complexity_of_a_class():
     rng = np.random.default_rng(0)
     p = rng.uniform(size=2000)
     y = rng.uniform(size=2000) < p
-    own = certify(y, p, method="theorem2", rademacher=rademacher_linear(2000, 3))
-    assert own.width == theorem2_width(2000, 0.05, rademacher_linear(2000, 3))
-    assert own.width > certify(y, p, method="theorem2").width
+    own = certify(y, p, method="uniform_convergence", rademacher=rademacher_linear(2000, 3))
+    assert own.width == uniform_convergence_width(2000, 0.05, rademacher_linear(2000, 3))
+    assert own.width > certify(y, p, method="uniform_convergence").width
     # More than 1.45 / sqrt(n): the printed form is not known to be true there.
     with pytest.raises(cal.ArgumentError, match="printed"):
-        certify(y, p, method="theorem2", form="printed", rademacher=rademacher_linear(2000, 3))
-    with pytest.raises(cal.ArgumentError, match="theorem2"):
+        certify(y, p, method="uniform_convergence", form="printed", rademacher=rademacher_linear(2000, 3))
+    with pytest.raises(cal.ArgumentError, match="uniform_convergence"):
         certify(y, p, method="hoeffding", rademacher=0.01)
     assert any("belongs to a class" in text for text in own.assumptions)
 
@@ -86,7 +86,7 @@ def test_anytime_never_refutes_and_says_why_not_n():
 
 def test_normal_certificate_says_that_it_is_asymptotic():
     y, p = world()
-    assert "in the limit of many rows" in certify(y, p, method="normal").claim
+    assert "in the limit of many rows" in certify(y, p, method="asymptotic").claim
 
 
 def test_interval_contains_the_one_sided_bounds_at_half_delta():

@@ -95,7 +95,7 @@ def test_exact_value_agrees_with_simulation_of_single_signs(name):
     climbs = np.concatenate(climbs)
     exact = rademacher_with_ties(PATTERNS[name])
     assert exact == pytest.approx(climbs.mean(), abs=5 * climbs.std() / math.sqrt(40_000))
-    found = rademacher_simulated(PATTERNS[name], n_redraws=20_000)
+    found = rademacher_simulated(PATTERNS[name], n_simulations=20_000)
     assert found.value == pytest.approx(exact, abs=5 * found.standard_error)
     assert found.standard_error == pytest.approx(climbs.std() / math.sqrt(20_000), rel=0.05)
 
@@ -118,11 +118,11 @@ def test_tables_are_read_by_their_rows():
 
 
 def test_simulation_in_chunks_is_reproducible_and_keeps_its_count(monkeypatch):
-    whole = rademacher_simulated([2] * 50, n_redraws=101)
+    whole = rademacher_simulated([2] * 50, n_simulations=101)
     monkeypatch.setitem(rademacher_simulated.__globals__, "_CHUNK", 500)
-    parts = rademacher_simulated([2] * 50, n_redraws=101)
+    parts = rademacher_simulated([2] * 50, n_simulations=101)
     assert whole == parts
-    assert (whole.n, whole.n_redraws) == (100, 101)
+    assert (whole.n, whole.n_simulations) == (100, 101)
 
 
 @pytest.mark.parametrize("rows", [[], [[1]], [1.5], [0, 1], [-1], ["a"], [True]])
@@ -143,5 +143,5 @@ def test_weights_and_cells_are_refused(function):
 def test_too_many_rows_are_refused_with_the_way_out():
     with pytest.raises(ArgumentError, match="rademacher_of_intervals"):
         rademacher_with_ties([2_001])
-    with pytest.raises(ArgumentError, match="n_redraws"):
-        rademacher_simulated([5], n_redraws=1)
+    with pytest.raises(ArgumentError, match="n_simulations"):
+        rademacher_simulated([5], n_simulations=1)

@@ -45,13 +45,13 @@ def test_is_its_definition(rows, prices, threshold):
     a, b = prices
     found = cost_forecast(rows.y, rows.s, **costs(a, b), threshold=threshold, **rows.keywords)
     tau = a / (a + b) if threshold is None else threshold
-    actual, promised = cost_and_forecast(*repeated(rows), tau, a, b)
+    actual, mean_predicted = cost_and_forecast(*repeated(rows), tau, a, b)
     scale = max(a, b)
     assert found.threshold == tau
     assert found.n == len(actual)
     assert found.cost == pytest.approx(actual.mean(), abs=1e-14 * scale)
-    assert found.forecast == pytest.approx(promised.mean(), abs=1e-14 * scale)
-    assert found.error == pytest.approx((actual - promised).mean(), abs=1e-14 * scale)
+    assert found.forecast == pytest.approx(mean_predicted.mean(), abs=1e-14 * scale)
+    assert found.error == pytest.approx((actual - mean_predicted).mean(), abs=1e-14 * scale)
     assert found.cost == expected_cost(rows.y, rows.s, **costs(a, b), threshold=threshold, **rows.keywords)
 
 
@@ -100,8 +100,8 @@ def test_error_limits_are_bernstein_limits_of_the_rows(rows, prices, threshold):
     """On either side at half of delta, from the squares of the terms and the dearer price, which none exceeds."""
     a, b = prices
     found = cost_forecast(rows.y, rows.s, **costs(a, b), threshold=threshold, delta=0.1, **rows.keywords)
-    actual, promised = cost_and_forecast(*repeated(rows), found.threshold, a, b)
-    terms = (actual - promised) / max(a, b)
+    actual, mean_predicted = cost_and_forecast(*repeated(rows), found.threshold, a, b)
+    terms = (actual - mean_predicted) / max(a, b)
     half = float(mean_width(len(terms), (terms**2).mean(), 0.05))
     assert found.error_upper == pytest.approx(max(a, b) * min(1.0, terms.mean() + half), rel=1e-9)
     assert found.error_lower == pytest.approx(max(a, b) * max(-1.0, terms.mean() - half), rel=1e-9)

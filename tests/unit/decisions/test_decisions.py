@@ -75,7 +75,7 @@ def test_bound_is_saving_plus_width():
     found = saving_bound(y, s, **costs(3, 1), delta=0.1, method="hoeffding")
     assert (found.cost, found.saving) == (0.75, 0.5)
     assert found.saving_bound == pytest.approx(0.5 + 4 * math.sqrt(math.log(20) / 20_000))
-    found = saving_bound(y, s, **costs(3, 1), delta=0.1, method="normal")
+    found = saving_bound(y, s, **costs(3, 1), delta=0.1, method="asymptotic")
     width = 1.6448536269514722 * math.sqrt(0.5 * 0.25**2 / 10_000) + math.log(20) / 10_000
     assert found.saving_bound == pytest.approx(0.5 + 4 * width)
     found = saving_bound(y, s, **costs(3, 1), delta=0.1)
@@ -88,7 +88,7 @@ def test_no_saving_is_larger_than_what_the_cost_can_be(n, seed, prices):
     rng = np.random.default_rng(seed)
     s = rng.random(n).round(rng.integers(1, 4))
     y = rng.random(n) < s ** rng.choice([0.3, 1, 3])
-    for method in ("default", "hoeffding", "normal"):
+    for method in ("default", "hoeffding", "asymptotic"):
         found = saving_bound(y, s, **costs(*prices), method=method)
         assert found.saving <= found.saving_bound <= found.cost_upper
 

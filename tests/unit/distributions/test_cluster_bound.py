@@ -10,19 +10,19 @@ import pytest
 from calibrant import audit
 from calibrant.certificates import certify
 from calibrant.decisions import expected_cost
-from calibrant.decisions.clusters import group_saving
+from calibrant.decisions.clusters import cluster_saving
 from calibrant.distributions.cluster_bound import Sums, largest_error, largest_ratio
 from calibrant.table import cluster_residuals as cluster_walks
-from calibrant.table.cluster_residuals import group_walks, squares_from
-from calibrant.table.clusters import cap_groups, group_rows
+from calibrant.table.cluster_residuals import cluster_residuals, squares_from
+from calibrant.table.clusters import cap_clusters, cluster_rows
 
 
-def rows_of(seed: int, cap: int, n: int = 120, groups: int = 40):
+def rows_of(seed: int, cap: int, n: int = 120, clusters: int = 40):
     rng = np.random.default_rng(seed)
-    g = np.minimum(rng.integers(0, groups, n), rng.integers(0, groups, n))
+    g = np.minimum(rng.integers(0, clusters, n), rng.integers(0, clusters, n))
     s = np.round(rng.random(n), 1 + seed % 2)
-    y = (rng.random(groups)[g] < 0.6 * s + 0.1) * 1
-    return y, s, g, cap_groups(group_rows(y, s, g), cap)
+    y = (rng.random(clusters)[g] < 0.6 * s + 0.1) * 1
+    return y, s, g, cap_clusters(cluster_rows(y, s, g), cap)
 
 
 def sums_of_intervals(y, s, g, cap):
@@ -71,16 +71,16 @@ def test_bound_is_the_largest_error_that_no_interval_rejects(seed, cap):
     sums, size = sums_of_intervals(y, s, g, cap)
     for delta in (0.05, 0.3):
         slow = slow_limit(sums, size, float(cap), delta)
-        assert largest_error(group_walks(rows), cap=float(cap), delta=delta) == pytest.approx(slow, abs=2.2e-3)
+        assert largest_error(cluster_residuals(rows), cap=float(cap), delta=delta) == pytest.approx(slow, abs=2.2e-3)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_few_edges_give_a_bound_that_is_larger(monkeypatch, seed):
     *_, rows = rows_of(seed, 2, n=400)
-    exact = largest_error(group_walks(rows), cap=2.0, delta=0.05)
+    exact = largest_error(cluster_residuals(rows), cap=2.0, delta=0.05)
     for edges, more in ((2, 2.5), (10, 1.6), (30, 1.25)):
         monkeypatch.setattr(cluster_walks, "_EDGES", edges)
-        assert exact - 1e-6 <= largest_error(group_walks(rows), cap=2.0, delta=0.05) <= min(1.0, more * exact)
+        assert exact - 1e-6 <= largest_error(cluster_residuals(rows), cap=2.0, delta=0.05) <= min(1.0, more * exact)
 
 
 @pytest.mark.parametrize(("least", "most"), [(0.0, 4.0), (-4.0, 0.0), (-3.0, 3.0)])
@@ -92,7 +92,7 @@ def test_ratio_of_one_set_of_rows(least, most):
         Sums.of(values, size),
         rows=size.sum(),
         squared_sizes=size @ size,
-        groups=80,
+        clusters=80,
         cap=5.0,
         delta=0.05,
         least=least,
@@ -110,7 +110,7 @@ def test_squares_from_one_cut(cut):
     place = np.searchsorted(rows.table.score, rows.score)
     for other in range(len(rows.table) + 1):
         low, high = min(cut, other), max(cut, other)
-        sums = rows.by_group(np.where((place >= low) & (place < high), step, 0.0))
+        sums = rows.by_cluster(np.where((place >= low) & (place < high), step, 0.0))
         assert total[other] == pytest.approx(sums.sum(), abs=1e-9)
         assert square[other] == pytest.approx(sums @ sums, abs=1e-9)
         assert with_size[other] == pytest.approx(sums @ rows.size, abs=1e-9)
@@ -121,10 +121,10 @@ def test_costs_of_groups():
     """Cost and saving are those of weighted rows; limits enclose them and narrow as groups are added."""
     wide = math.inf
     for times in (1, 8):
-        y, s, g, _ = rows_of(2, 2, n=600, groups=90)
+        y, s, g, _ = rows_of(2, 2, n=600, clusters=90)
         y, s, g = np.tile(y, times), np.tile(s, times), (g[None] + 1000 * np.arange(times)[:, None]).ravel()
-        rows = cap_groups(group_rows(y, s, g), 2)
-        found = group_saving(rows, false_positive_cost=1.0, false_negative_cost=3.0)
+        rows = cap_clusters(cluster_rows(y, s, g), 2)
+        found = cluster_saving(rows, false_positive_cost=1.0, false_negative_cost=3.0)
         weight = np.minimum(1.0, 2 / np.bincount(g)[g])
         costs = {"false_positive_cost": 1.0, "false_negative_cost": 3.0, "sample_weight": weight}
         assert found.cost == pytest.approx(expected_cost(y, s, **costs), rel=1e-12)
@@ -137,24 +137,24 @@ def test_costs_of_groups():
         assert found.saving < found.saving_bound <= found.cost_upper
         assert found.saving_bound - found.saving < 0.5 * wide
         wide = found.saving_bound - found.saving
-        assert found.n_groups == len(set(g.tolist()))
+        assert found.n_clusters == len(set(g.tolist()))
         assert "no group counts more than 2 rows" in found.claim
 
 
 def test_only_right_scores_cost_nothing():
     y = np.tile([0, 1], 100)
-    rows = cap_groups(group_rows(y, y.astype(float), np.arange(200) // 2))
-    found = group_saving(rows, false_positive_cost=1.0, false_negative_cost=1.0)
+    rows = cap_clusters(cluster_rows(y, y.astype(float), np.arange(200) // 2))
+    found = cluster_saving(rows, false_positive_cost=1.0, false_negative_cost=1.0)
     assert found.cost == found.cost_lower == found.saving == 0.0
     assert 0.0 < found.saving_bound <= found.cost_upper < 0.1
 
 
 def test_costs_and_groups_in_an_audit():
-    y, s, g, _ = rows_of(2, 1, n=600, groups=90)
-    found = audit(y, s, groups=g, costs=(1, 3), max_rows_per_group=2, tolerance=0.1)
-    assert found.decision.max_rows_per_group == found.certificate.max_rows_per_group == 2
-    assert found.test.max_rows_per_group == 2
-    assert found.certificate == certify(y, s, groups=g, max_rows_per_group=2, tolerance=0.1)
+    y, s, g, _ = rows_of(2, 1, n=600, clusters=90)
+    found = audit(y, s, clusters=g, costs=(1, 3), max_rows_per_cluster=2, tolerance=0.1)
+    assert found.decision.max_rows_per_cluster == found.certificate.max_rows_per_cluster == 2
+    assert found.test.max_rows_per_cluster == 2
+    assert found.certificate == certify(y, s, clusters=g, max_rows_per_cluster=2, tolerance=0.1)
     assert "per case, where no group counts more than 2 rows (" in str(found)
     assert "where no group counts more than 2 rows, and the error of these rows is then" in str(found)
     assert "where no group counts more than 2 rows" in found.to_html()

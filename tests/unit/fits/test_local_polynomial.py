@@ -59,7 +59,7 @@ def test_fit_is_that_of_exact_fractions(rows, nn, degree, kernel, points):
         assert found.degree[j] == slow.degree
         room = 1e-12 * slow.scale / slow.spread
         assert found.value[j] == pytest.approx(slow.value, rel=0, abs=room)
-        assert found.promised[j] == pytest.approx(slow.promised, rel=0, abs=room)
+        assert found.mean_predicted[j] == pytest.approx(slow.mean_predicted, rel=0, abs=room)
         if table.counts:
             assert found.variance[j] == pytest.approx(slow.variance, rel=1e-9, abs=room)
         else:
@@ -73,7 +73,7 @@ def test_whole_weights_are_repeated_rows_bit_for_bit(rows, nn, degree, kernel):
     points = np.linspace(0.0, 1.0, 5)
     one = local_fit(table_of(rows), points, nn=nn, degree=degree, kernel=kernel, variance="robust")
     two = local_fit(repeated, points, nn=nn, degree=degree, kernel=kernel, variance="robust")
-    for name in ("value", "promised", "variance", "degree"):
+    for name in ("value", "mean_predicted", "variance", "degree"):
         assert np.array_equal(getattr(one, name), getattr(two, name), equal_nan=True)
 
 
@@ -158,7 +158,7 @@ def test_long_windows_are_summed_in_pieces():
     pieces = local_fit(table, points, nn=0.4, variance="robust")
     assert (sums.windows.stop - sums.windows.start).min() > 20_000
     assert pieces.value == pytest.approx(sums.value, rel=1e-13)
-    assert pieces.promised == pytest.approx(sums.promised, rel=1e-12)
+    assert pieces.mean_predicted == pytest.approx(sums.mean_predicted, rel=1e-12)
     # HC2 of an average is the usual p (1 - p) / (n - 1).
     assert pieces.variance == pytest.approx(sums.value * (1 - sums.value) / (sums.windows.n - 1), rel=1e-9)
     for j in (0, 3):
@@ -220,7 +220,7 @@ def test_calibrated_moments_are_those_of_redrawn_labels():
             draws.append(local_fit(table, points, nn=0.3, degree=degree, kernel=kernel).value)
         fit = local_fit(table, points, nn=0.3, degree=degree, kernel=kernel, variance="calibrated")
         error = np.sqrt(fit.variance / 600)
-        assert (np.abs(np.mean(draws, axis=0) - fit.promised) < 4 * error).all()
+        assert (np.abs(np.mean(draws, axis=0) - fit.mean_predicted) < 4 * error).all()
         assert np.var(draws, axis=0) == pytest.approx(fit.variance, rel=0.25)
 
 

@@ -12,7 +12,7 @@ from calibrant.ingest import gathering
 from calibrant.ingest.accumulator import Accumulator, pool_together
 from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.metrics import cutoff_calibration_error
-from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.fixed_point import MOST_ROWS, score_units
 from calibrant.table.pooling import pool_rows
 from support import score_laws
@@ -92,8 +92,8 @@ def test_tables_made_from_parts_merge_into_narrow_cells(monkeypatch):
     assert len(merged) >= 32
     assert (merged.high - merged.low).max() <= 1 / 32
     assert merged.total == 10_000
-    found = extremes(residual_walk(merged))
-    assert found == extremes(residual_walk(two.merge(one)))
+    found = extremes(cumulative_residuals(merged))
+    assert found == extremes(cumulative_residuals(two.merge(one)))
     truth = cutoff_calibration_error(
         np.concatenate([score_laws.outcomes(each, "calibrated") for each in s]), np.concatenate(s)
     )

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.ingest import bucket_sums
-from calibrant.ingest.bucket_sums import SURPRISE_BITS, BucketSums
+from calibrant.ingest.bucket_sums import LOG_LOSS_BITS, BucketSums
 from calibrant.ingest.grid import Grid
 from calibrant.table.fixed_point import BITS, MOST_ROWS, score_units
 from calibrant.table.pooling import pool_rows, pool_weighted
@@ -60,7 +60,7 @@ def loss_units(s: float, *, of_negative: bool = False) -> int:
         return 0
     with np.errstate(all="ignore"):
         loss = -np.log1p(-np.array([s])) if of_negative else -np.log(np.array([s]))
-    return math.floor(float(loss[0]) * 2.0**SURPRISE_BITS + 0.5)
+    return math.floor(float(loss[0]) * 2.0**LOG_LOSS_BITS + 0.5)
 
 
 @given(small_rows(), shifts, st.sampled_from([1, 3, 2**15]))
@@ -140,9 +140,9 @@ def test_mixed_kinds_of_weights_add_up():
     broken = BucketSums.of_scores(np.array([0.5]), np.array([0.5]), np.array([0.5]), grid)
     for total in (whole + broken, broken + whole):
         assert total.counts.tolist() == [[3.5], [1.5], [0.0]]
-        rise, fall, squared, surprise = total.sums()
+        rise, fall, squared, log_loss_sum = total.sums()
         assert (rise[0], fall[0], squared[0]) == (0.75, 1.0, 0.875)
-        assert surprise[0] == pytest.approx(3.5 * math.log(2), rel=1e-11)
+        assert log_loss_sum[0] == pytest.approx(3.5 * math.log(2), rel=1e-11)
         assert total.cells().residual is None
 
 

@@ -10,7 +10,7 @@ from calibrant import ScoreTable
 from calibrant.ingest import gathering, refinement, two_scans
 from calibrant.ingest.files import read_table
 from calibrant.metrics import brier_score, cutoff_calibration, cutoff_calibration_error, log_loss
-from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.fixed_point import UNIT
 
 N = 40_000
@@ -55,7 +55,7 @@ def read(path, **keywords):
 def columns_of(table):
     arrays = [table.score, table.n, table.k]
     if table.cells is not None:
-        arrays += [table.low, table.high, table.rise, table.fall, table.squared, table.surprise]
+        arrays += [table.low, table.high, table.rise, table.fall, table.squared, table.log_loss_sum]
     return arrays
 
 
@@ -88,7 +88,7 @@ def test_same_numbers_as_the_exact_table(tmp_path, small_limits, name, most, shi
     assert (table.low[1:] > table.high[:-1]).all()
     assert (table.total, table.positives) == (exact.total, exact.positives)
     assert table.n.dtype == exact.n.dtype
-    ours, theirs = extremes(residual_walk(table)), extremes(residual_walk(exact))
+    ours, theirs = extremes(cumulative_residuals(table)), extremes(cumulative_residuals(exact))
     np.testing.assert_allclose(ours.value, theirs.value, rtol=0, atol=4 * UNIT)
     np.testing.assert_allclose([ours.ks, ours.bias], [theirs.ks, theirs.bias], rtol=0, atol=4 * UNIT)
     if theirs.value > 1e-9:
@@ -126,7 +126,7 @@ def test_whole_weights_are_repeated_rows(tmp_path, small_limits):
     exact = ScoreTable.from_scores(y, s, sample_weight=w)
     assert weighted.n.dtype == np.int64
     for table in (weighted, repeated):
-        ours, theirs = extremes(residual_walk(table)), extremes(residual_walk(exact))
+        ours, theirs = extremes(cumulative_residuals(table)), extremes(cumulative_residuals(exact))
         np.testing.assert_allclose(ours.value, theirs.value, rtol=0, atol=4 * UNIT)
         assert (ours.low, ours.high) == (theirs.low, theirs.high)
         np.testing.assert_allclose(brier_score(table), brier_score(exact), rtol=0, atol=1e-10)
@@ -138,7 +138,7 @@ def test_other_weights(tmp_path, small_limits):
     y = (rng.random(N) < s).astype(np.int8)
     table = read(write_rows(tmp_path / "a.parquet", s, y, w), weight="w")
     exact = ScoreTable.from_scores(y, s, sample_weight=w)
-    ours, theirs = extremes(residual_walk(table)), extremes(residual_walk(exact))
+    ours, theirs = extremes(cumulative_residuals(table)), extremes(cumulative_residuals(exact))
     np.testing.assert_allclose(ours.value, theirs.value, rtol=0, atol=1e-11)
     assert (ours.low, ours.high) == (theirs.low, theirs.high)
     np.testing.assert_allclose(brier_score(table), brier_score(exact), rtol=0, atol=1e-10)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.ingest import grid as grid_file
-from calibrant.ingest.grid import Grid, Zone
+from calibrant.ingest.grid import BucketSet, Grid
 from calibrant.table.fixed_point import BITS, score_units
 
 score = st.one_of(st.floats(0.0, 1.0), st.sampled_from([0.0, 1.0, 0.5, 1e-5, 5e-324, 2.0**-43, np.nextafter(1.0, 0.0)]))
@@ -53,7 +53,7 @@ def test_a_zone_holds_the_scores_of_its_buckets(values, inside, shift):
     for most in (-1, min(span, 1 << 16), grid_file._MOST_LISTED):  # searched in, listed if it is just possible, as set
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(grid_file, "_MOST_LISTED", most)
-            zone, before = Zone(grid, numbers), units.copy()
+            zone, before = BucketSet(grid, numbers), units.copy()
             assert (zone._listed is None) == (span > most)
             assert zone.holds(units).tolist() == expected
             assert np.array_equal(units, before)
@@ -61,7 +61,7 @@ def test_a_zone_holds_the_scores_of_its_buckets(values, inside, shift):
 
 def test_a_zone_is_asked_again_and_again():
     """Buckets before the first, after the last, between, and none at all."""
-    zone = Zone(Grid(0), np.array([5, 7]))
+    zone = BucketSet(Grid(0), np.array([5, 7]))
     for _ in range(2):
         assert zone.holds(np.arange(4, 10)).tolist() == [False, True, False, True, False, False]
         assert zone.holds(np.array([0, 2**BITS])).tolist() == [False, False]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from calibrant.ingest import histogram as tally_file
 from calibrant.ingest.gathering import CELL_BITS
 from calibrant.ingest.grid import Grid
-from calibrant.ingest.histogram import Tally, blocks
+from calibrant.ingest.histogram import BucketCounts, blocks
 from calibrant.ingest.two_scans import FINE_BITS
 from calibrant.table.fixed_point import BITS, MOST_ROWS, score_units
 from calibrant.table.validation import CleanRows
@@ -40,9 +40,9 @@ def grid_of(slices: list[Rows], bits: int, *, narrow: bool) -> tuple[Grid, float
     return Grid.over(low, high, bits=bits), low, high
 
 
-def tallied(slices: list[Rows], bits: int, per_block: int, *, narrow: bool = False) -> Tally:
+def tallied(slices: list[Rows], bits: int, per_block: int, *, narrow: bool = False) -> BucketCounts:
     grid, low, high = grid_of(slices, bits, narrow=narrow)
-    found = Tally(grid, low, high, bits=per_block)
+    found = BucketCounts(grid, low, high, bits=per_block)
     for block in blocks(clean(rows) for rows in slices):
         found.add(block)
     found.finish()
@@ -67,7 +67,7 @@ def counted(slices: list[Rows], grid: Grid, *, further: int = 0) -> dict[int, li
     return found
 
 
-def assert_counts(found: Tally, slices: list[Rows], *, exact: bool) -> None:
+def assert_counts(found: BucketCounts, slices: list[Rows], *, exact: bool) -> None:
     expected = counted(slices, found.grid)
     assert all(found.first <= place < found.first + found.size for place in expected)
     n, k = ([expected[found.first + i][which] for i in range(found.size)] for which in (0, 1))
@@ -99,7 +99,7 @@ def test_buckets_are_whole_blocks_and_no_more_than_needed(slices, bits, per_bloc
     assert found.first + found.size - 2**per_block <= last < found.first + found.size
 
 
-def runs_within_blocks(found: Tally, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def runs_within_blocks(found: BucketCounts, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Cut all buckets at random places and wherever a block begins, and keep some of the runs."""
     rng = np.random.default_rng(seed)
     cuts = rng.random(found.size) < rng.random()
@@ -146,7 +146,7 @@ def test_sums_of_blocks_are_exact_to_rounding(slices, bits, per_block, narrow):
     assert found.most_in_block() == pytest.approx(float(max(each[0] for each in held)), rel=1e-14)
 
 
-def all_of(found: Tally) -> list[bytes]:
+def all_of(found: BucketCounts) -> list[bytes]:
     every = np.arange(found.size)
     parts = [found.n, found.k, *found.sums(every, every + 1), *found.block_sums()]
     return [part.astype(np.float64).tobytes() for part in parts]
@@ -181,7 +181,7 @@ def test_a_word_that_is_full_is_emptied(slices, bits, at_once):
 
 def test_as_many_rows_as_words_hold():
     """All bits of both words are used: 2**31 - 1 rows are put there by hand, and one more by the tally."""
-    found = Tally(Grid(BITS), 0.0, 0.5, bits=0)
+    found = BucketCounts(Grid(BITS), 0.0, 0.5, bits=0)
     full = tally_file._PACKED
     found._packed[0] = (full << 32) + full
     found._in_packed = found.rows = full
@@ -193,21 +193,21 @@ def test_as_many_rows_as_words_hold():
 LARGE = int(MOST_ROWS) // 2
 
 
-def tallied_at_the_end_of_a_block(weights: list[list[float] | None]) -> tuple[Tally, list[Rows]]:
+def tallied_at_the_end_of_a_block(weights: list[list[float] | None]) -> tuple[BucketCounts, list[Rows]]:
     """Add rows at the last score of a block, as wide as by default, that is 2**-17."""
     slices = []
     for weight in weights:
         size = 1 if weight is None else len(weight)
         label, score = np.arange(size, dtype=np.int8) % 2, np.full(size, 0.5 - 2.0**-BITS)
         slices.append(Rows(label, score, None if weight is None else np.array(weight)))
-    found = Tally(Grid(BITS - FINE_BITS), 0.5 - 2.0**-17, 0.5, bits=FINE_BITS - CELL_BITS)
+    found = BucketCounts(Grid(BITS - FINE_BITS), 0.5 - 2.0**-17, 0.5, bits=FINE_BITS - CELL_BITS)
     for rows in slices:
         found.add(CleanRows(*rows))
     found.finish()
     return found, slices
 
 
-def assert_sums_of_the_first_block(found: Tally, slices: list[Rows]) -> None:
+def assert_sums_of_the_first_block(found: BucketCounts, slices: list[Rows]) -> None:
     *_, rise, fall = counted(slices, found.grid, further=found.bits)[found.first >> found.bits]
     assert [part[0] for part in found.block_sums()] == pytest.approx([float(rise), float(fall)], rel=1e-15)
 
@@ -262,7 +262,7 @@ def test_blocks_hold_all_rows_in_order(slices, at_once):
 
 def test_few_weights_and_many_rows_may_add_up_to_too_many():
     score, much = 1.0 - 2.0**-42, int(MOST_ROWS) - 2
-    found = Tally(Grid(20), 1.0 - 2.0**-16, 1.0, bits=5)
+    found = BucketCounts(Grid(20), 1.0 - 2.0**-16, 1.0, bits=5)
     found.add(CleanRows(np.array([0], dtype=np.int8), np.array([score]), np.array([much])))
     found.add(CleanRows(np.zeros(10_000, dtype=np.int8), np.full(10_000, score), None))
     found.finish()

@@ -13,7 +13,7 @@ from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.grid import Grid
 from calibrant.ingest.merging import thinned
 from calibrant.metrics import brier_score, log_loss
-from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.fixed_point import BITS, UNIT, score_units
 from support import score_laws
 from support.answers import answers
@@ -36,7 +36,7 @@ def assert_thinned(sums: BucketSums, widest: Grid, exact: ScoreTable) -> BucketS
     found = thinned(sums, widest)
     table = table_of(found)
     assert answers(table) == answers(exact)
-    walk = extremes(residual_walk(table))
+    walk = extremes(cumulative_residuals(table))
     assert walk.at_most == walk.value
     single = {-np.inf, *found.low[found.low == found.high].tolist()}
     assert not walk.sign or {walk.low, walk.high} <= single, "where the answer lies there are single scores"
@@ -103,7 +103,7 @@ def test_other_weights_up_to_rounding(law):
     y, w = score_laws.outcomes(s, "shifted"), np.random.default_rng(2).choice([0.0, 0.25e-3, 1.7e-3], N)
     exact = ScoreTable.from_scores(y, s, sample_weight=w)
     found = thinned(singles(exact), Grid(BITS - 9))
-    ours, theirs = extremes(residual_walk(table_of(found))), extremes(residual_walk(exact))
+    ours, theirs = extremes(cumulative_residuals(table_of(found))), extremes(cumulative_residuals(exact))
     assert (ours.low, ours.high, ours.sign) == (theirs.low, theirs.high, theirs.sign)
     assert ours.at_most == ours.value
     for name in ("value", "under", "over", "ks", "bias"):

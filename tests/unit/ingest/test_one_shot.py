@@ -13,7 +13,7 @@ from calibrant import ScoreTable
 from calibrant.certificates import calibration_test, certify, certify_sample, cutoff_interval, split_lower_bound
 from calibrant.ingest import gathering
 from calibrant.metrics import cutoff_calibration, cutoff_calibration_error
-from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support import oracles, score_laws
 from support.strategies import Rows, small_rows
 
@@ -34,20 +34,20 @@ def small_limits(monkeypatch):
 
 @given(small_rows(), breaks)
 def test_the_error_of_the_rows_is_within_the_limits_of_their_cells(rows: Rows, at):
-    found = extremes(residual_walk(oracles.cell_table(*rows, at)))
+    found = extremes(cumulative_residuals(oracles.cell_table(*rows, at)))
     assert found.value - ROUNDING <= oracles.cutoff_error(*rows) <= found.at_most + ROUNDING
 
 
 def test_limits_are_attained():
     """Arithmetic: the walk drops by 1/8 and climbs back inside the cell; two cells can go both ways."""
-    one = extremes(residual_walk(oracles.cell_table([0, 1], [0.25, 0.75], None, [])))
+    one = extremes(cumulative_residuals(oracles.cell_table([0, 1], [0.25, 0.75], None, [])))
     assert (one.value, one.at_most) == (0.0, 1 / 8)
-    assert extremes(residual_walk(ScoreTable.from_scores([0, 1], [0.25, 0.75]))).value == 1 / 8
+    assert extremes(cumulative_residuals(ScoreTable.from_scores([0, 1], [0.25, 0.75]))).value == 1 / 8
     rows = ([0, 1, 1, 0], [0.125, 0.25, 0.75, 0.875])  # -1/8, +3/4 in the first cell; +1/4, -7/8 in the second
-    two = extremes(residual_walk(oracles.cell_table(*rows, None, [0.5])))
+    two = extremes(cumulative_residuals(oracles.cell_table(*rows, None, [0.5])))
     assert two.at_most == (7 / 8 + 1 / 8) / 4  # up to 5/8 + 1/4 in the second, down to -1/8 in the first
     rows = ([0, 1, 1, 0, 0, 1, 1, 1], [0.25, 0.5, 0.6875, 0.75, 0.75, 0.75, 0.75, 0.8125])
-    three = extremes(residual_walk(oracles.cell_table(*rows, None, [0.6])))
+    three = extremes(cumulative_residuals(oracles.cell_table(*rows, None, [0.6])))
     assert three.at_most == (1 / 2 + 5 / 4) / 8  # up to 1/2 in the first, down to 1/4 - 3/2 in the second
 
 
@@ -65,7 +65,7 @@ def test_random_streams(small_limits, law, labels):
     # The walk is seen at the ends of cells, and in each moves by no more than its rows let it.
     hidden = table.low < table.high
     assert found.value_at_most - found.value <= 2.0 * float((table.rise + table.fall)[hidden].max()) / len(s)
-    for method in ("bernstein", "hoeffding", "normal", "anytime", "theorem2"):
+    for method in ("bernstein", "hoeffding", "asymptotic", "anytime", "uniform_convergence"):
         ours, theirs = certify(table, method=method), certify(exact, method=method)
         assert ours.bound >= theirs.bound - 1e-15
         assert ours.bound == pytest.approx(min(1.0, ours.estimate + ours.width))
@@ -74,7 +74,7 @@ def test_random_streams(small_limits, law, labels):
     for method in ("finite", "asymptotic"):
         assert cutoff_interval(table, method=method).high >= cutoff_interval(exact, method=method).high - 1e-15
     assert cutoff_interval(table, method="asymptotic").low <= cutoff_interval(exact, method="asymptotic").low + 1e-15
-    for method in ("hoeffding", "skorokhod"):
+    for method in ("hoeffding", "fixed_design"):
         ours, theirs = certify_sample(table, method=method), certify_sample(exact, method=method)
         assert ours.bound >= theirs.bound - 1e-12
         assert ours.lower_bound <= theirs.lower_bound + 1e-12
@@ -89,7 +89,7 @@ def test_few_different_scores_are_exact(small_limits, law):
     y = score_laws.outcomes(s, "calibrated")
     table, exact = once(y, s), ScoreTable.from_scores(y, s)
     assert table.cells is None
-    assert extremes(residual_walk(table)) == extremes(residual_walk(exact))
+    assert extremes(cumulative_residuals(table)) == extremes(cumulative_residuals(exact))
 
 
 @pytest.mark.grid
@@ -128,4 +128,4 @@ def test_other_weights(small_limits):
     y, w = score_laws.outcomes(s, "calibrated"), np.random.default_rng(1).choice([0.3, 1.0, 2.5], 20_000)
     found, truth = cutoff_calibration(once(y, s, w)), cutoff_calibration_error(y, s, sample_weight=w)
     assert found.value - ROUNDING <= truth <= found.value_at_most + ROUNDING
-    assert math.isnan(found.noise_floor)
+    assert math.isnan(found.null_mean)

@@ -11,10 +11,10 @@ from calibrant import ScoreTable
 from calibrant.ingest import partition as cutting
 from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.grid import Grid
-from calibrant.ingest.histogram import Tally, blocks
-from calibrant.ingest.partition import Cut, cut
+from calibrant.ingest.histogram import BucketCounts, blocks
+from calibrant.ingest.partition import Partition, cut
 from calibrant.ingest.refinement import _wanted
-from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.fixed_point import score_units
 from calibrant.table.validation import CleanRows
 from support import oracles, score_laws
@@ -38,15 +38,15 @@ def sixty_fourths(draw):
 rows_of = st.one_of(small_rows(most=14, weighted=("none", "whole")), sixty_fourths())
 
 
-def tallied(rows: Rows, bits: int, per_block: int) -> Tally:
-    found = Tally(Grid.over(0.0, 1.0, bits=bits), 0.0, 1.0, bits=per_block)
+def tallied(rows: Rows, bits: int, per_block: int) -> BucketCounts:
+    found = BucketCounts(Grid.over(0.0, 1.0, bits=bits), 0.0, 1.0, bits=per_block)
     for block in blocks([CleanRows(*rows)]):
         found.add(block)
     found.finish()
     return found
 
 
-def parts_shown(rows: Rows, tally: Tally, cells: Cut) -> tuple[BucketSums, BucketSums]:
+def parts_shown(rows: Rows, tally: BucketCounts, cells: Partition) -> tuple[BucketSums, BucketSums]:
     """Return each score of open cells by itself, and the other cells."""
     exact = ScoreTable.from_scores(rows.y, rows.s, sample_weight=rows.w)
     each = BucketSums.of_scores(exact.score, exact.n, exact.k)
@@ -62,7 +62,7 @@ def table_of(*parts: BucketSums) -> ScoreTable:
     return ScoreTable.from_cells(sums.n, sums.k, sums.cells())
 
 
-def assert_cells_hold_all_rows(tally: Tally, cells: Cut) -> None:
+def assert_cells_hold_all_rows(tally: BucketCounts, cells: Partition) -> None:
     assert len(cells.starts) == len(cells.ends) == len(cells.n) == len(cells.k) == len(cells.open)
     assert (cells.starts[0] >= 0, cells.ends[-1] <= tally.size) == (True, True)
     left_n, left_k = tally.n.copy(), tally.k.copy()
@@ -78,7 +78,7 @@ def assert_cells_hold_all_rows(tally: Tally, cells: Cut) -> None:
     assert (cells.ends - cells.starts)[cells.open].tolist() == [1] * int(cells.open.sum())
 
 
-def assert_nothing_is_hidden(rows: Rows, tally: Tally, cells: Cut, share: float) -> None:
+def assert_nothing_is_hidden(rows: Rows, tally: BucketCounts, cells: Partition, share: float) -> None:
     """The fit is exact; so is the walk, once the cells are open of which `refined` says that it may turn in them."""
     exact = ScoreTable.from_scores(rows.y, rows.s, sample_weight=rows.w)
     held, rest = parts_shown(rows, tally, cells)
@@ -129,11 +129,11 @@ def test_what_the_middles_of_buckets_get_wrong_does_not_add_up(monkeypatch):
     """
     width = 2.0**-10
     dense = 0.375 + np.arange(256) * width
-    promised = np.floor(np.cumsum(dense)) > np.floor(np.cumsum(dense) - dense)
+    mean_predicted = np.floor(np.cumsum(dense)) > np.floor(np.cumsum(dense) - dense)
     runs = [
         (1, 0.1 + width / 64 * np.arange(40)),
         (0, 0.3 + width / 64 * np.arange(60)),
-        *((int(label), np.full(16, score)) for label, score in zip(promised, dense, strict=True)),
+        *((int(label), np.full(16, score)) for label, score in zip(mean_predicted, dense, strict=True)),
         (1, 0.7 + width / 64 * np.arange(44)),
         (1, 0.8 + width / 128 * np.arange(94)),
         (1, 0.875 + width / 16 * np.arange(8)),
@@ -142,7 +142,7 @@ def test_what_the_middles_of_buckets_get_wrong_does_not_add_up(monkeypatch):
     ]
     y = np.concatenate([np.full(len(s), label, dtype=np.int8) for label, s in runs])
     rows = Rows(y, np.concatenate([s for _, s in runs]), None)
-    walk = extremes(residual_walk(ScoreTable.from_scores(rows.y, rows.s)))
+    walk = extremes(cumulative_residuals(ScoreTable.from_scores(rows.y, rows.s)))
     assert walk.high * 1024 // 1 == 896
     assert 36.5 < walk.value * len(y) < 37.5
     monkeypatch.setattr(cutting, "_HEAVY", 2.0)

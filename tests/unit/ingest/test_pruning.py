@@ -9,7 +9,7 @@ from calibrant import ScoreTable
 from calibrant.ingest import pruning
 from calibrant.ingest.pruning import can_hold_extreme, pruned_range
 from calibrant.metrics import cutoff, cutoff_calibration_error
-from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 
 SCORES = {
     "beta": lambda rng, n: rng.beta(0.7, 1.6, n),
@@ -43,7 +43,7 @@ LABELS = {
 
 
 def by_table(y, s) -> float:
-    return extremes(residual_walk(ScoreTable.from_scores(y, s))).value
+    return extremes(cumulative_residuals(ScoreTable.from_scores(y, s))).value
 
 
 @pytest.mark.grid

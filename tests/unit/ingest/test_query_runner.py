@@ -115,7 +115,7 @@ def test_control_c_twice(monkeypatch):
         raise KeyboardInterrupt
 
     ended = threading.Event()
-    watcher = query_runner.Watcher(Deaf(), "a.csv", None)
+    watcher = query_runner.QueryRunner(Deaf(), "a.csv", None)
     monkeypatch.setattr(watcher, "_wait", lambda done: began.wait() and first())
     began = threading.Event()
 
@@ -136,7 +136,7 @@ def test_interrupted_read_removes_its_files(write, monkeypatch, temporary_folder
         raise KeyboardInterrupt
 
     path = write("scores.csv", PLAIN)
-    monkeypatch.setattr(query_runner.Watcher, "_wait", stop)
+    monkeypatch.setattr(query_runner.QueryRunner, "_wait", stop)
     with pytest.raises(KeyboardInterrupt):
         read_table(path, label="y", score="p")
     assert seen
@@ -187,7 +187,7 @@ def test_the_bar_shows_percent_and_speed(count, unit, pattern, monkeypatch):
     monkeypatch.setattr(query_runner, "time", SimpleNamespace(monotonic=lambda: next(times, 102.0)))
     console = terminal()
     reports = Reports()
-    watcher = query_runner.Watcher(reports, "a.csv", console)
+    watcher = query_runner.QueryRunner(reports, "a.csv", console)
     watcher.expect(count, unit)
     assert watcher.run(lambda: reports.told.wait(60.0))
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", console.file.getvalue())
@@ -202,7 +202,7 @@ def test_the_bar_shows_percent_and_speed(count, unit, pattern, monkeypatch):
 def test_what_a_scan_reads(write, monkeypatch, tmp_path, name, first):
     """Parquet files say how many rows they hold; of text the first scan counts them."""
     seen = []
-    monkeypatch.setattr(query_runner.Watcher, "expect", lambda _, *counted: seen.append(counted))
+    monkeypatch.setattr(query_runner.QueryRunner, "expect", lambda _, *counted: seen.append(counted))
     write("scores.csv", "y,p\n0,1\n1,1\n")
     for other, rows in (("scores.parquet", 3), ("b.parquet", 2)):
         duckdb.sql(f"SELECT 0 AS y, 0.5 AS p FROM range({rows})").write_parquet(str(tmp_path / other))

@@ -9,7 +9,7 @@ import pytest
 from calibrant import DataError, SourceError
 from calibrant.ingest.file_rows import read_rows
 
-COLUMNS = {"label": "y", "score": "p", "group": "g"}
+COLUMNS = {"label": "y", "score": "p", "cluster": "g"}
 
 
 def test_rows_keep_the_order_of_the_file(write):
@@ -22,7 +22,7 @@ def test_rows_keep_the_order_of_the_file(write):
     np.testing.assert_array_equal(rows.label, y)
     np.testing.assert_array_equal(rows.score, p)
     names = sorted({f"case {c}" for c in g})
-    np.testing.assert_array_equal(rows.group, [names.index(f"case {c}") for c in g])
+    np.testing.assert_array_equal(rows.cluster, [names.index(f"case {c}") for c in g])
     assert rows.weight is None
 
 
@@ -31,22 +31,22 @@ def test_rows_of_parquet_with_weights(tmp_path):
     pl.DataFrame({"y": [1, 0, 1], "p": [0.5, 0.25, 1.0], "g": [7, 7, 3], "w": [1.5, 2.0, 0.0]}).write_parquet(path)
     rows = read_rows(path, **COLUMNS, weight="w")
     assert rows.label.tolist() == [True, False, True]
-    assert rows.group.tolist() == [1, 1, 0]
+    assert rows.cluster.tolist() == [1, 1, 0]
     assert rows.weight.tolist() == [1.5, 2.0, 0.0]
 
 
 def test_several_columns_name_a_group_together(write):
     path = write("rows.csv", "y,p,year,state\n0,0.1,1,11\n1,0.2,11,1\n1,0.3,1,11\n")
-    rows = read_rows(path, label="y", score="p", group=["year", "state"])
-    assert rows.group.tolist() == [0, 1, 0]
+    rows = read_rows(path, label="y", score="p", cluster=["year", "state"])
+    assert rows.cluster.tolist() == [0, 1, 0]
 
 
 def test_some_of_the_columns_that_name_a_group_may_be_empty(write):
     path = write("rows.csv", "y,p,year,state\n0,0.1,,a\n1,0.2,1,\n1,0.3,,a\n")
-    assert read_rows(path, label="y", score="p", group=["year", "state"]).group.tolist() == [0, 1, 0]
+    assert read_rows(path, label="y", score="p", cluster=["year", "state"]).cluster.tolist() == [0, 1, 0]
     path = write("rows.csv", "y,p,year,state\n0,0.1,,a\n1,0.2,,\n")
     with pytest.raises(DataError, match="row 2 of column year and state"):
-        read_rows(path, label="y", score="p", group=["year", "state"])
+        read_rows(path, label="y", score="p", cluster=["year", "state"])
 
 
 def test_a_row_without_a_group_is_named(write):
@@ -60,4 +60,4 @@ def test_other_mistakes_are_those_of_tables(write):
     with pytest.raises(DataError, match="scores between 0 and 1"):
         read_rows(path, **COLUMNS)
     with pytest.raises(SourceError, match="a column 'race'"):
-        read_rows(path, label="y", score="p", group="race")
+        read_rows(path, label="y", score="p", cluster="race")

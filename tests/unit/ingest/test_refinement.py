@@ -11,7 +11,7 @@ from calibrant import ScoreTable
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.ingest import gathering, refinement, two_scans
 from calibrant.metrics import brier_score, log_loss
-from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.fixed_point import UNIT
 from support import score_laws
 from support.answers import answers
@@ -64,7 +64,7 @@ def test_identical_to_the_exact_table(small_limits, law, labels, weighted):
     source, exact = Source(y, s, w), ScoreTable.from_scores(y, s, sample_weight=w)
     table = ScoreTable.from_chunks(source)
     assert answers(table) == answers(exact)
-    assert extremes(residual_walk(table)).at_most == extremes(residual_walk(table)).value
+    assert extremes(cumulative_residuals(table)).at_most == extremes(cumulative_residuals(table)).value
     assert_sums_agree(table, exact)
     if law in FEW:
         assert table.cells is None
@@ -98,7 +98,7 @@ def test_identical_for_all_chunks_and_orders(small_limits, law):
         chunks = Source(y[order], s[order], size=size).chunks
         table = ScoreTable.from_chunks([chunks[i] for i in rng.permutation(len(chunks))])
         assert answers(table) == answers(whole)
-        for name in ("score", "n", "k", "low", "high", "rise", "fall", "squared", "surprise"):
+        for name in ("score", "n", "k", "low", "high", "rise", "fall", "squared", "log_loss_sum"):
             assert getattr(table, name).tobytes() == getattr(whole, name).tobytes(), name
 
 
@@ -126,7 +126,7 @@ def test_other_weights_up_to_rounding(small_limits, law):
     table = ScoreTable.from_chunks(source)
     assert source.reads > 1
     assert not table.exact
-    ours, theirs = extremes(residual_walk(table)), extremes(residual_walk(exact))
+    ours, theirs = extremes(cumulative_residuals(table)), extremes(cumulative_residuals(exact))
     assert (ours.low, ours.high, ours.sign) == (theirs.low, theirs.high, theirs.sign)
     for name in ("value", "at_most", "under", "over", "ks", "bias"):
         assert getattr(ours, name) == pytest.approx(getattr(theirs, name), abs=UNIT)

@@ -15,7 +15,7 @@ from calibrant.ingest import partition as cutting
 from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.grid import Grid
 from calibrant.ingest.refinement import Settled
-from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.fixed_point import BITS, UNIT
 from support import score_laws
 from support.answers import answers
@@ -80,7 +80,7 @@ def test_settled_cells_are_looked_at_again(looks, mirrored, weight):
     w = None if weight is None else np.full(len(s), weight)
     columns = (y, s) if w is None else (y, s, w)
     exact = ScoreTable.from_scores(y, s, sample_weight=w)
-    walk = extremes(residual_walk(exact))
+    walk = extremes(cumulative_residuals(exact))
     assert (walk.over if mirrored else walk.under) * len(s) == pytest.approx(115.75, abs=0.1)
     table = ScoreTable.from_chunks([columns])
     assert len(looks) == 1
@@ -92,7 +92,7 @@ def test_weights_of_thirds(looks):
     y, s = a_dip_that_is_not_seen()
     w = np.full(len(s), 1 / 3)
     ours, theirs = (
-        extremes(residual_walk(table))
+        extremes(cumulative_residuals(table))
         for table in (ScoreTable.from_chunks([(y, s, w)]), ScoreTable.from_scores(y, s, sample_weight=w))
     )
     assert len(looks) == 1

@@ -14,7 +14,7 @@ from calibrant.errors import DataError
 from calibrant.ingest import histogram as tally
 from calibrant.ingest import partition as cutting
 from calibrant.ingest import two_scans
-from calibrant.ingest.bucket_sums import SURPRISE_BITS, BucketSums
+from calibrant.ingest.bucket_sums import LOG_LOSS_BITS, BucketSums
 from calibrant.ingest.two_scans import Scanned
 from calibrant.table.fixed_point import BITS, MOST_ROWS, score_units
 from calibrant.table.validation import CleanRows
@@ -73,7 +73,7 @@ def assert_sums_are_of_these_rows(found: Scanned, exact: ScoreTable, *, rounding
         assert abs(float(held[2]) * 2.0**-BITS - away.sum()) <= n.sum() * 2.0 ** -(BITS + 1) * 1.01
         with np.errstate(divide="ignore", invalid="ignore"):
             loss = np.where(s > 0.0, -k * np.log(s), 0.0) + np.where(s < 1.0, -(n - k) * np.log1p(-s), 0.0)
-        assert abs(float(held[3]) * 2.0**-SURPRISE_BITS - loss.sum()) <= n.sum() * 2.0 ** -(SURPRISE_BITS + 1) * 1.05
+        assert abs(float(held[3]) * 2.0**-LOG_LOSS_BITS - loss.sum()) <= n.sum() * 2.0 ** -(LOG_LOSS_BITS + 1) * 1.05
     assert seen.all()
 
 

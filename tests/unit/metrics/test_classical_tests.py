@@ -44,7 +44,7 @@ class TestHosmerLemeshow:
         assert found.expected.tolist() == pytest.approx([2.0, 6.0])
 
     def test_equals_pycaleva(self):
-        """pycaleva 0.8.2: CalibrationEvaluator(y, s, outsample, n_groups=10).hosmerlemeshow(), True and False."""
+        """pycaleva 0.8.2: CalibrationEvaluator(y, s, outsample, n_clusters=10).hosmerlemeshow(), True and False."""
         found = hosmer_lemeshow(*tied())
         assert found.n.tolist() == [60] * 10
         assert (found.statistic, found.p_value, found.degrees_of_freedom) == (

@@ -54,18 +54,18 @@ def test_score_is_the_definition(rows, nn, n_points, form):
     points = np.linspace(s.min(), s.max(), n_points) if s.min() < s.max() else s[:1]
     weight = mass_near(points, s, w[w > 0]) if len(points) > 1 else np.ones(1)
     fits = [exact_fit(rows.y, rows.s, rows.w, x, nn, 0, "rectangular") for x in points]
-    target = points if form == "gap" else [fit.promised for fit in fits]
+    target = points if form == "gap" else [fit.mean_predicted for fit in fits]
     value = sum(wj * (fit.value - t) ** 2 for wj, fit, t in zip(weight, fits, target, strict=True))
     found = local_calibration(
         rows.y, rows.s, sample_weight=rows.w, nn=nn, n_points=n_points, form=form, weights="density"
     )
     assert found.weight == pytest.approx(weight, abs=1e-12)
     assert found.value == pytest.approx(value, abs=1e-10)
-    bias = [fit.promised - x if form == "gap" else 0.0 for fit, x in zip(fits, points, strict=True)]
+    bias = [fit.mean_predicted - x if form == "gap" else 0.0 for fit, x in zip(fits, points, strict=True)]
     floor = sum(wj * (b**2 + fit.variance) for wj, b, fit in zip(weight, bias, fits, strict=True))
     if rows.w is None:
-        assert found.noise_floor == pytest.approx(floor, abs=1e-10)
-        assert found.excess == found.value - found.noise_floor
+        assert found.null_mean == pytest.approx(floor, abs=1e-10)
+        assert found.excess == found.value - found.null_mean
 
 
 def test_score_by_hand():
@@ -74,7 +74,7 @@ def test_score_by_hand():
     assert found.rate.tolist() == [0.0, 1.0]
     assert found.weight.tolist() == [0.6, 0.4]
     assert found.value == pytest.approx(0.01)
-    assert found.noise_floor == pytest.approx(0.09)  # both windows hold one row, at .1 and at .9
+    assert found.null_mean == pytest.approx(0.09)  # both windows hold one row, at .1 and at .9
     assert local_calibration(Y, S, n_points=2, form="residual").value == pytest.approx(0.01)
 
 
@@ -91,7 +91,7 @@ def test_noise_floor_is_the_mean_of_calibrated_samples(degree, form):
     s = rng.uniform(0.3, 0.7, 500)
     found = [local_calibration(rng.random(500) < s, s, degree=degree, form=form, nn=0.3) for _ in range(300)]
     values = np.array([f.value for f in found])
-    assert found[0].noise_floor == pytest.approx(values.mean(), abs=4 * values.std() / math.sqrt(300))
+    assert found[0].null_mean == pytest.approx(values.mean(), abs=4 * values.std() / math.sqrt(300))
     assert np.mean([f.excess for f in found]) == pytest.approx(0, abs=4 * values.std() / math.sqrt(300))
 
 
@@ -99,7 +99,7 @@ def test_floor_of_the_residual_form_is_variance_over_rows():
     """F (1 - f) / k; here one score, so k = n."""
     found = local_calibration([0, 1, 1, 0], [0.2] * 4, form="residual")
     assert found.value == pytest.approx((0.5 - 0.2) ** 2)
-    assert found.noise_floor == pytest.approx(0.2 * 0.8 / 4)
+    assert found.null_mean == pytest.approx(0.2 * 0.8 / 4)
 
 
 def test_residual_form_is_bounded_by_the_cutoff_error():
@@ -223,7 +223,7 @@ def test_many_scores_are_interpolated(monkeypatch):
         monkeypatch.undo()
         assert (exact.exact, near.exact) == (True, False)
         assert near.n_points == 100
-        assert (near.ici, near.noise_floor) == pytest.approx((exact.ici, exact.noise_floor), abs=2e-4)
+        assert (near.ici, near.null_mean) == pytest.approx((exact.ici, exact.null_mean), abs=2e-4)
         assert (near.e50, near.e90) == pytest.approx((exact.e50, exact.e90), abs=2e-3)
 
 
@@ -235,7 +235,7 @@ def test_index_of_many_rows_is_that_of_all_rows_in_each_window(rate, monkeypatch
     fast = integrated_calibration_index(table)
     monkeypatch.setattr(windows_module, "_MOST_SCORES", len(table))
     slow = integrated_calibration_index(table)
-    for name in ("ici", "e50", "e90", "emax", "noise_floor"):
+    for name in ("ici", "e50", "e90", "emax", "null_mean"):
         assert getattr(fast, name) == pytest.approx(getattr(slow, name), abs=1e-5), name
     assert fast != slow
 
@@ -248,15 +248,15 @@ def test_noise_floor_of_the_index(keywords):
     s = rng.beta(2, 2, 400)
     found = [integrated_calibration_index(rng.random(400) < s, s, **keywords) for _ in range(60)]
     values = np.array([f.ici for f in found])
-    assert found[0].noise_floor == pytest.approx(values.mean(), rel=0.03, abs=4 * values.std() / math.sqrt(60))
-    assert math.isnan(integrated_calibration_index(Y, S, sample_weight=[0.5] * 5).noise_floor)
+    assert found[0].null_mean == pytest.approx(values.mean(), rel=0.03, abs=4 * values.std() / math.sqrt(60))
+    assert math.isnan(integrated_calibration_index(Y, S, sample_weight=[0.5] * 5).null_mean)
 
 
 def test_floor_of_the_index_where_nothing_is_left_to_chance():
     """Scores of 0 and 1 leave no variance: the floor is 0, and with bias alone its size."""
-    assert integrated_calibration_index([0, 1, 1], [0.0, 1.0, 1.0]).noise_floor == 0.0
+    assert integrated_calibration_index([0, 1, 1], [0.0, 1.0, 1.0]).null_mean == 0.0
     found = integrated_calibration_index([0, 1], [0.0, 1.0], nn=1.0, degree=0, kernel="rectangular")
-    assert found.noise_floor == 0.5
+    assert found.null_mean == 0.5
 
 
 def test_cells_are_measured_at_their_means():
@@ -272,7 +272,7 @@ def test_cells_are_measured_at_their_means():
 @pytest.mark.parametrize(("y", "s"), [([1], [0.3]), ([1, 1], [0.3, 0.3])])
 def test_one_score(y, s):
     score, index = local_calibration(y, s), integrated_calibration_index(y, s)
-    assert (score.value, score.noise_floor) == pytest.approx((0.49, 0.21 / len(y)))
+    assert (score.value, score.null_mean) == pytest.approx((0.49, 0.21 / len(y)))
     assert (index.ici, index.emax) == pytest.approx((0.7, 0.7))
 
 

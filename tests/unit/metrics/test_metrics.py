@@ -17,7 +17,7 @@ def test_error_by_hand():
     assert found.value == pytest.approx(0.6 / 5)
     assert found.interval == (-np.inf, 0.7)
     assert (found.direction, found.share, found.n) == ("too high", 0.8, 5.0)
-    assert (found.promised, found.happened) == pytest.approx((2.6 / 4, 2 / 4))
+    assert (found.mean_predicted, found.observed_rate) == pytest.approx((2.6 / 4, 2 / 4))
     assert (found.under, found.over) == pytest.approx((0.1 / 5, 0.6 / 5))
     assert (found.bias, found.ks) == pytest.approx((-0.5 / 5, 0.6 / 5))
 
@@ -46,32 +46,32 @@ def test_noise_floor_is_the_law_of_a_calibrated_walk():
     score = (np.arange(1000) + 0.5) / 1000
     found = cutoff_calibration(np.tile([0, 1], 500), score)
     v = float((score * (1 - score)).mean())
-    assert found.noise_floor == pytest.approx(2 * math.sqrt(2 / math.pi) * math.sqrt(v / 1000))
-    assert found.noise_95 == pytest.approx((2.4977 * math.sqrt(1000 * v) + 0.5) / 1000, rel=1e-4)
+    assert found.null_mean == pytest.approx(2 * math.sqrt(2 / math.pi) * math.sqrt(v / 1000))
+    assert found.null_q95 == pytest.approx((2.4977 * math.sqrt(1000 * v) + 0.5) / 1000, rel=1e-4)
 
 
 def test_noise_of_one_score_is_that_of_a_normal_number():
     found = cutoff_calibration([0, 1] * 500, [0.5] * 1000)
-    assert found.noise_floor == pytest.approx(math.sqrt(2 / math.pi) * math.sqrt(0.25 / 1000), rel=1e-3)
-    assert found.noise_95 == pytest.approx((1.96 * math.sqrt(250) + 0.5) / 1000, rel=1e-3)
+    assert found.null_mean == pytest.approx(math.sqrt(2 / math.pi) * math.sqrt(0.25 / 1000), rel=1e-3)
+    assert found.null_q95 == pytest.approx((1.96 * math.sqrt(250) + 0.5) / 1000, rel=1e-3)
 
 
 def test_no_label_is_in_doubt():
     """What the likeliest labels show is the limit where any other label has a chance of less than .05."""
     found = cutoff_calibration([0, 0, 1, 1], [0.0, 0.01, 0.99, 1.0])
-    assert found.noise_95 == pytest.approx(0.01 / 4)
-    assert found.value <= found.noise_95
-    assert cutoff_calibration([0, 1], [0.0, 1.0]).noise_95 < 1e-12
+    assert found.null_q95 == pytest.approx(0.01 / 4)
+    assert found.value <= found.null_q95
+    assert cutoff_calibration([0, 1], [0.0, 1.0]).null_q95 < 1e-12
 
 
 def test_limit_is_never_above_what_the_scores_allow():
-    assert cutoff_calibration([0], [0.5]).noise_95 == pytest.approx(0.5)
+    assert cutoff_calibration([0], [0.5]).null_q95 == pytest.approx(0.5)
 
 
 def test_noise_floor_needs_rows():
     found = cutoff_calibration([0, 1], [0.2, 0.5], sample_weight=[0.5, 0.7])
-    assert math.isnan(found.noise_floor)
-    assert math.isnan(found.noise_95)
+    assert math.isnan(found.null_mean)
+    assert math.isnan(found.null_q95)
 
 
 @pytest.mark.slow
@@ -83,8 +83,8 @@ def test_noise_of_calibrated_samples_is_what_the_floor_says():
     for _ in range(2000):
         found = cutoff_calibration(rng.random(2000) < s, s)
         errors.append(found.value)
-        above += found.value > found.noise_95
-    assert np.mean(errors) == pytest.approx(found.noise_floor, rel=0.03)
+        above += found.value > found.null_q95
+    assert np.mean(errors) == pytest.approx(found.null_mean, rel=0.03)
     assert 0.03 < above / 2000 < 0.065
 
 

@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import calibrant
-from calibrant.plots import audit_figure, figure_svg, reliability_figure, walk_figure
+from calibrant.plots import audit_figure, cumulative_residuals_figure, figure_svg, reliability_figure
 from calibrant.plots.figure import reliability_of, walk_of
 from calibrant.plots.style import LIGHT
 from calibrant.plots.walk import crowded
@@ -52,7 +52,7 @@ class TestEveryKind:
         assert beneath.get_xlim() == ax.get_xlim()
 
     def test_walk_is_that_of_the_audit(self, audit):
-        (ax,) = walk_figure(audit).get_axes()
+        (ax,) = cumulative_residuals_figure(audit).get_axes()
         line = next(line for line in ax.lines if line.get_color() == LIGHT.blue)
         at = audit.walk.share if crowded(audit.walk) else audit.walk.score
         end = 1 + len(at)
@@ -114,14 +114,14 @@ class TestReliability:
 class TestWalk:
     def test_span_and_height_are_those_of_the_error(self, audit_of):
         audit = audit_of("spread")
-        (ax,) = walk_figure(audit).get_axes()
+        (ax,) = cumulative_residuals_figure(audit).get_axes()
         assert spans(ax) == [pytest.approx(audit.cutoff.interval)]
         assert f"error {audit.cutoff.value:.4f}" in {text.get_text() for text in ax.texts}
         assert ax.get_xlabel() == "score"
 
     def test_crowded_scores_are_drawn_over_rows_and_the_words_say_so(self, audit_of):
         audit = audit_of("crowded")
-        (ax,) = walk_figure(audit).get_axes()
+        (ax,) = cumulative_residuals_figure(audit).get_axes()
         assert ax.get_xlabel() == "rows, in the order of their scores"
         assert "over the rows" in walk_of(audit).how_to_read
         assert "over the rows" not in walk_of(audit_of("spread")).how_to_read
@@ -131,17 +131,17 @@ class TestWalk:
 
     def test_noise_band_has_the_height_of_the_noise(self, audit_of):
         audit = audit_of("spread")
-        (ax,) = walk_figure(audit).get_axes()
-        assert pytest.approx(audit.cutoff.noise_95) in [box.height for box in boxes(ax)]
+        (ax,) = cumulative_residuals_figure(audit).get_axes()
+        assert pytest.approx(audit.cutoff.null_q95) in [box.height for box in boxes(ax)]
 
 
 class TestNothingGlobal:
     def test_settings_of_the_user_stay_and_do_not_matter(self, audit_of):
         audit = audit_of("spread")
-        plain = figure_svg(walk_figure(audit))
+        plain = figure_svg(cumulative_residuals_figure(audit))
         with mpl.rc_context({"lines.linewidth": 9.0, "axes.facecolor": "black", "font.size": 30.0}):
             before = dict(mpl.rcParams)
-            assert figure_svg(walk_figure(audit)) == plain
+            assert figure_svg(cumulative_residuals_figure(audit)) == plain
             audit_figure(audit)
             assert dict(mpl.rcParams) == before
 

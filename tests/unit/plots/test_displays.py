@@ -21,11 +21,11 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.plots import (
     ComparisonDisplay,
     CostCurveDisplay,
+    CumulativeResidualsDisplay,
     DecisionCurveDisplay,
     Display,
     DistributionDisplay,
     ReliabilityDisplay,
-    ResidualWalkDisplay,
 )
 from calibrant.plots.style import DARK, LIGHT
 
@@ -35,7 +35,7 @@ DISPLAYS = [
     DecisionCurveDisplay,
     DistributionDisplay,
     ReliabilityDisplay,
-    ResidualWalkDisplay,
+    CumulativeResidualsDisplay,
 ]
 FROM_SCORES = DISPLAYS[1:]
 
@@ -105,7 +105,7 @@ class TestWhereItIsDrawn:
 
     def test_half_drawn_figures_are_closed(self):
         with pytest.raises(AttributeError, match="colr"):
-            ResidualWalkDisplay.from_predictions(*few(), colr="red")
+            CumulativeResidualsDisplay.from_predictions(*few(), colr="red")
         assert plt.get_fignums() == []
 
 
@@ -347,5 +347,5 @@ def test_no_warnings_from_a_million_rows():
     table = ScoreTable.from_scores(rng.uniform(size=1_000_000) < s, s)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for display in (ReliabilityDisplay, ResidualWalkDisplay):
+        for display in (ReliabilityDisplay, CumulativeResidualsDisplay):
             display.from_predictions(table, ax=Figure().subplots()).figure_.savefig("/dev/null", format="png")

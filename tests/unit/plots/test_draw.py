@@ -9,15 +9,15 @@ from matplotlib.figure import Figure
 
 import calibrant
 from calibrant.certificates import isotonic_band
-from calibrant.curves import binned_curve, isotonic_curve, local_curve, residual_walk, score_histogram
+from calibrant.curves import binned_curve, cumulative_residuals, isotonic_curve, local_curve, score_histogram
 from calibrant.decisions import cost_curve, net_benefit
 from calibrant.errors import ArgumentError
 from calibrant.plots import (
     CostCurveDisplay,
+    CumulativeResidualsDisplay,
     DecisionCurveDisplay,
     DistributionDisplay,
     ReliabilityDisplay,
-    ResidualWalkDisplay,
     draw,
 )
 from calibrant.table.results import Drawable
@@ -27,7 +27,7 @@ DISPLAY = {
     isotonic_curve: ReliabilityDisplay,
     local_curve: ReliabilityDisplay,
     isotonic_band: ReliabilityDisplay,
-    residual_walk: ResidualWalkDisplay,
+    cumulative_residuals: CumulativeResidualsDisplay,
     score_histogram: DistributionDisplay,
     cost_curve: CostCurveDisplay,
     net_benefit: DecisionCurveDisplay,
@@ -73,12 +73,12 @@ def test_what_has_no_picture(thing):
 def test_results_know_no_pictures_until_they_are_drawn():
     program = (
         "import sys\n"
-        "from calibrant.curves import residual_walk\n"
-        "walk = residual_walk([0, 1], [0.2, 0.4])\n"
+        "from calibrant.curves import cumulative_residuals\n"
+        "walk = cumulative_residuals([0, 1], [0.2, 0.4])\n"
         "assert 'calibrant.plots' not in sys.modules\n"
         "import matplotlib\n"
         "matplotlib.use('Agg')\n"
         "print(walk.plot())\n"
     )
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    assert done.stdout == "<ResidualWalkDisplay>\n"
+    assert done.stdout == "<CumulativeResidualsDisplay>\n"

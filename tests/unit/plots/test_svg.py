@@ -3,12 +3,12 @@
 import re
 from xml.etree import ElementTree as ET
 
-from calibrant.plots import figure_svg, reliability_figure, walk_figure
+from calibrant.plots import cumulative_residuals_figure, figure_svg, reliability_figure
 
 
 def test_same_figure_same_bytes(audit_of):
     audit = audit_of("spread")
-    assert figure_svg(walk_figure(audit)) == figure_svg(walk_figure(audit))
+    assert figure_svg(cumulative_residuals_figure(audit)) == figure_svg(cumulative_residuals_figure(audit))
 
 
 def test_is_one_element_without_date_or_size(audit_of):
@@ -22,7 +22,7 @@ def test_is_one_element_without_date_or_size(audit_of):
 
 
 def test_every_reference_is_to_an_id_of_its_own(audit_of):
-    svg = figure_svg(walk_figure(audit_of("spread")), prefix="seventh")
+    svg = figure_svg(cumulative_residuals_figure(audit_of("spread")), prefix="seventh")
     ids = [element.get("id") for element in ET.fromstring(svg).iter() if element.get("id")]
     assert len(ids) == len(set(ids))
     assert all(name.startswith("seventh-") for name in ids)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from calibrant.curves import residual_walk
+from calibrant.curves import cumulative_residuals
 from calibrant.errors import ArgumentError
 from calibrant.metrics import cutoff_calibration
-from calibrant.plots import ResidualWalkDisplay
+from calibrant.plots import CumulativeResidualsDisplay
 
 
 def axes():
@@ -26,8 +26,8 @@ def rows():
 
 
 def test_line_is_the_walk_and_its_height_the_error(rows):
-    display = ResidualWalkDisplay.from_predictions(*rows, ax=axes())
-    walk, error = residual_walk(*rows, n_points=900), cutoff_calibration(*rows).value
+    display = CumulativeResidualsDisplay.from_predictions(*rows, ax=axes())
+    walk, error = cumulative_residuals(*rows, n_points=900), cutoff_calibration(*rows).value
     drawn = display.line_.get_ydata()
     assert np.array_equal(drawn[1:-1], walk.value)
     assert max(drawn) - min(drawn) == pytest.approx(error, abs=1e-12)
@@ -36,14 +36,14 @@ def test_line_is_the_walk_and_its_height_the_error(rows):
 
 
 def test_error_is_beside_the_axes_of_an_own_figure(rows):
-    display = ResidualWalkDisplay.from_predictions(*rows)
+    display = CumulativeResidualsDisplay.from_predictions(*rows)
     error = cutoff_calibration(*rows).value
     assert [text.get_text() for text in display.ax_.texts if text.get_text()] == [f"error {error:.4f}"]
     assert labels(display.ax_) == ["height chance alone keeps to, 19 times in 20"]
 
 
 def test_shaded_scores_are_the_worst_interval(rows):
-    display = ResidualWalkDisplay.from_predictions(*rows, ax=axes())
+    display = CumulativeResidualsDisplay.from_predictions(*rows, ax=axes())
     span = next(patch for patch in display.ax_.patches if patch.get_label().startswith("error"))
     extent = span.get_path().transformed(span.get_patch_transform()).get_extents()
     low, high = cutoff_calibration(*rows).interval
@@ -51,24 +51,26 @@ def test_shaded_scores_are_the_worst_interval(rows):
 
 
 def test_without_the_error_neither_band_nor_number():
-    display = ResidualWalkDisplay(residual_walk([0, 1, 1], [0.2, 0.4, 0.9])).plot()
+    display = CumulativeResidualsDisplay(cumulative_residuals([0, 1, 1], [0.2, 0.4, 0.9])).plot()
     assert display.ax_.get_legend() is None
     assert not [text.get_text() for text in display.ax_.texts if text.get_text()]
     assert "chance" not in display.how_to_read
 
 
 def test_no_band_for_weights_that_are_no_rows():
-    display = ResidualWalkDisplay.from_predictions([0, 1, 1], [0.2, 0.4, 0.9], sample_weight=[0.5, 1.5, 1.0], ax=axes())
+    display = CumulativeResidualsDisplay.from_predictions(
+        [0, 1, 1], [0.2, 0.4, 0.9], sample_weight=[0.5, 1.5, 1.0], ax=axes()
+    )
     assert labels(display.ax_) == [f"error {display.cutoff.value:.4f}"]
 
 
 def test_two_walks_are_named():
     ax = axes()
     for name in ("one", "two"):
-        ResidualWalkDisplay(residual_walk([0, 1, 1], [0.2, 0.4, 0.9]), name=name).plot(ax, color="red")
+        CumulativeResidualsDisplay(cumulative_residuals([0, 1, 1], [0.2, 0.4, 0.9]), name=name).plot(ax, color="red")
     assert {"one", "two"} <= set(labels(ax))
 
 
 def test_too_few_points():
     with pytest.raises(ArgumentError, match="n_points"):
-        ResidualWalkDisplay.from_predictions([0, 1], [0.2, 0.4], n_points=2)
+        CumulativeResidualsDisplay.from_predictions([0, 1], [0.2, 0.4], n_points=2)

@@ -26,7 +26,7 @@ from calibrant.metrics import (
     roc_auc_limits,
     smooth_calibration_error,
 )
-from calibrant.table.cumulative_residuals import residual_walk
+from calibrant.table.cumulative_residuals import cumulative_residuals
 from calibrant.table.pooling import pool_rows
 from support import oracles, score_laws
 from support.strategies import Rows, small_rows
@@ -44,7 +44,7 @@ def joined(one: Rows, two: Rows) -> Rows:
 
 
 def assert_walk_is_exact_at_row_ends(cells: ScoreTable, rows: Rows) -> None:
-    walk = residual_walk(cells)
+    walk = cumulative_residuals(cells)
     expected = [oracles.interval_residual(*rows, -np.inf, end) for end in walk.score]
     assert walk.value == pytest.approx(expected, abs=1e-12)
 
@@ -106,7 +106,7 @@ def test_exact_rows_join_the_cells_they_fall_into(one: Rows, two: Rows, at):
 def test_merging_cells_does_not_care_which_table_is_asked(one: Rows, at_one, two: Rows, at_two):
     a, b = cells_of(one, at_one), cells_of(two, at_two)
     ab, ba = a.merge(b), b.merge(a)
-    for name in ("score", "n", "k", "low", "high", "rise", "fall", "squared", "surprise"):
+    for name in ("score", "n", "k", "low", "high", "rise", "fall", "squared", "log_loss_sum"):
         assert np.array_equal(getattr(ab, name), getattr(ba, name)), name
 
 

@@ -6,34 +6,34 @@ import numpy as np
 import pytest
 
 from calibrant import ScoreTable
-from calibrant.table.cumulative_residuals import extremes, residual_walk
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.fixed_point import UNIT, score_units
 
 
 def test_walk_by_hand():
     """Arithmetic: residuals -1/4; then +1/2 and -1/2 at one score; then +1/4; four rows."""
-    walk = residual_walk(ScoreTable.from_scores([0, 1, 0, 1], [0.25, 0.5, 0.5, 0.75]))
+    walk = cumulative_residuals(ScoreTable.from_scores([0, 1, 0, 1], [0.25, 0.5, 0.5, 0.75]))
     assert walk.score.tolist() == [0.25, 0.5, 0.75]
     assert walk.value.tolist() == [-0.25 / 4, -0.25 / 4, 0.0]
 
 
 def test_extremes_by_hand():
     """Arithmetic: the walk is 0, -1/16, -1/16, 0: it drops over (-inf, .25] and climbs back over (.25, .75]."""
-    found = extremes(residual_walk(ScoreTable.from_scores([0, 1, 0, 1], [0.25, 0.5, 0.5, 0.75])))
+    found = extremes(cumulative_residuals(ScoreTable.from_scores([0, 1, 0, 1], [0.25, 0.5, 0.5, 0.75])))
     assert (found.value, found.under, found.over) == (1 / 16, 1 / 16, 1 / 16)
     assert (found.low, found.high, found.sign) == (-np.inf, 0.25, -1)
     assert (found.ks, found.bias) == (1 / 16, 0.0)
 
 
 def test_a_walk_that_never_moves_has_no_interval():
-    found = extremes(residual_walk(ScoreTable.from_scores([0, 1], [0.0, 1.0])))
+    found = extremes(cumulative_residuals(ScoreTable.from_scores([0, 1], [0.0, 1.0])))
     assert (found.value, found.sign, found.ks, found.bias) == (0.0, 0, 0.0, 0.0)
     assert np.isnan([found.low, found.high]).all()
 
 
 def test_ends_count_as_part_of_the_walk():
     """All residuals of one sign: the extreme is between the start, 0, and the end."""
-    found = extremes(residual_walk(ScoreTable.from_scores([1, 1, 1], [0.5, 0.25, 0.75])))
+    found = extremes(cumulative_residuals(ScoreTable.from_scores([1, 1, 1], [0.5, 0.25, 0.75])))
     assert (found.value, found.low, found.high, found.sign) == (0.5, -np.inf, 0.75, 1)
 
 
@@ -46,7 +46,7 @@ def test_sums_are_exact_up_to_a_thousand_million_rows_per_score(n):
     """Arithmetic: n rows at each of ten scores; the residuals are multiples of 1/1024, so that floats hold them."""
     score = np.arange(1, 11) * (93 / 1024)
     k = (np.arange(1, 11) * n) // 11
-    walk = residual_walk(ScoreTable.from_counts(score, np.full(10, n), k))
+    walk = cumulative_residuals(ScoreTable.from_counts(score, np.full(10, n), k))
     exact = np.cumsum([int(ki) * 1024 - n * 93 * (i + 1) for i, ki in enumerate(k)]) / 1024
     assert (walk.value * (10 * n)) == pytest.approx(exact, rel=1e-15)
 
@@ -57,5 +57,5 @@ def test_order_of_many_tiny_residuals_does_not_show():
     s = rng.random(10_000)
     y = rng.random(10_000) < s
     orders = [rng.permutation(len(s)) for _ in range(5)]
-    values = {extremes(residual_walk(ScoreTable.from_scores(y[order], s[order]))).value for order in orders}
+    values = {extremes(cumulative_residuals(ScoreTable.from_scores(y[order], s[order]))).value for order in orders}
     assert len(values) == 1

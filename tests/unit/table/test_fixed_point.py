@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.table.fixed_point import BITS, MOST_ROWS, UNIT, Whole, score_units
+from calibrant.table.fixed_point import BITS, MOST_ROWS, UNIT, FixedPoint, score_units
 
 words = st.lists(st.tuples(st.integers(-(2**61), 2**61), st.integers(-(2**61), 2**61)), min_size=1, max_size=6)
 numbers = st.lists(st.integers(-(2**84), 2**84), min_size=1, max_size=8)
 
 
-def whole(values: list[int]) -> Whole:
-    return Whole(
+def whole(values: list[int]) -> FixedPoint:
+    return FixedPoint(
         *(np.array(part, dtype=np.int64) for part in zip(*((v >> 32, v & 0xFFFFFFFF) for v in values), strict=True))
     )
 
 
-def integers(found: Whole) -> list[int]:
+def integers(found: FixedPoint) -> list[int]:
     assert ((found.lower >= 0) & (found.lower < 2**32)).all()
     return [int(u) * 2**32 + int(v) for u, v in zip(found.upper, found.lower, strict=True)]
 
@@ -29,13 +29,13 @@ def integers(found: Whole) -> list[int]:
 @given(words, st.integers(0, 32))
 def test_words_are_carried(pairs, word):
     upper, lower = (np.array(part, dtype=np.int64) for part in zip(*pairs, strict=True))
-    assert integers(Whole.of(upper, lower, word=word)) == [u * 2**word + v for u, v in pairs]
+    assert integers(FixedPoint.of(upper, lower, word=word)) == [u * 2**word + v for u, v in pairs]
 
 
 @given(st.lists(st.tuples(st.integers(0, 2**42 - 1), st.integers(0, 2**BITS)), min_size=1, max_size=6))
 def test_products(pairs):
     count, units = (np.array(part, dtype=np.int64) for part in zip(*pairs, strict=True))
-    assert integers(Whole.product(count, units)) == [c * u for c, u in pairs]
+    assert integers(FixedPoint.product(count, units)) == [c * u for c, u in pairs]
 
 
 @given(numbers, numbers)
@@ -53,7 +53,7 @@ def test_running_totals_runs_and_picks(values):
     starts = sorted({0, len(values) // 2})
     runs = [sum(values[i:j]) for i, j in zip(starts, [*starts[1:], len(values)], strict=True)]
     assert integers(held.add_runs(np.array(starts))) == runs
-    assert integers(Whole.joined([held, held])[np.arange(len(values))]) == values
+    assert integers(FixedPoint.joined([held, held])[np.arange(len(values))]) == values
     assert len(held) == len(values)
 
 
@@ -79,5 +79,5 @@ def test_largest_sums_fit(size):
     """Arithmetic: the most rows, all at score 1 or 0.5, in one number and added up from many."""
     count = np.full(size, int(MOST_ROWS) // size)
     for units in (2**BITS, 2**BITS - 1, 2 ** (BITS - 1) + 1):
-        total = Whole.product(count, np.full(size, units)).cumsum()
+        total = FixedPoint.product(count, np.full(size, units)).cumsum()
         assert integers(total)[-1] == int(count.sum()) * units

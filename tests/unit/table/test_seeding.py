@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import ArgumentError, DataError, ScoreTable
-from calibrant.table.clusters import group_rows
+from calibrant.table.clusters import cluster_rows
 from calibrant.table.seeding import generator_for
 
 Y = np.array([0, 1, 1, 0, 1, 0, 0, 1])
@@ -27,8 +27,8 @@ def test_pinned():
     assert table().digest == 0xA1675A6DC4B6FBEF
     assert first(table()) == 0x745086776DDAB244
     assert first(table(), 1) == 0x9CCDDAB0206AEC00
-    assert group_rows(Y, S, G).digest == 0x2DCFEDB6947E2540
-    assert first(group_rows(Y, S, G)) == 0x5A4269AB12F13897
+    assert cluster_rows(Y, S, G).digest == 0x2DCFEDB6947E2540
+    assert first(cluster_rows(Y, S, G)) == 0x5A4269AB12F13897
 
 
 @pytest.mark.parametrize(
@@ -91,17 +91,17 @@ def test_numbers_of_neighbouring_tables_are_independent():
 
 
 def test_names_and_order_of_groups_do_not_matter_but_who_belongs_together():
-    rows = group_rows(Y, S, G)
+    rows = cluster_rows(Y, S, G)
     order = np.random.default_rng(3).permutation(8)
-    assert group_rows(Y[order], S[order], G[order]).digest == rows.digest
-    assert group_rows(Y, S, [f"race {9 - g}" for g in G]).digest == rows.digest
-    assert group_rows(Y, S, np.roll(G, 1)).digest != rows.digest
+    assert cluster_rows(Y[order], S[order], G[order]).digest == rows.digest
+    assert cluster_rows(Y, S, [f"race {9 - g}" for g in G]).digest == rows.digest
+    assert cluster_rows(Y, S, np.roll(G, 1)).digest != rows.digest
 
 
 def test_groups_of_other_sizes_at_score_zero_are_told_apart():
     """Negatives at score 0 must not hash to nothing, or the names of such groups would decide their order."""
     y, s, g = np.zeros(6, dtype=int), np.zeros(6), np.array([0, 1, 1, 2, 2, 2])
-    assert group_rows(y, s, g).size.tolist() == group_rows(y, s, 2 - g).size.tolist()
+    assert cluster_rows(y, s, g).size.tolist() == cluster_rows(y, s, 2 - g).size.tolist()
 
 
 def test_a_generator_is_used_as_it_is():

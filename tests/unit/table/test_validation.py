@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from calibrant import ArgumentError, CalibrantError, DataError, ScoreTable
-from calibrant.certificates import bernstein_width, certify, required_sample_size, theorem2_width
+from calibrant.certificates import bernstein_width, certify, required_sample_size, uniform_convergence_width
 from calibrant.decisions import expected_cost, regret_bound, saving_bound, threshold
 from calibrant.distributions.brownian import range_quantile
 from calibrant.metrics import brier_score, cutoff_calibration, cutoff_calibration_error, log_loss, roc_auc
@@ -169,15 +169,20 @@ OUT_OF_RANGE = {
     "width delta": (lambda: bernstein_width(10, 0.1, -0.1), "delta in (0, 1)", "-0.1", "choose a delta"),
     "method": (
         lambda: certify(Y, S, method="best"),
-        "'bernstein', 'anytime', 'hoeffding', 'normal', 'theorem2'",
+        "'bernstein', 'anytime', 'hoeffding', 'asymptotic', 'uniform_convergence'",
         "'best'",
         "spelling",
     ),
-    "form": (lambda: theorem2_width(10, 0.1, 0.3, form="new"), "'sharp', 'proof', 'printed'", "'new'", "spelling"),
+    "form": (
+        lambda: uniform_convergence_width(10, 0.1, 0.3, form="new"),
+        "'sharp', 'proof', 'printed'",
+        "'new'",
+        "spelling",
+    ),
     "planned method": (
-        lambda: required_sample_size(0.1, method="theorem2"),
-        "'theorem2-sharp'",
-        "'theorem2'",
+        lambda: required_sample_size(0.1, method="uniform_convergence"),
+        "'uniform_convergence-sharp'",
+        "'uniform_convergence'",
         "spelling",
     ),
     "quantile": (lambda: range_quantile(1.0), "probability in (0, 1)", "1", "choose a probability"),

@@ -19,10 +19,10 @@ from calibrant.table.parameters import check_between, check_choice, check_count
 from calibrant.table.score_table import FloatArray
 from calibrant.table.validation import clean_weights
 
-__all__ = ["CalibratedIndexClassifier"]
+__all__ = ["SingleIndexClassifier"]
 
 
-class CalibratedIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Binary classifier ``P(y = 1 | x) = u(w . x)`` with a nondecreasing link u, calibrated on its training rows.
 
     A search for the solution of Gao et al. (2017), section 3.2.2: the least loss among classifiers without calibration
@@ -99,11 +99,11 @@ class CalibratedIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
     Examples
     --------
     >>> import numpy as np
-    >>> from calibrant.calibrators import CalibratedIndexClassifier
+    >>> from calibrant.calibrators import SingleIndexClassifier
     >>> rng = np.random.default_rng(0)
     >>> features = rng.standard_normal((2000, 2))
     >>> y = rng.random(2000) < np.where(features @ [1.0, -1.0] > 1.0, 0.9, 0.1)
-    >>> fitted = CalibratedIndexClassifier().fit(features, y)
+    >>> fitted = SingleIndexClassifier().fit(features, y)
     >>> fitted.coef_.round(1).tolist()
     [[0.7, -0.7]]
     >>> fitted.predict_proba([[0.0, 0.0], [2.0, -2.0]])[:, 1].round(1).tolist()

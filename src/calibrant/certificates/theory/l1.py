@@ -342,10 +342,10 @@ def l1_from_repeats(
 
 
 def _default_verifier(level: float, rng: np.random.Generator) -> Verifier:
-    n_redraws = max(99, math.ceil(1.0 / level) - 1)  # enough for p-values down to the level
+    n_simulations = max(99, math.ceil(1.0 / level) - 1)  # enough for p-values down to the level
 
     def accepts(label: npt.NDArray[np.int8], score: FloatArray) -> bool:
-        return calibration_test(label, score, n_redraws=n_redraws, random_state=rng).p_value > level
+        return calibration_test(label, score, n_simulations=n_simulations, random_state=rng).p_value > level
 
     return accepts
 

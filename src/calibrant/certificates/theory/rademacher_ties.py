@@ -31,14 +31,14 @@ class SimulatedRademacher(Result):
         Its standard error.
     n : int
         Rows.
-    n_redraws : int
+    n_simulations : int
         Redraws of all signs.
     """
 
     value: float
     standard_error: float
     n: int
-    n_redraws: int
+    n_simulations: int
 
 
 def rademacher_with_ties(rows: npt.ArrayLike | ScoreTable) -> float:
@@ -101,7 +101,7 @@ def rademacher_with_ties(rows: npt.ArrayLike | ScoreTable) -> float:
 
 
 def rademacher_simulated(
-    rows: npt.ArrayLike | ScoreTable, *, n_redraws: int = 2_000, random_state: int | np.random.Generator = 0
+    rows: npt.ArrayLike | ScoreTable, *, n_simulations: int = 2_000, random_state: int | np.random.Generator = 0
 ) -> SimulatedRademacher:
     """Estimate the same by drawing signs.
 
@@ -109,7 +109,7 @@ def rademacher_simulated(
     ----------
     rows : array-like of int, shape (m,), or ScoreTable
         Rows at each distinct score, in the order of the scores; any number.
-    n_redraws : int
+    n_simulations : int
         How often all signs are drawn, at least 2.
     random_state : int or numpy.random.Generator
         Source of chance.
@@ -122,7 +122,7 @@ def rademacher_simulated(
     Raises
     ------
     ArgumentError
-        If `n_redraws` is no whole number of at least 2.
+        If `n_simulations` is no whole number of at least 2.
     DataError
         If the rows are no whole numbers, or the table has cells, whose scores are not told apart.
 
@@ -133,7 +133,9 @@ def rademacher_simulated(
     >>> abs(found.value - 0.0124) < 0.001, found.standard_error < 0.0002
     (True, True)
     """
-    redraws = check_count("n_redraws", n_redraws, 2, "a few thousand give a standard error of about one per cent")
+    redraws = check_count(
+        "n_simulations", n_simulations, 2, "a few thousand give a standard error of about one per cent"
+    )
     counts = _counts(rows)
     rng = np.random.default_rng(random_state)
     n, chunk = int(counts.sum()), max(1, _CHUNK // len(counts))

@@ -7,13 +7,13 @@ from typing import Literal
 
 from calibrant.table.parameters import check_between, check_choice, check_rows
 
-__all__ = ["PRINTED_LIMIT", "theorem2_width"]
+__all__ = ["PRINTED_LIMIT", "uniform_convergence_width"]
 
 # The printed form is proved, by way of the sharp one, where sqrt(n) times the complexity is at most this.
 PRINTED_LIMIT = 1.45
 
 
-def theorem2_width(
+def uniform_convergence_width(
     n: float, delta: float, rademacher: float, *, form: Literal["sharp", "proof", "printed"] = "sharp"
 ) -> float:
     """Width of the two-sided bound of Theorem 2: the true error lies within it of the empirical error.
@@ -44,9 +44,9 @@ def theorem2_width(
 
     Examples
     --------
-    >>> from calibrant.certificates import rademacher_of_intervals, theorem2_width
+    >>> from calibrant.certificates import rademacher_of_intervals, uniform_convergence_width
     >>> r = rademacher_of_intervals(10_000)
-    >>> [round(theorem2_width(10_000, 0.05, r, form=f), 4) for f in ("proof", "printed", "sharp")]
+    >>> [round(uniform_convergence_width(10_000, 0.05, r, form=f), 4) for f in ("proof", "printed", "sharp")]
     [0.1135, 0.0886, 0.0769]
     """
     check_rows(n)

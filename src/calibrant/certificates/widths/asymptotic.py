@@ -7,10 +7,10 @@ import math
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.table.parameters import check_between, check_rows
 
-__all__ = ["normal_width"]
+__all__ = ["asymptotic_width"]
 
 
-def normal_width(n: float, brier: float, delta: float = 0.05) -> float:
+def asymptotic_width(n: float, brier: float, delta: float = 0.05) -> float:
     """Width of the asymptotic one-sided bound: true error <= empirical error + width.
 
     Parameters
@@ -35,8 +35,8 @@ def normal_width(n: float, brier: float, delta: float = 0.05) -> float:
 
     Examples
     --------
-    >>> from calibrant.certificates import normal_width
-    >>> round(normal_width(10_000, 0.15), 4)
+    >>> from calibrant.certificates import asymptotic_width
+    >>> round(asymptotic_width(10_000, 0.15), 4)
     0.0067
     """
     check_rows(n)

@@ -19,7 +19,7 @@ from calibrant.table.parameters import check_between, check_rows
 from calibrant.table.score_table import FloatArray, ScoreTable, need_counts
 from calibrant.table.validation import clean_weights
 
-__all__ = ["effective_rows", "skorokhod_width", "variance_bound", "walk_width", "weighted_skorokhod_width"]
+__all__ = ["cumulative_width", "effective_rows", "fixed_design_width", "variance_bound", "weighted_fixed_design_width"]
 
 # Share of delta spent on the time; the rest is spent on the range of the motion.
 _TIME = 0.1
@@ -29,7 +29,7 @@ _VARIANCE = 0.05
 _TOO_FEW = 5
 
 
-def skorokhod_width(n: float, delta: float = 0.05, *, variance: float = 0.25) -> float:
+def fixed_design_width(n: float, delta: float = 0.05, *, variance: float = 0.25) -> float:
     r"""Width of a band for all score intervals at once, given the scores: every mean residual is within it.
 
     Parameters
@@ -72,8 +72,8 @@ def skorokhod_width(n: float, delta: float = 0.05, *, variance: float = 0.25) ->
 
     Examples
     --------
-    >>> from calibrant.certificates import skorokhod_width
-    >>> [round(skorokhod_width(n) * n**0.5, 3) for n in (100, 1_000, 10_000, 100_000)]
+    >>> from calibrant.certificates import fixed_design_width
+    >>> [round(fixed_design_width(n) * n**0.5, 3) for n in (100, 1_000, 10_000, 100_000)]
     [1.442, 1.321, 1.284, 1.273]
     """
     check_rows(n)
@@ -86,7 +86,7 @@ def skorokhod_width(n: float, delta: float = 0.05, *, variance: float = 0.25) ->
     return _width(n, variance, for_range=(1.0 - _TIME) * delta, for_time=_TIME * delta)
 
 
-def weighted_skorokhod_width(weight: npt.ArrayLike, delta: float = 0.05) -> float:
+def weighted_fixed_design_width(weight: npt.ArrayLike, delta: float = 0.05) -> float:
     r"""Width of the same band for rows that do not weigh the same.
 
     Parameters
@@ -110,19 +110,19 @@ def weighted_skorokhod_width(weight: npt.ArrayLike, delta: float = 0.05) -> floa
 
     Notes
     -----
-    As `skorokhod_width`, with stopping times for intervals of lengths :math:`w_i`:
+    As `fixed_design_width`, with stopping times for intervals of lengths :math:`w_i`:
 
     .. math:: T = \min_{k < \pi / \max w} \frac{-\sum_i \ln \cos(k w_i / 2) + \ln(1/\delta_2)}{k^2 / 2},
               \qquad \text{width} = \frac{\sqrt{T} q}{\sum_i w_i}.
 
-    This is more than the width of `skorokhod_width` at the effective number of rows if the weights differ.
+    This is more than the width of `fixed_design_width` at the effective number of rows if the weights differ.
 
     Examples
     --------
-    >>> from calibrant.certificates import weighted_skorokhod_width
-    >>> round(weighted_skorokhod_width([1.0] * 100), 4)
+    >>> from calibrant.certificates import weighted_fixed_design_width
+    >>> round(weighted_fixed_design_width([1.0] * 100), 4)
     0.1442
-    >>> round(weighted_skorokhod_width([5.0] + [1.0] * 100), 4)
+    >>> round(weighted_fixed_design_width([5.0] + [1.0] * 100), 4)
     0.201
     """
     check_between("delta", delta, 0.0, 1.0)
@@ -200,8 +200,8 @@ def variance_bound(n: float, brier: float, delta: float) -> float:
     return high
 
 
-def walk_width(table: ScoreTable, delta: float = 0.05) -> float:
-    """Width of the band of `skorokhod_width` with the variance bounded from the rows themselves.
+def cumulative_width(table: ScoreTable, delta: float = 0.05) -> float:
+    """Width of the band of `fixed_design_width` with the variance bounded from the rows themselves.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def walk_width(table: ScoreTable, delta: float = 0.05) -> float:
     -------
     float
         In units of the error. One event of this probability stands behind everything that is derived from it: the
-        calibration error of these cases, every window, and the bands of `isotonic_band` and `claim6_band`.
+        calibration error of these cases, every window, and the bands of `isotonic_band` and `cumulative_band`.
 
     Raises
     ------
@@ -225,9 +225,9 @@ def walk_width(table: ScoreTable, delta: float = 0.05) -> float:
     Examples
     --------
     >>> from calibrant import ScoreTable
-    >>> from calibrant.certificates import skorokhod_width, walk_width
+    >>> from calibrant.certificates import fixed_design_width, cumulative_width
     >>> rare = ScoreTable.from_counts([0.01], [10_000], [100])
-    >>> round(walk_width(rare), 4), round(skorokhod_width(10_000), 4)
+    >>> round(cumulative_width(rare), 4), round(fixed_design_width(10_000), 4)
     (0.0032, 0.0128)
     """
     check_between("delta", delta, 0.0, 1.0)

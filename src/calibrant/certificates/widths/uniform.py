@@ -9,7 +9,7 @@ import numpy as np
 from calibrant.distributions.brownian import normal_quantile, range_upper_quantile
 from calibrant.table.parameters import check_between, check_rows
 
-__all__ = ["range_width", "uniform_width"]
+__all__ = ["brownian_width", "monotone_width"]
 
 # delta -> quantile of sqrt(n) times the largest deviation over all intervals and all monotone maps of the score.
 # Monte Carlo, rounded up past its error (1.5e6 runs at n = 1000, 3.5e5 at 6400, 2e5 at 10000, extrapolated in
@@ -17,7 +17,7 @@ __all__ = ["range_width", "uniform_width"]
 _KAPPA = ((0.2, 2.38), (0.1, 2.64), (0.05, 2.88), (0.025, 3.10), (0.01, 3.38), (0.005, 3.58), (0.001, 4.00))
 
 
-def uniform_width(n: float, delta: float = 0.05) -> float:
+def monotone_width(n: float, delta: float = 0.05) -> float:
     r"""Width of a band that holds for every interval at once: true error >= empirical error - width.
 
     Parameters
@@ -47,8 +47,8 @@ def uniform_width(n: float, delta: float = 0.05) -> float:
 
     Examples
     --------
-    >>> from calibrant.certificates import uniform_width
-    >>> round(uniform_width(10_000), 4), round(uniform_width(10_000, 1e-6), 4)
+    >>> from calibrant.certificates import monotone_width
+    >>> round(monotone_width(10_000), 4), round(monotone_width(10_000, 1e-6), 4)
     (0.0288, 0.0566)
     """
     check_rows(n)
@@ -60,7 +60,7 @@ def uniform_width(n: float, delta: float = 0.05) -> float:
     return (float(np.interp(z, nodes, kappa)) + beyond) / math.sqrt(n)
 
 
-def range_width(n: float, variance: float, delta: float = 0.05) -> float:
+def brownian_width(n: float, variance: float, delta: float = 0.05) -> float:
     """Asymptotic width of a band for every interval of one fixed score: true error >= empirical error - width.
 
     Parameters
@@ -81,8 +81,8 @@ def range_width(n: float, variance: float, delta: float = 0.05) -> float:
 
     Examples
     --------
-    >>> from calibrant.certificates import range_width
-    >>> round(range_width(10_000, 0.15), 4)
+    >>> from calibrant.certificates import brownian_width
+    >>> round(brownian_width(10_000, 0.15), 4)
     0.0097
     """
     check_rows(n)

@@ -102,8 +102,8 @@ def audit(
         typer.Option(
             "--cluster",
             help="Column that says which rows belong together, such as a patient; rows of one cluster may depend on "
-            "each other. Repeated, the columns name one cluster together: each combination is taken as independent of all "
-            "others.",
+            "each other. Repeated, the columns name one cluster together: each combination is taken as independent of "
+            "all others.",
             metavar="COL",
         ),
     ] = None,

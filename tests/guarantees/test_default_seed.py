@@ -62,8 +62,8 @@ def test_seldom_false_at_the_default_seed(name, statement):
 @pytest.mark.parametrize("n", [500, 2000, 8000])
 @pytest.mark.parametrize("name", SAMPLES)
 def test_lower_bound_is_seldom_false_at_the_default_seed_in_many_samples(name, n, delta):
-    found = failures(name, n, 4000, lambda table, error: split_lower_bound(table, delta=delta) > error)
-    assert_failures_within(found, 4000, delta)
+    found = failures(name, n, 2000, lambda table, error: split_lower_bound(table, delta=delta) > error)
+    assert_failures_within(found, 2000, delta)
 
 
 @pytest.mark.slow

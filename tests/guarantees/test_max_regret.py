@@ -99,7 +99,7 @@ def test_true_largest_regret_is_seldom_above_the_bound(name, n, delta):
 @pytest.mark.parametrize("name", ALL)
 def test_true_largest_regret_is_seldom_above_the_bound_in_many_samples(name, n):
     for delta in (0.05, 0.2, 0.5):
-        assert_failures_within(count_failures(ALL[name], n, 1000, delta), 1000, delta)
+        assert_failures_within(count_failures(ALL[name], n, 400, delta), 400, delta)
 
 
 @pytest.mark.parametrize("name", ["overconfident", "several atoms", "no information", "calibrated"])

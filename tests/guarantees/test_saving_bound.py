@@ -109,7 +109,7 @@ def test_true_saving_is_seldom_above_the_bound(name, n, method):
 @pytest.mark.parametrize("name", WORLDS)
 def test_true_saving_is_seldom_above_the_bound_in_many_samples(name, n, method):
     for tau in (0.01, 0.05, 0.5, 0.8):
-        assert_failures_within(count_failures(name, n, tau, 500, method), 500, 0.05)
+        assert_failures_within(count_failures(name, n, tau, 250, method), 250, 0.05)
 
 
 def test_true_savings_of_the_worlds():

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from calibrant.certificates import (
+from calibrant.certificates import required_sample_size
+from calibrant.certificates.theory import rademacher_of_intervals, uniform_convergence_width
+from calibrant.certificates.widths import (
     anytime_width,
     asymptotic_width,
     bernstein_width,
@@ -20,9 +22,6 @@ from calibrant.certificates import (
     fixed_design_width,
     hoeffding_width,
     monotone_width,
-    rademacher_of_intervals,
-    required_sample_size,
-    uniform_convergence_width,
 )
 from calibrant.distributions.mean_limits import bernstein_mean_width
 from calibrant.distributions.null_distribution import calibrated_limit
@@ -200,7 +199,10 @@ def _sizes(power: float | None) -> list[str]:
             sizes = [_smallest(lambda n, width=width: width(n) + _empirical(n, power), e) for e in TOLERANCES]
         else:
             method = METHODS[name]
-            sizes = [required_sample_size(e, delta=DELTA, method=method, power=power, brier=BRIER) for e in TOLERANCES]
+            sizes = [
+                required_sample_size(e, confidence_level=1 - DELTA, method=method, power=power, brier=BRIER)
+                for e in TOLERANCES
+            ]
         rows.append(f"| {name} | " + " | ".join(f"{n:,}" for n in sizes) + " |")
     return head + rows
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from calibrant.certificates import default_width
+from calibrant.certificates.widths import default_width
 
 ROOT = Path(__file__).parents[1]
 PAGES = [

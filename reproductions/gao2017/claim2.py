@@ -13,7 +13,8 @@ from scipy.special import expit
 from sklearn.svm import SVC
 
 from calibrant.calibrators import PlattCalibrator
-from calibrant.certificates import certify, rademacher_linear, required_sample_size, uniform_convergence_width
+from calibrant.certificates import certify, required_sample_size
+from calibrant.certificates.theory import rademacher_linear, uniform_convergence_width
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.plots import drawing_style
 from reproductions.item import Effort, Item, Measured, Number
@@ -101,7 +102,7 @@ def _one_run(n: int, rng: np.random.Generator) -> tuple[float, ...]:
     half = VALIDATION // 2
     repaired = PlattCalibrator().fit(score[2][:half], known[:half])
     after = cutoff_calibration_error(labels, repaired.predict(score[1]))
-    held_out = certify(known[half:], repaired.predict(score[2][half:]), delta=DELTA)
+    held_out = certify(known[half:], repaired.predict(score[2][half:]), confidence_level=1 - DELTA)
     return (
         cutoff_calibration_error(y, in_sample.predict(score[0])),
         test,
@@ -125,7 +126,7 @@ def _training_bound(n: int) -> float:
     complexity = rademacher_linear(n, FEATURES) if n > FEATURES + 1 else 0.5
     half = np.tile([0, 1], n)[:n]
     return certify(
-        half, np.full(n, 0.5), method="uniform_convergence", rademacher=min(0.5, complexity), delta=DELTA
+        half, np.full(n, 0.5), method="uniform_convergence", rademacher=min(0.5, complexity), confidence_level=1 - DELTA
     ).width
 
 
@@ -148,7 +149,9 @@ def _rows_needed() -> list[Number]:
         low, high = (n, high) if short else (low, n)
     return [
         Number("training rows for a width of 0.1", high, 0.0),
-        Number("held-out rows for a width of 0.1", required_sample_size(0.1, delta=DELTA, power=None), 0.0),
+        Number(
+            "held-out rows for a width of 0.1", required_sample_size(0.1, confidence_level=1 - DELTA, power=None), 0.0
+        ),
     ]
 
 

@@ -9,13 +9,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from calibrant.certificates import (
-    bernstein_width,
-    monotone_width,
-    rademacher_of_intervals,
-    required_sample_size,
-    uniform_convergence_width,
-)
+from calibrant.certificates import required_sample_size
+from calibrant.certificates.theory import rademacher_of_intervals, uniform_convergence_width
+from calibrant.certificates.widths import bernstein_width, monotone_width
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.plots import drawing_style
 from reproductions.gao2017.theorem2_populations import (

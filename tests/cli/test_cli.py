@@ -159,7 +159,7 @@ BAD_USAGE = {
     "same column": (["--label", "p", "--score", "p"], "different columns"),
     "tolerance": (["--label", "y", "--score", "p", "--tolerance", "2"], "tolerance in (0, 1)"),
     "tolerance as text": (["--label", "y", "--score", "p", "--tolerance", "low"], "--tolerance"),
-    "delta": (["--label", "y", "--score", "p", "--delta", "0"], "delta in (0, 1)"),
+    "confidence": (["--label", "y", "--score", "p", "--confidence", "0"], "confidence_level in (0, 1)"),
     "half the costs": (["--label", "y", "--score", "p", "--cost-fp", "1"], "both --cost-fp and --cost-fn"),
     "negative cost": (["--label", "y", "--score", "p", "--cost-fp", "-1", "--cost-fn", "1"], "false_positive_cost"),
     "method": (["--label", "y", "--score", "p", "--method", "magic"], "'default', 'bernstein'"),

@@ -7,7 +7,16 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-PLACES = ("auditing", "calibrators", "certificates", "curves", "decisions", "metrics")
+PLACES = (
+    "auditing",
+    "calibrators",
+    "certificates",
+    "certificates.theory",
+    "certificates.widths",
+    "curves",
+    "decisions",
+    "metrics",
+)
 
 
 def public_functions() -> dict[str, Callable[..., Any]]:
@@ -24,39 +33,44 @@ def public_functions() -> dict[str, Callable[..., Any]]:
 # Tests of functions without an entry in `statements.STATEMENTS`: widths that other functions add, which count with
 # these; plans; and means under calibration, which are compared with exact or simulated ones.
 ELSEWHERE = {
-    "certificates.anytime_width": [
+    "certificates.widths.anytime_width": [
         "guarantees/test_normal_and_anytime.py::test_anytime_bound_is_seldom_ever_below_the_truth",
         "guarantees/test_search.py::test_no_population_found_in_which_a_claim_fails_too_often",
     ],
-    "certificates.bernstein_width": ["guarantees/test_certificate_coverage.py::test_worst_cases_found_by_search"],
+    "certificates.widths.bernstein_width": [
+        "guarantees/test_certificate_coverage.py::test_worst_cases_found_by_search"
+    ],
     "certificates.certify_ece": [
         "guarantees/test_certified_ece.py::test_both_bounds_and_the_test_hold",
         "guarantees/test_certified_ece.py::test_square_cells_with_rising_rates_exactly",
     ],
-    "certificates.default_width": ["guarantees/test_certificate_coverage.py::test_worst_cases_found_by_search"],
-    "certificates.hoeffding_width": [
+    "certificates.widths.default_width": ["guarantees/test_certificate_coverage.py::test_worst_cases_found_by_search"],
+    "certificates.widths.hoeffding_width": [
         "guarantees/test_certificate_coverage.py::test_hoeffding_coverage_in_the_same_cases"
     ],
-    "certificates.l1_cannot_be_certified": ["guarantees/test_l1.py::test_no_verifier_tells_the_worlds_apart"],
-    "certificates.l1_from_repeats": [
+    "certificates.theory.l1_cannot_be_certified": ["guarantees/test_l1.py::test_no_verifier_tells_the_worlds_apart"],
+    "certificates.theory.l1_from_repeats": [
         "guarantees/test_defaults.py::test_bounds_from_repeats",
         "guarantees/test_l1.py::test_bound_on_squares_exactly",
     ],
-    "certificates.normal_width": ["guarantees/test_normal_and_anytime.py::test_normal_bound_at_one_score"],
+    "certificates.widths.asymptotic_width": ["guarantees/test_normal_and_anytime.py::test_normal_bound_at_one_score"],
     "certificates.plan_table": ["unit/certificates/test_certificates.py::test_sample_sizes_by_hoeffding"],
-    "certificates.range_width": ["guarantees/test_interval.py::test_interval_contains_the_true_error"],
+    "certificates.widths.brownian_width": ["guarantees/test_interval.py::test_interval_contains_the_true_error"],
     "certificates.required_sample_size": ["guarantees/test_power.py::test_certified_as_often_as_asked"],
     "certificates.required_sample_size_ece": [
         "unit/certificates/test_expected_error.py::test_planned_rows_have_the_power_asked_for"
     ],
     "certificates.rows_to_decide": ["unit/certificates/test_certificates.py::test_that_many_calibrated_rows_do_decide"],
-    "certificates.simultaneous_half_width": ["guarantees/test_bands.py::test_windows_chosen_after_looking_are_covered"],
     "certificates.widths.fixed_design_width": ["guarantees/test_bands.py::test_coverage_where_outcomes_are_even"],
-    "certificates.theorem2_width": ["guarantees/test_certificate_coverage.py::test_theorem_2_at_one_score"],
-    "certificates.uniform_width": ["guarantees/test_lower_bound.py::test_closed_form_bounds_the_uniform_process"],
-    "certificates.variance_bound": ["guarantees/test_bands.py::test_variance_bound_at_one_score_by_enumeration"],
-    "certificates.walk_width": ["guarantees/test_bands.py::test_windows_chosen_after_looking_are_covered"],
-    "certificates.weighted_skorokhod_width": ["guarantees/test_bands.py::test_weighted_band_covers"],
+    "certificates.theory.uniform_convergence_width": [
+        "guarantees/test_certificate_coverage.py::test_theorem_2_at_one_score"
+    ],
+    "certificates.widths.monotone_width": [
+        "guarantees/test_lower_bound.py::test_closed_form_bounds_the_uniform_process"
+    ],
+    "certificates.widths.variance_bound": ["guarantees/test_bands.py::test_variance_bound_at_one_score_by_enumeration"],
+    "certificates.widths.cumulative_width": ["guarantees/test_bands.py::test_windows_chosen_after_looking_are_covered"],
+    "certificates.widths.weighted_fixed_design_width": ["guarantees/test_bands.py::test_weighted_band_covers"],
     "decisions.isotonic_harm_bound": ["guarantees/test_cost_bands.py::test_isotonic_recalibration_does_no_more_harm"],
     "metrics.binned_calibration": ["guarantees/test_binned_noise.py::test_noise_is_an_upper_limit"],
     "metrics.integrated_calibration_index": ["unit/metrics/test_local_metrics.py::test_noise_floor_of_the_index"],
@@ -75,7 +89,7 @@ WORST_CASES = {
     "certificates.certify": SEARCH,
     "certificates.certify_recalibrated": SEARCH,
     "certificates.certify_sample": SEARCH,
-    "certificates.claim6_band": SEARCH,
+    "certificates.cumulative_band": SEARCH,
     "certificates.cutoff_interval": SEARCH,
     "certificates.isotonic_band": SEARCH,
     "certificates.split_lower_bound": SEARCH,
@@ -100,23 +114,22 @@ WORST_CASES = {
 }
 
 SAYS_NOTHING = {
-    "checks arguments": ["auditing.check_audit", "certificates.check_request", "decisions.check_costs"],
     "turns one number into another": [
         "decisions.decide",
         "decisions.regret_bound",  # an inequality of the population
         "decisions.threshold",
     ],
     "describes weights or a class of functions": [
-        "certificates.effective_rows",
-        "certificates.rademacher_finite",
-        "certificates.rademacher_linear",
-        "certificates.rademacher_of_intervals",
-        "certificates.rademacher_simulated",
-        "certificates.rademacher_with_ties",
+        "certificates.widths.effective_rows",
+        "certificates.theory.rademacher_finite",
+        "certificates.theory.rademacher_linear",
+        "certificates.theory.rademacher_of_intervals",
+        "certificates.theory.rademacher_simulated",
+        "certificates.theory.rademacher_with_ties",
     ],
     "describes the sample": [
         "curves.isotonic_curve",
-        "curves.residual_walk",
+        "curves.cumulative_residuals",
         "curves.score_histogram",
         "decisions.expected_cost",
         "metrics.brier_decomposition",
@@ -139,9 +152,9 @@ SAYS_NOTHING = {
 
 # Functions that sound as if they said something, and fields of their results that do: holding places, or nothing.
 NO_LIMITS = {
-    "certificates.rademacher_of_intervals": set(),
+    "certificates.theory.rademacher_of_intervals": set(),
     "curves.isotonic_curve": {"lower", "upper", "interval", "level"},  # of curves that have an interval
-    "curves.residual_walk": {"interval"},  # between the extremes
+    "curves.cumulative_residuals": {"interval"},  # between the extremes
     "decisions.regret_bound": set(),
     "metrics.roc_auc_limits": set(),
 }

@@ -8,16 +8,12 @@ from scipy.stats import binom
 
 from calibrant import ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
-from calibrant.certificates import (
-    certify_sample,
-    cumulative_band,
+from calibrant.certificates import certify_sample, cumulative_band, isotonic_band, window_band
+from calibrant.certificates.widths import (
     cumulative_width,
     fixed_design_width,
-    isotonic_band,
-    simultaneous_half_width,
     variance_bound,
     weighted_fixed_design_width,
-    window_band,
 )
 from calibrant.curves import binned_curve
 from support.counting import (
@@ -160,7 +156,9 @@ def test_variance_bound_at_one_score_by_enumeration(score):
 @pytest.mark.parametrize("score", [0.0, 0.01, 0.5, 0.9])
 def test_no_rate_at_one_score_is_missed_too_often(score, n, delta):
     def bound(k, method):
-        return certify_sample(ScoreTable.from_counts([score], [n], [k]), delta=delta, method=method).bound
+        return certify_sample(
+            ScoreTable.from_counts([score], [n], [k]), confidence_level=1 - delta, method=method
+        ).bound
 
     for method in ("hoeffding", "fixed_design") if n > 5 else ("hoeffding",):
         bounds = per_count(n, lambda k, method=method: bound(k, method))
@@ -257,7 +255,7 @@ def test_statements_say_something():
 
 
 def band_misses(world: World, table: ScoreTable, method: str, delta: float = 0.05, shrink: float = 1.0) -> bool:
-    band = isotonic_band(table, delta=delta, method=method)
+    band = isotonic_band(table, confidence_level=1 - delta, method=method)
     eta = true_walk(table, world)
     below = band.rate - shrink * (band.rate - band.lower)
     above = band.rate + shrink * (band.upper - band.rate)
@@ -389,9 +387,3 @@ def test_narrower_windows_would_be_caught():
     failures = sum(window_misses(world, table, shrink=0.6) for table in world.samples(1000, 200, rng))
     with pytest.raises(AssertionError, match="failures"):
         assert_failures_within(failures, 200, 0.05)
-
-
-def test_windows_say_something():
-    """.195 for windows of 15% of 2000 rows; a tenth of 100,000 rows is known to .04."""
-    assert simultaneous_half_width(300, 2_000) < 0.196
-    assert simultaneous_half_width(10_000, 100_000) < 0.0403

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from calibrant import ScoreTable
-from calibrant.certificates import certify, default_width
+from calibrant.certificates import certify
+from calibrant.certificates.widths import default_width
 from calibrant.distributions import mean_limits
 from support.counting import (
     assert_failures_within,
@@ -26,7 +27,7 @@ METHODS = ("default", "bernstein", "hoeffding", "uniform_convergence")
 def certificates(score: float, n: int, delta: float, method: str):
     """What the library says for each number of positives among n rows at one score."""
     tables = (ScoreTable.from_counts([score], [n], [k]) for k in range(n + 1))
-    return [certify(table, delta=delta, method=method) for table in tables]
+    return [certify(table, confidence_level=1 - delta, method=method) for table in tables]
 
 
 def upper_bounds(score: float, n: int, delta: float = 0.05, method: str = "default"):
@@ -117,7 +118,7 @@ def count_failures(name: str, n: int, repetitions: int, delta: float, methods=ME
     world, failures = WORLDS[name], dict.fromkeys(methods, 0)
     for table in world.samples(n, repetitions, np.random.default_rng([n, *name.encode()])):
         for method in methods:
-            found = certify(table, delta=delta, method=method)
+            found = certify(table, confidence_level=1 - delta, method=method)
             failures[method] += found.estimate + shrink * found.width < world.error
     return failures
 

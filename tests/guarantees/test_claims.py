@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from calibrant import ScoreTable
-from calibrant.certificates import certify, monotone_width, rademacher_finite, rademacher_of_intervals
+from calibrant.certificates import certify
+from calibrant.certificates.theory import rademacher_finite, rademacher_of_intervals
+from calibrant.certificates.widths import monotone_width
 from calibrant.fits.isotonic import isotonic_fit
 from support.counting import assert_failures_within
 from support.worlds import WORLDS

@@ -51,7 +51,7 @@ def worst_deviation(world: World, table: ScoreTable, points) -> float:
 def test_cost_curve_is_seldom_outside_its_band(name, n):
     world, failures = ALL[name], 0
     points = np.unique(np.clip(np.concatenate([P, world.score, np.nextafter(world.score, 1.0)]), 1e-12, 1 - 1e-12))
-    band = cost_curve(ScoreTable.from_counts([0.5], [n], [0]), level=0.8).band
+    band = cost_curve(ScoreTable.from_counts([0.5], [n], [0]), confidence_level=0.8).band
     for table in world.samples(n, 100, np.random.default_rng(n)):
         failures += worst_deviation(world, table, points) > band
     assert_failures_within(failures, 100, 0.2)
@@ -81,7 +81,7 @@ def test_band_is_never_left_more_often_than_it_says():
     """Exact law of the largest deviation of an empirical distribution, which bounds that of the curve."""
     for n in (1, 2, 3, 10, 100, 1000, 10_000):
         for delta in (0.5, 0.2, 0.05, 0.01, 1e-4):
-            band = cost_curve(ScoreTable.from_counts([0.5], [n], [0]), level=1.0 - delta).band
+            band = cost_curve(ScoreTable.from_counts([0.5], [n], [0]), confidence_level=1.0 - delta).band
             assert kstwo.sf(band, n) <= delta * (1 + 1e-9)
 
 
@@ -116,8 +116,8 @@ def count_missed(world: World, mapped: str, n: int, repetitions: int, level: flo
     missed = {name: np.zeros(len(P)) for name in ("difference", "loss_ratio", "net benefit", "overall", "band")}
     gap, ratio = later - before, later / np.where(before > 0.0, before, np.nan)
     for y, s, t in compared(world, mapped, n, repetitions):
-        curve = cost_curve(y, s, t, at=P, level=level)
-        benefit = net_benefit_difference(y, t, s, at=P, level=level)
+        curve = cost_curve(y, s, t, at=P, confidence_level=level)
+        benefit = net_benefit_difference(y, t, s, at=P, confidence_level=level)
         missed["difference"] += (gap < curve.difference_lower - 1e-12) | (gap > curve.difference_upper + 1e-12)
         missed["loss_ratio"] += (ratio < curve.loss_ratio_lower - 1e-9) | (ratio > curve.loss_ratio_upper + 1e-9)
         gain = -gap / (1.0 - P)

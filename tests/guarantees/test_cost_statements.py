@@ -28,7 +28,9 @@ ALL = WORLDS | HARD
 
 
 def found_in(table: ScoreTable, a: float, b: float, delta: float = 0.05, threshold: float | None = None):
-    return cost_forecast(table, false_positive_cost=a, false_negative_cost=b, delta=delta, threshold=threshold)
+    return cost_forecast(
+        table, false_positive_cost=a, false_negative_cost=b, confidence_level=1 - delta, threshold=threshold
+    )
 
 
 def shrunk(lower, value, upper, shrink: float):
@@ -181,11 +183,11 @@ def test_intervals_of_curves_hold_at_every_rate_at_one_score(n, level):
     k = np.arange(n + 1)
     tables = [ScoreTable.from_counts([0.5], [n], [i]) for i in k]
     for p in (0.02, 0.4, 0.6, 0.98):
-        curves = [cost_curve(table, at=[p], level=level) for table in tables]
+        curves = [cost_curve(table, at=[p], confidence_level=level) for table in tables]
         ends = (np.array([getattr(c, f"cost_before_{end}")[0] for c in curves]) for end in ("lower", "upper"))
         truths = (p, 0.0) if p <= 0.5 else (0.0, 1.0 - p)
         assert_probability_within(worst_two_sided(*ends, *truths), 1.0 - level)
-    curves = [net_benefit(table, at=[0.4], level=level) for table in tables]
+    curves = [net_benefit(table, at=[0.4], confidence_level=level) for table in tables]
     ends = (np.array([getattr(c, end)[0] for c in curves]) for end in ("lower", "upper"))
     assert_probability_within(worst_two_sided(*ends, -0.4 / 0.6, 1.0), 1.0 - level)
 

@@ -62,7 +62,7 @@ def test_seldom_false_at_the_default_seed(name, statement):
 @pytest.mark.parametrize("n", [500, 2000, 8000])
 @pytest.mark.parametrize("name", SAMPLES)
 def test_lower_bound_is_seldom_false_at_the_default_seed_in_many_samples(name, n, delta):
-    found = failures(name, n, 2000, lambda table, error: split_lower_bound(table, delta=delta) > error)
+    found = failures(name, n, 2000, lambda table, error: split_lower_bound(table, confidence_level=1 - delta) > error)
     assert_failures_within(found, 2000, delta)
 
 
@@ -74,7 +74,7 @@ def test_lower_bound_is_seldom_false_at_the_default_seed_in_many_samples(name, n
 def test_lower_bound_at_one_score_exactly(n, eta, seed, delta):
     """Seeds and rates that a search found while rows did not enter the seed: .128 at .05, .385 at .2, .054 at .05."""
     tables = [ScoreTable.from_counts([0.1], [n], [k]) for k in range(n + 1)]
-    bounds = per_count(n, lambda k: split_lower_bound(tables[k], delta=delta, random_state=seed))
+    bounds = per_count(n, lambda k: split_lower_bound(tables[k], confidence_level=1 - delta, random_state=seed))
     assert_probability_within(failure_probability(n, eta, bounds > eta - 0.1), delta)
 
 

@@ -101,7 +101,7 @@ def test_unbiased_and_covered(name, about):
     repetitions = 1500
     score, eta = ITEMS[name]
     truth, l1 = float(((eta - score) ** 2).mean()), float(np.abs(eta - score).mean())
-    found = [l1_from_repeats(*rows, delta=0.1, about=about) for rows in samples(name, about, repetitions)]
+    found = [l1_from_repeats(*rows, confidence_level=0.9, about=about) for rows in samples(name, about, repetitions)]
     squared = np.array([f.squared for f in found])
     assert abs(squared.mean() - truth) <= 4.0 * squared.std() / math.sqrt(repetitions) + 1e-12
     assert_failures_within(sum(f.bound < l1 - 1e-12 for f in found), repetitions, 0.1)
@@ -122,7 +122,7 @@ def rows_of_hits(n_items: int, hits: int):
 @pytest.mark.parametrize("n_items", [1, 5, 40])
 def test_bound_on_squares_exactly(n_items, about):
     """At score 0 the terms are coins with chance eta^2, and the bound fails with an enumerated probability."""
-    found = [l1_from_repeats(*rows_of_hits(n_items, h), delta=0.1, about=about) for h in range(n_items + 1)]
+    found = [l1_from_repeats(*rows_of_hits(n_items, h), confidence_level=0.9, about=about) for h in range(n_items + 1)]
     upper = per_count(n_items, lambda h: found[h].squared + found[h].squared_width)
     below = per_count(n_items, lambda h: 1.0 - (found[h].squared - found[h].squared_width))
     assert worst_failure_probability(upper, 0.0, sides=(1,)) <= 0.1
@@ -133,7 +133,7 @@ def test_bound_on_squares_exactly(n_items, about):
 def test_a_shrunk_bound_is_caught(about, shrink):
     """Hoeffding's inequality is off by a third at most where coins are fair; a range of 1.25 leaves a quarter more."""
     n_items = 40
-    found = [l1_from_repeats(*rows_of_hits(n_items, h), delta=0.1, about=about) for h in range(n_items + 1)]
+    found = [l1_from_repeats(*rows_of_hits(n_items, h), confidence_level=0.9, about=about) for h in range(n_items + 1)]
     upper = per_count(n_items, lambda h: found[h].squared + shrink * found[h].squared_width)
     assert worst_failure_probability(upper, 0.0, sides=(1,)) > 0.1
 

@@ -7,7 +7,8 @@ import pytest
 from scipy.stats import binom
 
 from calibrant import ScoreTable
-from calibrant.certificates import certify, monotone_width, split_lower_bound
+from calibrant.certificates import certify, split_lower_bound
+from calibrant.certificates.widths import monotone_width
 from support.counting import assert_failures_within, assert_probability_within, failure_probability, per_count
 from support.worlds import WORLDS
 
@@ -74,7 +75,9 @@ def test_closed_form_bounds_the_uniform_process():
 def test_one_score_exactly(score, n):
     tables = [ScoreTable.from_counts([score], [n], [k]) for k in range(n + 1)]
     for method in ("default", "uniform_convergence"):
-        lower = per_count(n, lambda k, method=method: certify(tables[k], delta=0.2, method=method).lower_bound)
+        lower = per_count(
+            n, lambda k, method=method: certify(tables[k], confidence_level=0.8, method=method).lower_bound
+        )
         for eta in np.linspace(0.0, 1.0, 101):
             assert_probability_within(failure_probability(n, eta, lower > abs(eta - score)), 0.2)
 

@@ -35,7 +35,7 @@ ALL = WORLDS | HARD
 
 @cache
 def bounds(score: float, n: int, delta: float):
-    found = [max_regret(ScoreTable.from_counts([score], [n], [k]), delta=delta) for k in range(n + 1)]
+    found = [max_regret(ScoreTable.from_counts([score], [n], [k]), confidence_level=1 - delta) for k in range(n + 1)]
     return per_count(n, lambda k: found[k].bound), per_count(n, lambda k: found[k].value)
 
 
@@ -62,7 +62,7 @@ def exact_failure_probability(world: World, n: int, delta: float) -> float:
         if sum(split) <= n:
             counts = np.array([*split, n - sum(split)])
             k, rest = counts[:atoms], counts[atoms:]
-            found = max_regret(ScoreTable.from_counts(world.score, k + rest, k), delta=delta)
+            found = max_regret(ScoreTable.from_counts(world.score, k + rest, k), confidence_level=1 - delta)
             if found.bound < truth:
                 total += float(multinomial.pmf(counts, n, chances))
     return total
@@ -82,7 +82,7 @@ def test_several_atoms_in_all_samples(n, delta):
 def count_failures(world: World, n: int, repetitions: int, delta: float = 0.05, shrink: float = 1.0) -> int:
     failures, truth = 0, true_largest_regret(world)
     for table in world.samples(n, repetitions, np.random.default_rng([n, len(world.mass)])):
-        found = max_regret(table, delta=delta)
+        found = max_regret(table, confidence_level=1 - delta)
         failures += found.value + shrink * (found.bound - found.value) < truth
     return failures
 
@@ -107,7 +107,7 @@ def test_costs_chosen_on_the_same_rows_are_covered(name):
     """The costs are those that look worst on the sample; their true regret is within the bound all the same."""
     world, failures = ALL[name], 0
     for table in world.samples(300, 200, np.random.default_rng(0)):
-        found = max_regret(table, delta=0.2)
+        found = max_regret(table, confidence_level=0.8)
         threshold = found.threshold if found.rule == ">=" else np.nextafter(found.threshold, 1.0)
         failures += bool(found.value) and world.saving(threshold) > found.bound
     assert_failures_within(failures, 200, 0.2)

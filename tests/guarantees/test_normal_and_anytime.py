@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from calibrant import ScoreTable
-from calibrant.certificates import anytime_width, asymptotic_width, certify
+from calibrant.certificates import certify
+from calibrant.certificates.widths import anytime_width, asymptotic_width
 from support.counting import (
     assert_failures_within,
     assert_probability_within,
@@ -24,7 +25,10 @@ def normal_bounds(score: float, n: int, delta: float = 0.05, without_rare_events
     rest = math.log(1.0 / delta) / n if without_rare_events else 0.0
 
     def bound(k: int) -> float:
-        return certify(ScoreTable.from_counts([score], [n], [k]), delta=delta, method="asymptotic").bound - rest
+        return (
+            certify(ScoreTable.from_counts([score], [n], [k]), confidence_level=1 - delta, method="asymptotic").bound
+            - rest
+        )
 
     return per_count(n, bound)
 

@@ -23,7 +23,9 @@ METHODS = ("default", "hoeffding", "asymptotic")
 
 def decided(table: ScoreTable, tau: float, delta: float, method: str):
     """The library's answer at costs tau and 1 - tau, which add up to 1."""
-    return saving_bound(table, false_positive_cost=tau, false_negative_cost=1.0 - tau, delta=delta, method=method)
+    return saving_bound(
+        table, false_positive_cost=tau, false_negative_cost=1.0 - tau, confidence_level=1 - delta, method=method
+    )
 
 
 @cache

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from calibrant import ArgumentError, ScoreTable
-from calibrant.certificates import monotone_width, split_lower_bound
+from calibrant.certificates import split_lower_bound
+from calibrant.certificates.widths import monotone_width
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support.counting import assert_failures_within
@@ -26,7 +27,7 @@ HARD = WORLDS | {
 def failures(world, n: int, repetitions: int, delta: float, seed: int) -> int:
     rng = np.random.default_rng(seed)
     samples = world.samples(n, repetitions, rng)
-    return sum(split_lower_bound(table, delta=delta) > world.error + 1e-12 for table in samples)
+    return sum(split_lower_bound(table, confidence_level=1 - delta) > world.error + 1e-12 for table in samples)
 
 
 @pytest.mark.parametrize("delta", [0.05, 0.2])
@@ -96,10 +97,12 @@ def test_few_or_agreeing_rows_give_no_bound():
 def test_rows_or_their_table():
     y, p = np.tile([0, 1, 1, 1, 0], 400), np.tile([0.2, 0.2, 0.9, 0.3, 0.3], 400)
     w = np.tile([1, 2], 1_000)
-    found = split_lower_bound(y, p, sample_weight=w, delta=0.1, random_state=3)
+    found = split_lower_bound(y, p, sample_weight=w, confidence_level=0.9, random_state=3)
     table = ScoreTable.from_scores(y, p, sample_weight=w)
-    assert found == split_lower_bound(table, delta=0.1, random_state=3) > 0.0
-    words = split_lower_bound(np.where(y, "yes", "no"), p, sample_weight=w, pos_label="yes", delta=0.1, random_state=3)
+    assert found == split_lower_bound(table, confidence_level=0.9, random_state=3) > 0.0
+    words = split_lower_bound(
+        np.where(y, "yes", "no"), p, sample_weight=w, pos_label="yes", confidence_level=0.9, random_state=3
+    )
     assert words == found
 
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 import pytest
 
-from calibrant.certificates import monotone_width
+from calibrant.certificates.widths import monotone_width
 from support.counting import assert_failures_within
 
 

@@ -273,7 +273,7 @@ STATEMENTS = {
             found.lower_bound > error_of_given(table, world) + ROUNDING,
         ]
     ),
-    "certificates.claim6_band": Statement(wrong_hull),
+    "certificates.cumulative_band": Statement(wrong_hull),
     "certificates.cutoff_interval": Statement(
         lambda found, world, _: [outside(found.low, world.error, found.high)], worlds=ANY | APART
     ),

@@ -17,12 +17,14 @@ from calibrant.auditing.findings import Findings, Sample
 from calibrant.auditing.measures import measure
 from calibrant.auditing.recalibration import cross_fitted_isotonic
 from calibrant.auditing.wording import summary
-from calibrant.certificates import certify, check_request
+from calibrant.certificates import certify
+from calibrant.certificates.certify import check_request
 from calibrant.certificates.clusters import certify_clusters, cluster_test, need_cluster_method
 from calibrant.certificates.clusters_asymptotic import need_clusters
 from calibrant.curves import binned_curve, cumulative_residuals, isotonic_curve, local_curve, score_histogram
-from calibrant.decisions import check_costs, max_regret, saving_bound
+from calibrant.decisions import max_regret, saving_bound
 from calibrant.decisions.clusters import cluster_saving
+from calibrant.decisions.cost import check_costs
 from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics import brier_score, cutoff_calibration, log_loss, roc_auc_limits
 from calibrant.table.cluster_residuals import cluster_residuals
@@ -99,7 +101,7 @@ def audit(
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
     tolerance: float | None = None,
-    delta: float = 0.05,
+    confidence_level: float = 0.95,
     costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None = None,
     method: Literal["default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"] | None = None,
     clusters: Clusters | None = None,
@@ -122,8 +124,8 @@ def audit(
         The label value that counts as 1.
     tolerance : float, optional
         Calibration error you could live with, in (0, 1); asks for a verdict.
-    delta : float
-        Probability with which each statement may fail, in (0, 1).
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
     costs : (float, float) or mapping, optional
         Cost of a false positive and of a false negative, as a pair or as
         ``{"false_positive": a, "false_negative": b}``; asks for money.
@@ -165,7 +167,9 @@ def audit(
     >>> result.certificate.verdict, result.advice.action
     ('certified', 'leave alone')
     """
-    prices = check_audit(tolerance=tolerance, delta=delta, method=method, costs=costs, grouped=clusters is not None)
+    prices = check_audit(
+        tolerance=tolerance, confidence_level=confidence_level, method=method, costs=costs, grouped=clusters is not None
+    )
     check_random_state(random_state)
     grouped = None
     if clusters is None:
@@ -189,7 +193,7 @@ def audit(
         walks = cluster_residuals(capped)
         certificate = certify_clusters(
             capped,
-            delta=delta,
+            confidence_level=confidence_level,
             tolerance=tolerance,
             method=method or "default",
             n_simulations=_REDRAWS,
@@ -199,12 +203,14 @@ def audit(
         test = cluster_test(capped, method="asymptotic", n_simulations=_REDRAWS, random_state=random_state, walks=walks)
         if prices is not None:
             tell("Costs")
-            decision = cluster_saving(capped, false_positive_cost=prices[0], false_negative_cost=prices[1], delta=delta)
+            decision = cluster_saving(
+                capped, false_positive_cost=prices[0], false_negative_cost=prices[1], confidence_level=confidence_level
+            )
     elif table.counts:
         certificate = certify(
             table,
             tolerance=tolerance,
-            delta=delta,
+            confidence_level=confidence_level,
             method=method or "default",
             random_state=random_state,
         )
@@ -222,17 +228,21 @@ def audit(
             "leave out the costs to get the other point estimates",
         )
     if prices is not None and grouped is None:
-        decision = saving_bound(table, false_positive_cost=prices[0], false_negative_cost=prices[1], delta=delta)
+        decision = saving_bound(
+            table, false_positive_cost=prices[0], false_negative_cost=prices[1], confidence_level=confidence_level
+        )
     tell("Recalibration")
-    recalibration = cross_fitted_isotonic(grouped or table, n_folds=n_folds, delta=delta, random_state=random_state)
+    recalibration = cross_fitted_isotonic(
+        grouped or table, n_folds=n_folds, confidence_level=confidence_level, random_state=random_state
+    )
     tell("Measures and curves")
     sample = _sample(table, grouped)
     if grouped is not None:
         # Rows of clusters are weights, not independent evidence: what would count them as such stays unknown.
         table = ScoreTable(table.score, table.n.astype(np.float64), table.k.astype(np.float64))
     cutoff = cutoff_calibration(table)
-    regret = max_regret(table, delta=delta) if table.counts else None
-    expected_error = bounds_of_expected_error(table, delta)
+    regret = max_regret(table, confidence_level=confidence_level) if table.counts else None
+    expected_error = bounds_of_expected_error(table, confidence_level)
     brier = brier_score(table)
     auc_low, auc_high = roc_auc_limits(table)
     references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
@@ -258,7 +268,7 @@ def audit(
         reliability=binned_curve(table),
         isotonic=isotonic_curve(table),
         local=local_curve(table),
-        band=drawable_band(table, delta),
+        band=drawable_band(table, confidence_level),
         histogram=score_histogram(table),
         walk=cumulative_residuals(table, n_points=_WALK_POINTS),
         references=tuple(dict.fromkeys(references)),
@@ -269,13 +279,13 @@ def audit(
 def check_audit(
     *,
     tolerance: float | None,
-    delta: float,
+    confidence_level: float,
     method: str | None,
     costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None,
     grouped: bool = False,
 ) -> tuple[float, float] | None:
     """Check what is asked of an audit before any data is read; return the costs as a pair."""
-    check_request(delta=delta, tolerance=tolerance, method=method or "default")
+    check_request(confidence_level=confidence_level, tolerance=tolerance, method=method or "default")
     if grouped and method not in (None, "default"):
         need_cluster_method(method)
     if costs is None:

@@ -50,15 +50,15 @@ def affordable_test(table: ScoreTable, random_state: int | np.random.Generator) 
     return calibration_test(table, method="asymptotic") if by_limit else None
 
 
-def bounds_of_expected_error(table: ScoreTable, delta: float) -> ExpectedErrorCertificate | None:
+def bounds_of_expected_error(table: ScoreTable, confidence_level: float) -> ExpectedErrorCertificate | None:
     """Bound the expected calibration error.
 
     Parameters
     ----------
     table : ScoreTable
         Any table.
-    delta : float
-        Probability with which either bound may fail.
+    confidence_level : float
+        Probability with which the statement holds.
 
     Returns
     -------
@@ -68,20 +68,20 @@ def bounds_of_expected_error(table: ScoreTable, delta: float) -> ExpectedErrorCe
     if not table.counts:
         return None
     try:
-        return certify_ece(table, delta=delta)
+        return certify_ece(table, confidence_level=confidence_level)
     except DataError:
         return None
 
 
-def drawable_band(table: ScoreTable, delta: float) -> Band | None:
+def drawable_band(table: ScoreTable, confidence_level: float) -> Band | None:
     """Return the band around the isotonic fit at no more scores than a picture can show.
 
     Parameters
     ----------
     table : ScoreTable
         Any table.
-    delta : float
-        Probability with which the band may fail anywhere.
+    confidence_level : float
+        Probability with which the statement holds.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def drawable_band(table: ScoreTable, delta: float) -> Band | None:
     """
     if not table.counts or table.total < _FEWEST_ROWS:
         return None
-    band = isotonic_band(table, delta=delta)
+    band = isotonic_band(table, confidence_level=confidence_level)
     if len(band.score) <= _BAND_POINTS:
         return band
     # Half of them spread over the scores, half over the rows. Limits hold at each score, so any choice is a band.

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates import monotone_width
+from calibrant.certificates.widths import monotone_width
 from calibrant.decisions import CostCurve, cost_curve
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
 from calibrant.table.clusters import ClusteredRows
-from calibrant.table.parameters import check_count
+from calibrant.table.parameters import check_count, failure_probability
 from calibrant.table.pooling import pool_counts
 from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
@@ -48,8 +48,8 @@ class Recalibration(Result):
     bound_after : float or None
         Upper confidence bound on the true calibration error after recalibration by a fit on all rows; no row has to be
         held out for it (see `calibrant.certificates.certify_recalibrated`). None for clusters.
-    delta : float
-        Probability with which `bound_after` may fail, and the band of `costs` around the cost before.
+    confidence_level : float
+        Probability with which the statement holds.
     costs : CostCurve or None
         Cost of deciding by the scores before and after, at all trade-offs between the mistakes. The band around the
         cost before is proved. Everything about the cost after takes the maps of the folds as given, though each was
@@ -68,7 +68,7 @@ class Recalibration(Result):
     brier_gain: float
     brier_gain_error: float
     bound_after: float | None
-    delta: float
+    confidence_level: float
     costs: CostCurve | None
 
     @property
@@ -91,7 +91,7 @@ def cross_fitted_isotonic(
     rows: ScoreTable | ClusteredRows,
     *,
     n_folds: int = 5,
-    delta: float = 0.05,
+    confidence_level: float = 0.95,
     random_state: int | np.random.Generator = 0,
 ) -> Recalibration | None:
     """Deal the rows into folds, map each fold by the isotonic fit of the others, and judge the result.
@@ -102,8 +102,8 @@ def cross_fitted_isotonic(
         Rows with whole-number weights. Clusters are dealt whole, so that no map is judged on relatives of its rows.
     n_folds : int
         Number of folds, at least 2.
-    delta : float
-        Probability with which `bound_after` may fail, in (0, 1).
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
     random_state : int or numpy.random.Generator
         Deals the rows, together with a digest of them, so that every sample is dealt afresh.
 
@@ -133,8 +133,10 @@ def cross_fitted_isotonic(
         squares = float(np.dot(k, of_positives**2) + np.dot(n - k, of_negatives**2)) / table.total
         error = math.sqrt(max(0.0, squares - gain**2) / table.total)
         fitted = ScoreTable.from_counts(isotonic_fit(table, log_safe=True).linear(table.score), table.n, table.k)
-        bound = min(1.0, cutoff_calibration_error(fitted) + monotone_width(table.total, delta))
-        costs = _costs(before, value, n, k, delta)
+        bound = min(
+            1.0, cutoff_calibration_error(fitted) + monotone_width(table.total, failure_probability(confidence_level))
+        )
+        costs = _costs(before, value, n, k, confidence_level)
     return Recalibration(
         method="isotonic",
         n_folds=n_folds,
@@ -147,7 +149,7 @@ def cross_fitted_isotonic(
         brier_gain=gain,
         brier_gain_error=error,
         bound_after=bound,
-        delta=delta,
+        confidence_level=confidence_level,
         costs=costs,
     )
 
@@ -178,13 +180,14 @@ def _folds_of_clusters(rows: ClusteredRows, n_folds: int, random_state: int | np
     return folds
 
 
-def _costs(before: FloatArray, after: FloatArray, n: NumberArray, k: NumberArray, delta: float) -> CostCurve:
+def _costs(before: FloatArray, after: FloatArray, n: NumberArray, k: NumberArray, confidence_level: float) -> CostCurve:
     """Cost curve before and after, from the scores judged and what they were mapped to."""
     label = np.repeat([1, 0], len(before))
     rows = np.concatenate([k, n - k])
     at = grid_in_view(np.array([before.min(), before.max()]), 99)
-    level = min(1.0 - delta, float(np.nextafter(1.0, 0.0)))  # however small delta is
-    return cost_curve(label, np.tile(before, 2), np.tile(after, 2), at=at, sample_weight=rows, level=level)
+    return cost_curve(
+        label, np.tile(before, 2), np.tile(after, 2), at=at, sample_weight=rows, confidence_level=confidence_level
+    )
 
 
 def _brier_falls(before: FloatArray, after: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.recalibration import Recalibration
 from calibrant.certificates import CalibrationTest, Certificate, ExpectedErrorCertificate
 from calibrant.decisions import CostCurve, Decision
-from calibrant.table.wording import counted
+from calibrant.table.wording import at_least, counted
 
 __all__ = [
     "advice_sentence",
@@ -60,9 +61,9 @@ def share(value: float) -> str:
     return ">99.9%" if 99.95 <= percent < 100.0 else f"{percent:.1f}%"
 
 
-def confidence(delta: float) -> str:
-    """Write one minus a probability of failure as a percentage."""
-    return f"{100.0 * (1.0 - delta):.6g}%" if delta >= 1e-7 else f"all but {delta:.2g}"
+def confidence(level: float) -> str:
+    """Write a confidence level as a percentage."""
+    return f"{float(100 * Decimal(at_least(level))):.16g}%"
 
 
 def rows(value: float) -> str:
@@ -102,7 +103,7 @@ def verdict_meaning(audit: Findings) -> str:
     certificate = audit.certificate
     if certificate is None:
         return "the weights are not whole numbers of rows, so these are point estimates only."
-    sure = f"{confidence(certificate.delta)} confidence{_limit(certificate)}{_counting(certificate)}"
+    sure = f"{confidence(certificate.confidence_level)} confidence{_limit(certificate)}{_counting(certificate)}"
     if certificate.verdict is None:
         return (
             f"the calibration error is at most {number(certificate.bound)} with {sure} "
@@ -199,7 +200,7 @@ def certificate_sentence(audit: Findings) -> str:
     certificate = audit.certificate
     if certificate is None:
         return "none: finite-sample bounds need rows, or weights that count them"
-    sure = confidence(certificate.delta)
+    sure = confidence(certificate.confidence_level)
     above = ""
     if certificate.lower_bound > 0.0:
         above = f"; at least {number(certificate.lower_bound)}, also with {sure} confidence, each bound on its own"
@@ -214,7 +215,7 @@ def expected_error_sentence(audit: Findings) -> str:
     found = audit.expected_error
     if found is None:
         return "not bounded: that needs independent rows, or weights that count them"
-    sure = f"with {confidence(found.delta)} confidence"
+    sure = f"with {confidence(found.confidence_level)} confidence"
     if found.contradicted:
         upper = expected_error_condition(found)
     elif found.bound >= 1.0:
@@ -285,9 +286,9 @@ def money_sentence(audit: Findings) -> str:
         return (
             "no costs given; whatever they are, a for a false positive and b for a false negative, no order-preserving "
             f"recalibration could save more than {number(regret.bound)} (a + b) per case "
-            f"({confidence(regret.delta)} confidence)"
+            f"({confidence(regret.confidence_level)} confidence)"
         )
-    sure = confidence(decision.delta)
+    sure = confidence(decision.confidence_level)
     return (
         f"acting from score {decision.threshold:.4g} costs {number(decision.cost)} per case{_counting(decision)} "
         f"({number(decision.cost_lower)} to {number(decision.cost_upper)} with {sure} confidence), "
@@ -316,7 +317,7 @@ def recalibration_line(result: Recalibration | None) -> str:
             ""
             if result.bound_after is None
             else f"; fitted on all rows, true error at most {number(result.bound_after)} "
-            f"({confidence(result.delta)} confidence)"
+            f"({confidence(result.confidence_level)} confidence)"
         )
     )
 
@@ -338,7 +339,7 @@ def gain_sentence(audit: Findings) -> str:
         return judged
     return (
         f"{judged} Fitted on all rows, isotonic calibration leaves a true error of at most "
-        f"{number(result.bound_after)}, with {confidence(result.delta)} confidence; "
+        f"{number(result.bound_after)}, with {confidence(result.confidence_level)} confidence; "
         "no rows have to be held out for that."
     )
 

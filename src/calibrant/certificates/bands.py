@@ -9,17 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.monotone_limits import binomial_limits, walk_limits
-from calibrant.certificates.widths.fixed_design import cumulative_width, fixed_design_width
+from calibrant.certificates.widths.fixed_design import cumulative_width
 from calibrant.curves import Curve
 from calibrant.errors import ArgumentError, DataError
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.fits.local_polynomial import nearest_windows
-from calibrant.table.parameters import check_between, check_choice
+from calibrant.table.parameters import check_choice, failure_probability
 from calibrant.table.results import Drawable
 from calibrant.table.score_table import FloatArray, ScoreTable, as_table, need_counts
 from calibrant.table.wording import at_least
 
-__all__ = ["ROWS", "Band", "isotonic_band", "simultaneous_half_width", "window_band"]
+__all__ = ["ROWS", "Band", "isotonic_band", "window_band"]
 
 ROWS = (
     "The rows are independent draws: no repeated measurements of the same case, no over-sampling.",
@@ -46,8 +46,8 @@ class Band(Drawable):
     width : float or None
         Half-width of the band for sums of ``y - eta`` over any score interval, divided by the number of all rows, from
         which the limits follow. All that follows from it holds together. None for "binomial", which does not use it.
-    delta : float
-        Probability with which any limit may fail.
+    confidence_level : float
+        Probability with which the statement holds.
     consistent : bool
         False if the rows contradict what is assumed about the curve: then that is refuted with confidence
         ``1 - delta``, and limits may cross. Always True where nothing is assumed about it.
@@ -65,7 +65,7 @@ class Band(Drawable):
     upper: FloatArray
     n: npt.NDArray[Any]
     width: float | None
-    delta: float
+    confidence_level: float
     consistent: bool
     method: str
     claim: str
@@ -77,7 +77,7 @@ def isotonic_band(
     y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
-    delta: float = 0.05,
+    confidence_level: float = 0.95,
     method: Literal["binomial", "fixed_design"] | None = None,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
@@ -90,8 +90,8 @@ def isotonic_band(
         Labels, or a table that holds labels and scores.
     y_proba : array-like of shape (n,)
         Predicted probabilities of the positive class, in [0, 1].
-    delta : float
-        Probability with which the band may fail anywhere, in (0, 1).
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
     method : {"binomial", "fixed_design"}, optional
         Choose before seeing the outcomes. "binomial", the default, was narrower on average in every world tried, by 3
         to 96 per cent. "fixed_design" follows from the event behind `window_band` and `cumulative_band` and holds
@@ -123,8 +123,8 @@ def isotonic_band(
 
     "binomial": the positives of such an interval are stochastically more (fewer) than binomial with the share at j, so
     the Clopper-Pearson limit of the interval holds for it. The scores are cut into at most 400 groups of about equally
-    many rows, and `delta` is divided by twice the number of intervals of groups; without the cut it is the band of
-    Dimitriadis et al.
+    many rows, and the probability of failure is divided by twice the number of intervals of groups; without the cut it
+    is the band of Dimitriadis et al.
 
     "fixed_design": the sum of outcomes less true shares is at most :math:`n w` on every interval, w being
     `cumulative_width`, so
@@ -152,7 +152,7 @@ def isotonic_band(
     >>> band.lower.round(3).tolist(), band.upper.round(3).tolist()
     ([0.187, 0.786], [0.214, 0.813])
     """
-    check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
+    delta = failure_probability(confidence_level)
     if method is not None:
         check_choice("method", method, ("binomial", "fixed_design"))
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
@@ -180,54 +180,14 @@ def isotonic_band(
         upper=upper,
         n=table.n,
         width=width,
-        delta=delta,
+        confidence_level=confidence_level,
         consistent=consistent,
         method=method,
-        claim=f"With probability at least {at_least(delta)} the true share of positives is within the limits at every "
-        "score at once, provided that it never falls as the score rises.",
+        claim=f"With probability at least {at_least(confidence_level)} the true share of positives is within "
+        f"the limits at every score at once, provided that it never falls as the score rises.",
         assumptions=(*ROWS, _NONDECREASING),
         references=("gao2017",) if method == "binomial" else ("gao2017", "feller1951"),
     )
-
-
-def simultaneous_half_width(
-    n_window: npt.ArrayLike, n: float, delta: float = 0.05, *, variance: float = 0.25
-) -> FloatArray:
-    """Half-width of limits for the mean true probability in windows, valid for all windows at once.
-
-    Parameters
-    ----------
-    n_window : array-like of float
-        Rows in each window, at least 1. A window takes all rows of a score interval, equal scores included. For a
-        weighted average with weights that rise and then fall along the scores: their sum, divided by the largest.
-    n : float
-        All rows, more than 5.
-    delta : float
-        Probability with which any of the windows may fail, in (0, 1).
-    variance : float
-        As in `fixed_design_width`.
-
-    Returns
-    -------
-    ndarray of float64
-        ``fixed_design_width(n, delta, variance=variance) * n / n_window``: the mean outcome in any window is that close
-        to the mean of the true probabilities there, even in windows chosen after looking.
-
-    Raises
-    ------
-    ArgumentError
-        If there are 5 rows or fewer, or a parameter is out of range.
-    DataError
-        If a window has fewer than 1 or more than n rows.
-
-    Examples
-    --------
-    >>> from calibrant.certificates import simultaneous_half_width
-    >>> simultaneous_half_width([300, 600], 2_000).round(3).tolist()
-    [0.195, 0.097]
-    """
-    width = fixed_design_width(n, delta, variance=variance)
-    return _half_width(np.asarray(n_window, dtype=np.float64), n, width)
 
 
 def window_band(
@@ -235,7 +195,7 @@ def window_band(
     y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
-    delta: float = 0.05,
+    confidence_level: float = 0.95,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Band:
@@ -250,8 +210,8 @@ def window_band(
         The labels behind the curve, or a table that holds labels and scores.
     y_proba : array-like of shape (n,)
         Predicted probabilities of the positive class, in [0, 1].
-    delta : float
-        Probability with which any of the limits may fail, in (0, 1).
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
     sample_weight : array-like of shape (n,), optional
         Whole numbers that count repeated independent rows. Other weights are refused.
     pos_label : scalar, optional
@@ -266,7 +226,7 @@ def window_band(
     Raises
     ------
     ArgumentError
-        If delta is out of range.
+        If `confidence_level` is out of range.
     DataError
         If the input cannot be used, weights are not whole numbers, there are 5 rows or fewer, or a point of the curve
         is no average over all rows of a bin, block or window of these rows.
@@ -288,7 +248,7 @@ def window_band(
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "a band needs rows")
-    width = cumulative_width(table, delta)
+    width = cumulative_width(table, failure_probability(confidence_level))
     half = _half_width(np.asarray(curve.n, dtype=np.float64), table.total, width)
     hits = curve.rate * curve.n
     if not (np.abs(hits - np.rint(hits)) <= 1e-9 * table.total).all():
@@ -310,11 +270,11 @@ def window_band(
         upper=np.minimum(1.0, curve.rate + half),
         n=curve.n,
         width=width,
-        delta=delta,
+        confidence_level=confidence_level,
         consistent=True,
         method="fixed_design",
-        claim=f"With probability at least {at_least(delta)}, given the scores, the mean true probability in every bin "
-        "or window is within its limits, all at once, however these were chosen.",
+        claim=f"With probability at least {at_least(confidence_level)}, given the scores, the mean true probability "
+        "in every bin or window is within its limits, all at once, however these were chosen.",
         assumptions=ROWS,
         references=("gao2017", "feller1951"),
     )

@@ -22,7 +22,7 @@ from calibrant.distributions.null_distribution import null_mean
 from calibrant.errors import ArgumentError
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.parameters import check_between, check_choice, check_count
+from calibrant.table.parameters import check_between, check_choice, check_count, failure_probability
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable, as_table, need_counts
 from calibrant.table.wording import at_least
@@ -37,9 +37,11 @@ ASSUMPTIONS = (
         "same case, no over-sampling, no case-control selection. Weights, if there are any, count such rows."
     ),
     "The classifier was fixed before these rows were seen: not trained, tuned or selected on them.",
-    "The number of rows, delta, the tolerance and the method were chosen before looking at the outcomes.",
+    "The number of rows, the confidence level, the tolerance and the method were chosen before looking at outcomes.",
 )
-_LOOK_ANY_TIME = "Delta and the tolerance were chosen before looking at the outcomes; the number of rows was not."
+_LOOK_ANY_TIME = (
+    "The confidence level and the tolerance were chosen before looking at the outcomes; the number of rows was not."
+)
 _ANY_OF_CLASS = (
     "The classifier belongs to a class with the Rademacher complexity given; it may have been chosen from it by "
     "looking at these rows."
@@ -75,23 +77,24 @@ class Certificate(Result):
     verdict : {"certified", "refuted", "undecided", "uninformative"} or None
         "certified": the bound is within the tolerance. "refuted": the lower bound is above it. "uninformative":
         the bound says no more than the scores' range does. None if no tolerance was asked. In each world only one
-        of the two wrong verdicts is possible, so the verdict is wrong with probability at most `delta`.
+        of the two wrong verdicts is possible, so the verdict is wrong with probability at most ``1 -
+        confidence_level``.
     tolerance : float or None
         The tolerance asked for.
     estimate : float
         Empirical cutoff calibration error; from a table of rows that could be read only once, as much of it as is seen.
     bound : float
-        Upper confidence bound: below the true error with probability at most `delta`.
+        Upper confidence bound: below the true error with probability at most ``1 - confidence_level``.
     lower_bound : float
-        Lower confidence bound: above the true error with probability at most `delta`. The two bounds are
-        one-sided: together they hold with probability ``1 - 2 delta``.
+        Lower confidence bound: above the true error with probability at most ``1 - confidence_level``. The two bounds
+        are one-sided: both hold with probability ``2 confidence_level - 1``.
     width : float
         ``bound - estimate`` before capping at 1; with the default method at most `default_width` at this estimate. It
         includes what the cells of such a table can hide, see `value_at_most` of `calibrant.metrics.cutoff_calibration`.
     trivial_bound : float
         What holds without any data about calibration: the larger of mean score and one minus mean score.
-    delta : float
-        Probability of failure.
+    confidence_level : float
+        Probability with which the statement holds.
     n : int
         Rows.
     method : str
@@ -119,7 +122,7 @@ class Certificate(Result):
     lower_bound: float
     width: float
     trivial_bound: float
-    delta: float
+    confidence_level: float
     n: int
     method: str
     rows_needed: int | None
@@ -133,7 +136,7 @@ def certify(
     y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
-    delta: float = 0.05,
+    confidence_level: float = 0.95,
     tolerance: float | None = None,
     method: Literal["default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"] = "default",
     form: Literal["sharp", "proof", "printed"] = "sharp",
@@ -153,14 +156,15 @@ def certify(
         Labels, or a table that holds labels and scores.
     y_proba : array-like of shape (n,)
         Predicted probabilities of the positive class, in [0, 1].
-    delta : float
-        Probability with which the statement may fail, in (0, 1).
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
     tolerance : float, optional
         Calibration error that would be acceptable, in (0, 1); asks for a verdict.
     method : {"default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"}
         With clusters "default" is "bernstein", or "asymptotic" with fewer clusters than ``10 log(1 / delta)`` of equal
-        size. Choose before seeing the rows; the smallest of several bounds is not a bound at `delta`. "anytime" may be
-        looked at after every row, and sampling stopped on what it shows; it never refutes. "asymptotic" is asymptotic.
+        size. Choose before seeing the rows; the smallest of several bounds is not a bound at that level. "anytime" may
+        be looked at after every row, and sampling stopped on what it shows; it never refutes. "asymptotic" is
+        asymptotic.
     form : {"sharp", "proof", "printed"}
         For "uniform_convergence", see `uniform_convergence_width`. "printed" is refused where it is not known to be
         true.
@@ -228,7 +232,7 @@ def certify(
     >>> certificate.verdict
     'certified'
     """
-    check_request(delta=delta, tolerance=tolerance, method=method)
+    delta = check_request(confidence_level=confidence_level, tolerance=tolerance, method=method)
     if rademacher is not None and method != "uniform_convergence":
         raise ArgumentError("rademacher only with method 'uniform_convergence'", f"method {method!r}", "leave it out")
     n_simulations = check_count("n_simulations", n_simulations, 1, "999 is a good choice")
@@ -238,7 +242,7 @@ def certify(
         rows = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
         return certify_clusters(
             cap_clusters(rows, max_rows_per_cluster),
-            delta=delta,
+            confidence_level=confidence_level,
             tolerance=tolerance,
             method=method,
             n_simulations=n_simulations,
@@ -285,7 +289,7 @@ def certify(
         width = upper_width(n) + (walk.at_most - estimate)
     bound, lower_bound = min(1.0, estimate + width), max(0.0, estimate - lower_width(n))
     if method in ("default", "bernstein", "hoeffding"):
-        lower_bound = split_lower_bound(table, delta=delta, random_state=random_state)
+        lower_bound = split_lower_bound(table, confidence_level=confidence_level, random_state=random_state)
     trivial_bound = max(table.mean_score, 1.0 - table.mean_score)
     verdict = None if tolerance is None else verdict_on(bound, lower_bound, trivial_bound, tolerance)
     rows_needed = None
@@ -299,8 +303,8 @@ def certify(
             lower_width=lower_width,
         )
     return Certificate(
-        claim=f"With probability at least {at_least(delta)} over the draw of the rows, the cutoff calibration error "
-        f"of this classifier in the population is at most {bound:.4g} ({_CLAIM[method]}).",
+        claim=f"With probability at least {at_least(confidence_level)} over the draw of the rows, the cutoff "
+        f"calibration error of this classifier in the population is at most {bound:.4g} ({_CLAIM[method]}).",
         verdict=verdict,
         tolerance=tolerance,
         estimate=estimate,
@@ -308,7 +312,7 @@ def certify(
         lower_bound=lower_bound,
         width=width,
         trivial_bound=trivial_bound,
-        delta=delta,
+        confidence_level=confidence_level,
         n=n,
         method=method,
         rows_needed=rows_needed,
@@ -317,14 +321,15 @@ def certify(
     )
 
 
-def check_request(*, delta: float, tolerance: float | None, method: str) -> None:
-    """Raise an `ArgumentError` if what is asked of a certificate makes no sense, before any data is touched."""
-    check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
+def check_request(*, confidence_level: float, tolerance: float | None, method: str) -> float:
+    """Check what is asked of a certificate before any data is touched; return the probability that it fails."""
+    delta = failure_probability(confidence_level)
     check_choice("method", method, METHODS)
     if tolerance is not None:
         check_between(
             "tolerance", tolerance, 0.0, 1.0, remedy="a tolerance is an average gap in probability, such as 0.02"
         )
+    return delta
 
 
 def _assumptions(method: str, *, of_class: bool) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from calibrant.errors import ArgumentError
 from calibrant.table.cluster_residuals import ClusterResiduals, cluster_residuals
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
+from calibrant.table.parameters import failure_probability
 from calibrant.table.pooling import pool_counts
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
@@ -48,8 +49,8 @@ def choose_method(method: str, rows: ClusteredRows, delta: float) -> str:
         As asked for; "default" chooses by the number of clusters of equal size these are worth, and by delta.
     rows : ClusteredRows
         The rows, as they count.
-    delta : float
-        Probability of failure, in (0, 1).
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
 
     Returns
     -------
@@ -81,7 +82,7 @@ def need_cluster_method(method: str, allowed: tuple[str, ...] = _METHODS) -> Non
 def certify_clusters(
     rows: ClusteredRows,
     *,
-    delta: float,
+    confidence_level: float,
     tolerance: float | None,
     method: str,
     n_simulations: int,
@@ -89,6 +90,7 @@ def certify_clusters(
     walks: ClusterResiduals | None = None,
 ) -> Certificate:
     """Certificate for grouped rows, as they count; parameters as in `certify`, and `walks` if they are at hand."""
+    delta = failure_probability(confidence_level)
     method = choose_method(method, rows, delta)
     need_clusters(rows)
     walks = cluster_residuals(rows) if walks is None else walks
@@ -127,8 +129,8 @@ def certify_clusters(
             lower_width=lower_width,
         )
     return Certificate(
-        claim=f"With probability at least {at_least(delta)} over the draw of the clusters, the cutoff calibration "
-        f"error of this classifier in the population, in which {counted(rows.cap)}, is at most {bound:.4g} "
+        claim=f"With probability at least {at_least(confidence_level)} over the draw of the clusters, the cutoff "
+        f"calibration error of this classifier in the population, in which {counted(rows.cap)}, is at most {bound:.4g} "
         f"({_CLAIM[method]}).",
         verdict=verdict,
         tolerance=tolerance,
@@ -137,11 +139,11 @@ def certify_clusters(
         lower_bound=lower_bound,
         width=width,
         trivial_bound=trivial_bound,
-        delta=delta,
+        confidence_level=confidence_level,
         n=n,
         method=method,
         rows_needed=rows_needed,
-        assumptions=_assumptions(rows, method, "delta, the tolerance and the method"),
+        assumptions=_assumptions(rows, method, "the confidence level, the tolerance and the method"),
         references=_REFERENCES[method],
         n_clusters=len(rows.size),
         max_rows_per_cluster=rows.cap,
@@ -149,11 +151,16 @@ def certify_clusters(
 
 
 def cluster_interval(
-    rows: ClusteredRows, *, delta: float, method: str, n_simulations: int, random_state: int | np.random.Generator
+    rows: ClusteredRows,
+    *,
+    confidence_level: float,
+    method: str,
+    n_simulations: int,
+    random_state: int | np.random.Generator,
 ) -> CutoffInterval:
     """Interval for grouped rows, as they count; parameters as in `cutoff_interval`."""
     need_clusters(rows)
-    walks, half = cluster_residuals(rows), 0.5 * delta
+    walks, half = cluster_residuals(rows), 0.5 * failure_probability(confidence_level)
     estimate = extremes(cumulative_residuals(rows.table)).value
     if method == "finite":
         low, high = _lower(rows, half, random_state), max(estimate, _upper(rows, walks, half))
@@ -164,16 +171,16 @@ def cluster_interval(
     limit = "" if method == "finite" else ", in the limit of many clusters,"
     bound = "bernstein" if method == "finite" else "asymptotic"
     return CutoffInterval(
-        claim=f"With probability at least {at_least(delta)}{limit} over the draw of the clusters, the cutoff "
-        f"calibration error of this classifier in the population, in which {counted(rows.cap)}, is between {low:.4g} "
-        f"and {high:.4g}.",
+        claim=f"With probability at least {at_least(confidence_level)}{limit} over the draw of the clusters, "
+        f"the cutoff calibration error of this classifier in the population, in which {counted(rows.cap)}, is "
+        f"between {low:.4g} and {high:.4g}.",
         estimate=estimate,
         low=low,
         high=high,
-        delta=delta,
+        confidence_level=confidence_level,
         n=int(rows.n_rows),
         method=method,
-        assumptions=_assumptions(rows, bound, "delta and the method"),
+        assumptions=_assumptions(rows, bound, "the confidence level and the method"),
         references=_REFERENCES[bound],
         n_clusters=len(rows.size),
         max_rows_per_cluster=rows.cap,

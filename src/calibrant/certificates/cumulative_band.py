@@ -12,6 +12,7 @@ from calibrant.certificates.bands import ROWS
 from calibrant.certificates.widths.fixed_design import cumulative_width
 from calibrant.certificates.widths.uniform import monotone_width
 from calibrant.fits.isotonic import isotonic_fit
+from calibrant.table.parameters import failure_probability
 from calibrant.table.results import Tabular
 from calibrant.table.score_table import FloatArray, ScoreTable, as_table
 from calibrant.table.wording import at_least
@@ -40,8 +41,8 @@ class CumulativeBand(Tabular):
     population_width : float
         Half-width of Claim 6, sharpened: how far the recalibrated scores, summed up to any score, are from the convex
         hull in the population.
-    delta : float
-        Probability of failure, of each of the two statements by itself.
+    confidence_level : float
+        Probability with which the statement holds.
     claim, population_claim : str
         What is asserted about these rows and about the population, in one sentence each.
     assumptions, references : tuple of str
@@ -56,7 +57,7 @@ class CumulativeBand(Tabular):
     upper: FloatArray
     width: float
     population_width: float
-    delta: float
+    confidence_level: float
     claim: str
     population_claim: str
     assumptions: tuple[str, ...]
@@ -67,7 +68,7 @@ def cumulative_band(
     y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
-    delta: float = 0.05,
+    confidence_level: float = 0.95,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> CumulativeBand:
@@ -79,8 +80,8 @@ def cumulative_band(
         Labels, or a table that holds labels and scores.
     y_proba : array-like of shape (n,)
         Predicted probabilities of the positive class, in [0, 1].
-    delta : float
-        Probability with which a statement may fail, in (0, 1).
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
     sample_weight : array-like of shape (n,), optional
         Whole numbers that count repeated independent rows. Other weights are refused.
     pos_label : scalar, optional
@@ -94,7 +95,7 @@ def cumulative_band(
     Raises
     ------
     ArgumentError
-        If delta is out of range.
+        If `confidence_level` is out of range.
     DataError
         If the input cannot be used, weights are not whole numbers, or there are 5 rows or fewer.
 
@@ -129,11 +130,12 @@ def cumulative_band(
     ([0.1, 0.5], 0.0108, 0.0288)
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    delta = failure_probability(confidence_level)
     width = cumulative_width(table, delta)
     share = np.cumsum(table.n) / table.total
     cumulative = np.cumsum(table.n * isotonic_fit(table).step(table.score)) / table.total
     population_width = monotone_width(table.total, delta)
-    sure = f"With probability at least {at_least(delta)}"
+    sure = f"With probability at least {at_least(confidence_level)}"
     return CumulativeBand(
         score=table.high,
         share=share,
@@ -143,7 +145,7 @@ def cumulative_band(
         upper=np.minimum(share, cumulative + width),
         width=width,
         population_width=population_width,
-        delta=delta,
+        confidence_level=confidence_level,
         claim=f"{sure}, given the scores, the greatest convex curve below the cumulative true probabilities of these "
         "rows is within the limits at every score.",
         population_claim=f"{sure} the isotonic fit, added up over the population up to any score, is within "

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from calibrant.certificates.widths.fixed_design import cumulative_width, effective_rows, weighted_fixed_design_width
 from calibrant.errors import ArgumentError
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.parameters import check_between, check_choice
+from calibrant.table.parameters import check_choice, failure_probability
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable, as_table, need_counts
 from calibrant.table.validation import clean_weights
@@ -48,11 +48,12 @@ class SampleCertificate(Result):
     bound : float
         Upper confidence bound on the same error with the outcomes replaced by their true probabilities.
     lower_bound : float
-        Lower bound. With "fixed_design" both bounds hold together with probability ``1 - delta``; 0 with "hoeffding".
+        Lower bound. With "fixed_design" both bounds hold together with probability `confidence_level`; 0 with
+        "hoeffding".
     width : float
         ``bound - estimate`` before capping at 1; it includes what the cells of such a table can hide.
-    delta : float
-        Probability of failure.
+    confidence_level : float
+        Probability with which the statement holds.
     n : int
         Rows with positive weight.
     n_effective : float
@@ -68,7 +69,7 @@ class SampleCertificate(Result):
     bound: float
     lower_bound: float
     width: float
-    delta: float
+    confidence_level: float
     n: int
     n_effective: float
     method: str
@@ -80,7 +81,7 @@ def certify_sample(
     y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
-    delta: float = 0.05,
+    confidence_level: float = 0.95,
     method: Literal["hoeffding", "fixed_design"] = "hoeffding",
     sample_weight: npt.ArrayLike | None = None,
     weight_kind: Literal["counts", "importance"] | None = None,
@@ -94,8 +95,8 @@ def certify_sample(
         Labels, or a table that holds labels and scores.
     y_proba : array-like of shape (n,)
         Predicted probabilities of the positive class, in [0, 1].
-    delta : float
-        Probability with which the statement may fail, in (0, 1).
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
     method : {"hoeffding", "fixed_design"}
         "hoeffding" bounds the error from above only; "fixed_design" from both sides at once, more widely for few rows,
         more narrowly where the Brier score is small and rows weigh the same. Choose before seeing the outcomes.
@@ -151,7 +152,7 @@ def certify_sample(
     >>> round(found.n_effective), round(found.width, 4)
     (1602, 0.0306)
     """
-    check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
+    delta = failure_probability(confidence_level)
     check_choice("method", method, ("hoeffding", "fixed_design"))
     if weight_kind is not None:
         check_choice("weight_kind", weight_kind, ("counts", "importance"))
@@ -184,14 +185,14 @@ def certify_sample(
     bound = min(1.0, estimate + width)
     limits = f"at most {bound:.4g}" if method == "hoeffding" else f"between {lower:.4g} and {bound:.4g}"
     return SampleCertificate(
-        claim=f"With probability at least {at_least(delta)} over the outcomes of these {n} cases, the cutoff "
-        f"calibration error of their scores against their true probabilities is {limits}; "
+        claim=f"With probability at least {at_least(confidence_level)} over the outcomes of these {n} cases, "
+        f"the cutoff calibration error of their scores against their true probabilities is {limits}; "
         "nothing is said about other cases.",
         estimate=estimate,
         bound=bound,
         lower_bound=lower,
         width=width,
-        delta=delta,
+        confidence_level=confidence_level,
         n=n,
         n_effective=effective,
         method=method,

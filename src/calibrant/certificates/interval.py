@@ -34,9 +34,9 @@ class CutoffInterval(Result):
     estimate : float
         Empirical cutoff calibration error.
     low, high : float
-        The true error lies between them with probability at least ``1 - delta``.
-    delta : float
-        Probability of failure; each limit is given half of it.
+        The true error lies between them with probability at least `confidence_level`.
+    confidence_level : float
+        Probability with which the statement holds.
     n : int
         Rows.
     method : {"finite", "asymptotic"}
@@ -53,7 +53,7 @@ class CutoffInterval(Result):
     estimate: float
     low: float
     high: float
-    delta: float
+    confidence_level: float
     n: int
     method: str
     assumptions: tuple[str, ...]
@@ -66,7 +66,7 @@ def cutoff_interval(
     y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
-    delta: float = 0.05,
+    confidence_level: float = 0.95,
     method: Literal["finite", "asymptotic"] = "finite",
     clusters: Clusters | None = None,
     max_rows_per_cluster: int = 1,
@@ -83,8 +83,8 @@ def cutoff_interval(
         Labels, or a table that holds labels and scores.
     y_proba : array-like of shape (n,)
         Predicted probabilities of the positive class, in [0, 1].
-    delta : float
-        Probability with which the interval may fail, in (0, 1).
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
     method : {"finite", "asymptotic"}
         "finite" holds for every n, its lower limit is `split_lower_bound`; "asymptotic" is narrower.
     clusters : sequence of length n, optional
@@ -105,8 +105,8 @@ def cutoff_interval(
     Returns
     -------
     CutoffInterval
-        If only one limit is of interest use `certify`, which spends all of `delta` on it. From a table of rows that
-        could be read only once, `high` allows for what its cells can hide.
+        If only one limit is of interest use `certify`, which spends all of the probability of failure on it. From a
+        table of rows that could be read only once, `high` allows for what its cells can hide.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def cutoff_interval(
     >>> round(interval.low, 3), round(interval.estimate, 3), round(interval.high, 3)
     (0.089, 0.1, 0.104)
     """
-    check_request(delta=delta, tolerance=None, method="default")
+    delta = check_request(confidence_level=confidence_level, tolerance=None, method="default")
     check_choice("method", method, ("finite", "asymptotic"))
     n_simulations = check_count("n_simulations", n_simulations, 1, "999 is a good choice")
     half = 0.5 * delta
@@ -149,7 +149,11 @@ def cutoff_interval(
         rows = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
         rows = cap_clusters(rows, max_rows_per_cluster)
         return cluster_interval(
-            rows, delta=delta, method=method, n_simulations=n_simulations, random_state=random_state
+            rows,
+            confidence_level=confidence_level,
+            method=method,
+            n_simulations=n_simulations,
+            random_state=random_state,
         )
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "an interval needs rows")
@@ -159,12 +163,12 @@ def cutoff_interval(
     high = min(1.0, estimate + above)
     limit = "" if method == "finite" else ", in the limit of many rows,"
     return CutoffInterval(
-        claim=f"With probability at least {at_least(delta)}{limit} over the draw of the rows, the cutoff "
+        claim=f"With probability at least {at_least(confidence_level)}{limit} over the draw of the rows, the cutoff "
         f"calibration error of this classifier in the population is between {low:.4g} and {high:.4g}.",
         estimate=estimate,
         low=low,
         high=high,
-        delta=delta,
+        confidence_level=confidence_level,
         n=int(table.total),
         method=method,
         assumptions=ASSUMPTIONS,
@@ -178,7 +182,7 @@ def _limits(
     """Lower limit for the error of independent rows, and how far it may be above the empirical one."""
     n, brier = table.total, float(table.squared.sum()) / table.total
     if method == "finite":
-        low = split_lower_bound(table, delta=delta, random_state=random_state)
+        low = split_lower_bound(table, confidence_level=1.0 - delta, random_state=random_state)
         return low, charged_bound(table, walk, delta, method="default") - walk.value
     below = brownian_width(n, max(brier, table.mean_variance), delta)
     return max(0.0, walk.value - below), asymptotic_width(n, brier, delta) + (walk.at_most - walk.value)

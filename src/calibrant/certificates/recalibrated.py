@@ -64,8 +64,8 @@ class RecalibratedCertificate(Result):
         Upper confidence bound on their true error.
     width : float
         ``bound - estimate`` before capping at 1.
-    delta : float
-        Probability of failure.
+    confidence_level : float
+        Probability with which the statement holds.
     n : int
         Rows.
     method : {"finite", "asymptotic"}
@@ -82,7 +82,7 @@ class RecalibratedCertificate(Result):
     estimate: float
     bound: float
     width: float
-    delta: float
+    confidence_level: float
     n: int
     method: str
     about: str
@@ -95,7 +95,7 @@ def certify_recalibrated(
     y_proba: npt.ArrayLike,
     recalibrated: npt.ArrayLike,
     *,
-    delta: float = 0.05,
+    confidence_level: float = 0.95,
     tolerance: float | None = None,
     method: Literal["finite", "asymptotic"] = "finite",
     about: Literal["population", "cases"] = "population",
@@ -112,8 +112,8 @@ def certify_recalibrated(
         Original scores, of a classifier fixed before these rows, in [0, 1].
     recalibrated : array-like of shape (n,)
         The same rows after recalibration, for instance ``calibrator.fit(y_proba, y_true).predict(y_proba)``.
-    delta : float
-        Probability with which the bound may fail, in (0, 1).
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
     tolerance : float, optional
         Calibration error that would be acceptable, in (0, 1); asks for a verdict.
     method : {"finite", "asymptotic"}
@@ -167,7 +167,7 @@ def certify_recalibrated(
     >>> round(certify_recalibrated(y, p, after, about="cases").bound, 4)
     0.0112
     """
-    check_request(delta=delta, tolerance=tolerance, method="default")
+    delta = check_request(confidence_level=confidence_level, tolerance=tolerance, method="default")
     check_choice("method", method, ("finite", "asymptotic"))
     if check_choice("about", about, ("population", "cases")) == "cases" and method != "finite":
         raise ArgumentError("method 'finite' for a statement about these cases", repr(method), "leave the method out")
@@ -192,13 +192,13 @@ def certify_recalibrated(
         trivial = max(table.mean_score, 1.0 - table.mean_score)
         verdict = "uninformative" if bound >= trivial else "certified" if bound <= tolerance else "undecided"
     return RecalibratedCertificate(
-        claim=_claim(n, bound, delta, method, about),
+        claim=_claim(n, bound, confidence_level, method, about),
         verdict=verdict,
         tolerance=tolerance,
         estimate=estimate,
         bound=bound,
         width=width,
-        delta=delta,
+        confidence_level=confidence_level,
         n=n,
         method=method,
         about=about,
@@ -207,17 +207,18 @@ def certify_recalibrated(
     )
 
 
-def _claim(n: int, bound: float, delta: float, method: str, about: str) -> str:
+def _claim(n: int, bound: float, confidence_level: float, method: str, about: str) -> str:
     if about == "cases":
         return (
-            f"With probability at least {at_least(delta)} over the outcomes of these {n} cases, the cutoff calibration "
-            f"error of their recalibrated scores against their true probabilities is at most {bound:.4g}, though the "
-            "map was fitted on these outcomes; nothing is said about other cases."
+            f"With probability at least {at_least(confidence_level)} over the outcomes of these {n} cases, the cutoff "
+            f"calibration error of their recalibrated scores against their true probabilities is at most "
+            f"{bound:.4g}, though the map was fitted on these outcomes; nothing is said about other cases."
         )
     limit = "" if method == "finite" else ", in the limit of many rows,"
     return (
-        f"With probability at least {at_least(delta)}{limit} over the draw of the rows, the cutoff calibration error "
-        f"of the recalibrated scores in the population is at most {bound:.4g}, though the map was fitted on these rows."
+        f"With probability at least {at_least(confidence_level)}{limit} over the draw of the rows, the cutoff "
+        f"calibration error of the recalibrated scores in the population is at most {bound:.4g}, though the map was "
+        "fitted on these rows."
     )
 
 

@@ -15,7 +15,7 @@ from calibrant.certificates.widths.default import bernstein_width, default_width
 from calibrant.certificates.widths.hoeffding import hoeffding_width
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.null_distribution import calibrated_limit
-from calibrant.table.parameters import check_between, check_choice
+from calibrant.table.parameters import check_between, check_choice, failure_probability
 from calibrant.table.results import Result
 
 __all__ = ["PLANNED_METHODS", "Plan", "plan_table", "required_sample_size", "rows_to_decide"]
@@ -39,7 +39,7 @@ _ABOUT = 5e-3  # how close a number of rows has to be that is given as "about"
 def required_sample_size(
     tolerance: float,
     *,
-    delta: float = 0.05,
+    confidence_level: float = 0.95,
     method: str = "default",
     power: float | None = 0.8,
     brier: float = 0.25,
@@ -50,8 +50,8 @@ def required_sample_size(
     ----------
     tolerance : float
         Calibration error to certify, in (0, 1).
-    delta : float
-        Probability with which the certificate may fail, in (0, 1).
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
     method : str
         One of `PLANNED_METHODS`: "default", "bernstein", "anytime", "hoeffding", "asymptotic" or
         "uniform_convergence-sharp", "-printed", "-proof".
@@ -92,6 +92,7 @@ def required_sample_size(
     """
     check_between("tolerance", tolerance, 0.0, 1.0, remedy="a tolerance is an average gap in probability, such as 0.02")
     check_choice("method", method, PLANNED_METHODS)
+    delta = failure_probability(confidence_level)
     if power is None:
         check_between("brier", brier, 0.0, 1.0, closed="right")
         return _smallest(lambda n: _width(n, method, delta, brier), tolerance)
@@ -114,7 +115,7 @@ class Plan(Result):
 
     Attributes
     ----------
-    tolerance, delta : float
+    tolerance, confidence_level : float
         What is to be certified, and the probability with which that may fail.
     power : float or None
         Chance of getting the certificate, at least, if the classifier is exactly calibrated; None if only the width of
@@ -126,7 +127,7 @@ class Plan(Result):
     """
 
     tolerance: float
-    delta: float
+    confidence_level: float
     power: float | None
     brier: float
     rows: dict[str, int]
@@ -140,7 +141,7 @@ class Plan(Result):
         lines = [
             f"Rows needed to certify a calibration error of at most {self.tolerance:g}",
             asked,
-            f"(delta {self.delta:g}; a Brier score of {self.brier:g} is assumed)",
+            f"({100.0 * self.confidence_level:.12g}% confidence; a Brier score of {self.brier:g} is assumed)",
             "",
             f"{'method':<18}{'rows':>16}{'times default':>18}",
         ]
@@ -149,12 +150,14 @@ class Plan(Result):
         return "\n".join(lines)
 
 
-def plan_table(tolerance: float, *, delta: float = 0.05, power: float | None = 0.8, brier: float = 0.25) -> Plan:
+def plan_table(
+    tolerance: float, *, confidence_level: float = 0.95, power: float | None = 0.8, brier: float = 0.25
+) -> Plan:
     """Rows needed by every method, side by side.
 
     Parameters
     ----------
-    tolerance, delta, power, brier
+    tolerance, confidence_level, power, brier
         As in `required_sample_size`.
 
     Returns
@@ -169,10 +172,12 @@ def plan_table(tolerance: float, *, delta: float = 0.05, power: float | None = 0
     364
     """
     rows = {
-        method: required_sample_size(tolerance, delta=delta, method=method, power=power, brier=brier)
+        method: required_sample_size(
+            tolerance, confidence_level=confidence_level, method=method, power=power, brier=brier
+        )
         for method in PLANNED_METHODS
     }
-    return Plan(tolerance, delta, power, brier, rows)
+    return Plan(tolerance, confidence_level, power, brier, rows)
 
 
 def rows_to_decide(

@@ -13,7 +13,7 @@ from calibrant.certificates.repeated_splits import PROPOSE, repeated_lower_bound
 from calibrant.certificates.widths.uniform import monotone_width
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
-from calibrant.table.parameters import check_between, check_random_state
+from calibrant.table.parameters import check_random_state, failure_probability
 from calibrant.table.score_table import ScoreTable, as_table, need_counts
 from calibrant.table.seeding import generator_for
 
@@ -24,7 +24,7 @@ def split_lower_bound(
     y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
-    delta: float = 0.05,
+    confidence_level: float = 0.95,
     random_state: int | np.random.Generator = 0,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
@@ -37,8 +37,8 @@ def split_lower_bound(
         Labels, or a table that holds labels and scores.
     y_proba : array-like of shape (n,)
         Predicted probabilities of the positive class, in [0, 1].
-    delta : float
-        Probability with which the bound may fail, in (0, 1).
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
     random_state : int or numpy.random.Generator
         Deals the rows, together with a digest of them, so that another sample is dealt afresh and the same rows in any
         order are dealt alike. Choose it before seeing bounds: the largest of several is not a bound.
@@ -50,12 +50,12 @@ def split_lower_bound(
     Returns
     -------
     float
-        In [0, 1): above the true error with probability at most `delta`.
+        In [0, 1): above the true error with probability at most ``1 - confidence_level``.
 
     Raises
     ------
     ArgumentError
-        If `delta` is out of range, or `random_state` is no seed.
+        If `confidence_level` is out of range, or `random_state` is no seed.
     DataError
         If the input cannot be used, or weights are not whole numbers.
 
@@ -70,23 +70,25 @@ def split_lower_bound(
     independent, and their mean bounds ``sign * C(I)``. The inequality behind `default_width` bounds it from below, with
     squares taken around the mean of X on the first part; what it wants to know beforehand comes from there too
     (docs/theory/2-lower-bound.md, Theorem 2.1). So that no single dealing decides, there are 8 of them up to 100,000
-    rows, each at ``delta / 4``, and the second largest of their bounds is returned; with more rows, the largest of 4
-    (Theorem 2.3). `delta` bounds the probability over the draw of the rows and over
-    their dealing, which the digest makes as good as independent of the draw (Proposition 7.2, docs/theory/7-seeds.md).
+    rows, each with a quarter of the probability of failure, and the second largest of their bounds is returned; with
+    more rows, the largest of 4 (Theorem 2.3). ``1 - confidence_level`` bounds the probability over the draw of the rows
+    and over their dealing, which the digest makes as good as independent of the draw (Proposition 7.2,
+    docs/theory/7-seeds.md).
 
     Tables with cells get the band of `monotone_width`: their cells were chosen by looking at all rows.
 
     Examples
     --------
     >>> from calibrant import ScoreTable
-    >>> from calibrant.certificates import split_lower_bound, monotone_width
+    >>> from calibrant.certificates import split_lower_bound
+    >>> from calibrant.certificates.widths import monotone_width
     >>> table = ScoreTable.from_counts([0.2, 0.8], [5000, 5000], [1500, 4500])  # the error seems to be 0.1
     >>> 0.1 - monotone_width(10_000) < split_lower_bound(table) < 0.1
     True
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "a lower bound needs rows")
-    check_between("delta", delta, 0.0, 1.0)
+    delta = failure_probability(confidence_level)
     check_random_state(random_state)
     if table.cells is not None:
         return max(0.0, extremes(cumulative_residuals(table)).value - monotone_width(table.total, delta))

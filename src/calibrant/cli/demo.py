@@ -19,10 +19,10 @@ from sklearn.svm import SVC
 
 from calibrant.auditing.audit import Audit, audit
 
-__all__ = ["DELTA", "NOTE", "TOLERANCE", "demo_audits", "demo_models"]
+__all__ = ["CONFIDENCE_LEVEL", "NOTE", "TOLERANCE", "demo_audits", "demo_models"]
 
 TOLERANCE = 0.05
-DELTA = 0.05
+CONFIDENCE_LEVEL = 0.95
 
 NOTE = (
     "Each row was scored by a model that had not seen it (5-fold cross-validation). The certificate is proved for one "
@@ -102,5 +102,10 @@ def demo_audits() -> Iterator[Audit]:
         for name, model in demo_models().items():
             score = cross_val_predict(model, task.features, task.label, cv=folds, method="predict_proba")[:, 1]
             yield audit(
-                task.label, score, tolerance=TOLERANCE, delta=DELTA, costs=(1.0, 1.0), name=f"{task.name}, {name}"
+                task.label,
+                score,
+                tolerance=TOLERANCE,
+                confidence_level=CONFIDENCE_LEVEL,
+                costs=(1.0, 1.0),
+                name=f"{task.name}, {name}",
             )

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
-from calibrant.cli.options import AsJson, Database, Delta, File, Files, Label, PosLabel, Report, Score, Sql, Weight
+from calibrant.cli.options import AsJson, Confidence, Database, File, Files, Label, PosLabel, Report, Score, Sql, Weight
 from calibrant.errors import ArgumentError, CalibrantError, SourceError
 
 __all__ = ["app", "main"]
@@ -86,7 +86,7 @@ def audit(
     tolerance: Annotated[
         float | None, typer.Option("--tolerance", help="Calibration error you could live with; asks for a verdict.")
     ] = None,
-    delta: Delta = 0.05,
+    confidence: Confidence = 0.95,
     cost_fp: Annotated[float | None, typer.Option("--cost-fp", help="Cost of a false positive.")] = None,
     cost_fn: Annotated[float | None, typer.Option("--cost-fn", help="Cost of a false negative.")] = None,
     method: Annotated[
@@ -130,7 +130,7 @@ def audit(
         raise ArgumentError("both --cost-fp and --cost-fn", "one of them", "give both, or neither")
     costs = None if cost_fp is None or cost_fn is None else (cost_fp, cost_fn)
     source = _source(files, query, database)
-    check_audit(tolerance=tolerance, delta=delta, method=method, costs=costs, grouped=bool(cluster))
+    check_audit(tolerance=tolerance, confidence_level=confidence, method=method, costs=costs, grouped=bool(cluster))
     if report is not None:
         from calibrant.atomic_write import check_writable
 
@@ -144,7 +144,7 @@ def audit(
         result = run_audit(
             **data,
             tolerance=tolerance,
-            delta=delta,
+            confidence_level=confidence,
             costs=costs,
             method=method,  # type: ignore[arg-type]  # checked above
             max_rows_per_cluster=max_rows_per_cluster,
@@ -275,7 +275,7 @@ def export(
 @_command
 def plan(
     tolerance: Annotated[float, typer.Option("--tolerance", help="Calibration error to certify.")],
-    delta: Delta = 0.05,
+    confidence: Confidence = 0.95,
     power: Annotated[
         float,
         typer.Option("--power", help="Wanted chance of the certificate if the model is exactly calibrated."),
@@ -293,7 +293,7 @@ def plan(
     """Say how many rows it takes to certify a tolerance."""
     from calibrant.certificates import plan_table
 
-    table = plan_table(tolerance, delta=delta, power=None if width_only else power, brier=brier)
+    table = plan_table(tolerance, confidence_level=confidence, power=None if width_only else power, brier=brier)
     typer.echo(table.to_json() if as_json else str(table))
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["AsJson", "Database", "Delta", "File", "Files", "Label", "PosLabel", "Report", "Score", "Sql", "Weight"]
+__all__ = ["AsJson", "Confidence", "Database", "File", "Files", "Label", "PosLabel", "Report", "Score", "Sql", "Weight"]
 
 File = Annotated[str, typer.Argument(help="CSV, Parquet or JSON lines file, or - for standard input.", metavar="FILE")]
 Files = Annotated[
@@ -42,6 +42,6 @@ Weight = Annotated[
     ),
 ]
 PosLabel = Annotated[str | None, typer.Option("--pos-label", help="Outcome that counts as 1.", metavar="VALUE")]
-Delta = Annotated[float, typer.Option("--delta", help="Probability with which a statement may fail.")]
+Confidence = Annotated[float, typer.Option("--confidence", help="Probability with which each statement holds.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Report = Annotated[Path | None, typer.Option("--report", help="Write a self-contained HTML report.", metavar="OUT")]

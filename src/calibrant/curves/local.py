@@ -28,7 +28,7 @@ def local_curve(
     at: npt.ArrayLike | None = None,
     n_points: int = 100,
     interval: Literal["wilson", "clopper-pearson"] | None = None,
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Curve:
@@ -53,7 +53,7 @@ def local_curve(
         Without `at`: number of points, evenly spaced from the smallest to the largest score.
     interval : {"wilson", "clopper-pearson"}, optional
         Interval for degree 0 with the rectangular kernel, by default Wilson's. The other fits have a normal interval.
-    level : float
+    confidence_level : float
         Confidence of each interval by itself, in (0, 1).
     sample_weight : array-like of shape (n,), optional
         Non-negative weights. A window then holds the share `nn` of the weight. Intervals are given only for whole
@@ -104,7 +104,7 @@ def local_curve(
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     nn, degree, kernel_name = check_smoother(nn, degree, kernel)
-    level = check_between("level", level, 0.0, 1.0)
+    confidence_level = check_between("confidence_level", confidence_level, 0.0, 1.0)
     averages = degree == 0 and kernel_name == "rectangular"
     if interval is not None and not averages:
         raise ArgumentError(
@@ -123,7 +123,11 @@ def local_curve(
         variance="none" if averages else "robust",
     )
     method = interval or "wilson" if averages else "normal"
-    lower, upper = share_interval(fit.windows.n, fit.windows.k, level, method) if averages else _normal(fit, level)
+    lower, upper = (
+        share_interval(fit.windows.n, fit.windows.k, confidence_level, method)
+        if averages
+        else _normal(fit, confidence_level)
+    )
 
     def over_all_points(values: npt.NDArray[Any], outside: float) -> npt.NDArray[Any]:
         whole = np.full(len(points), outside, dtype=values.dtype)
@@ -136,7 +140,7 @@ def local_curve(
         lower=over_all_points(lower, np.nan),
         upper=over_all_points(upper, np.nan),
         n=over_all_points(fit.windows.n, 0),
-        level=level,
+        confidence_level=confidence_level,
         kind="local",
         interval=method if table.counts else None,
         degree=over_all_points(fit.degree, 0),
@@ -154,6 +158,6 @@ def _points(at: npt.ArrayLike) -> FloatArray:
     return points
 
 
-def _normal(fit: LocalFit, level: float) -> tuple[FloatArray, FloatArray]:
-    half = normal_quantile(0.5 + 0.5 * level) * np.sqrt(fit.variance)
+def _normal(fit: LocalFit, confidence_level: float) -> tuple[FloatArray, FloatArray]:
+    half = normal_quantile(0.5 + 0.5 * confidence_level) * np.sqrt(fit.variance)
     return np.clip(fit.value - half, 0.0, 1.0), np.clip(fit.value + half, 0.0, 1.0)

@@ -29,10 +29,10 @@ class Curve(Drawable):
     rate : ndarray of float64
         Share of positives there.
     lower, upper : ndarray of float64
-        Pointwise interval for the share, each holding with probability `level`; NaN if there is none.
+        Pointwise interval for the share, each holding with probability `confidence_level`; NaN if there is none.
     n : ndarray
         Rows behind each point.
-    level : float
+    confidence_level : float
         Confidence of each interval by itself.
     kind : {"binned", "isotonic", "local"}
         How the curve was made.
@@ -47,7 +47,7 @@ class Curve(Drawable):
     lower: FloatArray
     upper: FloatArray
     n: npt.NDArray[Any]
-    level: float
+    confidence_level: float
     kind: str
     interval: str | None = None
     degree: npt.NDArray[np.int64] | None = None
@@ -60,7 +60,7 @@ def binned_curve(
     n_bins: int = 10,
     strategy: Literal["quantile", "uniform", "type7"] = "quantile",
     interval: Literal["wilson", "clopper-pearson"] = "wilson",
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Curve:
@@ -79,9 +79,9 @@ def binned_curve(
         the default of R and NumPy.
     interval : {"wilson", "clopper-pearson"}
         Interval for the average probability of the rows in a bin. Wilson's is shorter and covers it with probability
-        `level` on average over rates; that of Clopper and Pearson covers every rate at least so often, if the rows of
-        a bin have equal probabilities.
-    level : float
+        `confidence_level` on average over rates; that of Clopper and Pearson covers every rate at least so often, if
+        the rows of a bin have equal probabilities.
+    confidence_level : float
         Confidence of each interval by itself, in (0, 1).
     sample_weight : array-like of shape (n,), optional
         Non-negative weights. Intervals are given only for whole numbers.
@@ -110,8 +110,8 @@ def binned_curve(
     starts = bin_starts(table, n_bins, strategy)
     n, k = np.add.reduceat(table.n, starts), np.add.reduceat(table.k, starts)
     score = np.add.reduceat(table.n * table.score, starts) / n
-    lower, upper = share_interval(n, k, level, interval)
-    return Curve(score, k / n, lower, upper, n, level, "binned", interval if table.counts else None)
+    lower, upper = share_interval(n, k, confidence_level, interval)
+    return Curve(score, k / n, lower, upper, n, confidence_level, "binned", interval if table.counts else None)
 
 
 def isotonic_curve(

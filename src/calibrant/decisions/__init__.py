@@ -1,6 +1,6 @@
 """What scores cost when decisions are made with them."""
 
-from calibrant.decisions.cost import check_costs, decide, expected_cost, threshold
+from calibrant.decisions.cost import decide, expected_cost, threshold
 from calibrant.decisions.cost_curve import CostCurve, cost_curve
 from calibrant.decisions.forecast import CostForecast, cost_forecast
 from calibrant.decisions.harm import isotonic_harm_bound
@@ -16,7 +16,6 @@ __all__ = [
     "MaxRegret",
     "NetBenefit",
     "NetBenefitDifference",
-    "check_costs",
     "cost_curve",
     "cost_forecast",
     "decide",

@@ -9,6 +9,7 @@ from calibrant.decisions.saving import Decision
 from calibrant.distributions.cluster_bound import Sums, largest_ratio
 from calibrant.table.cluster_residuals import squares_from
 from calibrant.table.clusters import ClusteredRows
+from calibrant.table.parameters import failure_probability
 from calibrant.table.score_table import FloatArray
 from calibrant.table.wording import at_least, counted
 
@@ -16,7 +17,7 @@ __all__ = ["cluster_saving"]
 
 
 def cluster_saving(
-    rows: ClusteredRows, *, false_positive_cost: float, false_negative_cost: float, delta: float = 0.05
+    rows: ClusteredRows, *, false_positive_cost: float, false_negative_cost: float, confidence_level: float = 0.95
 ) -> Decision:
     """Costs per row, as rows count, and bounds that hold for every number of clusters.
 
@@ -26,8 +27,8 @@ def cluster_saving(
         The rows, as they count.
     false_positive_cost, false_negative_cost : float
         Costs a and b, fixed before seeing the rows.
-    delta : float
-        Probability with which the bound on the saving may fail, and each of the two intervals, in (0, 1).
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
 
     Returns
     -------
@@ -38,10 +39,10 @@ def cluster_saving(
     Raises
     ------
     ArgumentError
-        If a cost or `delta` is out of range.
+        If a cost or `confidence_level` is out of range.
     """
     a, b = check_costs(false_positive_cost, false_negative_cost)
-    table, tau, dearest, half = rows.table, a / (a + b), max(a, b), 0.5 * delta
+    table, tau, dearest, half = rows.table, a / (a + b), max(a, b), 0.5 * failure_probability(confidence_level)
     costs = costs_by_cut(table, a, b)
     cut = int(np.searchsorted(table.score, tau, side="left"))
     cost, best = float(costs[cut]), float(costs.min())
@@ -63,9 +64,9 @@ def cluster_saving(
     # What is saved is part of what is paid; both statements together fail with probability delta.
     bound = min(saving, upper)
     return Decision(
-        claim=f"With probability at least {at_least(delta)} over the draw of the clusters, no order-preserving "
-        f"recalibration could save more than {bound:.4g} per case in the population, in which {counted(rows.cap)}, at "
-        f"costs {a:g} (false positive) and {b:g} (false negative).",
+        claim=f"With probability at least {at_least(confidence_level)} over the draw of the clusters, no "
+        f"order-preserving recalibration could save more than {bound:.4g} per case in the population, in which "
+        f"{counted(rows.cap)}, at costs {a:g} (false positive) and {b:g} (false negative).",
         false_positive_cost=a,
         false_negative_cost=b,
         threshold=tau,
@@ -80,7 +81,7 @@ def cluster_saving(
         best_cost=best,
         saving=cost - best,
         saving_bound=bound,
-        delta=delta,
+        confidence_level=confidence_level,
         method="bernstein",
         assumptions=(
             "The clusters are independent draws from the population the statement is about.",

@@ -41,7 +41,7 @@ def _squared(p: FloatArray, negatives: FloatArray, positives: FloatArray) -> Flo
     return np.asarray(p**2 * negatives + (1.0 - p) ** 2 * positives)
 
 
-def compare(one: Mistakes, two: Mistakes, p: FloatArray, pairs: Pairs, level: float) -> dict[str, Any]:
+def compare(one: Mistakes, two: Mistakes, p: FloatArray, pairs: Pairs, confidence_level: float) -> dict[str, Any]:
     """Everything about the scores after, and about both."""
     before, after, reach, n = one.cost(p), two.cost(p), np.maximum(p, 1.0 - p), pairs.n
     rows = float(pairs.rows.sum())
@@ -58,28 +58,28 @@ def compare(one: Mistakes, two: Mistakes, p: FloatArray, pairs: Pairs, level: fl
     )
     quotient = ratio(after, before)
     lower, upper = ratio_limits(
-        after, before, (two.variance(p), one.variance(p), by_both - after * before), reach, n, level
+        after, before, (two.variance(p), one.variance(p), by_both - after * before), reach, n, confidence_level
     )
     return {
-        **with_limits("cost_after", after, two.variance(p), reach, n, level, least=0.0),
+        **with_limits("cost_after", after, two.variance(p), reach, n, confidence_level, least=0.0),
         **with_limits(
             "difference",
             after - before,
             _squared(p, negatives, positives) - (after - before) ** 2,
             2.0 * reach,
             n,
-            level,
+            confidence_level,
         ),
         "loss_ratio": quotient,
         "loss_ratio_lower": lower,
         "loss_ratio_upper": upper,
-        **_averaged_ratios(quotient, before, after, p, pairs, level),
-        "difference_band": 2.0 * math.sqrt(-math.log(0.25 * (1.0 - level)) / (2.0 * n)),
+        **_averaged_ratios(quotient, before, after, p, pairs, confidence_level),
+        "difference_band": 2.0 * math.sqrt(-math.log(0.25 * (1.0 - confidence_level)) / (2.0 * n)),
     }
 
 
 def _averaged_ratios(
-    quotient: FloatArray, before: FloatArray, after: FloatArray, p: FloatArray, pairs: Pairs, level: float
+    quotient: FloatArray, before: FloatArray, after: FloatArray, p: FloatArray, pairs: Pairs, confidence_level: float
 ) -> dict[str, float]:
     """The mean of the ratios, with its standard error, and the ratio of the means, with its limits."""
     share = pairs.rows / pairs.rows.sum()
@@ -96,7 +96,7 @@ def _averaged_ratios(
         ),
         max(float(p.sum()), float((1.0 - p).sum())),
         pairs.n,
-        level,
+        confidence_level,
     )
     defined = before > 0.0
     mean, error = math.nan, math.nan
@@ -127,11 +127,11 @@ def with_limits(
     variance: FloatArray,
     reach: FloatArray,
     n: float,
-    level: float,
+    confidence_level: float,
     least: float = -math.inf,
 ) -> dict[str, Any]:
     """Name a quantity that is at least `least`, its standard error and its interval."""
-    half = normal_half_width(variance, reach, n, level)
+    half = normal_half_width(variance, reach, n, confidence_level)
     return {
         name: value,
         f"{name}_error": np.sqrt(np.maximum(0.0, variance) / n),

@@ -70,7 +70,7 @@ class CostCurve(Drawable):
         cross-fitted scores, which come from several maps fitted on parts of these rows.
     difference_band : float
         The same for `difference`, if both were fixed before these rows.
-    level : float
+    confidence_level : float
         Confidence of each interval by itself, and of each band.
     n : float
         Rows, or total weight.
@@ -103,7 +103,7 @@ class CostCurve(Drawable):
     lowest_ratio: FloatArray
     band: float
     difference_band: float = math.nan
-    level: float
+    confidence_level: float
     n: float
     references: tuple[str, ...]
 
@@ -115,7 +115,7 @@ def cost_curve(
     *,
     n_points: int = 99,
     at: npt.ArrayLike | None = None,
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> CostCurve:
@@ -133,7 +133,7 @@ def cost_curve(
         Without `at`: the cost parameters are ``1 / (n_points + 1), ..., n_points / (n_points + 1)``.
     at : array-like of float, optional
         Cost parameters, in (0, 1).
-    level : float
+    confidence_level : float
         Confidence of each interval by itself, and of the bands, in (0, 1).
     sample_weight : array-like of shape (n,), optional
         Non-negative weights. Intervals are given only for whole numbers that count rows.
@@ -149,7 +149,7 @@ def cost_curve(
     Raises
     ------
     ArgumentError
-        If a cost parameter or the level is out of range, or a table comes with `after`.
+        If a cost parameter or the confidence_level is out of range, or a table comes with `after`.
     DataError
         If the input cannot be used.
 
@@ -164,10 +164,10 @@ def cost_curve(
 
     Averaged over all p in (0, 1) the cost is half the Brier score [2]_.
 
-    The intervals are of the normal kind, with ``log(2 / (1 - level)) / n`` times the reach of a term added on either
-    side: where the dearer mistake is rare, a sample without it is no proof that there is none. Those of a ratio hold
-    the ratios r that the interval for the mean of ``loss after - r loss before`` does not rule out (Fieller). They
-    suppose that `before` and `after` were fixed before these rows, as the bands do.
+    The intervals are of the normal kind, with ``log(2 / (1 - confidence_level)) / n`` times the reach of a term added
+    on either side: where the dearer mistake is rare, a sample without it is no proof that there is none. Those of a
+    ratio hold the ratios r that the interval for the mean of ``loss after - r loss before`` does not rule out
+    (Fieller). They suppose that `before` and `after` were fixed before these rows, as the bands do.
 
     The band needs no large n. A row's place V among the positives by score, followed by the negatives by score, is
     uniform on [0, 1]. With D the deviation of its empirical distribution,
@@ -175,8 +175,8 @@ def cost_curve(
     .. math:: L_n(p) - L(p) = (1 - p) D(t_1) - p D(t_0), \quad |L_n(p) - L(p)| \le \max |D|,
 
     for the places t_1 and t_0 at which p cuts the positives and the negatives. So the band is the
-    Dvoretzky-Kiefer-Wolfowitz width ``sqrt(log(2 / (1 - level)) / (2 n))`` [3]_, as for one threshold by Hoeffding's
-    inequality. That of the difference is twice this at half the failure probability.
+    Dvoretzky-Kiefer-Wolfowitz width ``sqrt(log(2 / (1 - confidence_level)) / (2 n))`` [3]_, as for one threshold by
+    Hoeffding's inequality. That of the difference is twice this at half the failure probability.
 
     References
     ----------
@@ -196,7 +196,7 @@ def cost_curve(
     ([0.0, nan], 0.0)
     """
     table = as_table(y_true, before, sample_weight=sample_weight, pos_label=pos_label)
-    check_between("level", level, 0.0, 1.0)
+    check_between("confidence_level", confidence_level, 0.0, 1.0)
     p = points_or_grid(at, n_points)
     n = table.total if table.counts else math.nan  # what is known of chance needs rows
     one = mistakes(table, np.searchsorted(table.score, p, side="left"))
@@ -214,18 +214,20 @@ def cost_curve(
         other = as_table(y_true, after, sample_weight=sample_weight, pos_label=pos_label)
         two = mistakes(other, np.searchsorted(other.score, p, side="left"))
         pairs = pair_rows(y_true, before, after, p, sample_weight=sample_weight, pos_label=pos_label)
-        compared = compare(one, two, p, pairs, level)
+        compared = compare(one, two, p, pairs, confidence_level)
     # inside a cell the cut of p is not located
     hidden = table.n[table.low < table.high]
     slack = float(hidden.max()) / n if len(hidden) else 0.0
     return CostCurve(
         cost_parameter=p,
-        **with_limits("cost_before", cost_before, one.variance(p), np.maximum(p, 1.0 - p), n, level, least=0.0),
+        **with_limits(
+            "cost_before", cost_before, one.variance(p), np.maximum(p, 1.0 - p), n, confidence_level, least=0.0
+        ),
         **compared,
         cost_best=cost_best,
         lowest_ratio=ratio(cost_best, cost_before),
-        band=math.sqrt(-math.log(0.5 * (1.0 - level)) / (2.0 * n)) + slack,
-        level=level,
+        band=math.sqrt(-math.log(0.5 * (1.0 - confidence_level)) / (2.0 * n)) + slack,
+        confidence_level=confidence_level,
         n=table.total,
         references=("gao2017", "hernandez2011", "massart1990"),
     )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calibrant.decisions.cost import costs_by_cut, prices
 from calibrant.distributions.binomial import clopper_pearson
 from calibrant.distributions.mean_limits import mean_width
-from calibrant.table.parameters import check_between
+from calibrant.table.parameters import failure_probability
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable, as_table, need_counts
 from calibrant.table.wording import at_least
@@ -51,8 +51,8 @@ class CostForecast(Result):
         ``cost - forecast``; positive where the decisions cost more than promised.
     error_lower, error_upper : float
         Confidence interval for the true expected cost less the true expected forecast.
-    delta : float
-        Probability with which either interval, by itself, may fail.
+    confidence_level : float
+        Probability with which the statement holds.
     n : int
         Rows.
     assumptions, references : tuple of str
@@ -70,7 +70,7 @@ class CostForecast(Result):
     error: float
     error_lower: float
     error_upper: float
-    delta: float
+    confidence_level: float
     n: int
     assumptions: tuple[str, ...]
     references: tuple[str, ...]
@@ -83,7 +83,7 @@ def cost_forecast(
     false_positive_cost: float,
     false_negative_cost: float,
     threshold: float | None = None,
-    delta: float = 0.05,
+    confidence_level: float = 0.95,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> CostForecast:
@@ -99,8 +99,8 @@ def cost_forecast(
         Costs a and b, fixed before seeing the rows.
     threshold : float, optional
         Score from which to act, in [0, 1], fixed before seeing the rows; by default ``a / (a + b)``.
-    delta : float
-        Probability with which either interval may fail, in (0, 1).
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
     sample_weight : array-like of shape (n,), optional
         Whole numbers that count repeated independent rows. Other weights are refused.
     pos_label : scalar, optional
@@ -131,10 +131,10 @@ def cost_forecast(
 
     at most ``a + b`` times the cutoff calibration error in size [1]_. At one threshold it is the mean of one bounded
     term per row, and limits for a mean are several times closer: Theorem 1.2 or 1.4 of
-    docs/theory/1-upper-bound.md on either side, each at half of `delta` [2]_.
+    docs/theory/1-upper-bound.md on either side, each with half of the probability of failure [2]_.
 
     The cost itself is the smaller price times the share of mistakes, plus the difference of the prices times the share
-    of the dearer mistakes. Both shares get exact limits [3]_, each for half of `delta`; where one of them has no
+    of the dearer mistakes. Both shares get exact limits [3]_, each for half of it; where one of them has no
     price, the other gets all of it.
 
     References
@@ -158,7 +158,7 @@ def cost_forecast(
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     a, b, tau = prices(false_positive_cost, false_negative_cost, threshold)
-    check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
+    delta = failure_probability(confidence_level)
     need_counts(table, "confidence limits for a cost need rows")
     cut = int(np.searchsorted(table.score, tau, side="left"))
     cost = float(costs_by_cut(table, a, b)[cut])
@@ -167,10 +167,10 @@ def cost_forecast(
     error = cost - forecast
     error_lower, error_upper = _error_limits(table, a, b, tau, error, delta)
     return CostForecast(
-        claim=f"With probability at least {at_least(delta)} over the draw of the rows, the expected cost per case of "
-        f"acting from score {tau:.4g} on, at costs {a:g} (false positive) and {b:g} (false negative), less the cost "
-        f"that the scores forecast on average over the population, lies between {error_lower:.4g} and "
-        f"{error_upper:.4g}.",
+        claim=f"With probability at least {at_least(confidence_level)} over the draw of the rows, the expected "
+        f"cost per case of acting from score {tau:.4g} on, at costs {a:g} (false positive) and {b:g} (false "
+        f"negative), less the cost that the scores forecast on average over the population, lies between "
+        f"{error_lower:.4g} and {error_upper:.4g}.",
         false_positive_cost=a,
         false_negative_cost=b,
         threshold=tau,
@@ -181,7 +181,7 @@ def cost_forecast(
         error=error,
         error_lower=error_lower,
         error_upper=error_upper,
-        delta=delta,
+        confidence_level=confidence_level,
         n=int(table.total),
         assumptions=(
             *_ASSUMPTIONS,

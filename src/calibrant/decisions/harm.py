@@ -5,34 +5,34 @@ from __future__ import annotations
 import math
 
 from calibrant.distributions.kuiper import kuiper_upper_quantile
-from calibrant.table.parameters import check_between, check_rows
+from calibrant.table.parameters import check_rows, failure_probability
 
 __all__ = ["isotonic_harm_bound"]
 
 
-def isotonic_harm_bound(n: float, delta: float = 0.05, *, log_safe: bool = True) -> float:
+def isotonic_harm_bound(n: float, confidence_level: float = 0.95, *, log_safe: bool = True) -> float:
     r"""Most that isotonic recalibration can raise the true cost of decisions, for all costs at once.
 
     Parameters
     ----------
     n : float
         Number of independent rows on which the isotonic map was fitted. The classifier was fixed before.
-    delta : float
-        Probability with which the bound may fail, in (0, 1). Above 0.5 that of 0.5 is returned.
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
     log_safe : bool
         Whether the map was fitted by ``IsotonicCalibrator(log_safe=True)``, which keeps it off 0 and 1.
 
     Returns
     -------
     float
-        Per case and per unit of ``a + b``: with probability ``1 - delta``, at all costs a (false positive) and b (false
-        negative) the true cost of acting from ``a / (a + b)`` on by the recalibrated scores is at most that by the
-        original scores plus ``a + b`` times the bound.
+        Per case and per unit of ``a + b``: with probability `confidence_level`, at all costs a (false positive) and b
+        (false negative) the true cost of acting from ``a / (a + b)`` on by the recalibrated scores is at most that by
+        the original scores plus ``a + b`` times the bound.
 
     Raises
     ------
     ArgumentError
-        If `n` or `delta` is out of range.
+        If `n` or `confidence_level` is out of range.
 
     See Also
     --------
@@ -68,6 +68,6 @@ def isotonic_harm_bound(n: float, delta: float = 0.05, *, log_safe: bool = True)
     0.0175
     """
     check_rows(n)
-    check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
+    delta = failure_probability(confidence_level)
     width = kuiper_upper_quantile(min(delta, 0.5)) / math.sqrt(n)
     return min(1.0, width + 0.5 / n if log_safe else width)

@@ -13,7 +13,7 @@ from calibrant.decisions.cost_curve import cheapest_cuts
 from calibrant.distributions.mean_limits import line_above, mean_width
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.parameters import check_between
+from calibrant.table.parameters import failure_probability
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable, as_table, need_counts
 from calibrant.table.wording import at_least
@@ -54,8 +54,8 @@ class MaxRegret(Result):
         Whether the scores in the interval promise too little (one fails to act) or too much (one acts in vain).
     cutoff_error : float
         Cutoff calibration error c of the same rows; ``c**2 / (4 + 2 * c) <= value <= c``.
-    delta : float
-        Probability with which `bound` may fail.
+    confidence_level : float
+        Probability with which the statement holds.
     n : int
         Rows.
     method : str
@@ -75,7 +75,7 @@ class MaxRegret(Result):
     interval: tuple[float, float] | None
     direction: str
     cutoff_error: float
-    delta: float
+    confidence_level: float
     n: int
     method: str
     assumptions: tuple[str, ...]
@@ -95,7 +95,7 @@ def max_regret(
     y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
-    delta: float = 0.05,
+    confidence_level: float = 0.95,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> MaxRegret:
@@ -109,8 +109,8 @@ def max_regret(
         Labels, or a table that holds labels and scores.
     y_proba : array-like of shape (n,)
         Predicted probabilities of the positive class, in [0, 1].
-    delta : float
-        Probability with which the bound may fail, in (0, 1).
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
     sample_weight : array-like of shape (n,), optional
         Whole numbers that count repeated independent rows. Other weights are refused.
     pos_label : scalar, optional
@@ -125,7 +125,7 @@ def max_regret(
     Raises
     ------
     ArgumentError
-        If `delta` is out of range.
+        If `confidence_level` is out of range.
     DataError
         If the input cannot be used, or weights are not whole numbers.
 
@@ -165,7 +165,7 @@ def max_regret(
     (0.3, 0.6, 0.9, 0.3307)
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
+    delta = failure_probability(confidence_level)
     need_counts(table, "the bound needs rows")
     n = int(table.total)
     worst = worst_costs(table)
@@ -177,9 +177,9 @@ def max_regret(
     slack = 2.0 * float(hidden.max()) / n if len(hidden) else 0.0
     bound = _bound(table, worst, delta, slack)
     return MaxRegret(
-        claim=f"With probability at least {at_least(delta)} over the draw of the rows, at no costs a (false positive) "
-        f"and b (false negative), even if chosen after seeing the rows, could an order-preserving recalibration save "
-        f"more than {bound:.4g} (a + b) per case.",
+        claim=f"With probability at least {at_least(confidence_level)} over the draw of the rows, at no costs a (false "
+        f"positive) and b (false negative), even if chosen after seeing the rows, could an order-preserving "
+        f"recalibration save more than {bound:.4g} (a + b) per case.",
         value=value,
         bound=bound,
         false_positive_cost=worst.threshold if some else math.nan,
@@ -190,7 +190,7 @@ def max_regret(
         interval=(float(table.high[low - 1]) if low else -math.inf, float(table.high[high - 1])) if some else None,
         direction=("too high" if worst.best > worst.cut else "too low") if some else "none",
         cutoff_error=error,
-        delta=delta,
+        confidence_level=confidence_level,
         n=n,
         method="default",
         assumptions=(

@@ -34,7 +34,7 @@ class NetBenefit(Drawable):
         Confidence interval, at each threshold by itself and for large n. NaN where weights do not count rows.
     treat_all, treat_none : ndarray of float64
         The same for acting on everyone, and on no one, which is 0.
-    level : float
+    confidence_level : float
         Confidence of each interval by itself.
     n : float
         Rows, or total weight.
@@ -49,7 +49,7 @@ class NetBenefit(Drawable):
     upper: FloatArray
     treat_all: FloatArray
     treat_none: FloatArray
-    level: float
+    confidence_level: float
     n: float
     references: tuple[str, ...]
 
@@ -60,7 +60,7 @@ def net_benefit(
     *,
     at: npt.ArrayLike | None = None,
     n_points: int = 99,
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> NetBenefit:
@@ -76,7 +76,7 @@ def net_benefit(
         Thresholds, in (0, 1).
     n_points : int
         Without `at`: the thresholds are ``1 / (n_points + 1), ..., n_points / (n_points + 1)``.
-    level : float
+    confidence_level : float
         Confidence of each interval by itself, in (0, 1).
     sample_weight : array-like of shape (n,), optional
         Non-negative weights. Intervals are given only for whole numbers that count rows.
@@ -91,7 +91,7 @@ def net_benefit(
     Raises
     ------
     ArgumentError
-        If a threshold or the level is out of range.
+        If a threshold or the confidence_level is out of range.
     DataError
         If the input cannot be used.
 
@@ -108,8 +108,8 @@ def net_benefit(
 
     so the two rank rules alike. A row contributes 1, ``-tau / (1 - tau)`` or 0, whence the variance
     ``TP / n + (tau / (1 - tau))**2 FP / n - net_benefit**2``. The intervals are of the normal kind, with
-    ``log(2 / (1 - level)) / (n (1 - tau))`` added on either side: contributions are ``1 / (1 - tau)`` apart, and a
-    sample without false positives, or in which no row acts, is no proof that there are none.
+    ``log(2 / (1 - confidence_level)) / (n (1 - tau))`` added on either side: contributions are ``1 / (1 - tau)`` apart,
+    and a sample without false positives, or in which no row acts, is no proof that there are none.
 
     References
     ----------
@@ -124,7 +124,7 @@ def net_benefit(
     ([0.4375, 0.0], [0.375, 0.0])
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    check_between("level", level, 0.0, 1.0)
+    check_between("confidence_level", confidence_level, 0.0, 1.0)
     tau = points_or_grid(at, n_points)
     odds = tau / (1.0 - tau)
     cut = np.searchsorted(table.score, tau, side="left")
@@ -133,7 +133,7 @@ def net_benefit(
     value = true_positive - odds * false_positive
     n = table.total if table.counts else np.nan  # what is known of chance needs rows
     variance = np.maximum(0.0, true_positive + odds**2 * false_positive - value**2)
-    half = normal_half_width(variance, 1.0 + odds, n, level)
+    half = normal_half_width(variance, 1.0 + odds, n, confidence_level)
     return NetBenefit(
         threshold=tau,
         net_benefit=value,
@@ -142,7 +142,7 @@ def net_benefit(
         upper=value + half,
         treat_all=false_negatives[-1] - odds * false_positives[0],
         treat_none=np.zeros(len(tau)),
-        level=level,
+        confidence_level=confidence_level,
         n=table.total,
         references=("vickers2006",),
     )

@@ -37,7 +37,7 @@ class NetBenefitDifference(Tabular):
     lower, upper : ndarray of float64
         Confidence interval of `difference`, at each threshold by itself and for large n. NaN where weights do not count
         rows.
-    level : float
+    confidence_level : float
         Confidence of each interval by itself.
     n : float
         Rows, or total weight.
@@ -52,7 +52,7 @@ class NetBenefitDifference(Tabular):
     standard_error: FloatArray
     lower: FloatArray
     upper: FloatArray
-    level: float
+    confidence_level: float
     n: float
     references: tuple[str, ...]
 
@@ -64,7 +64,7 @@ def net_benefit_difference(
     *,
     at: npt.ArrayLike | None = None,
     n_points: int = 99,
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> NetBenefitDifference:
@@ -80,7 +80,7 @@ def net_benefit_difference(
         Thresholds, in (0, 1).
     n_points : int
         Without `at`: the thresholds are ``1 / (n_points + 1), ..., n_points / (n_points + 1)``.
-    level : float
+    confidence_level : float
         Confidence of each interval by itself, in (0, 1).
     sample_weight : array-like of shape (n,), optional
         Non-negative weights. Intervals are given only for whole numbers that count rows.
@@ -95,7 +95,8 @@ def net_benefit_difference(
     Raises
     ------
     ArgumentError
-        If a threshold or the level is out of range, or a table is given: it does not know which row had which score.
+        If a threshold or the confidence_level is out of range, or a table is given: it does not know which row had
+        which score.
     DataError
         If the input cannot be used.
 
@@ -127,7 +128,9 @@ def net_benefit_difference(
         )
     tau = points_or_grid(at, n_points)
     keywords: dict[str, Any] = {"sample_weight": sample_weight, "pos_label": pos_label}
-    one, two = (net_benefit(y_true, score, at=tau, level=level, **keywords) for score in (y_proba, other))
+    one, two = (
+        net_benefit(y_true, score, at=tau, confidence_level=confidence_level, **keywords) for score in (y_proba, other)
+    )
     pairs = pair_rows(y_true, other, y_proba, tau, **keywords)
     changes = pairs.changes()
     odds = tau / (1.0 - tau)
@@ -135,7 +138,7 @@ def net_benefit_difference(
     positives = changes.gained_positives + changes.lost_positives
     negatives = changes.gained_negatives + changes.lost_negatives
     variance = np.maximum(0.0, (positives + odds**2 * negatives) / one.n - difference**2)
-    half = normal_half_width(variance, 2.0 * np.maximum(1.0, odds), pairs.n, level)
+    half = normal_half_width(variance, 2.0 * np.maximum(1.0, odds), pairs.n, confidence_level)
     return NetBenefitDifference(
         threshold=tau,
         net_benefit=one.net_benefit,
@@ -144,7 +147,7 @@ def net_benefit_difference(
         standard_error=np.sqrt(variance / pairs.n),
         lower=difference - half,
         upper=difference + half,
-        level=level,
+        confidence_level=confidence_level,
         n=one.n,
         references=("vickers2006",),
     )

@@ -13,7 +13,7 @@ from calibrant.decisions.cost import check_costs, costs_by_cut
 from calibrant.decisions.forecast import cost_forecast
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.mean_limits import mean_width
-from calibrant.table.parameters import check_between, check_choice
+from calibrant.table.parameters import check_between, check_choice, failure_probability
 from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray, ScoreTable, as_table, need_counts
 from calibrant.table.wording import at_least
@@ -51,8 +51,8 @@ class Decision(Result):
         ``cost - best_cost``: an optimistic estimate, since the best threshold was chosen on the same rows.
     saving_bound : float
         Upper confidence bound, per case, on what any order-preserving recalibration could save; at most `cost_upper`.
-    delta : float
-        Probability with which `saving_bound` may fail; and each of the two intervals, each by itself.
+    confidence_level : float
+        Probability with which the statement holds.
     method : str
         Which bound on the saving.
     assumptions, references : tuple of str
@@ -78,7 +78,7 @@ class Decision(Result):
     best_cost: float
     saving: float
     saving_bound: float
-    delta: float
+    confidence_level: float
     method: str
     assumptions: tuple[str, ...]
     references: tuple[str, ...]
@@ -126,7 +126,7 @@ def saving_bound(
     *,
     false_positive_cost: float,
     false_negative_cost: float,
-    delta: float = 0.05,
+    confidence_level: float = 0.95,
     method: Literal["default", "hoeffding", "asymptotic"] = "default",
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
@@ -141,8 +141,8 @@ def saving_bound(
         Predicted probabilities of the positive class, in [0, 1].
     false_positive_cost, false_negative_cost : float
         Costs a and b, fixed before seeing the rows.
-    delta : float
-        Probability with which the bound may fail, in (0, 1).
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
     method : {"default", "hoeffding", "asymptotic"}
         "default" and "hoeffding" hold for every n; the former is much tighter where positives are rare and the
         threshold is low, or the other way round. "asymptotic" is asymptotic, with a term for rare events. Choose before
@@ -170,7 +170,8 @@ def saving_bound(
     such rule is the largest mean of ``(a + b) (Y - tau) 1_I`` over fixed sets I between tau and t. So, as for
     `certify`, one lower tail of an average bounds it (Theorem 5.1 of docs/theory/5-costs.md): the largest over t of
     the saving seen plus a width that depends on the squares of these terms between tau and t. No saving is larger than
-    the cost itself, so the bound is the smaller of this and `cost_upper`; each is given half of `delta`.
+    the cost itself, so the bound is the smaller of this and `cost_upper`; each is given half of the probability of
+    failure.
 
     References
     ----------
@@ -185,7 +186,7 @@ def saving_bound(
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     a, b = check_costs(false_positive_cost, false_negative_cost)
-    check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
+    delta = failure_probability(confidence_level)
     check_choice("method", method, ("default", "hoeffding", "asymptotic"))
     need_counts(table, "the saving bound needs rows")
     n, tau = table.total, a / (a + b)
@@ -195,11 +196,13 @@ def saving_bound(
     # Inside a cell neither the threshold nor the best cut is located: allow for the largest cell twice.
     hidden = table.n[table.low < table.high]
     slack = 2.0 * max(a, b) * float(hidden.max()) / n if len(hidden) else 0.0
-    mean_predicted = cost_forecast(table, false_positive_cost=a, false_negative_cost=b, delta=delta)
+    mean_predicted = cost_forecast(
+        table, false_positive_cost=a, false_negative_cost=b, confidence_level=confidence_level
+    )
     largest = (cost - costs) / (a + b) + _widths(table, tau, cut, 0.5 * delta or delta, method)
     bound = min((a + b) * float(largest.max()) + slack, mean_predicted.cost_upper)
     return Decision(
-        claim=f"With probability at least {at_least(delta)} over the draw of the rows, no order-preserving "
+        claim=f"With probability at least {at_least(confidence_level)} over the draw of the rows, no order-preserving "
         f"recalibration could save more than {bound:.4g} per case at costs {a:g} (false positive) and {b:g} "
         "(false negative).",
         false_positive_cost=a,
@@ -216,7 +219,7 @@ def saving_bound(
         best_cost=best,
         saving=cost - best,
         saving_bound=bound,
-        delta=delta,
+        confidence_level=confidence_level,
         method=method,
         assumptions=mean_predicted.assumptions,
         references=("gao2017", "hoeffding1963" if method == "hoeffding" else "shevtsova2013", "fan2015", "clopper1934"),

@@ -18,7 +18,7 @@ def share_interval(
     n: npt.NDArray[Any], k: npt.NDArray[Any], level: float, method: str
 ) -> tuple[FloatArray, FloatArray]:
     """Ends of the interval of the named method, "wilson" or "clopper-pearson"; NaN if `n` does not count rows."""
-    level = check_between("level", level, 0.0, 1.0)
+    level = check_between("confidence_level", level, 0.0, 1.0)
     method = check_choice("interval", method, ("wilson", "clopper-pearson"))
     if n.dtype.kind != "i":
         return np.full(len(n), np.nan), np.full(len(n), np.nan)

@@ -52,9 +52,9 @@ class ConfusionMetrics(Result):
         Area under the ROC curve, over all thresholds; NaN if there is only one class.
     intervals : dict of str to tuple of float, or None
         Wilson interval of each of `accuracy`, `sensitivity`, `specificity`, `precision`,
-        `negative_predictive_value` and `prevalence`, each holding with probability `level` by itself. None if weights
-        are not whole numbers.
-    level : float
+        `negative_predictive_value` and `prevalence`, each holding with probability `confidence_level` by itself. None
+        if weights are not whole numbers.
+    confidence_level : float
         Confidence of each interval.
     """
 
@@ -75,7 +75,7 @@ class ConfusionMetrics(Result):
     prevalence: float
     auc: float
     intervals: dict[str, tuple[float, float]] | None
-    level: float
+    confidence_level: float
 
 
 def confusion_metrics(
@@ -84,7 +84,7 @@ def confusion_metrics(
     *,
     threshold: float = 0.5,
     strict: bool = False,
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> ConfusionMetrics:
@@ -101,7 +101,7 @@ def confusion_metrics(
     strict : bool
         Call only scores above the threshold positive, not those equal to it. The talk of Fernandes Machado et al.
         prints the rule ``>=``, its code uses ``>``.
-    level : float
+    confidence_level : float
         Confidence of each interval by itself, in (0, 1).
     sample_weight : array-like of shape (n,), optional
         Non-negative weights. Intervals are given only for whole numbers.
@@ -118,7 +118,7 @@ def confusion_metrics(
     DataError
         If the input cannot be used.
     ArgumentError
-        If `threshold` or `level` is out of range.
+        If `threshold` or `confidence_level` is out of range.
 
     Notes
     -----
@@ -140,7 +140,7 @@ def confusion_metrics(
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     threshold = check_between("threshold", threshold, 0.0, 1.0, closed="both")
-    check_between("level", level, 0.0, 1.0)
+    check_between("confidence_level", confidence_level, 0.0, 1.0)
     first = int(np.searchsorted(table.score, threshold, side="right" if strict else "left"))
     tp, fn = table.k[first:].sum().item(), table.k[:first].sum().item()
     called, passed = table.n[first:].sum().item(), table.n[:first].sum().item()
@@ -167,8 +167,10 @@ def confusion_metrics(
         balanced_accuracy=0.5 * (values["sensitivity"] + values["specificity"]),
         matthews=_matthews(tp, fp, tn, fn),
         auc=roc_auc(table) if positives and negatives else math.nan,
-        intervals={name: _interval(*counts, level) for name, counts in shares.items()} if table.counts else None,
-        level=level,
+        intervals={name: _interval(*counts, confidence_level) for name, counts in shares.items()}
+        if table.counts
+        else None,
+        confidence_level=confidence_level,
     )
 
 
@@ -184,8 +186,8 @@ def _matthews(tp: float, fp: float, tn: float, fn: float) -> float:
     return max(-1.0, min(1.0, (tp * tn - fp * fn) / spread)) if spread else math.nan
 
 
-def _interval(part: float, whole: float, level: float) -> tuple[float, float]:
+def _interval(part: float, whole: float, confidence_level: float) -> tuple[float, float]:
     if not whole:
         return math.nan, math.nan
-    lower, upper = wilson(np.array([whole]), np.array([part]), level)
+    lower, upper = wilson(np.array([whole]), np.array([part]), confidence_level)
     return float(lower[0]), float(upper[0])

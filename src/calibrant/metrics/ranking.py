@@ -35,7 +35,7 @@ class RocAuc(Result):
     lower, upper : float
         Interval: by the standard error where enough rows stand behind it, else by an inequality that holds for every
         number of rows. NaN where the standard error is.
-    level : float
+    confidence_level : float
         Confidence of the interval.
     n_positives, n_negatives : float
         Rows of each class, or their weight.
@@ -45,7 +45,7 @@ class RocAuc(Result):
     standard_error: float
     lower: float
     upper: float
-    level: float
+    confidence_level: float
     n_positives: float
     n_negatives: float
 
@@ -155,7 +155,7 @@ def roc_auc_interval(
     y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> RocAuc:
@@ -165,7 +165,7 @@ def roc_auc_interval(
     ----------
     y_true, y_proba, sample_weight, pos_label
         As in `roc_auc`.
-    level : float
+    confidence_level : float
         Confidence of the interval, in (0, 1).
 
     Returns
@@ -188,11 +188,11 @@ def roc_auc_interval(
 
     From 6 effective rows on, the interval is normal on the log-odds of the area: a limit for many rows, which at 95%
     left out the area in at most 7.2% of samples in each of 33 simulated worlds with 30 to 1000 rows, rare classes and
-    coarse grades included. Below 6 it is all areas a with ``m * kl(value, a) <= log(2 / (1 - level))``, where m is the
-    number of rows of the rarer class and kl the relative entropy of two coins. The area of the rows is an average over
-    ways to make m pairs without common rows, so each end fails with probability at most ``(1 - level) / 2`` for every
-    number of rows [2]_. It is wide. Where all pairs are ordered rightly, it starts at
-    ``((1 - level) / 2) ** (1 / m)``.
+    coarse grades included. Below 6 it is all areas a with ``m * kl(value, a) <= log(2 / (1 - confidence_level))``,
+    where m is the number of rows of the rarer class and kl the relative entropy of two coins. The area of the rows is
+    an average over ways to make m pairs without common rows, so each end fails with probability at most ``(1 -
+    confidence_level) / 2`` for every number of rows [2]_. It is wide. Where all pairs are ordered rightly, it starts at
+    ``((1 - confidence_level) / 2) ** (1 / m)``.
 
     References
     ----------
@@ -208,20 +208,20 @@ def roc_auc_interval(
     (0.8889, 0.1571)
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    check_between("level", level, 0.0, 1.0)
+    check_between("confidence_level", confidence_level, 0.0, 1.0)
     n_positives, n_negatives = table.positives, float((table.n - table.k).sum())
     value = roc_auc(table)
     error = lower = upper = math.nan
     if table.counts and min(n_positives, n_negatives) >= 2:
         error, effective = _delong(table, value)
-        tail = 0.5 - 0.5 * level
+        tail = 0.5 - 0.5 * confidence_level
         # An area that rounds to 0 or 1, where log-odds end, has few effective rows: unseen ones would decide.
         if effective >= _LEAST_EFFECTIVE:
             lower, upper = _interval(value, -normal_quantile(tail) * error)
         else:
             most = -math.log(tail) / min(n_positives, n_negatives)
             lower, upper = _lowest(value, most), 1.0 - _lowest(1.0 - value, most)
-    return RocAuc(value, error, lower, upper, level, n_positives, n_negatives)
+    return RocAuc(value, error, lower, upper, confidence_level, n_positives, n_negatives)
 
 
 def roc_curve(

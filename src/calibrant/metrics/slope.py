@@ -37,7 +37,7 @@ class CalibrationSlope(Result):
     intercept_se, slope_se : float
         Standard errors, from the Fisher information.
     intercept_interval, slope_interval : tuple of float
-        Normal intervals, each holding with probability `level` for many rows.
+        Normal intervals, each holding with probability `confidence_level` for many rows.
     in_the_large : float
         Calibration in the large: the intercept if the slope is held at 1. Positive if scores are too low on the whole.
     in_the_large_se : float
@@ -48,7 +48,7 @@ class CalibrationSlope(Result):
         Likelihood ratio statistic for intercept 0 and slope 1.
     p_value : float
         Upper tail of the chi-squared distribution with two degrees of freedom; small values speak against calibration.
-    level : float
+    confidence_level : float
         Confidence of each interval by itself.
     clip : float or None
         As asked.
@@ -67,7 +67,7 @@ class CalibrationSlope(Result):
     in_the_large_interval: tuple[float, float]
     statistic: float
     p_value: float
-    level: float
+    confidence_level: float
     clip: float | None
     n: float
 
@@ -77,7 +77,7 @@ def calibration_slope(
     y_proba: npt.ArrayLike | None = None,
     *,
     clip: float | None = None,
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> CalibrationSlope:
@@ -92,7 +92,7 @@ def calibration_slope(
     clip : float, optional
         Move scores into ``[clip, 1 - clip]``, in (0, 0.5). Scores of 0 and 1 have infinite log-odds and are refused
         without it; the result then depends on the number chosen.
-    level : float
+    confidence_level : float
         Confidence of each interval by itself, in (0, 1).
     sample_weight : array-like of shape (n,), optional
         Non-negative weights. Standard errors are given only for whole numbers.
@@ -110,7 +110,7 @@ def calibration_slope(
         If there is only one class, only one score, a score of 0 or 1 without `clip`, or a score that separates
         the classes.
     ArgumentError
-        If `clip` or `level` is out of range.
+        If `clip` or `confidence_level` is out of range.
 
     Notes
     -----
@@ -133,7 +133,7 @@ def calibration_slope(
     (-0.5493, 0.25)
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    z = normal_quantile(0.5 + 0.5 * check_between("level", level, 0.0, 1.0))
+    z = normal_quantile(0.5 + 0.5 * check_between("confidence_level", confidence_level, 0.0, 1.0))
     logit = _log_odds(table, clip)
     _check_overlap(table, logit)
     ones = np.ones((len(table), 1))
@@ -157,7 +157,7 @@ def calibration_slope(
         in_the_large_interval=(in_the_large - z * in_the_large_se, in_the_large + z * in_the_large_se),
         statistic=statistic,
         p_value=math.exp(-0.5 * statistic),
-        level=level,
+        confidence_level=confidence_level,
         clip=clip,
         n=table.total,
     )

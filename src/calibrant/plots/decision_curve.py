@@ -60,7 +60,7 @@ class DecisionCurveDisplay(Display):
         *,
         n_points: int = 99,
         at: npt.ArrayLike | None = None,
-        level: float = 0.95,
+        confidence_level: float = 0.95,
         sample_weight: npt.ArrayLike | None = None,
         pos_label: Any = None,
         name: str | None = None,
@@ -79,7 +79,7 @@ class DecisionCurveDisplay(Display):
             Number of thresholds, at equal distances in [0, 1], or where the scores are if they lie close together.
         at : array-like of float, optional
             Thresholds to take instead, increasing, in (0, 1).
-        level : float
+        confidence_level : float
             Confidence of each interval by itself, in (0, 1).
         sample_weight : array-like of shape (n,), optional
             Non-negative weights. Intervals are drawn only for whole numbers.
@@ -99,7 +99,7 @@ class DecisionCurveDisplay(Display):
         """
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
         thresholds = grid_in_view(table.score, n_points) if at is None else at
-        return cls(net_benefit(table, at=thresholds, level=level), name=name).plot(ax, **keywords)
+        return cls(net_benefit(table, at=thresholds, confidence_level=confidence_level), name=name).plot(ax, **keywords)
 
     @property
     def how_to_read(self) -> str:
@@ -143,7 +143,7 @@ class DecisionCurveDisplay(Display):
             known = np.isfinite(curve.lower)
             text = place.label("acting on the scores", name)
             if known.any():
-                text += f", {100 * curve.level:g}% intervals"
+                text += f", {100 * curve.confidence_level:g}% intervals"
                 strip: dict[str, Any] = {"color": manner["color"], "alpha": 0.18, "linewidth": 0}
                 ax.fill_between(curve.threshold, curve.lower, curve.upper, **strip)
             (self.line_,) = ax.plot(curve.threshold, curve.net_benefit, **(manner | {"label": text}))

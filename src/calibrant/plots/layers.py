@@ -59,7 +59,7 @@ def draw_points(curve: Curve, ax: Axes, manner: dict[str, Any], label: str) -> L
 
 def intervals_label(curve: Curve) -> str:
     """Words for the legend; they promise no intervals where there are none."""
-    return f" with {100 * curve.level:g}% intervals" if np.isfinite(curve.lower).any() else ""
+    return f" with {100 * curve.confidence_level:g}% intervals" if np.isfinite(curve.lower).any() else ""
 
 
 def draw_line(curve: Curve, ax: Axes, manner: dict[str, Any], label: str) -> Line2D:
@@ -95,8 +95,7 @@ def draw_band(band: Any, ax: Axes, colour: str) -> None:
 
 
 def _band_label(band: Any) -> str:
-    level = getattr(band, "level", 1.0 - getattr(band, "delta", np.nan))
-    return f"{100 * level:g}% band for all scores at once" if np.isfinite(level) else "band for all scores at once"
+    return f"{100 * band.confidence_level:.12g}% band for all scores at once"
 
 
 def shade(cutoff: CutoffCalibration, place: Canvas, view: tuple[float, float]) -> None:

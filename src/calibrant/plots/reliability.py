@@ -58,8 +58,8 @@ class ReliabilityDisplay(Display):
     line : Curve, optional
         Drawn as a line, with a strip for its pointwise intervals if it has any.
     band : object with arrays `score`, `lower` and `upper`, optional
-        A band that holds at all scores at once, drawn behind everything. Its `level`, or one minus its `delta`, is
-        named if it has one.
+        A band that holds at all scores at once, drawn behind everything. Its `confidence_level`, or one minus its
+        `delta`, is named if it has one.
     worst : CutoffCalibration, optional
         Its interval is shaded.
     distribution : Histogram, optional
@@ -133,7 +133,7 @@ class ReliabilityDisplay(Display):
         curve: Literal["isotonic", "local"] | None = "isotonic",
         nn: float = 0.15,
         degree: int = 0,
-        level: float = 0.95,
+        confidence_level: float = 0.95,
         band: Any = None,
         sample_weight: npt.ArrayLike | None = None,
         pos_label: Any = None,
@@ -157,7 +157,7 @@ class ReliabilityDisplay(Display):
             Which line to draw: see `calibrant.curves.isotonic_curve` and `calibrant.curves.local_curve`.
         nn, degree
             Of the local curve.
-        level : float
+        confidence_level : float
             Confidence of each interval of a bin or the local curve by itself, in (0, 1).
         band : object with arrays `score`, `lower` and `upper`, optional
             A band that holds at all scores at once, such as `calibrant.certificates` computes.
@@ -189,10 +189,16 @@ class ReliabilityDisplay(Display):
         if curve is not None:
             check_choice("curve", curve, ("isotonic", "local"))
             local = curve == "local"
-            line = local_curve(table, nn=nn, degree=degree, level=level) if local else isotonic_curve(table)
+            line = (
+                local_curve(table, nn=nn, degree=degree, confidence_level=confidence_level)
+                if local
+                else isotonic_curve(table)
+            )
         view = score_view(table.score)
         display = cls(
-            None if n_bins is None else binned_curve(table, n_bins=n_bins, strategy=strategy, level=level),
+            None
+            if n_bins is None
+            else binned_curve(table, n_bins=n_bins, strategy=strategy, confidence_level=confidence_level),
             line=line,
             band=band,
             distribution=score_histogram(table, within=view),

@@ -80,7 +80,9 @@ def _section(audit: Findings, place: int) -> dict[str, Any]:
         "gain": wording.gain_sentence(audit),
         "further": view.further(audit),
         "costs": view.costs(audit),
-        "harm": isotonic_harm_bound(audit.sample.n, audit.recalibration.delta) if audit.recalibration else None,
+        "harm": isotonic_harm_bound(audit.sample.n, audit.recalibration.confidence_level)
+        if audit.recalibration
+        else None,
         "intervals": not np.isnan(audit.reliability.lower).all(),
         "pictures": pictures(audit, anchor),
         "bins": view.bins(audit.reliability),

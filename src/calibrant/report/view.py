@@ -88,7 +88,7 @@ def key_numbers(audit: Findings) -> list[Fact]:
         )
         facts.append(Fact("Noise", number(cutoff.null_mean), remark))
     if certificate is not None:
-        sure = confidence(certificate.delta)
+        sure = confidence(certificate.confidence_level)
         above = f"; at least {number(certificate.lower_bound)} with {sure} confidence"
         cap = certificate.max_rows_per_cluster
         capped = "" if cap is None else f", where {counted(cap)}; the error is then {number(certificate.estimate)}"
@@ -127,7 +127,7 @@ def key_numbers(audit: Findings) -> list[Fact]:
 
 
 def _expected_error(found: ExpectedErrorCertificate) -> Fact:
-    name, sure = "Bound on the expected calibration error", f"with {confidence(found.delta)} confidence"
+    name, sure = "Bound on the expected calibration error", f"with {confidence(found.confidence_level)} confidence"
     above = f"; at least {number(found.lower_bound)} {sure}" if found.lower_bound > 0.0 else ""
     if found.contradicted or found.bound >= 1.0:
         return Fact(name, "none", (expected_error_condition(found) if found.contradicted else "too few rows") + above)
@@ -145,14 +145,14 @@ def money(audit: Findings) -> list[Fact]:
                 "Possible saving at any costs",
                 f"{number(regret.bound)} (a + b)",
                 "whatever a false positive (a) and a false negative (b) cost, no order-preserving recalibration could "
-                f"save more per case, with {confidence(regret.delta)} confidence",
+                f"save more per case, with {confidence(regret.confidence_level)} confidence",
             )
         )
     return facts
 
 
 def _at_given_costs(decision: Decision) -> list[Fact]:
-    sure = confidence(decision.delta)
+    sure = confidence(decision.confidence_level)
     capped = "" if decision.max_rows_per_cluster is None else f"where {counted(decision.max_rows_per_cluster)}; "
     return [
         Fact(

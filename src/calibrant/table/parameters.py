@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from calibrant.errors import ArgumentError
 
-__all__ = ["check_between", "check_choice", "check_count", "check_random_state", "check_rows", "is_number"]
+__all__ = [
+    "check_between",
+    "check_choice",
+    "check_count",
+    "check_random_state",
+    "check_rows",
+    "failure_probability",
+    "is_number",
+]
 
 
 def check_between(
@@ -87,3 +96,10 @@ def is_number(value: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return True
+
+
+def failure_probability(confidence_level: float) -> float:
+    """Check a confidence level and return one minus it, rounded once: 0.05 for 0.95, where ``1 - 0.95`` is not 0.05."""
+    remedy = "it is the probability with which a statement holds, such as 0.95"
+    level = check_between("confidence_level", confidence_level, 0.0, 1.0, remedy=remedy)
+    return float(1 - Decimal(repr(level)))

@@ -7,26 +7,16 @@ import math
 __all__ = ["at_least", "counted"]
 
 
-def at_least(delta: float) -> str:
-    """Write one minus a probability of failure, to be read after "with probability at least".
-
-    Parameters
-    ----------
-    delta : float
-        Probability of failure, in (0, 1).
-
-    Returns
-    -------
-    str
-        Six digits; as a difference where these would not tell `delta` to within 1 per cent, and might claim certainty.
+def at_least(confidence_level: float) -> str:
+    """Write a confidence level with six digits, or with all where six would round it up.
 
     Examples
     --------
-    >>> at_least(0.05), at_least(1e-9)
-    ('0.95', '1 - 1e-09')
+    >>> at_least(0.95), at_least(1 - 0.05 / 3), at_least(0.9999999)
+    ('0.95', '0.983333', '0.9999999')
     """
-    plain = f"{1.0 - delta:.6g}"
-    return plain if abs(1.0 - float(plain) - delta) <= 0.01 * delta else f"1 - {delta:.6g}"
+    short = f"{confidence_level:.6g}"
+    return short if float(short) <= confidence_level else repr(confidence_level)
 
 
 def counted(cap: float) -> str:

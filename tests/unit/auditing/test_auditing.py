@@ -104,10 +104,10 @@ def test_cross_fitting_never_judges_on_fitted_rows():
 
 def test_recalibration_on_all_rows_is_certified():
     y, p = world(2_000, distortion=1.5)
-    found = cal.audit(y, p, delta=0.1).recalibration
+    found = cal.audit(y, p, confidence_level=0.9).recalibration
     after = IsotonicCalibrator().fit(p, y).predict(p)
-    assert found.bound_after == certify_recalibrated(y, after, after, delta=0.1).bound
-    assert found.delta == 0.1
+    assert found.bound_after == certify_recalibrated(y, after, after, confidence_level=0.9).bound
+    assert found.confidence_level == 0.9
 
 
 def test_too_few_rows_are_not_cross_fitted():
@@ -139,8 +139,8 @@ def test_one_class_is_refused(value):
     [
         ({"tolerance": 0}, "tolerance in"),
         ({"tolerance": 1.5}, "tolerance in"),
-        ({"delta": 0}, "delta in"),
-        ({"delta": 5}, "delta in"),
+        ({"confidence_level": 0}, "confidence_level in"),
+        ({"confidence_level": 5}, "confidence_level in"),
         ({"method": "guess"}, "method to be one of"),
         ({"costs": (1,)}, "pair"),
         ({"costs": (-1, 2)}, "false_positive_cost"),
@@ -373,12 +373,12 @@ def test_groups_need_rows():
 
 def test_the_audit_tests_and_prices_at_any_costs():
     y, p = world(3000)
-    result = cal.audit(y, p, delta=0.1)
+    result = cal.audit(y, p, confidence_level=0.9)
     assert result.test == calibration_test(y, p)
-    assert result.max_regret == max_regret(y, p, delta=0.1)
+    assert result.max_regret == max_regret(y, p, confidence_level=0.9)
     assert result.recalibration.costs.band == pytest.approx(math.sqrt(math.log(20) / 6000))
     assert result.measures.smooth == smooth_calibration_error(y, p)
-    band = isotonic_band(y, p, delta=0.1)
+    band = isotonic_band(y, p, confidence_level=0.9)
     assert len(result.band.score) <= 400 < len(band.score)
     places = np.searchsorted(band.score, result.band.score)
     np.testing.assert_array_equal(result.band.upper, band.upper[places])

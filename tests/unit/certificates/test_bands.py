@@ -11,21 +11,17 @@ from hypothesis import strategies as st
 from scipy.stats import beta
 
 from calibrant import ArgumentError, DataError, ScoreTable
-from calibrant.certificates import (
-    certify_sample,
-    cumulative_band,
+from calibrant.certificates import certify_sample, cumulative_band, isotonic_band, window_band
+from calibrant.certificates.monotone_limits import binomial_limits, walk_limits
+from calibrant.certificates.theory import rademacher_of_intervals
+from calibrant.certificates.widths import (
     cumulative_width,
     effective_rows,
     fixed_design_width,
-    isotonic_band,
     monotone_width,
-    rademacher_of_intervals,
-    simultaneous_half_width,
     variance_bound,
     weighted_fixed_design_width,
-    window_band,
 )
-from calibrant.certificates.monotone_limits import binomial_limits, walk_limits
 from calibrant.curves import binned_curve, isotonic_curve, local_curve
 from calibrant.distributions.brownian import range_quantile
 from support import oracles
@@ -154,15 +150,14 @@ def test_bad_delta_is_refused(delta):
         lambda: fixed_design_width(100, delta),
         lambda: weighted_fixed_design_width(np.ones(100), delta),
         lambda: variance_bound(100, 0.1, delta),
-        lambda: certify_sample(*data, delta=delta),
-        lambda: isotonic_band(*data, delta=delta),
-        lambda: isotonic_band(*data, delta=delta, method="fixed_design"),
-        lambda: cumulative_band(*data, delta=delta),
-        lambda: window_band(binned_curve(*data), *data, delta=delta),
-        lambda: simultaneous_half_width(10, 100, delta),
+        lambda: certify_sample(*data, confidence_level=delta),
+        lambda: isotonic_band(*data, confidence_level=delta),
+        lambda: isotonic_band(*data, confidence_level=delta, method="fixed_design"),
+        lambda: cumulative_band(*data, confidence_level=delta),
+        lambda: window_band(binned_curve(*data), *data, confidence_level=delta),
     ]
     for call in calls:
-        with pytest.raises(ArgumentError, match="delta"):
+        with pytest.raises(ArgumentError, match=r"delta|confidence_level"):
             call()
 
 
@@ -501,20 +496,6 @@ def test_claim_6_is_far_sharper_than_the_paper():
 
 
 # --- windows --------------------------------------------------------------------------------------------------
-
-
-def test_half_width_of_windows():
-    """1.3 / (nn sqrt(n)); n = 2000, nn = .15: .195."""
-    assert simultaneous_half_width(300, 2_000) == pytest.approx(0.195, abs=0.0005)
-    assert simultaneous_half_width([100, 200], 1_000).tolist() == pytest.approx(
-        [10 * fixed_design_width(1_000), 5 * fixed_design_width(1_000)]
-    )
-
-
-@pytest.mark.parametrize("rows", [0, 101, math.nan, [10, -1]])
-def test_windows_that_are_none_are_refused(rows):
-    with pytest.raises(DataError, match="windows of 1 to 100 rows"):
-        simultaneous_half_width(rows, 100)
 
 
 @pytest.mark.parametrize("curve", [binned_curve, isotonic_curve])

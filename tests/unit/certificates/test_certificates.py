@@ -9,17 +9,9 @@ import pytest
 from scipy.stats import norm
 
 from calibrant import ArgumentError, DataError, ScoreTable
-from calibrant.certificates import (
-    bernstein_width,
-    certify,
-    default_width,
-    hoeffding_width,
-    monotone_width,
-    rademacher_of_intervals,
-    required_sample_size,
-    split_lower_bound,
-    uniform_convergence_width,
-)
+from calibrant.certificates import certify, required_sample_size, split_lower_bound
+from calibrant.certificates.theory import rademacher_of_intervals, uniform_convergence_width
+from calibrant.certificates.widths import bernstein_width, default_width, hoeffding_width, monotone_width
 from calibrant.distributions.kuiper import kuiper_upper_quantile
 from calibrant.distributions.null_distribution import calibrated_limit
 from support import oracles
@@ -116,7 +108,7 @@ def test_sample_size_is_the_smallest_that_is_enough(method, tolerance):
             n, 0.1, rademacher_of_intervals(n), form=method.removeprefix("uniform_convergence-")
         )
 
-    n = required_sample_size(tolerance, delta=0.1, method=method, brier=0.2, power=None)
+    n = required_sample_size(tolerance, confidence_level=0.9, method=method, brier=0.2, power=None)
     assert width(n) <= tolerance < width(n - 1)
 
 
@@ -210,13 +202,13 @@ def test_bounds_are_the_estimate_and_the_widths(method):
     n = 80_000
     off = ScoreTable.from_counts([0.25, 0.75], [40_000, 40_000], [26_000, 30_000])
     upper, lower_bound = {
-        "hoeffding": (hoeffding_width(n, 0.1), split_lower_bound(off, delta=0.1)),
+        "hoeffding": (hoeffding_width(n, 0.1), split_lower_bound(off, confidence_level=0.9)),
         "uniform_convergence": (width := uniform_convergence_width(n, 0.1, rademacher_of_intervals(n)), 0.2 - width),
     }[method]
-    found = certify(CALIBRATED, delta=0.1, method=method)
+    found = certify(CALIBRATED, confidence_level=0.9, method=method)
     assert (found.estimate, found.lower_bound, found.n, found.verdict) == (0.0, 0.0, 80_000, None)
     assert found.bound == found.width == pytest.approx(upper, rel=1e-12)
-    found = certify(off, delta=0.1, method=method)
+    found = certify(off, confidence_level=0.9, method=method)
     assert found.estimate == pytest.approx(0.2)
     assert found.lower_bound == pytest.approx(lower_bound)
 
@@ -228,13 +220,13 @@ def test_bounds_that_count_squares_inside_the_interval_are_within_the_width(meth
     """
     n, delta = 80_000, 0.1
     width = {"default": default_width, "bernstein": bernstein_width}[method]
-    found = certify(CALIBRATED, delta=delta, method=method)
+    found = certify(CALIBRATED, confidence_level=1 - delta, method=method)
     brier = 0.1875  # mean of s (1 - s), since the table is exactly calibrated; all intervals have an error of 0
     assert width(n, brier / 2, delta) < found.bound == found.width <= width(n, brier, delta) * (1 + 1e-9)
     off = ScoreTable.from_counts([0.25, 0.75], [40_000, 40_000], [26_000, 30_000])
-    found = certify(off, delta=delta, method=method)
+    found = certify(off, confidence_level=1 - delta, method=method)
     assert found.estimate == pytest.approx(0.2)
-    assert found.lower_bound == split_lower_bound(off, delta=delta)
+    assert found.lower_bound == split_lower_bound(off, confidence_level=1 - delta)
     squares = (26_000 * 0.75**2 + 14_000 * 0.25**2) / n + brier / 2
     assert found.width == pytest.approx(width(n, squares, delta), rel=0.01)
 

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from scipy.special import stdtrit
 
 from calibrant import ArgumentError, DataError, ScoreTable
-from calibrant.certificates import asymptotic_width, brownian_width, calibration_test, certify, cutoff_interval
+from calibrant.certificates import calibration_test, certify, cutoff_interval
 from calibrant.certificates import clusters_asymptotic as module
 from calibrant.certificates.clusters_asymptotic import Clustered, clustered
+from calibrant.certificates.widths import asymptotic_width, brownian_width
 from calibrant.table import cluster_residuals as cluster_walks
 from calibrant.table.cluster_residuals import cluster_residuals
 from calibrant.table.clusters import cap_clusters, cluster_rows
@@ -297,8 +298,8 @@ def test_the_default_is_proved_where_there_are_groups_enough():
     """From 10 log(1 / delta) groups on: 30 at .05, 47 at .01."""
     for clusters, delta, method in ((29, 0.05, "asymptotic"), (30, 0.05, "bernstein"), (46, 0.01, "asymptotic")):
         y, s, g = np.tile([0, 1], clusters), np.full(2 * clusters, 0.5), np.repeat(np.arange(clusters), 2)
-        assert certify(y, s, clusters=g, delta=delta).method == method
-    assert certify(y, s, clusters=g, delta=delta, method="bernstein").method == "bernstein"
+        assert certify(y, s, clusters=g, confidence_level=1 - delta).method == method
+    assert certify(y, s, clusters=g, confidence_level=1 - delta, method="bernstein").method == "bernstein"
 
 
 @pytest.mark.parametrize("cap", [1, 3, 7, 1000])

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import ScoreTable
-from calibrant.certificates import bernstein_width, certify, default_width
+from calibrant.certificates import certify
+from calibrant.certificates.widths import bernstein_width, default_width
 from calibrant.certificates.widths.default import charged_bound
 from calibrant.table.cells import CellSums
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
@@ -46,7 +47,10 @@ def test_bound_is_that_of_all_intervals_or_a_little_more(n, delta, method):
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 64)), min_size=1, max_size=60), st.sampled_from([0.05, 0.9]))
 def test_reflection_changes_nothing(rows, delta):
     label, score = np.array(rows).T
-    found, mirrored = certify(label, score / 64, delta=delta), certify(1 - label, 1 - score / 64, delta=delta)
+    found, mirrored = (
+        certify(label, score / 64, confidence_level=1 - delta),
+        certify(1 - label, 1 - score / 64, confidence_level=1 - delta),
+    )
     # nor the choice of the line that touches, but for ties
     assert mirrored.bound == pytest.approx(found.bound, rel=0.02)
 

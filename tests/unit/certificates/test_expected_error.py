@@ -46,7 +46,7 @@ def bucketed(y, score, bits: int) -> ScoreTable:
 
 def test_a_result_can_be_quoted():
     found = certify_ece(*calibrated(5000), tolerance=0.1)
-    assert (found.verdict, found.n, found.delta, found.tolerance) == ("certified", 5000, 0.05, 0.1)
+    assert (found.verdict, found.n, found.confidence_level, found.tolerance) == ("certified", 5000, 0.95, 0.1)
     assert found.claim == (
         "With probability at least 0.95 over the draw of the rows, the expected calibration error of this classifier "
         f"in the population is at most {found.bound:.4g}, if its event rate never falls as the score rises."
@@ -127,7 +127,7 @@ def test_verdicts():
 
 def test_smaller_delta_is_wider():
     y, score = calibrated(5000)
-    bounds = [certify_ece(y, score, delta=delta).bound for delta in (0.2, 0.05, 0.001)]
+    bounds = [certify_ece(y, score, confidence_level=1 - delta).bound for delta in (0.2, 0.05, 0.001)]
     assert bounds == sorted(bounds)
 
 
@@ -250,7 +250,8 @@ def test_one_score_cannot_be_reversed():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"delta": 0.0}, {"delta": 1.0}, {"tolerance": 0.0}, {"tolerance": 1.5}, {"shape": "convex"}]
+    "wrong",
+    [{"confidence_level": 0.0}, {"confidence_level": 1.0}, {"tolerance": 0.0}, {"tolerance": 1.5}, {"shape": "convex"}],
 )
 def test_wrong_arguments(wrong):
     with pytest.raises(ArgumentError):
@@ -274,7 +275,7 @@ def test_plans_grow_the_right_way():
     plain = required_sample_size_ece(0.03)
     assert required_sample_size_ece(0.02) > 2.3 * plain
     assert required_sample_size_ece(0.03, power=0.5) < plain < required_sample_size_ece(0.03, power=0.9)
-    assert required_sample_size_ece(0.03, brier=0.05) < plain < required_sample_size_ece(0.03, delta=0.01)
+    assert required_sample_size_ece(0.03, brier=0.05) < plain < required_sample_size_ece(0.03, confidence_level=0.99)
     for wrong in ({"gap": 0.0}, {"gap": 0.1, "power": 1.0}, {"gap": 0.1, "brier": 0.3}, {"gap": 1e-7}):
         with pytest.raises(ArgumentError):
             required_sample_size_ece(**wrong)

@@ -4,18 +4,9 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.certificates import (
-    anytime_width,
-    asymptotic_width,
-    brownian_width,
-    certify,
-    certify_recalibrated,
-    cutoff_interval,
-    rademacher_finite,
-    rademacher_linear,
-    required_sample_size,
-    uniform_convergence_width,
-)
+from calibrant.certificates import certify, certify_recalibrated, cutoff_interval, required_sample_size
+from calibrant.certificates.theory import rademacher_finite, rademacher_linear, uniform_convergence_width
+from calibrant.certificates.widths import anytime_width, asymptotic_width, brownian_width
 
 SIZES = (1e3, 1e4, 1e5, 1e6)
 
@@ -91,12 +82,12 @@ def test_normal_certificate_says_that_it_is_asymptotic():
 
 def test_interval_contains_the_one_sided_bounds_at_half_delta():
     y, p = world()
-    interval, certificate = cutoff_interval(y, p, delta=0.1), certify(y, p, delta=0.05)
+    interval, certificate = cutoff_interval(y, p, confidence_level=0.9), certify(y, p, confidence_level=0.95)
     assert interval.high == certificate.bound
     assert interval.low == certificate.lower_bound
 
 
-@pytest.mark.parametrize("arguments", [{"delta": 0}, {"method": "bootstrap"}])
+@pytest.mark.parametrize("arguments", [{"confidence_level": 0}, {"method": "bootstrap"}])
 def test_interval_arguments(arguments):
     with pytest.raises(cal.ArgumentError):
         cutoff_interval(*world(), **arguments)

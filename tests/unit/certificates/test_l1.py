@@ -106,8 +106,8 @@ def test_items_that_cannot_be_used(item, message):
 
 def test_bad_parameters():
     rows = ([0, 1], [0.5, 0.5], [1, 1])
-    with pytest.raises(ArgumentError, match="delta"):
-        l1_from_repeats(*rows, delta=0.0)
+    with pytest.raises(ArgumentError, match="confidence_level"):
+        l1_from_repeats(*rows, confidence_level=1.0)
     with pytest.raises(ArgumentError, match="about to be one of"):
         l1_from_repeats(*rows, about="pairs")
     for trials in (0, 1.5, True):

@@ -25,7 +25,7 @@ def test_by_hand():
     assert curve.rate.tolist() == [0.5, 0.5, 0.5]
     assert curve.n.tolist() == [2, 2, 2]
     assert curve.degree.tolist() == [0, 0, 0]
-    assert (curve.kind, curve.level, curve.interval) == ("local", 0.95, "wilson")
+    assert (curve.kind, curve.confidence_level, curve.interval) == ("local", 0.95, "wilson")
     wilson = binomtest(1, 2).proportion_ci(method="wilson")
     assert (curve.lower[0], curve.upper[0]) == pytest.approx((wilson.low, wilson.high))
 
@@ -86,7 +86,7 @@ def test_order_of_rows_does_not_show():
 
 
 def test_clopper_pearson_by_name():
-    curve = local_curve(Y, S, nn=0.4, at=[0.1], interval="clopper-pearson", level=0.9)
+    curve = local_curve(Y, S, nn=0.4, at=[0.1], interval="clopper-pearson", confidence_level=0.9)
     exact = binomtest(1, 2).proportion_ci(0.9, method="exact")
     assert (curve.lower[0], curve.upper[0]) == pytest.approx((exact.low, exact.high))
     assert curve.interval == "clopper-pearson"
@@ -96,7 +96,7 @@ def test_normal_interval_is_value_and_standard_error():
     rng = np.random.default_rng(1)
     s = rng.random(500)
     table = ScoreTable.from_scores(rng.random(500) < s, s)
-    curve = local_curve(table, degree=2, kernel="tricube", nn=0.4, level=0.9)
+    curve = local_curve(table, degree=2, kernel="tricube", nn=0.4, confidence_level=0.9)
     fit = local_fit(table, curve.score, nn=0.4, degree=2, kernel="tricube", variance="robust")
     half = norm.ppf(0.95) * np.sqrt(fit.variance)
     assert curve.interval == "normal"
@@ -134,8 +134,8 @@ def test_binned_curve_has_the_exact_interval_too():
         ({"nn": 0}, "expected nn in"),
         ({"degree": 3}, "expected degree in"),
         ({"kernel": "gauss"}, "expected kernel to be one of"),
-        ({"level": 1.0}, "expected level in"),
-        ({"level": 1.0, "degree": 1}, "expected level in"),
+        ({"confidence_level": 1.0}, "expected confidence_level in"),
+        ({"confidence_level": 1.0, "degree": 1}, "expected confidence_level in"),
         ({"n_points": 1}, "expected n_points to be a whole number"),
         ({"interval": "wald"}, "expected interval to be one of"),
         ({"interval": "wilson", "degree": 1}, "leave interval out"),

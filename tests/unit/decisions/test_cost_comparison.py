@@ -59,7 +59,7 @@ def assert_interval(curve, name, terms, reach, least=-math.inf):
 @given(ROWS, st.randoms(use_true_random=False))
 def test_intervals_are_those_of_means(rows, random):
     after = other_scores(rows, random)
-    curve = cost_curve(rows.y, rows.s, after, at=PARAMETERS, level=0.9, **rows.keywords)
+    curve = cost_curve(rows.y, rows.s, after, at=PARAMETERS, confidence_level=0.9, **rows.keywords)
     y, s, t = repeated(rows, after)
     reach = np.maximum(P, 1 - P)
     assert_interval(curve, "cost_before", losses(y, s), reach, least=0.0)
@@ -70,7 +70,7 @@ def test_intervals_are_those_of_means(rows, random):
 @given(ROWS, st.randoms(use_true_random=False))
 def test_ratios_of_means_have_the_limits_of_the_rows(rows, random):
     after = other_scores(rows, random)
-    curve = cost_curve(rows.y, rows.s, after, at=PARAMETERS, level=0.9, **rows.keywords)
+    curve = cost_curve(rows.y, rows.s, after, at=PARAMETERS, confidence_level=0.9, **rows.keywords)
     y, s, t = repeated(rows, after)
 
     def limits(top, bottom, reach):
@@ -154,7 +154,7 @@ def test_order_and_repeats_do_not_matter(rows, random):
 
 def test_bands_by_hand():
     """Arithmetic: the width of Dvoretzky, Kiefer, Wolfowitz and Massart, and twice that at half the failures."""
-    curve = cost_curve([0, 1] * 50, [0.3, 0.6] * 50, [0.2, 0.7] * 50, level=0.9)
+    curve = cost_curve([0, 1] * 50, [0.3, 0.6] * 50, [0.2, 0.7] * 50, confidence_level=0.9)
     assert curve.band == pytest.approx(math.sqrt(math.log(2 / 0.1) / 200))
     assert curve.difference_band == pytest.approx(2 * math.sqrt(math.log(4 / 0.1) / 200))
 
@@ -212,7 +212,7 @@ def test_isotonic_scores_cost_no_more_on_the_rows_of_the_fit(log_safe, rows):
 @given(ROWS, st.randoms(use_true_random=False))
 def test_difference_of_net_benefit_is_that_of_means(rows, random):
     other = other_scores(rows, random)
-    found = net_benefit_difference(rows.y, rows.s, other, at=PARAMETERS, level=0.9, **rows.keywords)
+    found = net_benefit_difference(rows.y, rows.s, other, at=PARAMETERS, confidence_level=0.9, **rows.keywords)
     y, s, t = repeated(rows, other)
     terms = benefits(y, s) - benefits(y, t)
     error = terms.std(axis=0) / math.sqrt(len(y))
@@ -254,9 +254,9 @@ def test_refusals():
         net_benefit_difference(table, [0.2, 0.7], [0.1, 0.9])
     for level in (0.0, 1.0, "x"):
         with pytest.raises(ArgumentError, match="level"):
-            cost_curve(table, level=level)
+            cost_curve(table, confidence_level=level)
         with pytest.raises(ArgumentError, match="level"):
-            net_benefit_difference([0, 1], [0.2, 0.7], [0.1, 0.9], level=level)
+            net_benefit_difference([0, 1], [0.2, 0.7], [0.1, 0.9], confidence_level=level)
     for other in ([0.1], [0.1, np.nan], [0.1, 1.5]):
         with pytest.raises(DataError):
             net_benefit_difference([0, 1], [0.2, 0.7], other)

@@ -65,7 +65,7 @@ def test_harm_bound():
     assert isotonic_harm_bound(400) == pytest.approx(1.74726 / 20 + 0.5 / 400, abs=1e-6)
     assert isotonic_harm_bound(400, log_safe=False) == pytest.approx(1.74726 / 20, abs=1e-6)
     assert isotonic_harm_bound(1) == 1.0
-    assert isotonic_harm_bound(100, 0.9) == isotonic_harm_bound(100, 0.5)
+    assert isotonic_harm_bound(100, 0.1) == isotonic_harm_bound(100, 0.5)
     for delta in (0.5, 0.1, 0.05, 1e-3, 1e-9):
         assert kuiper_upper_quantile(delta) < 2.0 * math.sqrt(math.log(2.0 / delta) / 2.0)
 

@@ -101,7 +101,7 @@ def test_order_of_rows_does_not_matter(rows, random):
 
 def test_by_hand():
     """Arithmetic: at .6 half the rows act and none is positive; acting from .9 on saves .6 on half of the rows."""
-    found = max_regret([0, 0, 0, 1], [0.3, 0.6, 0.6, 0.9], delta=0.1)
+    found = max_regret([0, 0, 0, 1], [0.3, 0.6, 0.6, 0.9], confidence_level=0.9)
     assert found.value == pytest.approx(2 * 0.6 / 4)
     assert (found.threshold, found.rule, found.best_threshold) == (0.6, ">=", 0.9)
     assert (found.interval, found.direction, found.n) == ((0.3, 0.6), "too high", 4)
@@ -161,9 +161,9 @@ def test_claim_and_plain_data():
 def test_refuses_what_it_cannot_certify():
     with pytest.raises(DataError, match="whole numbers of independent rows"):
         max_regret([0, 1], [0.3, 0.6], sample_weight=[0.5, 1.0])
-    for delta in (0.0, 1.0, "x"):
-        with pytest.raises(ArgumentError, match="delta"):
-            max_regret([0, 1], [0.3, 0.6], delta=delta)
+    for level in (0.0, 1.0, "x"):
+        with pytest.raises(ArgumentError, match="confidence_level"):
+            max_regret([0, 1], [0.3, 0.6], confidence_level=level)
 
 
 @given(strategies.small_rows(most=30, weighted=("none", "whole")), st.lists(st.floats(0, 1), max_size=3))
@@ -208,6 +208,6 @@ def test_bound_is_the_largest_over_thresholds_and_cuts_or_a_little_more():
         n = rng.integers(1, rng.choice([5, 15, 100, 1000]), len(score))
         table = ScoreTable.from_counts(score, n, rng.binomial(n, rng.choice([0.0, 0.02, 0.3, 1.0], len(score))))
         delta = float(rng.choice([0.01, 0.05, 0.5]))
-        excess.append(max_regret(table, delta=delta).bound - min(1.0, right_side(table, delta)))
+        excess.append(max_regret(table, confidence_level=1 - delta).bound - min(1.0, right_side(table, delta)))
     assert min(excess) > -1e-9
     assert np.median(excess) < 0.005

@@ -56,7 +56,7 @@ def test_by_hand():
     assert curve.net_benefit.tolist() == pytest.approx([(3 - 1 / 4) / 5, (2 - 1) / 5, 0.0])
     assert curve.treat_all.tolist() == pytest.approx([(3 - 2 / 4) / 5, (3 - 2) / 5, (3 - 2 * 19) / 5])
     assert curve.threshold.tolist() == [0.2, 0.5, 0.95]
-    assert (curve.n, curve.level) == (5, 0.95)
+    assert (curve.n, curve.confidence_level) == (5, 0.95)
 
 
 @given(strategies.small_rows(weighted=("none", "whole")))
@@ -95,7 +95,7 @@ def test_intervals_hold_at_least_as_often_as_they_say(name):
         truth.append(float((world.mass * acted * (world.eta - (1 - world.eta) * tau / (1 - tau))).sum()))
     held = np.zeros(len(at))
     for table in world.samples(2000, 400, np.random.default_rng(1)):
-        curve = net_benefit(table, at=at, level=0.9)
+        curve = net_benefit(table, at=at, confidence_level=0.9)
         held += (curve.lower <= truth) & (truth <= curve.upper)
     assert (held / 400 > 0.9 - 4 * np.sqrt(0.09 / 400) - 0.01).all()
 
@@ -114,6 +114,6 @@ def test_table_and_frequency_weights():
 
 
 def test_refusals():
-    for keywords in ({"at": [0.0]}, {"at": 1.0}, {"level": 1.0}, {"n_points": 0}):
+    for keywords in ({"at": [0.0]}, {"at": 1.0}, {"confidence_level": 1.0}, {"n_points": 0}):
         with pytest.raises(ArgumentError):
             net_benefit([0, 1], [0.3, 0.6], **keywords)

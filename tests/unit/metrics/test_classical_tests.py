@@ -247,7 +247,7 @@ class TestCalibrationSlope:
 
     def test_bad_level(self):
         with pytest.raises(ArgumentError, match="level"):
-            calibration_slope([0, 1, 0, 1], [0.2, 0.3, 0.4, 0.5], level=1.0)
+            calibration_slope([0, 1, 0, 1], [0.2, 0.3, 0.4, 0.5], confidence_level=1.0)
 
 
 class TestKs:

@@ -74,7 +74,9 @@ class TestConfusion:
         expected = by_scikit_learn(rows.y, s > threshold if strict else s >= threshold, rows.w)
         assert {name: getattr(found, name) for name in expected} == pytest.approx(expected, rel=1e-9, abs=1e-12)
         undefined = (
-            set(found.to_dict()) - set(expected) - {"threshold", "strict", "prevalence", "auc", "intervals", "level"}
+            set(found.to_dict())
+            - set(expected)
+            - {"threshold", "strict", "prevalence", "auc", "intervals", "confidence_level"}
         )
         assert all(math.isnan(getattr(found, name)) for name in undefined)
 
@@ -86,7 +88,7 @@ class TestConfusion:
         assert set(found.intervals) <= {name for name, value in vars(found).items() if isinstance(value, float)}
 
     def test_every_interval_holds_its_share(self):
-        found = confusion_metrics(*tied(), threshold=0.3, level=0.5)
+        found = confusion_metrics(*tied(), threshold=0.3, confidence_level=0.5)
         for name, (lower, upper) in found.intervals.items():
             assert lower < getattr(found, name) < upper
 
@@ -124,8 +126,8 @@ class TestConfusion:
     @pytest.mark.parametrize("level", [0.0, 1.0, math.nan])
     @pytest.mark.parametrize("function", [confusion_metrics, roc_auc_interval])
     def test_bad_level(self, function, level):
-        with pytest.raises(ArgumentError, match="level"):
-            function([0, 1], [0.1, 0.7], level=level)
+        with pytest.raises(ArgumentError, match="confidence_level"):
+            function([0, 1], [0.1, 0.7], confidence_level=level)
 
 
 class TestRocCurve:
@@ -210,7 +212,7 @@ class TestRocAucInterval:
         assert found.standard_error == pytest.approx(math.sqrt(0.00027072094248679625), rel=1e-6)
 
     def test_interval_is_normal_on_the_log_odds(self):
-        found = roc_auc_interval(*tied(), level=0.9)
+        found = roc_auc_interval(*tied(), confidence_level=0.9)
         half = 1.6448536269514722 * found.standard_error / (found.value * (1 - found.value))
         ends = [math.log(v / (1 - v)) - math.log(found.value / (1 - found.value)) for v in (found.lower, found.upper)]
         assert ends == pytest.approx([-half, half])
@@ -229,7 +231,7 @@ class TestRocAucInterval:
     @pytest.mark.parametrize(("n", "level"), [(2, 0.95), (2, 0.5), (40, 0.95), (1000, 0.99)])
     def test_equal_scores_say_only_how_many_rows_there_are(self, n, level):
         """kl(1/2, a) = -log(4 a (1 - a)) / 2 = log(2 / (1 - level)) / n, so a = (1 -+ sqrt(1 - e)) / 2."""
-        found = roc_auc_interval([0, 1] * n, [0.3] * 2 * n, level=level)
+        found = roc_auc_interval([0, 1] * n, [0.3] * 2 * n, confidence_level=level)
         e = ((1 - level) / 2) ** (2 / n)
         assert (found.value, found.standard_error) == (0.5, 0.0)
         assert (found.lower, found.upper) == pytest.approx((0.5 - math.sqrt(1 - e) / 2, 0.5 + math.sqrt(1 - e) / 2))
@@ -247,7 +249,8 @@ class TestRocAucInterval:
         """Labels exchanged: the area and the interval are 1 minus what they were."""
         table = ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
         one, other = (
-            roc_auc_interval(t, level=level) for t in (table, ScoreTable(table.score, table.n, table.n - table.k))
+            roc_auc_interval(t, confidence_level=level)
+            for t in (table, ScoreTable(table.score, table.n, table.n - table.k))
         )
         if not math.isnan(one.lower):
             assert (other.lower, other.upper) == pytest.approx((1 - one.upper, 1 - one.lower), abs=1e-12)

@@ -103,7 +103,7 @@ class TestDecisionCurve:
         assert display.to_frame("polars")["net_benefit"].to_list() == curve.net_benefit.tolist()
 
     def test_strip_is_the_interval(self, rows):
-        display = DecisionCurveDisplay.from_predictions(*rows, level=0.8, ax=axes())
+        display = DecisionCurveDisplay.from_predictions(*rows, confidence_level=0.8, ax=axes())
         (strip,) = display.ax_.collections
         reach = np.concatenate([path.vertices for path in strip.get_paths()])[:, 1]
         assert reach.min() == pytest.approx(np.nanmin(display.curve.lower))

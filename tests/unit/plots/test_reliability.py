@@ -40,8 +40,8 @@ def areas(ax):
 class TestLayers:
     def test_points_and_intervals_are_those_of_the_curve(self, table):
         ax = axes()
-        display = ReliabilityDisplay.from_predictions(table, n_bins=7, strategy="uniform", level=0.9, ax=ax)
-        curve = binned_curve(table, n_bins=7, strategy="uniform", level=0.9)
+        display = ReliabilityDisplay.from_predictions(table, n_bins=7, strategy="uniform", confidence_level=0.9, ax=ax)
+        curve = binned_curve(table, n_bins=7, strategy="uniform", confidence_level=0.9)
         points, _, (bars,) = ax.containers[0]
         assert display.line_ is points
         assert np.array_equal(points.get_xdata(), curve.score)
@@ -101,7 +101,10 @@ class TestLayers:
 class TestBand:
     def test_between_scores_it_has_the_limits_that_hold_there(self):
         band = SimpleNamespace(
-            score=np.array([0.1, 0.5, 0.9]), lower=np.array([0.0, 0.2, 0.6]), upper=np.array([0.3, 0.7, 1.0]), delta=0.1
+            score=np.array([0.1, 0.5, 0.9]),
+            lower=np.array([0.0, 0.2, 0.6]),
+            upper=np.array([0.3, 0.7, 1.0]),
+            confidence_level=0.9,
         )
         ax = axes()
         ReliabilityDisplay(band=band).plot(ax)
@@ -110,18 +113,12 @@ class TestBand:
         assert {(0.1, 0.0), (0.1, 0.7), (0.5, 0.0), (0.5, 0.2), (0.5, 1.0), (0.9, 0.2), (0.9, 1.0)} <= outline
 
     def test_certificate(self, table):
-        ax, band = axes(), isotonic_band(table, delta=0.05)
+        ax, band = axes(), isotonic_band(table, confidence_level=0.95)
         display = ReliabilityDisplay.from_predictions(table, band=band, ax=ax)
         assert "95% band for all scores at once" in labels(ax)
         assert "holds at all scores at once" in display.how_to_read
         frame = display.to_frame("polars")
         assert frame.filter(frame["part"] == "band")["upper"].to_list() == band.upper.tolist()
-
-    def test_band_without_confidence(self):
-        band = SimpleNamespace(score=np.array([0.1, 0.9]), lower=np.zeros(2), upper=np.ones(2))
-        ax = axes()
-        ReliabilityDisplay(band=band).plot(ax)
-        assert "band for all scores at once" in labels(ax)
 
     def test_intervals_that_hold_by_themselves_are_no_band(self, table):
         with pytest.raises(ArgumentError, match="each hold by themselves"):
@@ -246,7 +243,7 @@ class TestArguments:
         [
             ({"curve": "spline"}, "curve"),
             ({"n_bins": 0}, "n_bins"),
-            ({"level": 2.0}, "level"),
+            ({"confidence_level": 2.0}, "confidence_level"),
             ({"strategy": "x"}, "strategy"),
         ],
     )

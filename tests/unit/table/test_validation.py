@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from calibrant import ArgumentError, CalibrantError, DataError, ScoreTable
-from calibrant.certificates import bernstein_width, certify, required_sample_size, uniform_convergence_width
+from calibrant.certificates import certify, required_sample_size
+from calibrant.certificates.theory import uniform_convergence_width
+from calibrant.certificates.widths import bernstein_width
 from calibrant.decisions import expected_cost, regret_bound, saving_bound, threshold
 from calibrant.distributions.brownian import range_quantile
 from calibrant.metrics import brier_score, cutoff_calibration, cutoff_calibration_error, log_loss, roc_auc
@@ -151,13 +153,48 @@ def test_bounds_refuse_weights_that_are_not_rows(certificate):
 
 
 OUT_OF_RANGE = {
-    "delta 0": (lambda: certify(Y, S, delta=0), "delta in (0, 1)", "0", "allowed probability of failure"),
-    "delta 1": (lambda: certify(Y, S, delta=1.0), "delta in (0, 1)", "1", "allowed probability of failure"),
-    "delta NaN": (lambda: certify(Y, S, delta=nan), "delta in (0, 1)", "nan", "allowed probability of failure"),
-    "delta None": (lambda: certify(Y, S, delta=None), "delta to be a number", "None", "allowed probability of failure"),
-    "delta True": (lambda: certify(Y, S, delta=True), "delta to be a number", "True", "allowed probability of failure"),
-    "delta 5": (lambda: TAKES_ROWS[-1](Y, S, delta=5), "delta in (0, 1)", "5", "allowed probability of failure"),
-    "delta text": (lambda: certify(Y, S, delta="0.05"), "delta to be a number", "'0.05'", "allowed probability"),
+    "level 1": (
+        lambda: certify(Y, S, confidence_level=1.0),
+        "confidence_level in (0, 1)",
+        "1",
+        "probability with which",
+    ),
+    "level 0": (
+        lambda: certify(Y, S, confidence_level=0.0),
+        "confidence_level in (0, 1)",
+        "0",
+        "probability with which",
+    ),
+    "level NaN": (
+        lambda: certify(Y, S, confidence_level=nan),
+        "confidence_level in (0, 1)",
+        "nan",
+        "probability with which",
+    ),
+    "level None": (
+        lambda: certify(Y, S, confidence_level=None),
+        "confidence_level to be a number",
+        "None",
+        "probability with which",
+    ),
+    "level True": (
+        lambda: certify(Y, S, confidence_level=True),
+        "confidence_level to be a number",
+        "True",
+        "probability with which",
+    ),
+    "level 5": (
+        lambda: TAKES_ROWS[-1](Y, S, confidence_level=5),
+        "confidence_level in (0, 1)",
+        "5",
+        "probability with which",
+    ),
+    "level text": (
+        lambda: certify(Y, S, confidence_level="0.95"),
+        "confidence_level to be a number",
+        "'0.95'",
+        "probability with which",
+    ),
     "no rows planned": (lambda: bernstein_width(0, 0.1), "n in [1, inf)", "0", "number of independent rows"),
     "tolerance 0": (lambda: certify(Y, S, tolerance=0), "tolerance in (0, 1)", "0", "average gap in probability"),
     "tolerance 2": (lambda: required_sample_size(2), "tolerance in (0, 1)", "2", "average gap in probability"),

@@ -17,33 +17,32 @@ COSTS = {"false_positive_cost": 1, "false_negative_cost": 4}
 
 
 @pytest.mark.parametrize(
-    ("delta", "text"),
+    ("level", "text"),
     [
-        (0.05, "0.95"),
-        (0.05 / 3, "0.983333"),
-        (1e-6, "0.999999"),
-        (1.4e-6, "1 - 1.4e-06"),
-        (1e-9, "1 - 1e-09"),
-        (1e-300, "1 - 1e-300"),
-        (1 - 2**-40, "9.09495e-13"),
+        (0.95, "0.95"),
+        (1 - 0.05 / 3, "0.983333"),
+        (0.999999, "0.999999"),
+        (0.999975, "0.999975"),
+        (0.9999999, "0.9999999"),
+        (1 - 2**-53, "0.9999999999999999"),
     ],
 )
-def test_confidence(delta, text):
-    assert at_least(delta) == text
+def test_confidence(level, text):
+    assert at_least(level) == text
 
 
 @pytest.mark.parametrize(
     "state",
     [
         isotonic_band,
-        lambda table, delta: window_band(binned_curve(table), table, delta=delta),
+        lambda table, **level: window_band(binned_curve(table), table, **level),
         certify_sample,
         max_regret,
-        lambda table, delta: saving_bound(table, **COSTS, delta=delta),
-        lambda table, delta: cost_forecast(table, **COSTS, delta=delta),
+        lambda table, **level: saving_bound(table, **COSTS, **level),
+        lambda table, **level: cost_forecast(table, **COSTS, **level),
     ],
 )
 def test_claims_never_say_certain(state):
-    claim = state(TABLE, delta=1e-9).claim
-    assert re.match(r"With probability at least 1 - 1e-09[ ,]", claim)
-    assert state(TABLE, delta=0.05).claim.startswith("With probability at least 0.95")
+    claim = state(TABLE, confidence_level=0.999999999).claim
+    assert re.match(r"With probability at least 0.999999999[ ,]", claim)
+    assert state(TABLE, confidence_level=0.95).claim.startswith("With probability at least 0.95")

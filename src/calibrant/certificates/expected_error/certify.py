@@ -12,7 +12,7 @@ from calibrant.certificates.expected_error.bounds import lower_bound, upper_boun
 from calibrant.certificates.expected_error.cells import Units
 from calibrant.certificates.expected_error.reversal import reversal_p_value
 from calibrant.errors import ArgumentError
-from calibrant.table.parameters import check_between, check_choice
+from calibrant.table.parameters import check_between, check_choice, failure_probability
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable, as_table, need_counts
 from calibrant.table.wording import at_least
@@ -27,7 +27,7 @@ _ASSUMPTIONS = (
         "same case, no over-sampling, no case-control selection. Weights, if there are any, count such rows."
     ),
     "The classifier was fixed before these rows were seen: not trained, tuned or selected on them.",
-    "The number of rows, delta, the tolerance and the shape were chosen before looking at the outcomes.",
+    "The number of rows, the confidence level, the tolerance and the shape were chosen before looking at the outcomes.",
 )
 _MONOTONE = "For the upper bound on the expected calibration error: the event rate never falls as the score rises."
 
@@ -46,15 +46,15 @@ class ExpectedErrorCertificate(Result):
     tolerance : float or None
         The error asked about.
     bound : float
-        Upper confidence bound: below the error with probability at most `delta`, if the event rate never falls with the
-        score or `assumes_monotone` is False. 1 if the rows contradict the assumption.
+        Upper confidence bound: below the error with probability at most ``1 - confidence_level``, if the event rate
+        never falls with the score or `assumes_monotone` is False. 1 if the rows contradict the assumption.
     lower_bound : float
-        Lower confidence bound, without that assumption: above the error with probability at most `delta`. Each bound
-        is one-sided.
+        Lower confidence bound, without that assumption: above the error with probability at most ``1 -
+        confidence_level``. Each bound is one-sided.
     trivial_bound : float
         Mean of ``max(s, 1 - s)``: no classifier with these scores has a larger error.
-    delta : float
-        Probability with which each bound may fail.
+    confidence_level : float
+        Probability with which the statement holds.
     n : int
         Rows.
     n_cells : int
@@ -77,7 +77,7 @@ class ExpectedErrorCertificate(Result):
     bound: float
     lower_bound: float
     trivial_bound: float
-    delta: float
+    confidence_level: float
     n: int
     n_cells: int
     assumes_monotone: bool
@@ -91,7 +91,7 @@ def certify_ece(
     y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
-    delta: float = 0.05,
+    confidence_level: float = 0.95,
     tolerance: float | None = None,
     shape: Literal["monotone", "any"] = "monotone",
     sample_weight: npt.ArrayLike | None = None,
@@ -105,8 +105,8 @@ def certify_ece(
         Labels, or a table that holds labels and scores.
     y_proba : array-like of shape (n,)
         Predicted probabilities of the positive class, in [0, 1].
-    delta : float
-        Probability with which each of the two bounds may fail, in (0, 1).
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
     tolerance : float, optional
         Expected calibration error that would be acceptable, in (0, 1); asks for a verdict.
     shape : {"monotone", "any"}
@@ -178,7 +178,7 @@ def certify_ece(
     >>> found.verdict, found.assumes_monotone, 0.015 < found.bound < 0.035
     ('certified', True, True)
     """
-    check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
+    delta = failure_probability(confidence_level)
     check_choice("shape", shape, ("monotone", "any"))
     if tolerance is not None:
         check_between("tolerance", tolerance, 0.0, 1.0, remedy="a tolerance is an average gap, such as 0.02")
@@ -197,13 +197,13 @@ def certify_ece(
     bound = 1.0 if contradicted else min(1.0, max(0.0, upper.value))
     trivial = float(np.dot(table.n, np.maximum(table.score, 1.0 - table.score))) / table.total
     return ExpectedErrorCertificate(
-        claim=_claim(bound, lower, delta, upper.assumes_monotone, p_value if contradicted else None),
+        claim=_claim(bound, lower, confidence_level, upper.assumes_monotone, p_value if contradicted else None),
         verdict=None if tolerance is None else _verdict(bound, lower, trivial, tolerance, contradicted),
         tolerance=tolerance,
         bound=bound,
         lower_bound=lower,
         trivial_bound=trivial,
-        delta=delta,
+        confidence_level=confidence_level,
         n=int(table.total),
         n_cells=upper.n_cells,
         assumes_monotone=upper.assumes_monotone,
@@ -214,9 +214,9 @@ def certify_ece(
     )
 
 
-def _claim(bound: float, lower: float, delta: float, monotone: bool, refused: float | None) -> str:
-    sure = f"ith probability at least {at_least(delta)} over the draw of the rows, the expected calibration error of "
-    sure += "this classifier in the population is"
+def _claim(bound: float, lower: float, confidence_level: float, monotone: bool, refused: float | None) -> str:
+    sure = f"ith probability at least {at_least(confidence_level)} over the draw of the rows, the expected "
+    sure += "calibration error of this classifier in the population is"
     if refused is not None:
         shown = f"p = {refused:.2g}" if refused > 1e-4 else "p < 0.0001"
         return (

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.certificates.expected_error.cells import Terms, direct_cost, huber_width, square_cost
 from calibrant.errors import ArgumentError
-from calibrant.table.parameters import check_between
+from calibrant.table.parameters import check_between, failure_probability
 
 __all__ = ["required_sample_size_ece"]
 
@@ -17,7 +17,9 @@ _FEWEST_ROWS, _MOST_ROWS = 50, 10**12
 _UNEQUAL, _FEW_EVENTS = 1.07, 20.0
 
 
-def required_sample_size_ece(gap: float, *, delta: float = 0.05, power: float = 0.8, brier: float = 0.15) -> int:
+def required_sample_size_ece(
+    gap: float, *, confidence_level: float = 0.95, power: float = 0.8, brier: float = 0.15
+) -> int:
     """Rows with which the upper bound of `certify_ece` comes within a gap of the expected calibration error.
 
     Parameters
@@ -25,8 +27,8 @@ def required_sample_size_ece(gap: float, *, delta: float = 0.05, power: float = 
     gap : float
         Largest distance wanted between the upper bound and the error, in (0, 1). For calibrated scores, whose error is
         0, the tolerance that can be certified.
-    delta : float
-        Probability with which the bound may fail, in (0, 1).
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
     power : float
         Wanted probability that the bound comes so close, in (0, 1).
     brier : float
@@ -61,7 +63,7 @@ def required_sample_size_ece(gap: float, *, delta: float = 0.05, power: float = 
     True
     """
     check_between("gap", gap, 0.0, 1.0, remedy="a gap is an average distance in probability, such as 0.02")
-    check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
+    delta = failure_probability(confidence_level)
     check_between("power", power, 0.0, 1.0)
     check_between("brier", brier, 0.0, 0.25, closed="right", remedy="calibrated scores have a Brier score up to 0.25")
     low, high = _FEWEST_ROWS, _MOST_ROWS

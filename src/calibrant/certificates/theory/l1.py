@@ -11,9 +11,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.calibration_test import calibration_test
 from calibrant.errors import DataError
-from calibrant.table.parameters import check_between, check_choice, check_count
+from calibrant.table.parameters import check_between, check_choice, check_count, failure_probability
 from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray
 from calibrant.table.validation import clean_rows, clean_scores
@@ -89,13 +88,13 @@ class L1Bound(Result):
     squared_width : float
         Half width of the one-sided bounds on that mean.
     bound : float
-        Upper confidence bound on the l1 error: below it with probability at most `delta`.
+        Upper confidence bound on the l1 error: below it with probability at most ``1 - confidence_level``.
     lower_bound : float
-        Lower confidence bound: above it with probability at most `delta`. Each bound is one-sided.
+        Lower confidence bound: above it with probability at most ``1 - confidence_level``. Each bound is one-sided.
     about : {"population", "items"}
         What the mean runs over.
-    delta : float
-        Probability of failure.
+    confidence_level : float
+        Probability with which the statement holds.
     n_items, n_rows : int
         Items with at least two labels, and their rows. Other rows are not used.
     assumptions : tuple of str
@@ -110,7 +109,7 @@ class L1Bound(Result):
     bound: float
     lower_bound: float
     about: str
-    delta: float
+    confidence_level: float
     n_items: int
     n_rows: int
     assumptions: tuple[str, ...]
@@ -172,7 +171,7 @@ def l1_cannot_be_certified(
     Examples
     --------
     >>> import numpy as np
-    >>> from calibrant.certificates import l1_cannot_be_certified
+    >>> from calibrant.certificates.theory import l1_cannot_be_certified
     >>> shown = l1_cannot_be_certified(np.linspace(0.1, 0.9, 50), n_trials=100)
     >>> shown.accepted_by_chance, shown.accepted_by_function
     (0.94, 0.97)
@@ -217,7 +216,7 @@ def l1_from_repeats(
     y_proba: npt.ArrayLike,
     item: npt.ArrayLike,
     *,
-    delta: float = 0.05,
+    confidence_level: float = 0.95,
     about: Literal["population", "items"] = "population",
     pos_label: Any = None,
 ) -> L1Bound:
@@ -231,8 +230,8 @@ def l1_from_repeats(
         Predicted probabilities of the positive class, in [0, 1]; equal in all rows of an item.
     item : array-like of shape (n,)
         Which item a row belongs to: any values that can be compared, such as numbers or names.
-    delta : float
-        Probability with which each bound may fail, in (0, 1).
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
     about : {"population", "items"}
         "population": the mean runs over the population from which the repeated items are drawn. "items": over
         these very items, which need not be a sample of anything; narrower.
@@ -289,7 +288,7 @@ def l1_from_repeats(
     Examples
     --------
     >>> import numpy as np
-    >>> from calibrant.certificates import l1_from_repeats
+    >>> from calibrant.certificates.theory import l1_from_repeats
     >>> rng = np.random.default_rng(0)
     >>> item = np.repeat(np.arange(5000), 2)
     >>> p = np.repeat(rng.uniform(size=5000), 2)
@@ -299,7 +298,7 @@ def l1_from_repeats(
     (-0.006, 0.13, 0.0)
     """
     rows = clean_rows(y_true, y_proba, pos_label=pos_label)
-    check_between("delta", delta, 0.0, 1.0, remedy="delta is the allowed probability of failure, such as 0.05")
+    delta = failure_probability(confidence_level)
     check_choice("about", about, ("population", "items"))
     code = _number_items(item, len(rows.score))
     score = _score_of_items(code, rows.score.astype(np.float64))
@@ -326,14 +325,15 @@ def l1_from_repeats(
         else (f"over these {n_items} repeated items", "labels")
     )
     return L1Bound(
-        claim=f"With probability at least {at_least(delta)} over the draw of {chance}, the mean distance between the "
-        f"score and the true probability of the item is at most {bound:.4g} {whose} (finite-sample Hoeffding bound).",
+        claim=f"With probability at least {at_least(confidence_level)} over the draw of {chance}, the mean "
+        f"distance between the score and the true probability of the item is at most {bound:.4g} "
+        f"{whose} (finite-sample Hoeffding bound).",
         squared=squared,
         squared_width=width,
         bound=bound,
         lower_bound=max(0.0, squared - width),
         about=about,
-        delta=delta,
+        confidence_level=confidence_level,
         n_items=n_items,
         n_rows=int(k.sum()),
         assumptions=(*_ASSUMPTIONS, _ITEMS_ARE_DRAWN) if about == "population" else _ASSUMPTIONS,
@@ -342,6 +342,9 @@ def l1_from_repeats(
 
 
 def _default_verifier(level: float, rng: np.random.Generator) -> Verifier:
+    # Imported here: `certify` uses this package, and the test is built on `certify`.
+    from calibrant.certificates.calibration_test import calibration_test
+
     n_simulations = max(99, math.ceil(1.0 / level) - 1)  # enough for p-values down to the level
 
     def accepts(label: npt.NDArray[np.int8], score: FloatArray) -> bool:

@@ -40,7 +40,7 @@ def rademacher_of_intervals(n: int) -> float:
 
     Examples
     --------
-    >>> from calibrant.certificates import rademacher_of_intervals
+    >>> from calibrant.certificates.theory import rademacher_of_intervals
     >>> [round(rademacher_of_intervals(n), 12) for n in (1, 2, 3)]
     [0.5, 0.5, 0.458333333333]
     >>> round(rademacher_of_intervals(10_000) * 100, 3)
@@ -83,7 +83,7 @@ def rademacher_finite(n: float, vc_dim: int, n_values: int) -> float:
 
     Examples
     --------
-    >>> from calibrant.certificates import rademacher_finite
+    >>> from calibrant.certificates.theory import rademacher_finite
     >>> round(rademacher_finite(10_000, vc_dim=2, n_values=100), 3)
     0.075
     """
@@ -112,7 +112,7 @@ def rademacher_linear(n: float, n_features: int) -> float:
 
     Examples
     --------
-    >>> from calibrant.certificates import rademacher_linear
+    >>> from calibrant.certificates.theory import rademacher_linear
     >>> round(4 * rademacher_linear(1_000_000, 5), 3)
     0.071
     """

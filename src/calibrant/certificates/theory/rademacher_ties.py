@@ -70,7 +70,7 @@ def rademacher_with_ties(rows: npt.ArrayLike | ScoreTable) -> float:
 
     Examples
     --------
-    >>> from calibrant.certificates import rademacher_of_intervals, rademacher_with_ties
+    >>> from calibrant.certificates.theory import rademacher_of_intervals, rademacher_with_ties
     >>> rademacher_with_ties([1, 1, 1]) == rademacher_of_intervals(3)
     True
     >>> rademacher_with_ties([3])  # max(0, 3), max(0, 1) and so on: (3 + 3 * 1) / 8 / 3
@@ -128,7 +128,7 @@ def rademacher_simulated(
 
     Examples
     --------
-    >>> from calibrant.certificates import rademacher_simulated
+    >>> from calibrant.certificates.theory import rademacher_simulated
     >>> found = rademacher_simulated([10] * 1_000)
     >>> abs(found.value - 0.0124) < 0.001, found.standard_error < 0.0002
     (True, True)

@@ -44,7 +44,7 @@ def uniform_convergence_width(
 
     Examples
     --------
-    >>> from calibrant.certificates import rademacher_of_intervals, uniform_convergence_width
+    >>> from calibrant.certificates.theory import rademacher_of_intervals, uniform_convergence_width
     >>> r = rademacher_of_intervals(10_000)
     >>> [round(uniform_convergence_width(10_000, 0.05, r, form=f), 4) for f in ("proof", "printed", "sharp")]
     [0.1135, 0.0886, 0.0769]

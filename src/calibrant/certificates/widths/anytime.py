@@ -46,7 +46,7 @@ def anytime_width(n: float, brier: float, delta: float = 0.05) -> float:
 
     Examples
     --------
-    >>> from calibrant.certificates import anytime_width
+    >>> from calibrant.certificates.widths import anytime_width
     >>> round(anytime_width(10_000, 0.15) * 100, 2)
     1.28
     """

@@ -35,7 +35,7 @@ def asymptotic_width(n: float, brier: float, delta: float = 0.05) -> float:
 
     Examples
     --------
-    >>> from calibrant.certificates import asymptotic_width
+    >>> from calibrant.certificates.widths import asymptotic_width
     >>> round(asymptotic_width(10_000, 0.15), 4)
     0.0067
     """

@@ -61,7 +61,7 @@ def default_width(n: float, brier: float, delta: float = 0.05, *, estimate: floa
 
     Examples
     --------
-    >>> from calibrant.certificates import default_width
+    >>> from calibrant.certificates.widths import default_width
     >>> round(default_width(10_000, 0.15), 4)
     0.0071
     """
@@ -95,7 +95,7 @@ def bernstein_width(n: float, brier: float, delta: float = 0.05) -> float:
 
     Examples
     --------
-    >>> from calibrant.certificates import bernstein_width
+    >>> from calibrant.certificates.widths import bernstein_width
     >>> round(bernstein_width(10_000, 0.15), 4)
     0.0099
     """

@@ -72,7 +72,7 @@ def fixed_design_width(n: float, delta: float = 0.05, *, variance: float = 0.25)
 
     Examples
     --------
-    >>> from calibrant.certificates import fixed_design_width
+    >>> from calibrant.certificates.widths import fixed_design_width
     >>> [round(fixed_design_width(n) * n**0.5, 3) for n in (100, 1_000, 10_000, 100_000)]
     [1.442, 1.321, 1.284, 1.273]
     """
@@ -119,7 +119,7 @@ def weighted_fixed_design_width(weight: npt.ArrayLike, delta: float = 0.05) -> f
 
     Examples
     --------
-    >>> from calibrant.certificates import weighted_fixed_design_width
+    >>> from calibrant.certificates.widths import weighted_fixed_design_width
     >>> round(weighted_fixed_design_width([1.0] * 100), 4)
     0.1442
     >>> round(weighted_fixed_design_width([5.0] + [1.0] * 100), 4)
@@ -151,7 +151,7 @@ def effective_rows(weight: npt.ArrayLike) -> float:
 
     Examples
     --------
-    >>> from calibrant.certificates import effective_rows
+    >>> from calibrant.certificates.widths import effective_rows
     >>> effective_rows([0.5, 0.5, 0.5]), round(effective_rows([10.0] + [1.0] * 100), 1)
     (3.0, 60.5)
     """
@@ -183,7 +183,7 @@ def variance_bound(n: float, brier: float, delta: float) -> float:
 
     Examples
     --------
-    >>> from calibrant.certificates import variance_bound
+    >>> from calibrant.certificates.widths import variance_bound
     >>> round(variance_bound(10_000, 0.01, 0.05), 4)
     0.0126
     """
@@ -225,7 +225,7 @@ def cumulative_width(table: ScoreTable, delta: float = 0.05) -> float:
     Examples
     --------
     >>> from calibrant import ScoreTable
-    >>> from calibrant.certificates import fixed_design_width, cumulative_width
+    >>> from calibrant.certificates.widths import fixed_design_width, cumulative_width
     >>> rare = ScoreTable.from_counts([0.01], [10_000], [100])
     >>> round(cumulative_width(rare), 4), round(fixed_design_width(10_000), 4)
     (0.0032, 0.0128)

@@ -26,7 +26,7 @@ def hoeffding_width(n: float, delta: float = 0.05) -> float:
 
     Examples
     --------
-    >>> from calibrant.certificates import hoeffding_width
+    >>> from calibrant.certificates.widths import hoeffding_width
     >>> round(hoeffding_width(10_000), 4)
     0.0245
     """

@@ -47,7 +47,7 @@ def monotone_width(n: float, delta: float = 0.05) -> float:
 
     Examples
     --------
-    >>> from calibrant.certificates import monotone_width
+    >>> from calibrant.certificates.widths import monotone_width
     >>> round(monotone_width(10_000), 4), round(monotone_width(10_000, 1e-6), 4)
     (0.0288, 0.0566)
     """
@@ -81,7 +81,7 @@ def brownian_width(n: float, variance: float, delta: float = 0.05) -> float:
 
     Examples
     --------
-    >>> from calibrant.certificates import brownian_width
+    >>> from calibrant.certificates.widths import brownian_width
     >>> round(brownian_width(10_000, 0.15), 4)
     0.0097
     """

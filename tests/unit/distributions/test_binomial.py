@@ -71,8 +71,8 @@ def test_weights_that_are_no_rows_have_none():
 @pytest.mark.parametrize(
     ("level", "method", "message"),
     [
-        (0.0, "wilson", "expected level in"),
-        (1.0, "wilson", "expected level in"),
+        (0.0, "wilson", "expected confidence_level in"),
+        (1.0, "wilson", "expected confidence_level in"),
         (0.95, "wald", "expected interval to be one of"),
     ],
 )

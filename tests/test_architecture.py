@@ -169,7 +169,18 @@ def test_help_loads_only_the_parser():
 def test_public_names_exist():
     for name in calibrant.__all__:
         assert getattr(calibrant, name) is not None
+    assert sorted(calibrant.__all__) == sorted(calibrant._MODULE_OF)
     with pytest.raises(AttributeError, match="nonsense"):
         _ = calibrant.nonsense
     assert callable(calibrant.audit)
-    assert "metrics" in dir(calibrant)
+
+
+def test_only_public_names_are_listed():
+    assert {*calibrant.__all__, "metrics", "__version__"} < set(dir(calibrant))
+    assert "importlib" not in dir(calibrant)
+
+
+def test_measuring_loads_nothing_that_reads_frames_or_files():
+    loaded = "import calibrant, sys\ncalibrant.cutoff_calibration_error([0, 1], [0.2, 0.7])\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert not {"calibrant.ingest.frames", "calibrant.ingest.connection"} & set(done.stdout.split())

@@ -12,38 +12,107 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from calibrant.auditing.audit import Audit, audit
+    from calibrant.calibrators import (
+        AutoCalibrator,
+        BetaCalibrator,
+        CalibratedClassifier,
+        IsotonicCalibrator,
+        PlattCalibrator,
+        TemperatureCalibrator,
+        VennAbersCalibrator,
+    )
+    from calibrant.certificates.calibration_test import calibration_test
+    from calibrant.certificates.certify import certify
+    from calibrant.certificates.sample_size import required_sample_size
     from calibrant.errors import ArgumentError, CalibrantError, DataError, SourceError
+    from calibrant.ingest.files import read_table
+    from calibrant.ingest.query import Query
+    from calibrant.metrics import (
+        brier_score,
+        cutoff_calibration,
+        cutoff_calibration_error,
+        expected_calibration_error,
+        log_loss,
+    )
+    from calibrant.plots import ReliabilityDisplay
     from calibrant.table.score_table import ScoreTable
 
+# Module -> the names a user types often.
 _HOME = {
-    "audit": "calibrant.auditing.audit",
-    "Audit": "calibrant.auditing.audit",
-    "ScoreTable": "calibrant.table.score_table",
-    "CalibrantError": "calibrant.errors",
-    "DataError": "calibrant.errors",
-    "ArgumentError": "calibrant.errors",
-    "SourceError": "calibrant.errors",
+    "auditing.audit": ["Audit", "audit"],
+    "calibrators": [
+        "AutoCalibrator",
+        "BetaCalibrator",
+        "CalibratedClassifier",
+        "IsotonicCalibrator",
+        "PlattCalibrator",
+        "TemperatureCalibrator",
+        "VennAbersCalibrator",
+    ],
+    "certificates": ["calibration_test", "certify", "required_sample_size"],
+    "errors": ["ArgumentError", "CalibrantError", "DataError", "SourceError"],
+    "ingest.files": ["read_table"],
+    "ingest.query": ["Query"],
+    "metrics": [
+        "brier_score",
+        "cutoff_calibration",
+        "cutoff_calibration_error",
+        "expected_calibration_error",
+        "log_loss",
+    ],
+    "plots": ["ReliabilityDisplay"],
+    "table.score_table": ["ScoreTable"],
 }
-_ROOMS = ("calibrators", "certificates", "curves", "decisions", "export", "metrics", "plots", "references", "simulate")
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+_PACKAGES = (
+    "calibrators",
+    "certificates",
+    "curves",
+    "decisions",
+    "errors",
+    "export",
+    "metrics",
+    "plots",
+    "references",
+    "simulate",
+)
 
 __all__ = [
     "ArgumentError",
     "Audit",
+    "AutoCalibrator",
+    "BetaCalibrator",
     "CalibrantError",
+    "CalibratedClassifier",
     "DataError",
+    "IsotonicCalibrator",
+    "PlattCalibrator",
+    "Query",
+    "ReliabilityDisplay",
     "ScoreTable",
     "SourceError",
+    "TemperatureCalibrator",
+    "VennAbersCalibrator",
     "audit",
+    "brier_score",
+    "calibration_test",
+    "certify",
+    "cutoff_calibration",
+    "cutoff_calibration_error",
+    "expected_calibration_error",
+    "log_loss",
+    "read_table",
+    "required_sample_size",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(importlib.import_module(_HOME[name]), name)
-    if name in _ROOMS:
+    if name in _MODULE_OF:
+        return getattr(importlib.import_module(f"calibrant.{_MODULE_OF[name]}"), name)
+    if name in _PACKAGES:
         return importlib.import_module(f"calibrant.{name}")
     raise AttributeError(f"module 'calibrant' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME, *_ROOMS})
+    return sorted([*__all__, *_PACKAGES, "__version__"])

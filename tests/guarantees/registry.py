@@ -20,13 +20,15 @@ PLACES = (
 
 
 def public_functions() -> dict[str, Callable[..., Any]]:
-    """Public functions by name, such as "certificates.certify"; those of the package itself have no dot."""
-    found = {}
-    for place in ("", *PLACES):
+    """Public functions by name, such as "certificates.certify"; those that only the package itself has have no dot."""
+    found: dict[str, Callable[..., Any]] = {}
+    for place in (*PLACES, ""):
         module = importlib.import_module(f"calibrant.{place}".rstrip("."))
         for name in module.__all__:
-            if inspect.isfunction(getattr(module, name)):
-                found[f"{place}.{name}".lstrip(".")] = getattr(module, name)
+            function = getattr(module, name)
+            reads_rows = function.__module__.startswith("calibrant.ingest")
+            if inspect.isfunction(function) and function not in found.values() and not reads_rows:
+                found[f"{place}.{name}".lstrip(".")] = function
     return found
 
 

@@ -1,0 +1,94 @@
+"""Named columns of a dataframe, of files or of a query, as what functions of labels and scores take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from calibrant.errors import DataError, SourceError
+from calibrant.ingest.query import Query
+from calibrant.table.score_table import ScoreTable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["named_columns"]
+
+
+def named_columns(
+    source: Any,
+    *,
+    label: str,
+    score: str,
+    weight: str | None = None,
+    clusters: str | Sequence[str] | None = None,
+    pos_label: Any = None,
+    console: Console | None = None,
+) -> dict[str, Any]:
+    """Read labels and scores: into a table, or row by row where rows belong to clusters.
+
+    Parameters
+    ----------
+    source : dataframe, path, sequence of paths or Query
+        As `ScoreTable.from_frame` and `read_table` take it.
+    label, score, weight : str
+        Names of columns.
+    clusters : str or sequence of str, optional
+        Column that says which rows depend on each other, or columns that say it together.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+    console : rich.console.Console, optional
+        Where progress on files is shown.
+
+    Returns
+    -------
+    dict
+        Keywords ``y_true``, ``y_proba``, ``sample_weight`` and ``clusters``, as far as they are there.
+
+    Raises
+    ------
+    SourceError, DataError
+        If the source cannot be read, a column does not exist or a value cannot be used.
+    """
+    if label == score:
+        raise SourceError(
+            "different columns for label and score", f"{label!r} for both", "name the column of outcomes with --label"
+        )
+    columns: dict[str, Any] = {"label": label, "score": score, "weight": weight, "pos_label": pos_label}
+    if not isinstance(source, (str, PathLike, Query, list, tuple)):
+        if clusters is None:
+            return {"y_true": ScoreTable.from_frame(source, **columns)}
+        return _frame_rows(source, clusters, **columns)
+    if clusters is None:
+        from calibrant.ingest.files import read_table
+
+        return {"y_true": read_table(source, **columns, console=console)}
+    from calibrant.ingest.file_rows import read_rows
+
+    rows = read_rows(source, **columns, cluster=clusters, console=console)
+    return {"y_true": rows.label, "y_proba": rows.score, "sample_weight": rows.weight, "clusters": rows.cluster}
+
+
+def _frame_rows(
+    frame: Any, clusters: str | Sequence[str], *, label: str, score: str, weight: str | None, pos_label: Any
+) -> dict[str, Any]:
+    import narwhals as nw
+
+    from calibrant.ingest.frames import FrameArrays, FrameColumns, open_frame
+
+    named = [clusters] if isinstance(clusters, str) else list(clusters)
+    wanted = dict.fromkeys(name for name in (label, score, weight, *named) if name is not None)
+    if hasattr(frame, "columns") and (missing := [name for name in wanted if name not in list(frame.columns)]):
+        raise DataError(f"a column {missing[0]!r}", f"columns {list(frame.columns)}", "check the spelling")
+    held = nw.from_native(frame).lazy().select(*wanted).collect()
+    found = open_frame(held.to_native(), FrameColumns(label, score, weight, pos_label))
+    assert isinstance(found, FrameArrays)  # a collected frame is in memory
+    names = held[named[0]].to_list() if len(named) == 1 else list(zip(*(held[n].to_list() for n in named), strict=True))
+    return {
+        "y_true": found.labels,
+        "y_proba": found.scores,
+        "sample_weight": found.weights,
+        "clusters": names,
+        "pos_label": pos_label,
+    }

@@ -39,7 +39,7 @@ def scores(tmp_path):
 
 @pytest.fixture
 def bad_scores(tmp_path):
-    """20,000 scores that promise too much."""
+    """20,000 scores that are too high."""
     rng = np.random.default_rng(0)
     p = rng.uniform(size=20_000)
     y = (rng.uniform(size=20_000) < p**2).astype(int)
@@ -56,7 +56,7 @@ class TestAudit:
         )  # fmt: skip
         assert done.exit_code == 0, done.output
         assert done.stdout.startswith("CERTIFIED: the calibration error is within 0.02, with 95% confidence.")
-        assert "acting from score 0.2" in done.stdout
+        assert "predicting positive from 0.2" in done.stdout
         assert report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
     def test_refuted_is_exit_code_1_and_still_reports(self, bad_scores, tmp_path):
@@ -248,7 +248,7 @@ class TestPlan:
         done = run("plan", "--tolerance", 0.02, "--brier", 0.15)
         assert done.exit_code == 0
         assert re.search(r"default +[0-9,]+ +1\.0", done.stdout)
-        assert "with a chance of 0.8 if the classifier is exactly calibrated" in done.stdout
+        assert "with power 0.8 under perfect calibration" in done.stdout
         assert "a Brier score of 0.15 is assumed" in done.stdout
 
     def test_width_only(self):
@@ -284,6 +284,15 @@ def test_cite_prints_bibtex():
     done = run("cite")
     assert done.exit_code == 0
     assert "@inproceedings{gao2017," in done.stdout
+
+
+def test_text_wraps_only_on_a_terminal(scores, monkeypatch):
+    arguments = ("audit", scores, "--label", "y", "--score", "p")
+    assert len(run(*arguments).stdout.splitlines()) == 12
+    monkeypatch.setattr("calibrant.cli.main._width", lambda: 60)
+    lines = run(*arguments).stdout.splitlines()
+    assert len(lines) > 12
+    assert max(map(len, lines)) <= 60
 
 
 def test_version_and_help():
@@ -348,9 +357,9 @@ def test_a_person_sees_what_an_audit_of_groups_is_at(tmp_path, monkeypatch):
     watched = run(*arguments)
     assert (watched.exit_code, watched.stdout) == (0, quiet.stdout)
     assert seen == [
-        "Grouping rows",
-        "Adding up 50 clusters",
-        "Redrawing clusters: 0 of 999 times",
+        "Grouping rows by cluster",
+        "Summing 50 clusters",
+        "Cluster bootstrap: 0 of 999 simulations",
         "Recalibration",
         "Measures and curves",
     ]

@@ -38,7 +38,7 @@ def sample(n=500):
 
 @pytest.fixture
 def scores(tmp_path):
-    """500 scores that promise too much, in a CSV file."""
+    """500 scores that are too high, in a CSV file."""
     path = tmp_path / "scores.csv"
     path.write_text("y,p\n" + "".join(f"{y},{p!r}\n" for p, y in zip(*(a.tolist() for a in sample()), strict=True)))
     return path

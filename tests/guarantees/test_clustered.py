@@ -264,7 +264,7 @@ def test_without_the_shortfall_rare_events_are_rejected_too_often():
 
     def p_value(y, s, g):
         found = clustered(cluster_rows(y, s, g))
-        redrawn = found.redrawn_errors(99, np.random.default_rng(0), centred=False) / found.shortfall
+        redrawn = found.simulated_errors(99, np.random.default_rng(0), centred=False) / found.shortfall
         return (1 + (redrawn >= extremes(cumulative_residuals(found.rows.table)).value - 1e-12).sum()) / 100
 
     rejected, said = rejections("promised 8, unequal", 200, 300, p_value)

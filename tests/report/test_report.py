@@ -102,11 +102,11 @@ class TestOneAudit:
             ("h1", "Audit of the scores"),
             ("h2", "Refuted"),
             ("h2", "Key numbers"),
-            ("h2", "Money"),
+            ("h2", "Expected cost"),
             ("h2", "Recalibration"),
-            ("h2", "Promised and happened"),
-            ("h2", "Where the error adds up"),
-            ("h2", "What this assumes"),
+            ("h2", "Reliability diagram"),
+            ("h2", "Cumulative residuals"),
+            ("h2", "Assumptions"),
             ("h2", "References"),
         ]
 
@@ -153,8 +153,8 @@ class TestOneAudit:
         assert calibrant.__version__ in text
 
     def test_tables_hold_the_worst_interval(self, page):
-        assert "start of the worst interval" in page.text
-        assert "end of the worst interval" in page.text
+        assert "start of the shaded interval" in page.text
+        assert "end of the shaded interval" in page.text
 
     def test_same_audit_same_page(self, html):
         assert render([make(costs=(1, 4))], title="Audit of the scores") == html
@@ -203,7 +203,7 @@ class TestWhatMayBeMissing:
 
     def test_no_money_without_rows(self):
         audit = calibrant.audit([0, 1, 1, 0], [0.1, 0.6, 0.8, 0.7], sample_weight=[0.5, 1.5, 1.0, 0.7])
-        assert ("h2", "Money") not in Page(render([audit], title="t")).headings
+        assert ("h2", "Expected cost") not in Page(render([audit], title="t")).headings
 
     def test_no_tolerance(self):
         text = Page(render([make(tolerance=None)], title="t")).text
@@ -214,19 +214,19 @@ class TestWhatMayBeMissing:
         audit = calibrant.audit([0, 1, 1, 0], [0.1, 0.6, 0.8, 0.7], sample_weight=[0.5, 1.5, 1.0, 0.7])
         page = Page(render([audit], title="t"))
         assert ("h2", "No certificate") in page.headings
-        assert "Recalibration was not judged" in page.text
-        assert "nothing is claimed about the population" in page.text
+        assert "Recalibration was not assessed" in page.text
+        assert "without statements about a population" in page.text
         assert "nan" not in page.text.lower().split()
 
     def test_no_error(self):
         page = Page(render([calibrant.audit([0, 1] * 50, [0.5] * 100)], title="t"))
         assert "agree at every score" in page.text
-        assert "worst interval" not in page.text.replace("Worst interval: promised", "")
+        assert "shaded interval" not in page.text
 
     def test_infinite_log_loss(self):
         page = Page(render([calibrant.audit([0, 1, 1, 0], [0.0, 0.0, 1.0, 0.3])], title="t"))
         assert "infinite" in page.text
-        assert "exactly 0 or 1 was wrong" in page.text
+        assert "a positive had score 0, or a negative score 1" in page.text
 
     @pytest.mark.slow
     def test_scores_pooled_into_cells(self):
@@ -260,7 +260,7 @@ def test_words_of_the_user_are_only_words():
     assert page.count("script") == 0
     assert ("h1", NASTY) in page.headings
     assert ("h2", NASTY) in page.headings
-    assert f"Residual walk: {NASTY}" in page.described
+    assert f"Cumulative residuals: {NASTY}" in page.described
 
 
 class TestWriting:

@@ -46,48 +46,53 @@ def advise(
     cutoff : CutoffCalibration
         The error measured.
     test : CalibrationTest or None
-        Whether it is more than chance; if None, the noise level decides that.
+        Test of perfect calibration; if None, the 95% limit under perfect calibration decides.
     certificate : Certificate or None
         None if the weights are not whole numbers.
     recalibration : Recalibration or None
-        None if there were too few rows to judge.
+        None if there were too few rows to assess it.
     """
     if certificate is None:
-        return Advice("none", "weights that do not count rows leave the noise level unknown.")
+        return Advice(
+            "none", "with weights that are not counts of rows, the error under perfect calibration is not known."
+        )
     verdict = certificate.verdict
     suspicious = cutoff.value > cutoff.null_q95 if test is None else test.p_value <= _BEYOND_CHANCE
     helps = recalibration is not None and recalibration.helps
-    # Neither the test nor the noise level knows of what cells hide.
+    # Neither the test nor the 95% limit includes what pooling of scores hides.
     hidden = cutoff.value <= cutoff.null_q95 < cutoff.value_at_most
-    error = "what is seen of the error" if hidden else "the error"
+    error = "the error, as far as it is known from pooled scores," if hidden else "the error"
     if verdict == "certified":
-        more = ", though isotonic calibration would still lower the Brier score" if suspicious and helps else ""
-        return Advice("leave alone", f"the calibration error is certified to be within your tolerance{more}.")
+        more = ", though isotonic calibration would lower the Brier score further" if suspicious and helps else ""
+        return Advice("leave alone", f"the calibration error is certified to be within the tolerance{more}.")
     if suspicious or verdict == "refuted":
         return _repair(recalibration)
     if verdict is not None:
         return Advice(
             "collect more data",
-            f"{error} is no larger than chance would show, but these rows are too few to certify your tolerance.",
+            f"{error} is compatible with perfect calibration, but these rows are too few to certify the tolerance.",
         )
     if certificate.bound >= certificate.trivial_bound:
         return Advice(
             "collect more data",
-            f"{error} is no larger than chance alone would show, but so few rows could not show a large one either.",
+            f"{error} is compatible with perfect calibration, but also with a large error, since the rows are so few.",
         )
-    return Advice("leave alone", f"{error} is no larger than chance alone would show.")
+    return Advice("leave alone", f"{error} is compatible with perfect calibration.")
 
 
 def _repair(recalibration: Recalibration | None) -> Advice:
-    """Advise where the error is beyond chance or above the tolerance."""
+    """Advise where the error is significant or above the tolerance."""
     if recalibration is None:
-        return Advice("collect more data", "the error is beyond chance, but on so few rows no repair can be judged.")
+        return Advice(
+            "collect more data",
+            "the error is more than chance explains, but the rows are too few to assess recalibration.",
+        )
     if not recalibration.helps:
         return Advice(
             "collect more data",
-            "the error is beyond chance, but on this many rows recalibration does not lower the Brier score.",
+            "the error is more than chance explains, but recalibration does not lower the cross-validated Brier score.",
         )
     return Advice(
         "recalibrate",
-        "the error is beyond chance, and isotonic calibration lowers the Brier score on rows it has not seen.",
+        "the error is more than chance explains, and isotonic calibration lowers the cross-validated Brier score.",
     )

@@ -38,10 +38,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Audit", "audit", "check_audit"]
 
-# Points drawn of the residual walk: more than a picture has pixels, few enough for a small file.
+# Points drawn of the cumulative residuals: more than a picture has pixels, few enough for a small file.
 _WALK_POINTS = 900
-# Redrawn walks behind statements about clusters.
-_REDRAWS = 999
+# Columns of a printed audit: a usual terminal.
+_WIDTH = 80
+# Simulated paths behind statements about clusters.
+_SIMULATIONS = 999
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,7 +51,7 @@ class Audit(Findings):
     """Result of `calibrant.audit`: its numbers are those of `Findings`; print it, or show it in another form."""
 
     def __str__(self) -> str:
-        return summary(self)
+        return summary(self, _WIDTH)
 
     def __repr__(self) -> str:
         verdict = self.certificate.verdict if self.certificate else None
@@ -82,7 +84,7 @@ class Audit(Findings):
         return page
 
     def plot(self) -> Figure:
-        """Draw the reliability diagram with the distribution of scores, and the residual walk.
+        """Draw the reliability diagram with the distribution of scores, and the cumulative residuals.
 
         Returns
         -------
@@ -110,7 +112,7 @@ def audit(
     random_state: int | np.random.Generator = 0,
     name: str = "scores",
 ) -> Audit:
-    """Judge whether scores can be read as probabilities, what it costs if not, and what to do.
+    """Assess whether scores can be read as probabilities, what it costs if not, and what to do.
 
     Parameters
     ----------
@@ -123,24 +125,24 @@ def audit(
     pos_label : scalar, optional
         The label value that counts as 1.
     tolerance : float, optional
-        Calibration error you could live with, in (0, 1); asks for a verdict.
+        Largest acceptable calibration error, in (0, 1); asks for a verdict.
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
     costs : (float, float) or mapping, optional
         Cost of a false positive and of a false negative, as a pair or as
-        ``{"false_positive": a, "false_negative": b}``; asks for money.
+        ``{"false_positive": a, "false_negative": b}``; asks for expected costs.
     method : {"default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"}, optional
         Which bound, see `calibrant.certificates.certify`.
     clusters : sequence of length n, optional
         The cluster of each row, such as the patient it was measured on. Rows of one cluster may then depend on each
         other; statements that count independent rows are left out.
     max_rows_per_cluster : int
-        With clusters: rows that a cluster counts at most in certificate, test and costs, see
-        `calibrant.certificates.certify`. With 1, the default, every cluster counts the same.
+        With clusters: largest weight of a cluster, in rows, in certificate, test and costs, see
+        `calibrant.certificates.certify`. With 1, the default, every cluster has equal weight.
     n_folds : int
-        Folds for judging recalibration, at least 2.
+        Folds for assessing recalibration, at least 2.
     random_state : int or numpy.random.Generator
-        Deals the rows into folds, and those of the lower bound; redraws labels for the test.
+        Splits the rows into folds, and those of the lower bound; simulates labels for the test.
     name : str
         What is audited, for headings.
 
@@ -175,34 +177,36 @@ def audit(
     if clusters is None:
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     else:
-        tell("Grouping rows")
+        tell("Grouping rows by cluster")
         grouped = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
         table = grouped.table
     if table.positives in (0.0, table.total):
         raise DataError(
             "rows of both classes",
             f"only {'positives' if table.positives else 'negatives'} in {table.total:g} rows",
-            "an audit compares what happened with what did not: check which value is the positive class "
+            "an audit needs both outcomes: check which value is the positive class "
             "(pos_label, --pos-label) and how the rows were selected",
         )
     certificate = test = decision = None
     if grouped is not None:
         capped = cap_clusters(grouped, max_rows_per_cluster)
         need_clusters(capped)
-        tell(f"Adding up {len(capped.size):,} clusters")
+        tell(f"Summing {len(capped.size):,} clusters")
         walks = cluster_residuals(capped)
         certificate = certify_clusters(
             capped,
             confidence_level=confidence_level,
             tolerance=tolerance,
             method=method or "default",
-            n_simulations=_REDRAWS,
+            n_simulations=_SIMULATIONS,
             random_state=random_state,
             walks=walks,
         )
-        test = cluster_test(capped, method="asymptotic", n_simulations=_REDRAWS, random_state=random_state, walks=walks)
+        test = cluster_test(
+            capped, method="asymptotic", n_simulations=_SIMULATIONS, random_state=random_state, walks=walks
+        )
         if prices is not None:
-            tell("Costs")
+            tell("Expected costs")
             decision = cluster_saving(
                 capped, false_positive_cost=prices[0], false_negative_cost=prices[1], confidence_level=confidence_level
             )
@@ -238,7 +242,7 @@ def audit(
     tell("Measures and curves")
     sample = _sample(table, grouped)
     if grouped is not None:
-        # Rows of clusters are weights, not independent evidence: what would count them as such stays unknown.
+        # Rows of clusters are weights, not independent observations: statistics that need the latter stay unknown.
         table = ScoreTable(table.score, table.n.astype(np.float64), table.k.astype(np.float64))
     cutoff = cutoff_calibration(table)
     regret = max_regret(table, confidence_level=confidence_level) if table.counts else None

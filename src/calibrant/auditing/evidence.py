@@ -1,4 +1,4 @@
-"""What the rows can tell, at a price an audit can afford: a test, and limits for the true curve."""
+"""Test and confidence limits at a computing time that suits an audit."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from calibrant.table.score_table import ScoreTable
 
 __all__ = ["affordable_test", "bounds_of_expected_error", "drawable_band"]
 
-# Labels are redrawn at every distinct score: a fifth of a second at so many, and some seconds at the second limit.
+# Labels are simulated at every distinct score: a fifth of a second at so many, and some seconds at the second limit.
 _EXACT, _MOST = 20_000, 200_000
 _FEWEST_ROWS = 6  # a band needs them
 _BAND_POINTS = 400
 
 
 def affordable_test(table: ScoreTable, random_state: int | np.random.Generator) -> CalibrationTest | None:
-    """Test by redrawing labels where scores are few, by the limit law where rows are many.
+    """Test by simulated labels where scores are few, by the asymptotic distribution where rows are many.
 
     Parameters
     ----------
     table : ScoreTable
         Any table.
     random_state : int or numpy.random.Generator
-        Seeds the redraws.
+        Seeds the simulation.
 
     Returns
     -------
     CalibrationTest or None
-        None if the weights are not whole numbers, or if so many scores promise so few events that the limit law is
-        wrong and redrawing would take long.
+        None if the weights are not whole numbers, or if so many scores predict so few events that the asymptotic
+        distribution is wrong and simulation would take long.
     """
     if not table.counts:
         return None
-    by_limit = table.total * table.mean_variance >= LEAST_EVENTS
-    if table.exact and len(table) <= (_EXACT if by_limit else _MOST):
+    asymptotic = table.total * table.mean_variance >= LEAST_EVENTS
+    if table.exact and len(table) <= (_EXACT if asymptotic else _MOST):
         return calibration_test(table, random_state=random_state)
-    return calibration_test(table, method="asymptotic") if by_limit else None
+    return calibration_test(table, method="asymptotic") if asymptotic else None
 
 
 def bounds_of_expected_error(table: ScoreTable, confidence_level: float) -> ExpectedErrorCertificate | None:
@@ -63,7 +63,7 @@ def bounds_of_expected_error(table: ScoreTable, confidence_level: float) -> Expe
     Returns
     -------
     ExpectedErrorCertificate or None
-        None if the weights are not whole numbers, or the table holds cells of its maker's own choice.
+        None if the weights are not whole numbers, or the cells of the table were chosen by its maker.
     """
     if not table.counts:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,9 +31,9 @@ class Sample(Result):
     base_rate : float
         Share of positives.
     mean_score : float
-        Average score, the share that was promised.
+        Mean predicted probability.
     distinct_scores : int or None
-        Number of distinct scores; None if they were too many to keep apart.
+        Number of distinct scores; None if they were too many to keep each.
     tied_rows : float or None
         Rows that share their score with another row; None if unknown.
     weights : {"rows", "other"}
@@ -50,6 +51,11 @@ class Sample(Result):
     weights: str
     clusters: int | None
 
+    @property
+    def observed_over_expected(self) -> float:
+        """O:E, the observed number of positives over the number that the scores predict; infinite if that is 0."""
+        return self.base_rate / self.mean_score if self.mean_score > 0.0 else math.inf
+
 
 @dataclass(frozen=True)
 class Findings(Result):
@@ -62,27 +68,27 @@ class Findings(Result):
     sample : Sample
         The rows.
     cutoff : CutoffCalibration
-        Cutoff calibration error with its interval and noise floor.
+        Cutoff calibration error with its interval, and what perfect calibration would give.
     certificate : Certificate or None
         Bound and verdict; None if the weights are not whole numbers.
     test : CalibrationTest or None
-        Whether the error is more than the play of chance; None if the weights are not whole numbers, or very many
-        scores promise very few events.
+        Test of perfect calibration; None if the weights are not whole numbers, or the scores are very many and predict
+        very few events.
     expected_error : ExpectedErrorCertificate or None
-        Bounds on the expected calibration error, the upper one if the event rate never falls with the score; None if
+        Bounds on the expected calibration error, the upper one if the event rate is nondecreasing; None if
         rows are not independent or the weights are not whole numbers.
     brier, log_loss, roc_auc : float
         Brier score and log loss (smaller is better), area under the ROC curve (larger is better).
     roc_auc_error : float
-        `roc_auc` is known to within this; 0 unless the rows were too many to keep apart.
+        `roc_auc` is known to within this; 0 unless there were too many distinct scores to keep each.
     brier_of_base_rate : float
         Brier score of always predicting the base rate, for comparison.
     decision : Decision or None
-        Money at the costs given; None if there were none.
+        Expected cost at the costs given; None if there were none.
     max_regret : MaxRegret or None
-        Money at any costs; None if the weights are not whole numbers.
+        Possible saving at any costs; None if the weights are not whole numbers.
     recalibration : Recalibration or None
-        What isotonic calibration achieves on rows it has not seen; None if it could not be judged.
+        Cross-validated effect of isotonic calibration; None if it could not be assessed.
     advice : Advice
         What to do.
     measures : Measures
@@ -90,12 +96,12 @@ class Findings(Result):
     reliability, isotonic, local : Curve
         Binned, isotonic and local reliability curve.
     band : Band or None
-        Limits for the true share of positives at every score at once, if it never falls as the score rises; thinned for
+        Limits for the event rate at every score at once, if it is nondecreasing in the score; at fewer scores for
         drawing, which widens it between the scores kept. None if the weights are not whole numbers, or rows too few.
     histogram : Histogram
         Distribution of the scores by class.
-    walk : ResidualWalk
-        The residual walk, thinned for drawing.
+    walk : CumulativeResiduals
+        The cumulative residuals, at fewer scores for drawing.
     references : tuple of str
         Keys of `calibrant.references`.
     version : str

@@ -1,4 +1,4 @@
-"""What recalibration achieves on rows it was not fitted on."""
+"""Cross-validated effect of recalibration."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ __all__ = ["Recalibration", "cross_fitted_isotonic"]
 
 @dataclass(frozen=True)
 class Recalibration(Result):
-    """Scores before and after recalibration, judged on rows the recalibrator has not seen.
+    """Scores before and after recalibration, assessed on rows the recalibrator was not fitted on.
 
     Attributes
     ----------
     method : str
         How scores were recalibrated.
     n_folds : int
-        Parts the rows were dealt into; each part was mapped by a fit on the others.
+        Parts the rows were split into at random; each part was mapped by a fit on the others.
     error_before, error_after : float
         Cutoff calibration error.
     brier_before, brier_after : float
         Brier score.
     log_loss_before, log_loss_after : float
-        Log loss; infinite if a score of 0 or 1 was wrong.
+        Log loss; infinite if a positive had score 0 or a negative score 1.
     brier_gain : float
-        Mean fall of the squared residual per row; positive if recalibration helps.
+        Mean decrease of the squared residual per row; positive if recalibration helps.
     brier_gain_error : float
         Standard error of `brier_gain`, taking the fitted maps as given.
     bound_after : float or None
@@ -53,8 +53,8 @@ class Recalibration(Result):
     costs : CostCurve or None
         Cost of deciding by the scores before and after, at all trade-offs between the mistakes. The band around the
         cost before is proved. Everything about the cost after takes the maps of the folds as given, though each was
-        fitted on rows that others are judged on; `difference_band` is not proved for such maps. None for clusters,
-        whose uncertainty it does not know.
+        fitted on rows that others are assessed on; `difference_band` is not proved for such maps. None for clusters,
+        as it is not cluster-robust.
     """
 
     method: str
@@ -73,12 +73,12 @@ class Recalibration(Result):
 
     @property
     def helps(self) -> bool:
-        """Whether the gain is more than chance would show once in twenty."""
+        """Whether the gain is significant at 5%, one-sided."""
         return self.brier_gain > 1.645 * self.brier_gain_error
 
 
 class _Fold(NamedTuple):
-    """What is judged, entry by entry, and the table of all other rows, which the map is fitted on."""
+    """What is assessed, entry by entry, and the table of all other rows, which the map is fitted on."""
 
     rest: ScoreTable
     score: FloatArray
@@ -94,18 +94,18 @@ def cross_fitted_isotonic(
     confidence_level: float = 0.95,
     random_state: int | np.random.Generator = 0,
 ) -> Recalibration | None:
-    """Deal the rows into folds, map each fold by the isotonic fit of the others, and judge the result.
+    """Split the rows at random into folds, map each by the isotonic fit of the others, and assess the result.
 
     Parameters
     ----------
     rows : ScoreTable or ClusteredRows
-        Rows with whole-number weights. Clusters are dealt whole, so that no map is judged on relatives of its rows.
+        Rows with whole-number weights. Clusters stay whole, so that no map is assessed on clusters it was fitted on.
     n_folds : int
         Number of folds, at least 2.
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
     random_state : int or numpy.random.Generator
-        Deals the rows, together with a digest of them, so that every sample is dealt afresh.
+        Seeds the split, together with a digest of the rows, so that every sample is split anew.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def cross_fitted_isotonic(
         return None
     before, n, k = (np.concatenate(columns) for columns in zip(*((f.score, f.n, f.k) for f in folds), strict=True))
     value = np.concatenate([isotonic_fit(fold.rest, log_safe=True).linear(fold.score) for fold in folds])
-    of_positives, of_negatives = _brier_falls(before, value)
+    of_positives, of_negatives = _brier_decreases(before, value)
     gain = float(np.dot(k, of_positives) + np.dot(n - k, of_negatives)) / table.total
     after = ScoreTable.from_counts(value, n, k)
     if isinstance(rows, ClusteredRows):
@@ -181,7 +181,7 @@ def _folds_of_clusters(rows: ClusteredRows, n_folds: int, random_state: int | np
 
 
 def _costs(before: FloatArray, after: FloatArray, n: NumberArray, k: NumberArray, confidence_level: float) -> CostCurve:
-    """Cost curve before and after, from the scores judged and what they were mapped to."""
+    """Cost curve before and after, from the scores assessed and what they were mapped to."""
     label = np.repeat([1, 0], len(before))
     rows = np.concatenate([k, n - k])
     at = grid_in_view(np.array([before.min(), before.max()]), 99)
@@ -190,6 +190,6 @@ def _costs(before: FloatArray, after: FloatArray, n: NumberArray, k: NumberArray
     )
 
 
-def _brier_falls(before: FloatArray, after: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Fall of the squared residual of a positive and of a negative at each score."""
+def _brier_decreases(before: FloatArray, after: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Decrease of the squared residual of a positive and of a negative at each score."""
     return (1.0 - before) ** 2 - (1.0 - after) ** 2, before**2 - after**2

@@ -1,24 +1,28 @@
-"""Sentences about an audit, shared by the printed text, the report and the command line. No formula lives here."""
+"""Sentences about an audit, shared by the printed text, the report and the command line. Nothing is computed here."""
 
 from __future__ import annotations
 
 import math
+import textwrap
 from decimal import Decimal
 
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.recalibration import Recalibration
 from calibrant.certificates import CalibrationTest, Certificate, ExpectedErrorCertificate
 from calibrant.decisions import CostCurve, Decision
-from calibrant.table.wording import at_least, counted
+from calibrant.table.wording import at_least, counted, near_one
 
 __all__ = [
+    "accuracy_sentence",
     "advice_sentence",
     "assumption_sentence",
     "cells_sentence",
     "certificate_sentence",
     "confidence",
+    "cost_sentence",
     "costs_description",
     "data_sentence",
+    "discrimination_sentence",
     "error_place",
     "error_range",
     "error_text",
@@ -28,14 +32,12 @@ __all__ = [
     "gain_sentence",
     "hidden_error",
     "interval_text",
-    "money_sentence",
-    "noise_sentence",
+    "null_sentence",
     "number",
     "one_line",
     "recalibration_line",
     "recalibration_sentence",
     "reliability_description",
-    "resolution_sentence",
     "rows",
     "share",
     "summary",
@@ -43,7 +45,11 @@ __all__ = [
     "verdict_sentence",
     "verdict_word",
     "walk_description",
+    "wrapped",
 ]
+
+# Columns of the labels in front of the sentences of an audit.
+_LABELS = 19
 
 
 def number(value: float) -> str:
@@ -79,15 +85,13 @@ def interval_text(interval: tuple[float, float]) -> str:
 
 def score_text(value: float) -> str:
     """Write a score so that one close to 0 or 1 is not taken for it."""
-    if 0.0 < 1.0 - value < 5e-5:
-        return f"1 \N{MINUS SIGN} {1.0 - value:.1e}"
-    return f"{value:.4g}"
+    return near_one(value) if 0.0 < 1.0 - value < 5e-5 else f"{value:.4g}"
 
 
 def points(value: float) -> str:
     """Write a difference of probabilities in percentage points, with its sign."""
     size = 100.0 * value
-    return "none" if size == 0.0 else f"{size:+.1f} points" if abs(size) >= 0.1 else f"{size:+.1g} points"
+    return "0 points" if size == 0.0 else f"{size:+.1f} points" if abs(size) >= 0.1 else f"{size:+.1g} points"
 
 
 def verdict_word(audit: Findings) -> str:
@@ -113,18 +117,21 @@ def verdict_meaning(audit: Findings) -> str:
     meaning = {
         "certified": f"the calibration error is within {tolerance}, with {sure}.",
         "refuted": f"the calibration error is above {tolerance}, with {sure}.",
-        "undecided": f"{_extent(certificate)} cannot tell whether the calibration error is within {tolerance}.",
-        "uninformative": f"{_extent(certificate)} are too few to say anything about a tolerance of {tolerance}.",
+        "undecided": f"{_extent(certificate)} do not show whether the calibration error is within {tolerance}.",
+        "uninformative": f"{_extent(certificate)} are too few for any statement about a tolerance of {tolerance}.",
     }[certificate.verdict]
     if certificate.verdict not in ("undecided", "uninformative"):
         return meaning
     if certificate.rows_needed is not None:
-        return f"{meaning} About {rows(certificate.rows_needed)} rows would decide, if the error is what it seems."
+        return (
+            f"{meaning} About {rows(certificate.rows_needed)} rows would be needed, if the true error equals the "
+            "estimate less its null mean."
+        )
     if certificate.tolerance is not None and certificate.bound <= certificate.tolerance:
-        return f"{meaning} It is wider than what holds for any such scores, so to meet it would show nothing."
+        return f"{meaning} Any classifier with these scores meets this tolerance, so meeting it would show nothing."
     if certificate.method == "anytime":
-        return f"{meaning} The error seems to be above it, which this method does not refute."
-    return f"{meaning} The error seems to equal the tolerance: no number of rows within reach would decide."
+        return f"{meaning} The error appears to exceed it, but this method cannot refute."
+    return f"{meaning} The error appears to be so close to it that no practicable number of rows would be enough."
 
 
 def _extent(certificate: Certificate) -> str:
@@ -142,54 +149,52 @@ def verdict_sentence(audit: Findings) -> str:
 
 
 def error_text(audit: Findings) -> str:
-    """Cutoff calibration error, and how much of it may be unseen."""
+    """Cutoff calibration error, and how much pooling of scores may hide of it."""
     hidden = hidden_error(audit)
     return number(audit.cutoff.value) + (f" ({hidden})" if hidden else "")
 
 
 def hidden_error(audit: Findings) -> str:
-    """How much larger the cutoff calibration error may be than what is seen of it; empty if it is exact."""
+    """How much pooling of scores may hide of the cutoff calibration error; empty if it is exact."""
     more = audit.cutoff.value_at_most - audit.cutoff.value
-    return f"at most {number(more)} more: neighbouring scores were pooled" if more > 0.0 else ""
+    return f"up to {number(more)} larger, since neighbouring scores were pooled" if more > 0.0 else ""
 
 
 def error_range(audit: Findings) -> str:
     """Cutoff calibration error in few words: one number, or its limits if they differ as written."""
-    seen, most = number(audit.cutoff.value), number(audit.cutoff.value_at_most)
-    return seen if seen == most else f"{seen} to {most}"
+    least, most = number(audit.cutoff.value), number(audit.cutoff.value_at_most)
+    return least if least == most else f"{least} to {most}"
 
 
 def error_place(audit: Findings) -> str:
-    """Where the cutoff calibration error is attained, and what was promised and happened there."""
+    """Where the cutoff calibration error is attained, with the mean prediction and the observed rate there."""
     cutoff = audit.cutoff
     if cutoff.interval is None:
-        return f"promised and happened agree at every score{' kept apart' if hidden_error(audit) else ''}"
-    promise = "too much" if cutoff.direction == "too high" else "too little"
+        return f"mean predicted and observed rate agree at every score{' after pooling' if hidden_error(audit) else ''}"
+    weight = "over all rows" if cutoff.share == 1.0 else f"difference times {share(cutoff.share)} of rows"
     return (
-        f"scores {interval_text(cutoff.interval)} promise {promise}: "
-        f"{share(cutoff.mean_predicted)} promised, {share(cutoff.observed_rate)} happened "
-        f"({'for all' if cutoff.share == 1.0 else 'that gap times ' + share(cutoff.share) + ' of'} rows)"
+        f"predictions are {cutoff.direction} for scores {interval_text(cutoff.interval)}: "
+        f"mean predicted {share(cutoff.mean_predicted)}, observed rate {share(cutoff.observed_rate)} ({weight})"
     )
 
 
-def noise_sentence(audit: Findings) -> str:
-    """Noise floor."""
+def null_sentence(audit: Findings) -> str:
+    """The calibration error expected under perfect calibration, and the p-value."""
     evidence = "" if audit.test is None else f"; {evidence_text(audit.test)}"
     if audit.sample.clusters is not None:
-        return f"unknown for rows that depend on each other{evidence}"
+        return f"not known for clusters{evidence}"
     if not math.isfinite(audit.cutoff.null_mean):
-        return "unknown for weights that do not count rows"
+        return "not known for weights that are not counts of rows"
     return (
-        f"a perfectly calibrated model with {rows(audit.sample.n)} rows would show about "
-        f"{number(audit.cutoff.null_mean)}, and above {number(audit.cutoff.null_q95)} at most once in twenty"
-        f"{evidence}"
+        f"expected under perfect calibration with {rows(audit.sample.n)} rows: mean {number(audit.cutoff.null_mean)}, "
+        f"95% limit {number(audit.cutoff.null_q95)}{evidence}"
     )
 
 
 def evidence_text(test: CalibrationTest) -> str:
     """Write the p-value and how it was found."""
-    many = "rows" if test.n_clusters is None else "clusters"
-    how = "exact test" if test.method == "exact" else f"limit law for many {many}"
+    how = "exact test" if test.method == "exact" else "asymptotic test"
+    how += "" if test.n_clusters is None else ", cluster-robust"
     least = 0.0001 if test.n_simulations is None else 1.0 / (test.n_simulations + 1)  # no rank is higher than the first
     p_value = f"p = {test.p_value:.2g}" if test.p_value > least else f"p <= {least:.2g}"
     return f"{p_value} ({how})"
@@ -199,14 +204,14 @@ def certificate_sentence(audit: Findings) -> str:
     """Confidence bounds."""
     certificate = audit.certificate
     if certificate is None:
-        return "none: finite-sample bounds need rows, or weights that count them"
+        return "none: confidence bounds need rows, or weights that are counts of rows"
     sure = confidence(certificate.confidence_level)
     above = ""
     if certificate.lower_bound > 0.0:
-        above = f"; at least {number(certificate.lower_bound)}, also with {sure} confidence, each bound on its own"
-    how = f"{certificate.method}{_limit(certificate)}"
+        above = f"; at least {number(certificate.lower_bound)}, also with {sure} confidence (one-sided bounds)"
+    how = f"{certificate.method} bound"
     if certificate.n_clusters is not None:
-        how += f"{_counting(certificate)}, and the error of these rows is then {number(certificate.estimate)}"
+        how += f", cluster-robust{_counting(certificate)}; estimate so weighted {number(certificate.estimate)}"
     return f"true error at most {number(certificate.bound)} with {sure} confidence ({how}){above}"
 
 
@@ -214,51 +219,55 @@ def expected_error_sentence(audit: Findings) -> str:
     """Bounds on the expected calibration error, and what the upper one assumes."""
     found = audit.expected_error
     if found is None:
-        return "not bounded: that needs independent rows, or weights that count them"
+        return "no bounds: they need independent rows, or weights that are counts of rows"
     sure = f"with {confidence(found.confidence_level)} confidence"
     if found.contradicted:
         upper = expected_error_condition(found)
     elif found.bound >= 1.0:
         upper = "too few rows for an upper bound"
     else:
-        upper = f"at most {number(found.bound)} {sure}, {expected_error_condition(found)}"
-    return upper + (f"; at least {number(found.lower_bound)} {sure} in any case" if found.lower_bound > 0.0 else "")
+        upper = f"expected calibration error at most {number(found.bound)} {sure}, {expected_error_condition(found)}"
+    return upper + (
+        f"; at least {number(found.lower_bound)} {sure}, unconditionally" if found.lower_bound > 0.0 else ""
+    )
 
 
 def expected_error_condition(found: ExpectedErrorCertificate) -> str:
     """What the upper bound on the expected calibration error assumes, or that the rows contradict it."""
     if found.contradicted:
-        return "the rows contradict an event rate that never falls with the score, so there is no upper bound"
+        return "the data contradict a nondecreasing event rate, so there is no upper bound"
     if found.assumes_monotone:
-        return "if the event rate never falls with the score"
-    return "whatever the event rate is, as every score was judged by itself"
+        return "if the event rate is nondecreasing in the score"
+    return "for any event rate, as every distinct score was assessed separately"
 
 
 def _counting(result: Certificate | Decision) -> str:
-    """Say how much clusters count, where rows belong to clusters."""
+    """Say how clusters are weighted, where rows belong to clusters."""
     return "" if result.max_rows_per_cluster is None else f", where {counted(result.max_rows_per_cluster)}"
 
 
 def _limit(certificate: Certificate) -> str:
-    """Say so where a statement is not for every number of rows."""
+    """Say so where a statement holds only asymptotically."""
     if certificate.method != "asymptotic":
         return ""
-    return f", in the limit of many {'rows' if certificate.n_clusters is None else 'clusters'}"
+    return " (asymptotic)" if certificate.n_clusters is None else " (asymptotic, cluster-robust)"
 
 
-def resolution_sentence(audit: Findings) -> str:
-    """Measures of resolution."""
+def discrimination_sentence(audit: Findings) -> str:
+    """Area under the ROC curve."""
     unsure = f" +- {audit.roc_auc_error:.1g}" if audit.roc_auc_error > 0.0 else ""
+    reversed_ = " (below 0.5: negatives tend to have the higher scores)" if audit.roc_auc < 0.5 else ""
+    return f"AUC {audit.roc_auc:.4f}{unsure}{reversed_}"
+
+
+def accuracy_sentence(audit: Findings) -> str:
+    """Proper scores."""
     loss = (
         f"log loss {number(audit.log_loss)}"
         if math.isfinite(audit.log_loss)
-        else "log loss infinite (a score of exactly 0 or 1 was wrong)"
+        else "log loss infinite (a positive had score 0, or a negative score 1)"
     )
-    backwards = " (ranks backwards)" if audit.roc_auc < 0.5 else ""
-    return (
-        f"AUC {audit.roc_auc:.4f}{unsure}{backwards}, Brier score {number(audit.brier)} "
-        f"(base rate alone: {number(audit.brier_of_base_rate)}), {loss}"
-    )
+    return f"Brier score {number(audit.brier)} (predicting the base rate: {number(audit.brier_of_base_rate)}), {loss}"
 
 
 def data_sentence(audit: Findings) -> str:
@@ -272,31 +281,32 @@ def data_sentence(audit: Findings) -> str:
         if sample.tied_rows is not None:
             ties += f", {rows(sample.tied_rows)} rows tied" if sample.tied_rows else ", no ties"
     return (
-        f"{rows(sample.n)} {unit}, {rows(sample.positives)} positive ({share(sample.base_rate)}); mean score "
-        f"{share(sample.mean_score)}, bias {points(audit.cutoff.bias)}{ties}"
+        f"{rows(sample.n)} {unit}, {rows(sample.positives)} positive; mean predicted {share(sample.mean_score)}, "
+        f"observed rate {share(sample.base_rate)}: calibration in the large {points(-audit.cutoff.bias)}, "
+        f"O:E {number(sample.observed_over_expected)}{ties}"
     )
 
 
-def money_sentence(audit: Findings) -> str:
-    """Costs and the most that can be saved."""
+def cost_sentence(audit: Findings) -> str:
+    """Expected costs, and an upper bound on what recalibration can save."""
     decision, regret = audit.decision, audit.max_regret
     if decision is None:
         if regret is None:
             return "no costs given"
         return (
-            "no costs given; whatever they are, a for a false positive and b for a false negative, no order-preserving "
-            f"recalibration could save more than {number(regret.bound)} (a + b) per case "
+            "no costs given; at any costs a of a false positive and b of a false negative, no order-preserving "
+            f"recalibration saves more than {number(regret.bound)} (a + b) per case "
             f"({confidence(regret.confidence_level)} confidence)"
         )
     sure = confidence(decision.confidence_level)
     return (
-        f"acting from score {decision.threshold:.4g} costs {number(decision.cost)} per case{_counting(decision)} "
-        f"({number(decision.cost_lower)} to {number(decision.cost_upper)} with {sure} confidence), "
-        f"the scores promise {number(decision.cost_forecast)}; always acting costs {number(decision.cost_act_always)}, "
-        f"never {number(decision.cost_act_never)}; "
-        f"no order-preserving recalibration could save more than {number(decision.saving_bound)} "
+        f"predicting positive from {decision.threshold:.4g} costs {number(decision.cost)} per case{_counting(decision)}"
+        f" ({sure} confidence interval {number(decision.cost_lower)} to {number(decision.cost_upper)}), "
+        f"{number(decision.cost_forecast)} predicted by the scores; treat all {number(decision.cost_act_always)}, "
+        f"treat none {number(decision.cost_act_never)}; "
+        f"no order-preserving recalibration saves more than {number(decision.saving_bound)} "
         f"({sure} confidence"
-        + (", too few rows for a bound below the present cost)" if decision.saving_bound > decision.cost else ")")
+        + ("; too few rows for a bound below the present cost)" if decision.saving_bound > decision.cost else ")")
     )
 
 
@@ -306,11 +316,11 @@ def recalibration_sentence(audit: Findings) -> str:
 
 
 def recalibration_line(result: Recalibration | None) -> str:
-    """The same for a recalibration on its own."""
+    """The same without an audit."""
     if result is None:
-        return "not judged: too few rows, or weights that do not count rows"
+        return "not assessed: too few rows, or weights that are not counts of rows"
     return (
-        f"{result.method}, judged on rows it has not seen ({result.n_folds} folds): error "
+        f"{result.method}, {result.n_folds}-fold cross-validation: calibration error "
         f"{number(result.error_before)} -> {number(result.error_after)}, Brier score {number(result.brier_before)} -> "
         f"{number(result.brier_after)}, log loss {number(result.log_loss_before)} -> {number(result.log_loss_after)}"
         + (
@@ -323,24 +333,24 @@ def recalibration_line(result: Recalibration | None) -> str:
 
 
 def gain_sentence(audit: Findings) -> str:
-    """Whether isotonic calibration helps, and how sure that is."""
+    """Whether isotonic calibration lowers the Brier score, with the standard error."""
     result = audit.recalibration
     if result is None:
-        return "Recalibration was not judged: too few rows, or weights that do not count rows."
+        return "Recalibration was not assessed: too few rows, or weights that are not counts of rows."
     fall = f"{number(abs(result.brier_gain))} (standard error {number(result.brier_gain_error)})"
     if result.helps:
-        change = f"The Brier score falls by {fall}: more than chance would show"
+        change = f"The Brier score falls by {fall}, more than chance explains"
     elif result.brier_gain > 0.0:
-        change = f"The Brier score falls by {fall}: no more than chance would show"
+        change = f"The Brier score falls by {fall}, no more than chance explains"
     else:
-        change = f"The Brier score rises by {fall}: recalibration does not help"
-    judged = f"{change}. Judged in {result.n_folds} folds, each on rows that the map had not seen."
+        change = f"The Brier score rises by {fall}"
+    judged = f"{change} ({result.n_folds}-fold cross-validation: each map is assessed on rows it was not fitted on)."
     if result.bound_after is None:
         return judged
     return (
         f"{judged} Fitted on all rows, isotonic calibration leaves a true error of at most "
         f"{number(result.bound_after)}, with {confidence(result.confidence_level)} confidence; "
-        "no rows have to be held out for that."
+        "this needs no held-out rows."
     )
 
 
@@ -349,9 +359,9 @@ def cells_sentence(audit: Findings) -> str:
     if audit.roc_auc_error == 0.0:
         return ""
     return (
-        f"There were too many distinct scores to keep each, so neighbouring ones were pooled into cells. The AUC is "
-        f"known to within {audit.roc_auc_error:.1g}, and the reliability curves are those of the cells' mean scores."
-        + (" Reading the rows more than once would make the calibration error exact." if hidden_error(audit) else "")
+        f"There were too many distinct scores to keep each, so neighbouring scores were pooled into cells. The AUC is "
+        f"known to within {audit.roc_auc_error:.1g}, and the reliability curves use the mean score of each cell."
+        + (" Reading the rows more than once would give the exact calibration error." if hidden_error(audit) else "")
     )
 
 
@@ -360,22 +370,20 @@ def reliability_description(audit: Findings) -> str:
     curve = audit.reliability
     points = "one point" if len(curve.score) == 1 else f"{len(curve.score)} points"
     return (
-        f"The share that happened, in {points} for {rows(audit.sample.n)} rows, goes from {share(curve.rate[0])} at a "
-        f"mean score of {number(curve.score[0])} to {share(curve.rate[-1])} at {number(curve.score[-1])}. "
-        f"Worst interval: {error_place(audit)}."
+        f"The observed rate, in {points} for {rows(audit.sample.n)} rows, goes from {share(curve.rate[0])} at a mean "
+        f"predicted probability of {number(curve.score[0])} to {share(curve.rate[-1])} at {number(curve.score[-1])}. "
+        f"Largest calibration error: {error_place(audit)}."
     )
 
 
 def walk_description(audit: Findings) -> str:
-    """What the picture of the residual walk shows, for readers who do not see it."""
+    """What the picture of the cumulative residuals shows, for readers who do not see it."""
     cutoff = audit.cutoff
     if cutoff.interval is None:
         return f"The line stays at zero: {error_place(audit)}."
-    course = "falls" if cutoff.direction == "too high" else "climbs"
+    course = "falls" if cutoff.direction == "too high" else "rises"
     chance = (
-        f" Chance alone would exceed {number(cutoff.null_q95)} at most once in twenty."
-        if math.isfinite(cutoff.null_q95)
-        else ""
+        f" 95% limit under perfect calibration: {number(cutoff.null_q95)}." if math.isfinite(cutoff.null_q95) else ""
     )
     return (
         f"The line {course} by {error_text(audit)}, the calibration error, over scores "
@@ -388,21 +396,21 @@ def costs_description(curve: CostCurve) -> str:
     middle = len(curve.cost_parameter) // 2
     after = "" if curve.cost_after is None else f", {number(float(curve.cost_after[middle]))} after recalibration"
     return (
-        f"Where a false positive costs {curve.cost_parameter[middle]:.3g} and a false negative the rest of 1, a case "
-        f"costs {number(float(curve.cost_before[middle]))} by these scores{after}, and "
-        f"{number(float(curve.cost_best[middle]))} by the best threshold."
+        f"Where a false positive costs p = {curve.cost_parameter[middle]:.3g} and a false negative 1 - p, the mean "
+        f"cost per case is {number(float(curve.cost_before[middle]))} with these scores{after}, and "
+        f"{number(float(curve.cost_best[middle]))} at the best threshold."
     )
 
 
 def assumption_sentence(audit: Findings) -> str:
     """What must hold, in brief."""
     if audit.certificate is None:
-        return "nothing, since nothing is claimed beyond these rows"
+        return "nothing: these are point estimates for these rows"
     if audit.sample.clusters is None:
-        return "independent rows, and a classifier fixed before they were seen"
+        return "independent rows, and a classifier that was fixed before they were seen"
     return (
-        f"independent clusters ({rows(audit.sample.clusters)} of them), and a classifier and a limit for the rows that "
-        "a cluster counts fixed before they were seen"
+        f"independent clusters ({rows(audit.sample.clusters)}), and a classifier and a maximum weight of a cluster "
+        "that were fixed before the rows were seen"
     )
 
 
@@ -412,29 +420,40 @@ def advice_sentence(audit: Findings) -> str:
     return f"{'No advice' if action == 'none' else action[0].upper() + action[1:]}: {audit.advice.reason}"
 
 
-def summary(audit: Findings) -> str:
-    """Lines a person can act on, the verdict first."""
-    lines = [
-        verdict_sentence(audit),
-        f"Calibration error  {error_text(audit)}; {error_place(audit)}",
-        f"Noise              {noise_sentence(audit)}",
-        f"Certificate        {certificate_sentence(audit)}",
-        f"Expected error     {expected_error_sentence(audit)}",
-        f"Resolution         {resolution_sentence(audit)}",
-        f"Data               {data_sentence(audit)}",
-        f"Money              {money_sentence(audit)}",
-        f"Recalibration      {recalibration_sentence(audit)}",
-        f"Advice             {advice_sentence(audit)}",
-        f"Assumes            {assumption_sentence(audit)}",
-    ]
-    return "\n".join(lines)
+def wrapped(text: str, width: int | None, *, indent: int = 2) -> str:
+    """Break each line of a text at a width, with a hanging indent; None keeps the lines whole."""
+    if width is None:
+        return text
+    manner = textwrap.TextWrapper(
+        max(width, 2 * indent), subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(manner.fill(line) for line in text.split("\n"))
+
+
+def summary(audit: Findings, width: int | None = None) -> str:
+    """Write the audit as labelled lines, the verdict first; broken at a width if one is given."""
+    lines = {
+        "Calibration error": f"{error_text(audit)}; {error_place(audit)}",
+        "Null distribution": null_sentence(audit),
+        "Certificate": certificate_sentence(audit),
+        "ECE": expected_error_sentence(audit),
+        "Discrimination": discrimination_sentence(audit),
+        "Accuracy": accuracy_sentence(audit),
+        "Data": data_sentence(audit),
+        "Expected cost": cost_sentence(audit),
+        "Recalibration": recalibration_sentence(audit),
+        "Advice": advice_sentence(audit),
+        "Assumptions": assumption_sentence(audit),
+    }
+    text = [wrapped(f"{label:<{_LABELS}}{line}", width, indent=_LABELS) for label, line in lines.items()]
+    return "\n".join([wrapped(verdict_sentence(audit), width), *text])
 
 
 def one_line(audit: Findings) -> str:
     """Verdict and the main numbers in one line, for lists."""
     bound = f" (at most {number(audit.certificate.bound)})" if audit.certificate else ""
-    error, noise = error_range(audit), number(audit.cutoff.null_mean)
+    error, null = error_range(audit), number(audit.cutoff.null_mean)
     return (
-        f"{verdict_word(audit):<13} error {error}{bound}, noise {noise}, "
+        f"{verdict_word(audit):<13} error {error}{bound}, null mean {null}, "
         f"AUC {audit.roc_auc:.3f}, Brier {number(audit.brier)}: {audit.advice.action}"
     )

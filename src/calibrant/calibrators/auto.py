@@ -28,10 +28,10 @@ _SMALLEST, _LARGEST = float(np.finfo(np.float64).tiny), 1.0 - 2.0**-53
 class AutoCalibrator(Calibrator):
     """Weighted mean of several calibrated probabilities and of the score itself; it may leave scores alone.
 
-    The weights make the labels most likely on rows that the maps were not fitted to: rows are dealt into folds, the
-    maps are fitted to all folds but one and predict that one. Then every map is fitted to all rows. A mean is safer
-    than the choice of one map, and on small samples better: where maps do equally well it need not choose. Such a mean
-    is known as a linear pool, and such weighing as stacking.
+    The weights make the labels most likely on rows that the maps were not fitted to: rows are split at random into
+    folds, the maps are fitted to all folds but one and predict that one. Then every map is fitted to all rows. A mean
+    is safer than the choice of one map, and on small samples better: where maps do equally well it need not choose.
+    Such a mean is known as a linear pool, and such weighing as stacking.
 
     Parameters
     ----------
@@ -45,7 +45,8 @@ class AutoCalibrator(Calibrator):
         Number of folds, at least 2. Of more than 100,000 rows, 20,000 are held out once instead, which is enough to
         weigh a few maps.
     random_state : int or numpy.random.Generator, default=0
-        Deals the rows. With a whole number the result depends on nothing but the data, not on the order of its rows.
+        Seeds the split of the rows. With a whole number the result depends on nothing but the data, not on the order of
+        its rows.
 
     Attributes
     ----------
@@ -63,16 +64,16 @@ class AutoCalibrator(Calibrator):
         What was decided and why, in a sentence.
     gain_ : float
         Fall of the mean log loss per held-out row from the scores to the pool, larger is better; infinite if a score
-        of 0 or 1 was wrong, NaN if nothing could be held out. The weights were chosen on these rows, so it flatters a
-        little.
+        of 0 or 1 was wrong, NaN if nothing could be held out. The weights were chosen on these rows, so it is
+        optimistic for a little.
     n_features_in_ : int
         1.
 
     Notes
     -----
-    With p members the time is that of ``p (n_folds + 1)`` fits. Weights that do not count rows are dealt whole: all
-    rows at one score come into one fold. The cells of an inexact table are treated as rows at their mean score. Each
-    member begins with a quarter of a row, so none is ruled out by few rows.
+    With p members the time is that of ``p (n_folds + 1)`` fits. Weights that do not count rows stay whole in the split:
+    all rows at one score come into one fold. The cells of an inexact table are treated as rows at their mean score.
+    Each member begins with a quarter of a row, so none is ruled out by few rows.
 
     References
     ----------
@@ -107,12 +108,10 @@ class AutoCalibrator(Calibrator):
         self.members_ = ["identity", *_names(members)]
         self.calibrators_ = [clone(member).fit(table) for member in members]
         self.weights_ = np.append(1.0, np.zeros(len(members)))
-        held_out = list(_dealt(table, n_folds, np.random.default_rng(self.random_state)))
+        held_out = list(_splits(table, n_folds, np.random.default_rng(self.random_state)))
         if not held_out:
             self.decision_, self.gain_ = "left alone", float("nan")
-            self.reason_ = (
-                "Left alone: the rows cannot be dealt into folds, so nothing says whether a change would help."
-            )
+            self.reason_ = "Left alone: the rows cannot be split into folds, so a change cannot be assessed."
             return
         predicted = np.concatenate([_predictions(members, rest, fold.score) for rest, fold in held_out], axis=1)
         n = np.concatenate([fold.n for _, fold in held_out])
@@ -178,7 +177,7 @@ def _predictions(members: Sequence[Calibrator], rest: ScoreTable, score: FloatAr
     return np.stack([score, *(np.clip(value, 1.0 - _LARGEST, _LARGEST) for value in fitted)])
 
 
-def _dealt(table: ScoreTable, n_folds: int, rng: np.random.Generator) -> Iterator[tuple[ScoreTable, ScoreTable]]:
+def _splits(table: ScoreTable, n_folds: int, rng: np.random.Generator) -> Iterator[tuple[ScoreTable, ScoreTable]]:
     """Yield tables to fit to and the rows held out from them."""
     if not table.counts:
         fold = rng.integers(n_folds, size=len(table))

@@ -78,7 +78,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
     the same row met twice could be two scores on one processor and one on another, and the maps would differ visibly.
 
     Weights go to the calibrator, and to the estimator if its `fit` takes them (with metadata routing: if it asks for
-    them). They do not influence how rows are dealt into folds, so weights and repeated rows agree only where the folds
+    them). They do not influence how rows are split into folds, so weights and repeated rows agree only where the folds
     do.
 
     Examples

@@ -31,7 +31,7 @@ _KINDS: dict[str, type[Member]] = {
 _FACTORS = (0.0, *(2.0 ** (power / 2) for power in range(-8, 13)))  # of the slope, to find places to start from
 _STARTS = 4
 _ON_THE_WAY = 33
-_ROOM = 1.02  # where no map reaches the noise, the limit as a multiple of the least error found
+_MARGIN = 1.02  # where no map reaches the noise, the limit as a multiple of the least error found
 
 
 class CutoffCalibrator(Calibrator):
@@ -58,8 +58,8 @@ class CutoffCalibrator(Calibrator):
     calibrator_ : PlattCalibrator, BetaCalibrator or TemperatureCalibrator
         The map found, with its parameters.
     cutoff_ : float
-        Range of its residual walk in the order of the original scores. This is the cutoff calibration error of the
-        sample where the map is strictly increasing; a map that is level somewhere has at most this error.
+        Range of its cumulative residuals in the order of the original scores. This is the cutoff calibration error of
+        the sample where the map is strictly increasing; a map that is level somewhere has at most this error.
     limit_ : float
         The noise level, ``1.5145 sqrt(B / n)`` with B the Brier score at the maximum of the likelihood: the median
         error of a calibrated classifier; but at least ``1 / (2 n)``. If the family is refuted and the log loss
@@ -80,8 +80,8 @@ class CutoffCalibrator(Calibrator):
     family is wrong, `IsotonicCalibrator` has a smaller error and a smaller loss than any of these, from a thousand rows
     on at the latest: take it if `refuted_`. `TemperatureCalibrator` has one parameter and cannot repair a bias.
 
-    The search is deterministic: sequential linear (quadratic) programming on the tangent of the residual walk, from
-    several starts. It finds local minima; that none is lower is not proved. It ends at an error of half a row,
+    The search is deterministic: sequential linear (quadratic) programming on the tangent of the cumulative residuals,
+    from several starts. It finds local minima; that none is lower is not proved. It ends at an error of half a row,
     ``1 / (2 n)``. Where the likeliest map is outside the limit it takes about a second for 10^5 distinct scores and up
     to half a minute for 10^6; scores rounded to fewer values are faster.
 
@@ -137,7 +137,7 @@ class CutoffCalibrator(Calibrator):
             error = _error(maps, theta)
             refuted = error > noise
             if self.objective == "log_loss":
-                limit = _ROOM * error if refuted else noise
+                limit = _MARGIN * error if refuted else noise
                 theta = start if at_start <= limit else _likeliest_within(maps, start, minima, limit)
         _set_parameters(member, expand @ theta)
         self.calibrator_: Member = member

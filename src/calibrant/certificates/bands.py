@@ -24,9 +24,9 @@ __all__ = ["ROWS", "Band", "isotonic_band", "window_band"]
 ROWS = (
     "The rows are independent draws: no repeated measurements of the same case, no over-sampling.",
     "The classifier was fixed before these rows were seen: not trained, tuned or selected on them.",
-    "Delta was chosen before looking at the outcomes. Bins and windows need not have been.",
+    "Delta was chosen before looking at the outcomes; bins and windows need not have been.",
 )
-_NONDECREASING = "The share of positives never falls as the score rises."
+_NONDECREASING = "The event rate is nondecreasing in the score."
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,8 +183,8 @@ def isotonic_band(
         confidence_level=confidence_level,
         consistent=consistent,
         method=method,
-        claim=f"With probability at least {at_least(confidence_level)} the true share of positives is within "
-        f"the limits at every score at once, provided that it never falls as the score rises.",
+        claim=f"With probability at least {at_least(confidence_level)} the event rate is within the limits at "
+        f"every score simultaneously, if it is nondecreasing in the score.",
         assumptions=(*ROWS, _NONDECREASING),
         references=("gao2017",) if method == "binomial" else ("gao2017", "feller1951"),
     )
@@ -273,8 +273,8 @@ def window_band(
         confidence_level=confidence_level,
         consistent=True,
         method="fixed_design",
-        claim=f"With probability at least {at_least(confidence_level)}, given the scores, the mean true probability "
-        "in every bin or window is within its limits, all at once, however these were chosen.",
+        claim=f"With probability at least {at_least(confidence_level)}, given the scores, the mean true "
+        f"probability in every bin or window is within its limits, simultaneously and however these were chosen.",
         assumptions=ROWS,
         references=("gao2017", "feller1951"),
     )

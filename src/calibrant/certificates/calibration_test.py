@@ -1,4 +1,4 @@
-"""Test whether the scores are exactly right: are the residuals of these rows more than the play of chance?"""
+"""Test perfect calibration: are the residuals of these rows larger than chance explains?"""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from calibrant.table.seeding import generator_for
 
 __all__ = ["CalibrationTest", "calibration_test"]
 
-# Redrawn errors that agree with the observed one but for rounding count as reaching it.
+# Simulated errors that agree with the observed one but for rounding count as reaching it.
 _SLACK = 1e-12
-_BLOCK = 1 << 17  # values of redrawn walks held at a time
+_BLOCK = 1 << 17  # values of simulated paths held at a time
 _FEW = 6  # up to so many rows at one score, coins are flipped one by one, which is faster than a binomial draw
 
 _ASSUMPTIONS = (*ASSUMPTIONS[:2], "The method and the number of rows were chosen before looking at the outcomes.")
@@ -49,8 +49,8 @@ class CalibrationTest(Result):
     method : {"exact", "asymptotic"}
         How the p-value was found.
     n_simulations : int or None
-        How often labels were redrawn, or with clusters, their walks; None where nothing was: for "asymptotic" without
-        clusters, and for "exact" where all outcomes were counted.
+        Simulations of the labels, or with clusters of their cumulative residuals; None without simulation: for
+        "asymptotic" without clusters, and for "exact" where all outcomes were counted.
     assumptions : tuple of str
         What must hold for the claim.
     references : tuple of str
@@ -94,12 +94,12 @@ def calibration_test(
     y_proba : array-like of shape (n,)
         Predicted probabilities of the positive class, in [0, 1].
     method : {"exact", "asymptotic"}
-        "exact" counts all outcomes where they are few, such as at one score or two, and else redraws the labels from
-        the scores. "asymptotic" uses the limit law, costs nothing, and also works on a table with cells; where these
-        can hide a larger error the p-value is too large, never too small.
+        "exact" counts all outcomes where they are few, such as at one score or two, and else simulates the labels from
+        the scores. "asymptotic" uses the asymptotic distribution, costs nothing, and also works on a table with cells;
+        where these can hide a larger error the p-value is too large, never too small.
     n_simulations : int
-        For "exact", or with clusters: how often labels, or the walks of the clusters, are redrawn. The smallest p-value
-        that redraws can give is ``1 / (n_simulations + 1)``.
+        For "exact", or with clusters: simulations of the labels, or of the cumulative residuals of the clusters. The
+        smallest p-value that simulation can give is ``1 / (n_simulations + 1)``.
     clusters : sequence of length n, optional
         The cluster of each row, such as the patient it was measured on; any values that can be told apart. Rows of one
         cluster may then depend on each other. Only with method "asymptotic", and rows, not a table.
@@ -110,8 +110,8 @@ def calibration_test(
     pos_label : scalar, optional
         The label value that counts as 1.
     random_state : int or numpy.random.Generator
-        Seeds the redraws, together with a digest of the rows, so that every sample meets redraws of its own. Choose it
-        before seeing p-values.
+        Seeds the simulation, together with a digest of the rows, so that every sample has simulations of its own.
+        Choose it before seeing p-values.
 
     Returns
     -------
@@ -138,14 +138,14 @@ def calibration_test(
     the draw of the labels for every a; no seed has a part in it. Outcomes are few if at most 131,072 are that likely:
     for one score always, for two up to a few hundred rows at each, for about 17 rows at scores of their own.
 
-    Exact, else: given the scores and the hypothesis, the observed labels and the redrawn ones are exchangeable, so the
-    rank of the observed error among all of them is uniform, or larger where errors are equal:
+    Exact, else: given the scores and the hypothesis, the observed labels and the simulated ones are exchangeable, so
+    the rank of the observed error among all of them is uniform, or larger where errors are equal:
 
-    .. math:: p = \frac{1 + \#\{c^* \ge c\}}{n_{redraws} + 1},\qquad P(p \le a) \le a
+    .. math:: p = \frac{1 + \#\{c^* \ge c\}}{n_{sim} + 1},\qquad P(p \le a) \le a
 
-    for every n, ties, scores 0 and 1, and a single class, whatever the number of redraws. The probability is over the
-    draw of the labels and of the redraws, which the digest makes as good as independent of the labels (Proposition 7.2
-    in docs/theory/7-seeds.md).
+    for every n, ties, scores 0 and 1, and a single class, whatever the number of simulations. The probability is over
+    the draw of the labels and of the simulation, which the digest makes as good as independent of the labels
+    (Proposition 7.2 in docs/theory/7-seeds.md).
 
     Asymptotic: the smallest p for which
 
@@ -154,11 +154,11 @@ def calibration_test(
     with V the sum of s (1 - s) and q the quantile of the range of a Brownian motion on [0, 1]. The last term keeps the
     test safe where V comes from few events (docs/theory/6-null.md).
 
-    Asymptotic with clusters: the residual walks of the clusters are multiplied by standard normal numbers, and the rank
-    of the observed error among those of the redrawn sums is the p-value (a wild cluster bootstrap that imposes the
-    hypothesis). Redrawn errors are enlarged for few clusters, for rare events and for what no cluster has shown, see
-    `cutoff_interval`. In simulations with 10 to 400 clusters, equal and very unequal ones, the test rejected no more
-    often than it should.
+    Asymptotic with clusters: the cumulative residuals of the clusters are multiplied by standard normal numbers, and
+    the rank of the observed error among those of the simulated sums is the p-value (a wild cluster bootstrap that
+    imposes the hypothesis). Simulated errors are enlarged for few clusters, for rare events and for what no cluster has
+    shown, see `cutoff_interval`. In simulations with 10 to 400 clusters, equal and very unequal ones, the test rejected
+    no more often than it should.
 
     Examples
     --------
@@ -190,11 +190,11 @@ def calibration_test(
         if outcomes is not None:
             p_value = outcomes.chance_of(_observed_range(table))
             return _result(table, statistic, p_value, "exact test, all outcomes counted", method)
-        p_value = _by_redraws(table, n_simulations, generator_for(table, random_state))
+        p_value = _by_simulation(table, n_simulations, generator_for(table, random_state))
         return _result(
-            table, statistic, p_value, f"exact test, {n_simulations} redraws of the labels", method, n_simulations
+            table, statistic, p_value, f"exact test, {n_simulations} simulations of the labels", method, n_simulations
         )
-    return _result(table, statistic, _by_limit(table, statistic), "limit law for many rows", method)
+    return _result(table, statistic, _by_limit(table, statistic), "asymptotic test", method)
 
 
 def _result(
@@ -235,30 +235,30 @@ def _need_scores(table: ScoreTable) -> None:
         raise DataError(
             "a table of single scores",
             "cells that hold many",
-            "an exact redraw needs the single scores: pass the rows, or use method='asymptotic'",
+            "exact simulation needs the single scores: pass the rows, or use method='asymptotic'",
         )
 
 
 def _observed_range(table: ScoreTable) -> float:
-    """Range that redrawn labels have to reach: that of the table, less what rounding may take away."""
-    # The same code on the same scores: rounding treats observed and redrawn labels alike.
+    """Range that simulated labels have to reach: that of the table, less what rounding may take away."""
+    # The same code on the same scores: rounding treats observed and simulated labels alike.
     observed = _walk_ranges(lambda part: table.k[None, part], table.n * table.score, 1)[0]
     return float(observed) - _SLACK * table.total
 
 
-def _by_redraws(table: ScoreTable, n_simulations: int, rng: np.random.Generator) -> float:
+def _by_simulation(table: ScoreTable, n_simulations: int, rng: np.random.Generator) -> float:
     mean_predicted, observed = table.n * table.score, _observed_range(table)
     at_once = max(1, min(n_simulations, _BLOCK // len(table)))
     reached = 0
     for start in range(0, n_simulations, at_once):
         rows = min(at_once, n_simulations - start)
-        ranges = _walk_ranges(partial(_redraw, table, rows, rng), mean_predicted, rows)
+        ranges = _walk_ranges(partial(_simulated, table, rows, rng), mean_predicted, rows)
         reached += int(np.count_nonzero(ranges >= observed))
     return (1 + reached) / (n_simulations + 1)
 
 
 def _walk_ranges(positives: Callable[[slice], npt.NDArray[Any]], mean_predicted: FloatArray, rows: int) -> FloatArray:
-    """Range of each of several residual walks, from their positives by part of the table."""
+    """Range of each of several series of cumulative residuals, from their positives by part of the table."""
     last, top, bottom = np.zeros(rows), np.zeros(rows), np.zeros(rows)
     for start in range(0, len(mean_predicted), _BLOCK):
         part = slice(start, start + _BLOCK)
@@ -271,7 +271,7 @@ def _walk_ranges(positives: Callable[[slice], npt.NDArray[Any]], mean_predicted:
     return top - bottom
 
 
-def _redraw(table: ScoreTable, rows: int, rng: np.random.Generator, part: slice) -> npt.NDArray[Any]:
+def _simulated(table: ScoreTable, rows: int, rng: np.random.Generator, part: slice) -> npt.NDArray[Any]:
     """Positives at each score of a part of the table, `rows` times, if every score is right."""
     n, score = table.n[part], table.score[part]
     drawn = rng.random((rows, len(score))) < score

@@ -43,8 +43,7 @@ _LOOK_ANY_TIME = (
     "The confidence level and the tolerance were chosen before looking at the outcomes; the number of rows was not."
 )
 _ANY_OF_CLASS = (
-    "The classifier belongs to a class with the Rademacher complexity given; it may have been chosen from it by "
-    "looking at these rows."
+    "The classifier belongs to a class with the Rademacher complexity given; it may have been selected on these rows."
 )
 
 _REFERENCES = {
@@ -59,9 +58,9 @@ _REFERENCES = {
 _CLAIM = {
     "default": "finite-sample bound",
     "bernstein": "finite-sample empirical Bernstein bound",
-    "anytime": "empirical Bernstein bound for all numbers of rows at once",
+    "anytime": "empirical Bernstein bound, simultaneous over all numbers of rows",
     "hoeffding": "finite-sample Hoeffding bound",
-    "asymptotic": "asymptotic normal bound: the probability holds in the limit of many rows",
+    "asymptotic": "normal bound: the probability is asymptotic in the number of rows",
     "uniform_convergence": "uniform convergence bound of Theorem 2",
 }
 
@@ -179,14 +178,14 @@ def certify(
         With clusters: rows that a cluster counts at most; each row of a cluster of m rows counts ``min(1, M / m)``.
         With 1, the default, every cluster counts the same. Choose it before seeing outcomes, best before seeing sizes.
     n_simulations : int
-        With clusters and method "asymptotic": redraws behind the lower bound, at least ``1 / delta - 1``.
+        With clusters and method "asymptotic": simulations behind the lower bound, at least ``1 / delta - 1``.
     sample_weight : array-like of shape (n,), optional
         Whole numbers that count repeated independent rows. Other weights are refused.
     pos_label : scalar, optional
         The label value that counts as 1.
     random_state : int or numpy.random.Generator
-        Deals the rows, or with clusters seeds the redraws, behind the lower bound, together with a digest of the rows
-        (see `split_lower_bound`). Choose it before seeing bounds.
+        Seeds the split of the rows, or with clusters the simulations, behind the lower bound, together with a digest of
+        the rows (see `split_lower_bound`). Choose it before seeing bounds.
 
     Returns
     -------
@@ -210,7 +209,7 @@ def certify(
 
     With clusters, the population is one of clusters, each counting at most `max_rows_per_cluster` rows, and the error
     is that of these rows. "bernstein" is proved for every number of clusters and any dependence within them (Theorem
-    3.3 in docs/theory/3-clusters.md), and so is its lower bound, for which a third of the clusters, dealt at random,
+    3.3 in docs/theory/3-clusters.md), and so is its lower bound, for which a third of the clusters, chosen at random,
     proposes an interval that the others judge (Theorem 3.5). "asymptotic" is asymptotic: the variance between clusters
     in the interval where it is largest, and a term for events that take hold of whole clusters and that no cluster has
     shown, with G clusters of equal size ``1 - delta**(1 / G)``; its lower bound is a cluster bootstrap (see

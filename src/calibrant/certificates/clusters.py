@@ -34,8 +34,8 @@ _METHODS = ("bernstein", "asymptotic")
 _CLUSTERS_PER_LOG = 10.0
 
 _CLAIM = {
-    "bernstein": "finite-sample empirical Bernstein bound over clusters",
-    "asymptotic": "asymptotic bound: the probability holds in the limit of many clusters",
+    "bernstein": "finite-sample empirical Bernstein bound, cluster-robust",
+    "asymptotic": "cluster-robust bound: the probability is asymptotic in the number of clusters",
 }
 _REFERENCES = {"bernstein": ("gao2017", "fan2015"), "asymptotic": ("gao2017",)}
 
@@ -168,7 +168,7 @@ def cluster_interval(
         found = clustered(rows, walks)
         low = max(0.0, estimate - found.lower_width(half, n_simulations, random_state))
         high = min(1.0, estimate + found.upper_width(half))
-    limit = "" if method == "finite" else ", in the limit of many clusters,"
+    limit = "" if method == "finite" else " (asymptotic in the number of clusters)"
     bound = "bernstein" if method == "finite" else "asymptotic"
     return CutoffInterval(
         claim=f"With probability at least {at_least(confidence_level)}{limit} over the draw of the clusters, "
@@ -203,8 +203,8 @@ def cluster_test(
     return CalibrationTest(
         claim=f"If every score were the true probability at that score, {n} rows with these scores in "
         f"{len(rows.size)} clusters would show a cutoff calibration error of {statistic:.4g} or more, where "
-        f"{counted(rows.cap)}, with p = {p_value:.4g} (cluster bootstrap with {n_simulations} redraws, in the limit of "
-        "many clusters).",
+        f"{counted(rows.cap)}, with p = {p_value:.4g} (cluster bootstrap with {n_simulations} "
+        "simulations, asymptotic in the number of clusters).",
         p_value=p_value,
         statistic=statistic,
         n=n,
@@ -257,20 +257,20 @@ def _proposal(rows: ClusteredRows, proposes: npt.NDArray[np.bool_]) -> Extremes:
 
 
 def _assumptions(rows: ClusteredRows, method: str, chosen: str) -> tuple[str, ...]:
-    many = " There are many clusters." if method == "asymptotic" else ""
+    many = " The number of clusters is large." if method == "asymptotic" else ""
     return (
         (
             "The clusters are independent draws from the population the statement is about; rows of one cluster may "
             f"depend on each other in any way.{many} Weights, if there are any, count rows."
         ),
         (
-            f"The population is one in which {counted(rows.cap)}: a row of a cluster of m rows counts "
-            f"{'1 / m' if rows.cap == 1.0 else f'min(1, {rows.cap:g} / m)'}. Where larger clusters are worse, or "
-            "better, than others, its error is not that of all rows."
+            f"The population is one in which {counted(rows.cap)}: a row of a cluster of m rows has weight "
+            f"{'1 / m' if rows.cap == 1.0 else f'min(1, {rows.cap:g} / m)'}. If calibration "
+            "depends on the size of the cluster, its error differs from that of all rows."
         ),
         ASSUMPTIONS[1],
         (
-            f"The number of clusters, the rows that a cluster may count, {chosen} were fixed before looking at these "
-            "rows. If they were chosen by the sizes of these clusters, upper bounds hold for clusters of these sizes."
+            f"The number of clusters, the maximum weight of a cluster, {chosen} were fixed before looking at these "
+            "rows. If they depend on the sizes of these clusters, upper bounds hold for clusters of these sizes."
         ),
     )

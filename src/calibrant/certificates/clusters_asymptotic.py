@@ -1,4 +1,4 @@
-"""How far the empirical calibration error of clustered rows may be from the true one, in the limit of many clusters.
+"""Asymptotic distance of the empirical calibration error of clustered rows from the true one, for many clusters.
 
 These statements are asymptotic: they hold as independent clusters, none of which counts more than a capped number of
 rows, become many. What makes them safe for few clusters and rare events (Student's distribution, hidden events, wide
@@ -23,12 +23,12 @@ from calibrant.table.seeding import generator_for
 
 __all__ = ["LEAST_GROUPS", "Clustered", "clustered", "need_clusters"]
 
-# With fewer clusters of equal size, or fewer that count, nothing useful can be said in the limit of many.
+# With fewer clusters of equal size, or fewer that count, the asymptotic statement is too wide to be useful.
 LEAST_GROUPS = 5.0
 _FACTORS = 1 << 21  # random factors held at a time
-# A redrawn walk is followed between two edges only if that many standard deviations could take it to a new extreme.
+# A simulated path is followed between two edges only if that many standard deviations could take it to a new extreme.
 _FAR = 4.0
-# Redrawn errors that agree with the observed one but for rounding count as reaching it.
+# Simulated errors that agree with the observed one but for rounding count as reaching it.
 _SLACK = 1e-12
 
 
@@ -73,7 +73,7 @@ class Clustered:
         Parameters
         ----------
         delta : float
-            Probability with which the bound may fail, in the limit of many clusters, in (0, 1).
+            Probability with which the bound may fail, asymptotically in the number of clusters, in (0, 1).
         growth : float
             How many times as many clusters like these there are.
 
@@ -126,34 +126,34 @@ class Clustered:
         Parameters
         ----------
         delta : float
-            Probability with which the band may fail, in the limit of many clusters, in (0, 1).
+            Probability with which the band may fail, asymptotically in the number of clusters, in (0, 1).
         n_simulations : int
-            How often the signs of the clusters are redrawn, at least ``1 / delta - 1``.
+            Number of simulations, at least ``1 / delta - 1``.
         random_state : int or numpy.random.Generator
-            Seeds the redraws, together with a digest of the rows and clusters.
+            Seeds the simulations, together with a digest of the rows and clusters.
 
         Returns
         -------
         float
-            The larger of two quantiles of the range of redrawn walks: of the sums of residuals of the clusters, and of
-            these less their expectation. The second is the cluster bootstrap of the centred process; the first
+            The larger of two quantiles of the range of simulated paths: of the sums of residuals of the clusters, and
+            of these less their expectation. The second is the cluster bootstrap of the centred process; the first
             is safe where the clusters happen to agree. Its square and that of `hidden` are added: it takes both to
             see no such event and to be led astray by the others.
 
         Raises
         ------
         ArgumentError
-            If there are too few redraws for `delta`.
+            If there are too few simulations for `delta`.
         """
         rank = math.ceil((1.0 - delta) * (n_simulations + 1) - 1e-9)
         if rank > n_simulations:
             raise ArgumentError(
-                f"at least {math.ceil(1.0 / delta - 1e-9) - 1} redraws for this delta",
+                f"at least {math.ceil(1.0 / delta - 1e-9) - 1} simulations for this delta",
                 f"{n_simulations}",
-                "raise n_redraws, or choose a larger delta",
+                "raise n_simulations, or choose a larger delta",
             )
-        redrawn = self.redrawn_errors(n_simulations, generator_for(self.rows, random_state), centred=True)
-        quantile = float(np.partition(redrawn, rank - 1, axis=1)[:, rank - 1].max())
+        simulated = self.simulated_errors(n_simulations, generator_for(self.rows, random_state), centred=True)
+        quantile = float(np.partition(simulated, rank - 1, axis=1)[:, rank - 1].max())
         return math.hypot(round_up(quantile), self.hidden(delta))
 
     def p_value(self, statistic: float, n_simulations: int, random_state: int | np.random.Generator) -> float:
@@ -163,30 +163,30 @@ class Clustered:
         ----------
         statistic : float
             The error seen.
-        n_redraws, random_state
+        n_simulations, random_state
             As in `lower_width`.
 
         Returns
         -------
         float
-            The smallest level at which the error is more than a redrawn one and `hidden` at that level explain.
+            The smallest level at which the error is more than a simulated one and `hidden` at that level explain.
         """
-        redrawn = self.redrawn_errors(n_simulations, generator_for(self.rows, random_state), centred=False)[0]
+        simulated = self.simulated_errors(n_simulations, generator_for(self.rows, random_state), centred=False)[0]
 
         def reached(level: int) -> bool:
-            errors = np.hypot(redrawn, self.hidden(min(level / (n_simulations + 1.0), 1.0)))
+            errors = np.hypot(simulated, self.hidden(min(level / (n_simulations + 1.0), 1.0)))
             return 1 + int(np.count_nonzero(errors >= statistic - _SLACK)) <= level
 
         low, high = (
             0,
             n_simulations + 1,
-        )  # the larger the level, the less is hidden and the fewer redraws reach the rest
+        )  # the larger the level, the less is hidden and the fewer simulations reach the rest
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if reached(middle) else (middle, high)
         return high / (n_simulations + 1.0)
 
-    def redrawn_errors(self, n_simulations: int, rng: np.random.Generator, *, centred: bool) -> FloatArray:
+    def simulated_errors(self, n_simulations: int, rng: np.random.Generator, *, centred: bool) -> FloatArray:
         r"""Calibration errors that clusters like these would show if the scores were exactly right.
 
         Parameters
@@ -201,7 +201,7 @@ class Clustered:
 
         Returns
         -------
-        ndarray of float64, shape (1, n_redraws) or (2, n_redraws)
+        ndarray of float64, shape (1, n_simulations) or (2, n_simulations)
             Ranges of :math:`\frac{1}{N} \sum_g \xi_g W_g(t)` with standard normal :math:`\xi_g`, times the factor
             by which a sample of few clusters underrates its variance (Student), times `shortfall`.
 
@@ -217,7 +217,7 @@ class Clustered:
         ranges = np.empty((1 + centred, n_simulations))
         at_once = max(1, min(n_simulations, _FACTORS // self.n_clusters))
         for start in range(0, n_simulations, at_once):
-            tell(f"Redrawing clusters: {start} of {n_simulations} times")
+            tell(f"Cluster bootstrap: {start} of {n_simulations} simulations")
             part = slice(start, min(n_simulations, start + at_once))
             xi = rng.standard_normal((part.stop - start, self.n_clusters))
             ranges[:, part] = _ranges(rows, wide, walks, xi, centred=centred)
@@ -312,7 +312,7 @@ def _ranges(
         wanted[:, 1:-1] |= (np.maximum(left, right) + far > top) | (np.minimum(left, right) - far < bottom)
     wanted[:, 1:-1] &= np.diff(walks.edges) > 1
     stops = np.append(0, rows.ends + 1)
-    for redraw, (factor, some) in enumerate(zip(xi, wanted, strict=True)):  # one at a time: its factors stay at hand
+    for i, (factor, some) in enumerate(zip(xi, wanted, strict=True)):  # one at a time: its factors stay in the cache
         for begin, end in np.flatnonzero(some[1:] != some[:-1]).reshape(-1, 2):
             first, last = walks.edges[begin], walks.edges[end]
             part = slice(stops[first], stops[last])
@@ -323,9 +323,9 @@ def _ranges(
                 walk = walk[stops[first + 1 : last + 1] - 1 - part.start]
             for found, (values, _, mean) in zip(extremes, forms, strict=True):
                 if mean is not None:
-                    walk = walk - drift[redraw] * (mean[first + 1 : last + 1] - mean[first])
-                found[0, redraw] = max(found[0, redraw], values[redraw, begin] + walk.max())
-                found[1, redraw] = min(found[1, redraw], values[redraw, begin] + walk.min())
+                    walk = walk - drift[i] * (mean[first + 1 : last + 1] - mean[first])
+                found[0, i] = max(found[0, i], values[i, begin] + walk.max())
+                found[1, i] = min(found[1, i], values[i, begin] + walk.min())
     return np.asarray(extremes[:, 0] - extremes[:, 1])
 
 

@@ -146,10 +146,10 @@ def cumulative_band(
         width=width,
         population_width=population_width,
         confidence_level=confidence_level,
-        claim=f"{sure}, given the scores, the greatest convex curve below the cumulative true probabilities of these "
+        claim=f"{sure}, given the scores, the greatest convex minorant of the cumulative true probabilities of these "
         "rows is within the limits at every score.",
-        population_claim=f"{sure} the isotonic fit, added up over the population up to any score, is within "
-        f"{population_width:.4g} of the convex hull of the shares of rows and of positives.",
+        population_claim=f"{sure} the isotonic fit, cumulated over the population up to any score, is within "
+        f"{population_width:.4g} of the greatest convex minorant of its cumulative share of positives by that of rows.",
         assumptions=ROWS,
         references=("gao2017", "feller1951"),
     )

@@ -187,7 +187,7 @@ def certify_sample(
     return SampleCertificate(
         claim=f"With probability at least {at_least(confidence_level)} over the outcomes of these {n} cases, "
         f"the cutoff calibration error of their scores against their true probabilities is {limits}; "
-        "nothing is said about other cases.",
+        "the statement is about these cases only.",
         estimate=estimate,
         bound=bound,
         lower_bound=lower,

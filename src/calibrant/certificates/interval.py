@@ -93,14 +93,14 @@ def cutoff_interval(
     max_rows_per_cluster : int
         With clusters: rows that a cluster counts at most, see `certify`.
     n_simulations : int
-        With clusters and method "asymptotic": redraws behind the lower limit, at least ``2 / delta - 1``.
+        With clusters and method "asymptotic": simulations behind the lower limit, at least ``2 / delta - 1``.
     sample_weight : array-like of shape (n,), optional
         Whole numbers that count repeated independent rows. Other weights are refused.
     pos_label : scalar, optional
         The label value that counts as 1.
     random_state : int or numpy.random.Generator
-        Deals the rows, or with clusters seeds the redraws, behind the lower limit, together with a digest of the rows
-        (see `split_lower_bound`). Choose it before seeing intervals.
+        Seeds the split of the rows, or with clusters the simulations, behind the lower limit, together with a digest of
+        the rows (see `split_lower_bound`). Choose it before seeing intervals.
 
     Returns
     -------
@@ -121,13 +121,13 @@ def cutoff_interval(
     classifier is calibrated, and such an interval then never contains the true value 0.
 
     With clusters, the limits of "finite" are the bounds of `certify` with method "bernstein". That of "asymptotic" from
-    below comes from a cluster bootstrap of the residual walk: with standard normal
+    below comes from a cluster bootstrap of the cumulative residuals: with standard normal
     :math:`\xi_g`, one for each cluster, the range of
-    :math:`\frac{1}{N} \sum_g \xi_g (W_g(t) - m_g C_n(t))` has in the limit of many clusters the law that bounds the
-    largest deviation over all intervals. :math:`W_g` is the walk of the residuals of cluster g, not yet divided,
-    :math:`m_g` its rows, :math:`C_n` the walk of all N rows. The range without the expectation is taken where it is
-    larger, and both are enlarged for few clusters and for rare events, by rules found by simulation. The upper limit
-    is that of `certify`.
+    :math:`\frac{1}{N} \sum_g \xi_g (W_g(t) - m_g C_n(t))` has asymptotically in the number of clusters the distribution
+    that bounds the largest deviation over all intervals. :math:`W_g` is the walk of the residuals of cluster g, not yet
+    divided, :math:`m_g` its rows, :math:`C_n` the walk of all N rows. The range without the expectation is taken where
+    it is larger, and both are enlarged for few clusters and for rare events, by rules found by simulation. The upper
+    limit is that of `certify`.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def cutoff_interval(
     estimate = walk.value
     low, above = _limits(table, walk, method, half, random_state)
     high = min(1.0, estimate + above)
-    limit = "" if method == "finite" else ", in the limit of many rows,"
+    limit = "" if method == "finite" else " (asymptotic)"
     return CutoffInterval(
         claim=f"With probability at least {at_least(confidence_level)}{limit} over the draw of the rows, the cutoff "
         f"calibration error of this classifier in the population is between {low:.4g} and {high:.4g}.",

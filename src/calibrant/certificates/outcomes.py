@@ -21,7 +21,7 @@ _TAIL = 41.5  # exp(-41.5) = 1e-18: what a binomial distribution has beyond the 
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """Ranges of the residual walk with their probabilities.
+    """Ranges of the cumulative residuals with their probabilities.
 
     Attributes
     ----------

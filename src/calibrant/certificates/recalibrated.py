@@ -34,12 +34,12 @@ _ASSUMPTIONS = (
         "same case, no over-sampling, no case-control selection."
     ),
     "The classifier behind the original scores was fixed before these rows were seen; only recalibration used them.",
-    "The recalibration is monotone on all of [0, 1], between and beyond the scores of the sample too.",
+    "The recalibration is monotone on all of [0, 1], not only on the scores of the sample.",
 )
 _ABOUT_CASES = (
     (
         "Given everything that is known about these cases, their outcomes are independent of each other. They need not "
-        "be a sample of anything, and nothing is said about other cases."
+        "be a sample from a population, and the statement is about these cases only."
     ),
     _ASSUMPTIONS[1],
     "The recalibration is monotone on the scores of these cases.",
@@ -210,11 +210,11 @@ def certify_recalibrated(
 def _claim(n: int, bound: float, confidence_level: float, method: str, about: str) -> str:
     if about == "cases":
         return (
-            f"With probability at least {at_least(confidence_level)} over the outcomes of these {n} cases, the cutoff "
-            f"calibration error of their recalibrated scores against their true probabilities is at most "
-            f"{bound:.4g}, though the map was fitted on these outcomes; nothing is said about other cases."
+            f"With probability at least {at_least(confidence_level)} over the outcomes of these {n} cases, the "
+            f"cutoff calibration error of their recalibrated scores against their true probabilities is at most "
+            f"{bound:.4g}, though the map was fitted on these outcomes; the statement is about these cases only."
         )
-    limit = "" if method == "finite" else ", in the limit of many rows,"
+    limit = "" if method == "finite" else " (asymptotic)"
     return (
         f"With probability at least {at_least(confidence_level)}{limit} over the draw of the rows, the cutoff "
         f"calibration error of the recalibrated scores in the population is at most {bound:.4g}, though the map was "

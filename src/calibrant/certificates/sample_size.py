@@ -134,19 +134,19 @@ class Plan(Result):
 
     def __str__(self) -> str:
         asked = (
-            "for a bound of this width; the error of the rows comes on top"
+            "for a bound of this width above the empirical error"
             if self.power is None
-            else f"with a chance of {self.power:g} if the classifier is exactly calibrated"
+            else f"with power {self.power:g} under perfect calibration"
         )
         lines = [
             f"Rows needed to certify a calibration error of at most {self.tolerance:g}",
             asked,
             f"({100.0 * self.confidence_level:.12g}% confidence; a Brier score of {self.brier:g} is assumed)",
             "",
-            f"{'method':<18}{'rows':>16}{'times default':>18}",
+            f"{'method':<18}{'rows':>16}{'ratio to default':>18}",
         ]
         lines += [f"{name:<18}{n:>16,}{n / self.rows['default']:>18.1f}" for name, n in self.rows.items()]
-        lines += ["", "normal holds in the limit of many rows, the others for every number of rows."]
+        lines += ["", "asymptotic holds asymptotically, the others for every number of rows."]
         return "\n".join(lines)
 
 
@@ -188,7 +188,7 @@ def rows_to_decide(
     upper_width: Callable[[int], float],
     lower_width: Callable[[int], float],
 ) -> int | None:
-    """Rows after which a verdict on the tolerance can be expected, if the true error is what it seems.
+    """Rows after which a verdict on the tolerance can be expected, if the true error equals the estimate.
 
     Parameters
     ----------

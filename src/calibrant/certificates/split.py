@@ -40,8 +40,8 @@ def split_lower_bound(
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
     random_state : int or numpy.random.Generator
-        Deals the rows, together with a digest of them, so that another sample is dealt afresh and the same rows in any
-        order are dealt alike. Choose it before seeing bounds: the largest of several is not a bound.
+        Seeds the split, together with a digest of the rows, so that another sample is split anew and the same rows in
+        any order are split alike. Choose it before seeing bounds: the largest of several is not a bound.
     sample_weight : array-like of shape (n,), optional
         Whole numbers that count repeated independent rows. Other weights are refused.
     pos_label : scalar, optional
@@ -61,18 +61,18 @@ def split_lower_bound(
 
     See Also
     --------
-    monotone_width : A band for all intervals at once; it needs no dealing and is wider.
+    monotone_width : A band for all intervals at once; it needs no split and is wider.
 
     Notes
     -----
-    The error is at least ``sign * C(I)`` for any interval I and sign. A third of the rows, dealt at random, proposes
+    The error is at least ``sign * C(I)`` for any interval I and sign. A third of the rows, chosen at random, proposes
     those of its own error; given them, the terms ``X = sign * (y - s)`` in I, 0 elsewhere, of the other rows are
     independent, and their mean bounds ``sign * C(I)``. The inequality behind `default_width` bounds it from below, with
     squares taken around the mean of X on the first part; what it wants to know beforehand comes from there too
-    (docs/theory/2-lower-bound.md, Theorem 2.1). So that no single dealing decides, there are 8 of them up to 100,000
+    (docs/theory/2-lower-bound.md, Theorem 2.1). So that no single split decides, there are 8 of them up to 100,000
     rows, each with a quarter of the probability of failure, and the second largest of their bounds is returned; with
     more rows, the largest of 4 (Theorem 2.3). ``1 - confidence_level`` bounds the probability over the draw of the rows
-    and over their dealing, which the digest makes as good as independent of the draw (Proposition 7.2,
+    and over the split, which the digest makes as good as independent of the draw (Proposition 7.2,
     docs/theory/7-seeds.md).
 
     Tables with cells get the band of `monotone_width`: their cells were chosen by looking at all rows.

@@ -1,4 +1,4 @@
-"""Real classifiers on real data: what an audit says about each."""
+"""Audits of several classifiers on two real data sets."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ TOLERANCE = 0.05
 CONFIDENCE_LEVEL = 0.95
 
 NOTE = (
-    "Each row was scored by a model that had not seen it (5-fold cross-validation). The certificate is proved for one "
-    "fixed classifier; for scores pooled over five models read it as a description of their average."
+    "Scores are from 5-fold cross-validation. The certificate holds for one fixed classifier; for scores pooled "
+    "over five models it is descriptive."
 )
 
 

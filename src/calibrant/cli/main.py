@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -24,7 +25,7 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="calibrant",
-    help="Can the scores of a binary classifier be read as probabilities? Measure, prove, price and repair.",
+    help="Assess and improve the calibration of binary classifiers, with finite-sample guarantees.",
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -84,7 +85,7 @@ def audit(
     weight: Weight = None,
     pos_label: PosLabel = None,
     tolerance: Annotated[
-        float | None, typer.Option("--tolerance", help="Calibration error you could live with; asks for a verdict.")
+        float | None, typer.Option("--tolerance", help="Largest acceptable calibration error; asks for a verdict.")
     ] = None,
     confidence: Confidence = 0.95,
     cost_fp: Annotated[float | None, typer.Option("--cost-fp", help="Cost of a false positive.")] = None,
@@ -101,9 +102,8 @@ def audit(
         list[str] | None,
         typer.Option(
             "--cluster",
-            help="Column that says which rows belong together, such as a patient; rows of one cluster may depend on "
-            "each other. Repeated, the columns name one cluster together: each combination is taken as independent of "
-            "all others.",
+            help="Column that identifies the cluster of a row, such as the patient; rows of one cluster may depend on "
+            "each other. Given repeatedly, each combination of values is a cluster, independent of all others.",
             metavar="COL",
         ),
     ] = None,
@@ -111,20 +111,21 @@ def audit(
         int,
         typer.Option(
             "--max-rows-per-cluster",
-            help="With --cluster: rows that a cluster counts at most in certificate, test and costs; with 1 every "
-            "cluster counts the same.",
+            help="With --cluster: largest weight of a cluster, in rows, in certificate, test and costs; with 1 every "
+            "cluster has equal weight.",
             metavar="M",
         ),
     ] = 1,
     as_json: AsJson = False,
     report: Report = None,
 ) -> None:
-    """Judge scores: calibrated or not, at what cost, what to do.
+    """Assess calibration: error, certificate, expected cost and advice.
 
     With --tolerance, exit code 0 means certified and 1 means any other verdict.
     """
     from calibrant.auditing.audit import audit as run_audit
     from calibrant.auditing.audit import check_audit
+    from calibrant.auditing.wording import summary
 
     if (cost_fp is None) != (cost_fn is None):
         raise ArgumentError("both --cost-fp and --cost-fn", "one of them", "give both, or neither")
@@ -139,7 +140,7 @@ def audit(
     if not cluster:
         data = {"y_true": _read(source, label=label, score=score, weight=weight, pos_label=pos_label)}
     else:
-        data = _read_groups(source, label=label, score=score, weight=weight, pos_label=pos_label, cluster=cluster)
+        data = _read_clusters(source, label=label, score=score, weight=weight, pos_label=pos_label, cluster=cluster)
     with _progress():
         result = run_audit(
             **data,
@@ -153,7 +154,7 @@ def audit(
     if report is not None:
         result.to_html(report)
         typer.echo(f"report written to {report}", err=True)
-    typer.echo(result.to_json() if as_json else str(result))
+    typer.echo(result.to_json() if as_json else summary(result, _width()))
     if result.certificate is not None and result.certificate.verdict not in (None, "certified"):
         raise typer.Exit(1)
 
@@ -192,9 +193,7 @@ def recalibrate(
     options: dict[str, str] = {}
     if interpolation is not None:
         if method != "isotonic":
-            raise ArgumentError(
-                "--interpolation with the method isotonic only", f"the method {method}", "leave it away"
-            )
+            raise ArgumentError("--interpolation with the method isotonic only", f"the method {method}", "omit it")
         options["interpolation"] = check_choice("interpolation", interpolation, ("linear", "step"))
     source = _source(files, query, database)
     check_writable(model, *_paths_of(source))
@@ -202,11 +201,11 @@ def recalibrate(
     calibrator = LAYOUTS[method].estimator(**options).fit(table)
     write_text(to_json(calibrator), model)
     if isinstance(calibrator, AutoCalibrator):
-        typer.echo(calibrator.reason_)
+        _print(calibrator.reason_)
     elif isinstance(calibrator, CutoffCalibrator):
-        typer.echo(calibrator.message_)
+        _print(calibrator.message_)
     elif isinstance(calibrator, IsotonicCalibrator):
-        typer.echo(recalibration_line(cross_fitted_isotonic(table)))
+        _print(recalibration_line(cross_fitted_isotonic(table)))
     typer.echo(f"model written to {model}", err=True)
 
 
@@ -244,7 +243,7 @@ def export(
         Path | None, typer.Option("--output", help="File to write instead of standard output.", metavar="OUT")
     ] = None,
 ) -> None:
-    """Write a model as an SQL expression, a Python function, an ONNX graph or JSON of the present format.
+    """Write a model as an SQL expression, a Python function, an ONNX graph or JSON of the current format.
 
     ONNX needs the packages of calibrant[onnx] and --output.
     """
@@ -278,19 +277,19 @@ def plan(
     confidence: Confidence = 0.95,
     power: Annotated[
         float,
-        typer.Option("--power", help="Wanted chance of the certificate if the model is exactly calibrated."),
+        typer.Option("--power", help="Probability of the certificate under perfect calibration."),
     ] = 0.8,
     width_only: Annotated[
         bool,
-        typer.Option("--width-only", help="Only make the bound that wide, whatever the error of the rows adds to it."),
+        typer.Option("--width-only", help="Plan for the width of the bound above the empirical error alone."),
     ] = False,
     brier: Annotated[
         float,
-        typer.Option("--brier", help="Brier score expected of the rows; 0.25, the default, needs the most of them."),
+        typer.Option("--brier", help="Expected Brier score; 0.25, the default, needs the most rows."),
     ] = 0.25,
     as_json: AsJson = False,
 ) -> None:
-    """Say how many rows it takes to certify a tolerance."""
+    """Compute the number of rows that certifying a tolerance takes."""
     from calibrant.certificates import plan_table
 
     table = plan_table(tolerance, confidence_level=confidence, power=None if width_only else power, brier=brier)
@@ -309,12 +308,12 @@ def demo(report: Report = None) -> None:
     # Imported only now: scikit-learn takes a second to load, and a wrong path should not have to wait for it.
     from calibrant.cli.demo import NOTE, TOLERANCE, demo_audits
 
-    typer.echo(f"Can these scores be read as probabilities, within a calibration error of {TOLERANCE:g}?\n")
+    _print(f"Is the calibration error of these scores at most {TOLERANCE:g}?\n", indent=0)
     audits = []
     for result in demo_audits():
         audits.append(result)
-        typer.echo(f"{result.name}\n    {one_line(result)}")
-    typer.echo(f"\n{NOTE}")
+        _print(f"{result.name}\n    {one_line(result)}", indent=18)
+    _print(f"\n{NOTE}", indent=0)
     if report is not None:
         write_text(render(audits, title="Calibration of five classifiers on two data sets", note=NOTE), report)
         typer.echo(f"report written to {report}", err=True)
@@ -356,7 +355,7 @@ def _name_of(source: Any) -> str:
     return name_of([file if file == "-" else Path(file).name for file in source])
 
 
-def _read_groups(
+def _read_clusters(
     source: Any, *, label: str, score: str, weight: str | None, pos_label: str | None, cluster: list[str]
 ) -> dict[str, Any]:
     from calibrant.ingest.file_rows import read_rows
@@ -382,8 +381,20 @@ def _read(source: Any, *, label: str, score: str, weight: str | None, pos_label:
     return read_table(source, label=label, score=score, weight=weight, pos_label=pos_label, console=_console())
 
 
+def _width() -> int | None:
+    """Return the columns of the terminal; None where text goes elsewhere: one line per item suits grep and diff."""
+    return shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
+
+
+def _print(text: str, *, indent: int = 2) -> None:
+    """Print text, broken at the width of a terminal."""
+    from calibrant.auditing.wording import wrapped
+
+    typer.echo(wrapped(text, _width(), indent=indent))
+
+
 def _console() -> Any:
-    """Return a console for progress bars, only where a person watches standard error."""
+    """Return a console for progress bars, only where standard error is a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         return None
     from rich.console import Console
@@ -392,7 +403,7 @@ def _console() -> Any:
 
 
 def _progress() -> AbstractContextManager[object]:
-    """Show what is computed while it is, only where a person watches standard error."""
+    """Show the stage of a computation, only where standard error is a terminal."""
     from calibrant.table.progress import listening
 
     console = _console()
@@ -404,7 +415,7 @@ def _progress() -> AbstractContextManager[object]:
 
 
 def main() -> None:
-    """Run the command line; whatever goes wrong ends in one message and a code that means it."""
+    """Run the command line; every error ends in one message and an exit code."""
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):  # temporary files are removed on the way out
             signal.signal(getattr(signal, name), _stop)

@@ -37,7 +37,7 @@ Weight = Annotated[
     str | None,
     typer.Option(
         "--weight",
-        help="Column of weights; whole numbers count repeated independent rows, others allow no certificate.",
+        help="Column of weights; whole numbers count repeated independent rows, with others there is no certificate.",
         metavar="COL",
     ),
 ]

@@ -1,4 +1,4 @@
-"""Curves over the scores: what happened at each, how the scores are spread, how residuals add up."""
+"""Curves over the scores: observed rates, the distribution of the scores, and cumulative residuals."""
 
 from calibrant.curves.distribution import Histogram, score_histogram
 from calibrant.curves.local import local_curve

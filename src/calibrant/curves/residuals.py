@@ -1,4 +1,4 @@
-"""The cumulative residual walk as a curve to look at."""
+"""The cumulative residuals as a curve."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["CumulativeResiduals", "cumulative_residuals"]
 
 @dataclass(frozen=True, eq=False)
 class CumulativeResiduals(Drawable):
-    """Points of the cumulative residual walk.
+    """Points of the cumulative residuals.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class CumulativeResiduals(Drawable):
         Share of the rows with scores up to there, in [0, 1].
     value : ndarray of float64
         Sum of residuals ``y - s`` over these rows, divided by the number of all rows. Where it climbs, scores
-        promise too little; where it drops, too much.
+        are too low; where it falls, too high.
     interval : tuple of float or None
         Scores `(low, high]` between its highest and lowest point.
     """
@@ -66,7 +66,7 @@ def cumulative_residuals(
 
     Returns
     -------
-    ResidualWalk
+    CumulativeResiduals
         Its range, 0 included, is the cutoff calibration error. From a table with cells every point is exact, and there
         is one for the end of each cell.
 

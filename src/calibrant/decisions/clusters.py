@@ -47,17 +47,17 @@ def cluster_saving(
     cut = int(np.searchsorted(table.score, tau, side="left"))
     cost, best = float(costs[cut]), float(costs.min())
 
-    acts = rows.score >= tau
+    positive = rows.score >= tau
     negatives = rows.n - rows.k
-    paid = rows.by_cluster(np.where(acts, a * negatives, b * rows.k))
-    mean_predicted = np.where(acts, a * rows.n * (1.0 - rows.score), b * rows.n * rows.score)
+    paid = rows.by_cluster(np.where(positive, a * negatives, b * rows.k))
+    mean_predicted = np.where(positive, a * rows.n * (1.0 - rows.score), b * rows.n * rows.score)
     excess = paid - rows.by_cluster(mean_predicted)
     forecast = float(mean_predicted.sum()) / table.total
     lower, upper = _limits(rows, paid, half, least=0.0, most=dearest)
     error_lower, error_upper = _limits(rows, excess, half, least=-dearest, most=dearest)
 
     # Moving the cut down by some rows gains b for a positive and costs a for a negative, moving it up the reverse.
-    steps = np.where(acts, -1.0, 1.0) * (b * rows.k - a * negatives)
+    steps = np.where(positive, -1.0, 1.0) * (b * rows.k - a * negatives)
     saving = largest_ratio(
         Sums(*squares_from(rows, steps, cut)), **_sizes(rows), cap=rows.cap, delta=half, least=-dearest, most=dearest
     )
@@ -65,7 +65,7 @@ def cluster_saving(
     bound = min(saving, upper)
     return Decision(
         claim=f"With probability at least {at_least(confidence_level)} over the draw of the clusters, no "
-        f"order-preserving recalibration could save more than {bound:.4g} per case in the population, in which "
+        f"order-preserving recalibration saves more than {bound:.4g} per case in the population, in which "
         f"{counted(rows.cap)}, at costs {a:g} (false positive) and {b:g} (false negative).",
         false_positive_cost=a,
         false_negative_cost=b,

@@ -17,7 +17,7 @@ __all__ = ["Mistakes", "compare", "mistakes", "ratio", "with_limits"]
 
 
 class Mistakes(NamedTuple):
-    """Share of the rows that are acted on in vain, and of those that are missed, at each p."""
+    """Shares of the rows that are false positives and false negatives, at each p."""
 
     false_positives: FloatArray
     false_negatives: FloatArray
@@ -32,7 +32,7 @@ class Mistakes(NamedTuple):
 
 
 def mistakes(table: ScoreTable, cut: npt.NDArray[np.intp]) -> Mistakes:
-    """Count what acting from the cut on gets wrong."""
+    """Count the false positives and negatives from each cut."""
     return Mistakes(costs_by_cut(table, 1.0, 0.0)[cut], costs_by_cut(table, 0.0, 1.0)[cut])
 
 

@@ -1,4 +1,4 @@
-"""Cost of acting on the cases whose score reaches a threshold."""
+"""Cost of predicting positive where the score reaches a threshold."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def check_costs(false_positive_cost: float, false_negative_cost: float) -> tuple
 
 
 def threshold(false_positive_cost: float, false_negative_cost: float) -> float:
-    """Score from which acting is the cheaper choice, if scores are probabilities.
+    """Score from which predicting positive is the cheaper choice, if scores are probabilities.
 
     Parameters
     ----------
     false_positive_cost : float
-        Cost of acting on a negative case, non-negative.
+        Cost of a false positive, non-negative.
     false_negative_cost : float
-        Cost of not acting on a positive case, non-negative; not both zero.
+        Cost of a false negative, non-negative; not both zero.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def threshold(false_positive_cost: float, false_negative_cost: float) -> float:
 
 
 def decide(y_proba: npt.ArrayLike, *, false_positive_cost: float, false_negative_cost: float) -> npt.NDArray[np.bool_]:
-    """Decide for each case whether to act: True where the score reaches the threshold.
+    """Predict for each case: True where the score reaches the threshold.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def decide(y_proba: npt.ArrayLike, *, false_positive_cost: float, false_negative
     Returns
     -------
     ndarray of bool, shape (n,)
-        A score equal to the threshold means acting.
+        A score equal to the threshold is predicted positive.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def expected_cost(
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
-    """Average cost per case of acting where the score reaches a threshold.
+    """Average cost per case of predicting positive where the score reaches a threshold.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def expected_cost(
     false_positive_cost, false_negative_cost : float
         As in `threshold`.
     threshold : float, optional
-        Score from which to act, in [0, 1]; by default ``a / (a + b)``.
+        Score from which to predict positive, in [0, 1]; by default ``a / (a + b)``.
     sample_weight : array-like of shape (n,), optional
         Non-negative weights.
     pos_label : scalar, optional
@@ -148,7 +148,7 @@ def prices(
 
 
 def costs_by_cut(table: ScoreTable, false_positive_cost: float, false_negative_cost: float) -> npt.NDArray[np.float64]:
-    """Average cost of acting on the rows of the table from the i-th on, for i = 0, ..., m."""
+    """Mean cost of predicting positive from the i-th row of the table, for i = 0, ..., m."""
     false_negatives = np.concatenate([[0.0], np.cumsum(table.k, dtype=np.float64)])
     true_negatives = np.concatenate([[0.0], np.cumsum(table.n - table.k, dtype=np.float64)])
     false_positives = true_negatives[-1] - true_negatives

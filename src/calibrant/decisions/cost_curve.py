@@ -30,9 +30,9 @@ class CostCurve(Drawable):
     Attributes
     ----------
     cost_parameter : ndarray of float64
-        The cost parameter p, which is also the score from which one acts.
+        The cost parameter p, which is also the score from which one predicts positive.
     cost_before : ndarray of float64
-        Cost of acting from p on by the scores `before`.
+        Cost of predicting positive from p by the scores `before`.
     cost_before_error : ndarray of float64
         Its standard error.
     cost_before_lower, cost_before_upper : ndarray of float64
@@ -144,7 +144,7 @@ def cost_curve(
     -------
     CostCurve
         Costs per case; those of costs a and b are ``a + b`` times what stands at ``p = a / (a + b)``. From a table with
-        cells, rows are taken to act as the mean score of their cell says, and the band allows for the rest.
+        cells, rows are predicted by the mean score of their cell, and the band allows for the rest.
 
     Raises
     ------
@@ -234,9 +234,10 @@ def cost_curve(
 
 
 def cheapest_cuts(table: ScoreTable, tau: FloatArray, fit: IsotonicFit | None = None) -> npt.NDArray[np.intp]:
-    """Row of the table from which to act at the smallest cost, if the costs are tau and ``1 - tau``, for each tau.
+    """Row of the table from which predicting positive costs least, at the costs tau and ``1 - tau``, for each tau.
 
-    Acting where the isotonic fit reaches tau is the cheapest of all thresholds, whatever tau: one fit answers all.
+    Predicting positive where the isotonic fit reaches tau is the cheapest of all thresholds, whatever tau: one fit
+    answers all.
     """
     fit = isotonic_fit(table) if fit is None else fit
     starts = np.append(np.searchsorted(table.low, fit.low), len(table))

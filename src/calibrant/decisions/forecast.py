@@ -29,7 +29,7 @@ _ASSUMPTIONS = (
 
 @dataclass(frozen=True)
 class CostForecast(Result):
-    """What acting from a threshold on costs per case, and what the scores themselves forecast.
+    """Cost per case of predicting positive from a threshold, and the cost that the scores predict.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class CostForecast(Result):
     false_positive_cost, false_negative_cost : float
         The costs a and b.
     threshold : float
-        Score from which one acts.
+        Score from which one predicts positive.
     cost : float
         Average cost per case on these rows.
     cost_lower, cost_upper : float
@@ -48,7 +48,7 @@ class CostForecast(Result):
     forecast : float
         Average cost per case on these rows if every score were the probability of its row.
     error : float
-        ``cost - forecast``; positive where the decisions cost more than promised.
+        ``cost - forecast``; positive where the decisions cost more than predicted.
     error_lower, error_upper : float
         Confidence interval for the true expected cost less the true expected forecast.
     confidence_level : float
@@ -98,7 +98,7 @@ def cost_forecast(
     false_positive_cost, false_negative_cost : float
         Costs a and b, fixed before seeing the rows.
     threshold : float, optional
-        Score from which to act, in [0, 1], fixed before seeing the rows; by default ``a / (a + b)``.
+        Score from which to predict positive, in [0, 1], fixed before seeing the rows; by default ``a / (a + b)``.
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
     sample_weight : array-like of shape (n,), optional
@@ -110,7 +110,7 @@ def cost_forecast(
     -------
     CostForecast
         Costs per case, in the currency of the costs. From a table with cells, the intervals allow for the rows of
-        the cell in which the threshold lies, and the rest takes it to act as its mean score says.
+        the cell in which the threshold lies, and the rest takes it to be predicted by its mean score.
 
     Raises
     ------
@@ -168,8 +168,8 @@ def cost_forecast(
     error_lower, error_upper = _error_limits(table, a, b, tau, error, delta)
     return CostForecast(
         claim=f"With probability at least {at_least(confidence_level)} over the draw of the rows, the expected "
-        f"cost per case of acting from score {tau:.4g} on, at costs {a:g} (false positive) and {b:g} (false "
-        f"negative), less the cost that the scores forecast on average over the population, lies between "
+        f"cost per case of predicting positive from {tau:.4g}, at costs {a:g} (false positive) and {b:g} (false "
+        f"negative), minus the cost that the scores predict on average over the population, lies between "
         f"{error_lower:.4g} and {error_upper:.4g}.",
         false_positive_cost=a,
         false_negative_cost=b,
@@ -195,10 +195,10 @@ def cost_forecast(
 
 
 def _forecast(table: ScoreTable, a: float, b: float, cut: int) -> float:
-    """Cost of acting from the cut on, if every score were the probability of its rows."""
+    """Cost of predicting positive from the cut, if every score were the probability of its rows."""
     mean_predicted = table.n * table.score
-    acted = float(table.n[cut:].sum()) - float(mean_predicted[cut:].sum())
-    return (a * acted + b * float(mean_predicted[:cut].sum())) / table.total
+    positive = float(table.n[cut:].sum()) - float(mean_predicted[cut:].sum())
+    return (a * positive + b * float(mean_predicted[:cut].sum())) / table.total
 
 
 def _cost_limits(table: ScoreTable, a: float, b: float, tau: float, delta: float) -> tuple[float, float]:
@@ -223,7 +223,7 @@ def _cost_limits(table: ScoreTable, a: float, b: float, tau: float, delta: float
 
 
 def _error_limits(table: ScoreTable, a: float, b: float, tau: float, error: float, delta: float) -> tuple[float, float]:
-    """Limits for the mean of the terms ``a (s - y)`` where one acts and ``b (y - s)`` where not, none above a and b."""
+    """Limits for the mean of ``a (s - y)`` from the cut and ``b (y - s)`` below it, none above a and b."""
     dearest = max(a, b)
     above, below = table.low >= tau, table.high < tau
     straddling = float(table.n[~(above | below)].sum())

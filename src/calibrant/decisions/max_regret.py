@@ -34,8 +34,8 @@ class MaxRegret(Result):
     claim : str
         What is asserted, in one sentence.
     value : float
-        Largest regret on these rows: at costs a and b, acting from ``a / (a + b)`` on costs at most
-        ``(a + b) * value`` per case more than acting from any other score on.
+        Largest regret on these rows: at costs a and b, predicting positive from ``a / (a + b)`` costs at most
+        ``(a + b) * value`` per case more than from any other score.
     bound : float
         Upper confidence bound on the true largest regret, at most 1.
     false_positive_cost, false_negative_cost : float
@@ -43,15 +43,15 @@ class MaxRegret(Result):
     threshold : float
         Their threshold, equal to `false_positive_cost`.
     rule : {">=", ">", "none"}
-        Which cases act there: score ``>= threshold``, or score ``> threshold``. The latter stands for costs whose
-        threshold is just above; `value` is then their limit.
+        Which cases are predicted positive there: score ``>= threshold``, or score ``> threshold``. The latter stands
+        for costs whose threshold is just above; `value` is then their limit.
     best_threshold : float
-        At these costs the cheapest is to act on scores ``>= best_threshold``; infinity means never.
+        At these costs the cheapest is to predict positive at scores ``>= best_threshold``; infinity means never.
     interval : tuple of float or None
         Scores `(low, high]` that are decided wrongly there; `low` is `-inf` where it starts below the smallest
         score. None if `value` is 0.
     direction : {"too low", "too high", "none"}
-        Whether the scores in the interval promise too little (one fails to act) or too much (one acts in vain).
+        Whether the scores in the interval are too low (false negatives) or too high (false positives).
     cutoff_error : float
         Cutoff calibration error c of the same rows; ``c**2 / (4 + 2 * c) <= value <= c``.
     confidence_level : float
@@ -83,7 +83,7 @@ class MaxRegret(Result):
 
 
 class Worst(NamedTuple):
-    """The largest regret of a table, and what attains it: acting from row `cut` on instead of from row `best`."""
+    """The largest regret of a table, attained by predicting positive from row `cut` instead of from row `best`."""
 
     value: float
     threshold: float
@@ -136,9 +136,9 @@ def max_regret(
     .. math:: M = \frac1n \max_{i \le j} \max\Big( \sum_{l=i}^{j} (s_i n_l - k_l),\
                   \sum_{l=i}^{j} (k_l - s_j n_l) \Big)
 
-    or 0: a band that starts at the threshold and in which acting does not pay, or one that ends there and in which
-    it does. For fixed costs the regret is the largest over thresholds of a function linear in ``a / (a + b)``, so
-    only thresholds at a score and just above one matter, and the best cut for each is where the isotonic fit passes
+    or 0: a band that starts at the threshold and in which predicting positive does not pay, or one that ends there and
+    in which it does. For fixed costs the regret is the largest over thresholds of a function linear in ``a / (a + b)``,
+    so only thresholds at a score and just above one matter, and the best cut for each is where the isotonic fit passes
     it. That takes one sort.
 
     The true M is the mean of ``(tau - Y) 1_I`` or its negative for one fixed tau and I, and the largest such average
@@ -177,9 +177,9 @@ def max_regret(
     slack = 2.0 * float(hidden.max()) / n if len(hidden) else 0.0
     bound = _bound(table, worst, delta, slack)
     return MaxRegret(
-        claim=f"With probability at least {at_least(confidence_level)} over the draw of the rows, at no costs a (false "
-        f"positive) and b (false negative), even if chosen after seeing the rows, could an order-preserving "
-        f"recalibration save more than {bound:.4g} (a + b) per case.",
+        claim=f"With probability at least {at_least(confidence_level)} over the draw of the rows, at all costs "
+        f"a (false positive) and b (false negative), even if chosen after seeing the rows, no order-preserving "
+        f"recalibration saves more than {bound:.4g} (a + b) per case.",
         value=value,
         bound=bound,
         false_positive_cost=worst.threshold if some else math.nan,
@@ -203,7 +203,7 @@ def max_regret(
 
 
 def worst_costs(table: ScoreTable) -> Worst:
-    """Find the costs tau and ``1 - tau`` at which acting from tau on loses most against the best threshold.
+    """Find the costs tau and ``1 - tau`` at which predicting positive from tau loses most against the best threshold.
 
     Parameters
     ----------
@@ -218,7 +218,8 @@ def worst_costs(table: ScoreTable) -> Worst:
     tau = table.score
     n, k = (np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)]) for values in (table.n, table.k))
     best = cheapest_cuts(table, tau)
-    # the regret is linear in tau between two scores: at a score one acts on its rows, just above it one does not
+    # the regret is linear in tau between two scores: at a score its rows are predicted positive, just above it they are
+    # not
     regrets = [tau * (n[best] - n[cuts]) - (k[best] - k[cuts]) for cuts in (slice(None, -1), slice(1, None))]
     above, row = np.unravel_index(int(np.argmax(regrets)), (2, len(table)))
     value = max(0.0, float(regrets[above][row])) / table.total
@@ -244,7 +245,7 @@ def _bound(table: ScoreTable, worst: Worst, delta: float, slack: float) -> float
         slope, level = line_above(nodes, width, float(squares) / n)
         largest = 0.0
         for tau, cuts in ends:
-            for sign in (1.0, -1.0):  # acting from tau on is too much, or too little
+            for sign in (1.0, -1.0):  # positives from tau are too many, or too few
                 per_row, per_positive = tau + sign * slope * tau**2, 1.0 - sign * slope * (1.0 - 2.0 * tau)
                 # where a positive adds as well, every row does
                 ratio = np.full(len(tau), sign * np.inf)

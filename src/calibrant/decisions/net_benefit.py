@@ -1,4 +1,4 @@
-"""Decision curves: what acting on the scores is worth in units of true positives."""
+"""Decision curves: the net benefit of thresholding the scores, in units of true positives."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ __all__ = ["NetBenefit", "net_benefit"]
 
 @dataclass(frozen=True, eq=False)
 class NetBenefit(Drawable):
-    """Net benefit by threshold, of acting on the scores, on everyone and on no one.
+    """Net benefit by threshold, of thresholding the scores, treat all and treat none.
 
     Attributes
     ----------
     threshold : ndarray of float64
-        The score tau from which one acts: the chance of a positive at which acting is just worth it.
+        The threshold probability tau, from which one predicts positive.
     net_benefit : ndarray of float64
-        ``TP / n - FP / n * tau / (1 - tau)`` of acting on scores ``>= tau``.
+        ``TP / n - FP / n * tau / (1 - tau)`` of predicting positive at scores ``>= tau``.
     standard_error : ndarray of float64
-        Of `net_benefit`, for independent rows; 0 where no row acts. NaN where weights do not count rows.
+        Of `net_benefit`, for independent rows; 0 where no row is predicted positive. NaN where weights do not count
+        rows.
     lower, upper : ndarray of float64
         Confidence interval, at each threshold by itself and for large n. NaN where weights do not count rows.
     treat_all, treat_none : ndarray of float64
-        The same for acting on everyone, and on no one, which is 0.
+        The same for treat all, and for treat none, which is 0.
     confidence_level : float
         Confidence of each interval by itself.
     n : float
@@ -109,7 +110,7 @@ def net_benefit(
     so the two rank rules alike. A row contributes 1, ``-tau / (1 - tau)`` or 0, whence the variance
     ``TP / n + (tau / (1 - tau))**2 FP / n - net_benefit**2``. The intervals are of the normal kind, with
     ``log(2 / (1 - confidence_level)) / (n (1 - tau))`` added on either side: contributions are ``1 / (1 - tau)`` apart,
-    and a sample without false positives, or in which no row acts, is no proof that there are none.
+    and a sample without false positives, or in which no row is predicted positive, is no proof that there are none.
 
     References
     ----------

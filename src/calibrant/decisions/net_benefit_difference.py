@@ -26,7 +26,7 @@ class NetBenefitDifference(Tabular):
     Attributes
     ----------
     threshold : ndarray of float64
-        The score tau from which one acts, by either score.
+        The score tau from which one predicts positive, by either score.
     net_benefit, other_net_benefit : ndarray of float64
         Net benefit of either score.
     difference : ndarray of float64

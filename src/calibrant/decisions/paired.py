@@ -18,12 +18,12 @@ IndexArray = npt.NDArray[np.intp]
 
 
 class Changes(NamedTuple):
-    """At each threshold, how many rows only one of two scores acts on.
+    """At each threshold, how many rows only one of two scores predicts positive.
 
     Attributes
     ----------
     gained_negatives, lost_negatives : ndarray of float64
-        Negatives that only the second score acts on, and only the first.
+        Negatives that only the second score predicts positive, and only the first.
     gained_positives, lost_positives : ndarray of float64
         The same for positives.
     """
@@ -44,7 +44,8 @@ class Pairs(NamedTuple):
     positive : ndarray of bool
         The label.
     first, second : ndarray of int
-        How many thresholds the first and the second score reach: in increasing order, the row is acted on at these.
+        How many thresholds the first and the second score reach: in increasing order, the row is predicted positive at
+        these.
     rows : ndarray of float64
         How many rows, or their weight.
     n : float
@@ -71,18 +72,18 @@ class Pairs(NamedTuple):
                 counted.append(by_threshold)
         return Changes(*counted)
 
-    def sums(self, which: IndexArray, acted: FloatArray, not_acted: FloatArray) -> FloatArray:
+    def sums(self, which: IndexArray, of_positive: FloatArray, of_negative: FloatArray) -> FloatArray:
         """Add up over the thresholds what each row costs by one of the two scores.
 
         Parameters
         ----------
         which : ndarray of int
             `first` or `second`.
-        acted, not_acted : ndarray of float64
-            At each threshold, in the order given, the price of acting on a negative and of not acting on a positive.
+        of_positive, of_negative : ndarray of float64
+            At each threshold, in the order given, the cost of a false positive and of a false negative.
         """
-        false_positives = np.concatenate([[0.0], np.cumsum(acted[self.order])])
-        reached = np.concatenate([[0.0], np.cumsum(not_acted[self.order])])
+        false_positives = np.concatenate([[0.0], np.cumsum(of_positive[self.order])])
+        reached = np.concatenate([[0.0], np.cumsum(of_negative[self.order])])
         return np.where(self.positive, (reached[-1] - reached)[which], false_positives[which])
 
 

@@ -34,9 +34,9 @@ class Decision(Result):
     false_positive_cost, false_negative_cost : float
         The costs a and b.
     threshold : float
-        Score from which acting is right if scores are probabilities, ``a / (a + b)``.
+        Score from which predicting positive is right if scores are probabilities, ``a / (a + b)``.
     cost : float
-        Average cost per case of acting from that threshold on.
+        Average cost per case of predicting positive from that threshold.
     cost_lower, cost_upper : float
         Confidence interval for the true expected cost, as in `cost_forecast`.
     cost_forecast : float
@@ -87,7 +87,7 @@ class Decision(Result):
 
 
 def regret_bound(calibration_error: float, *, false_positive_cost: float, false_negative_cost: float) -> float:
-    """Most that acting from the threshold ``a / (a + b)`` can lose against the best threshold, per case.
+    """Most that predicting positive from the threshold ``a / (a + b)`` can lose against the best threshold, per case.
 
     Parameters
     ----------
@@ -166,8 +166,8 @@ def saving_bound(
 
     Notes
     -----
-    Thresholding after a nondecreasing map acts on ``{s >= t}`` or ``{s > t}`` for some t. The loss against the best
-    such rule is the largest mean of ``(a + b) (Y - tau) 1_I`` over fixed sets I between tau and t. So, as for
+    Thresholding after a nondecreasing map predicts positive on ``{s >= t}`` or ``{s > t}`` for some t. The loss against
+    the best such rule is the largest mean of ``(a + b) (Y - tau) 1_I`` over fixed sets I between tau and t. So, as for
     `certify`, one lower tail of an average bounds it (Theorem 5.1 of docs/theory/5-costs.md): the largest over t of
     the saving seen plus a width that depends on the squares of these terms between tau and t. No saving is larger than
     the cost itself, so the bound is the smaller of this and `cost_upper`; each is given half of the probability of
@@ -203,7 +203,7 @@ def saving_bound(
     bound = min((a + b) * float(largest.max()) + slack, mean_predicted.cost_upper)
     return Decision(
         claim=f"With probability at least {at_least(confidence_level)} over the draw of the rows, no order-preserving "
-        f"recalibration could save more than {bound:.4g} per case at costs {a:g} (false positive) and {b:g} "
+        f"recalibration saves more than {bound:.4g} per case at costs {a:g} (false positive) and {b:g} "
         "(false negative).",
         false_positive_cost=a,
         false_negative_cost=b,
@@ -227,7 +227,7 @@ def saving_bound(
 
 
 def _widths(table: ScoreTable, tau: float, cut: int, delta: float, method: str) -> FloatArray:
-    """Width in units of ``a + b`` for each rule that acts from a row of the table on, instead of from `cut` on."""
+    """Width in units of ``a + b`` for each rule that predicts positive from a row instead of from `cut`."""
     n = table.total
     if method == "hoeffding":
         return np.full(len(table) + 1, math.sqrt(-math.log(delta) / (2.0 * n)))

@@ -1,1 +1,1 @@
-"""Probability laws that certificates, tests and intervals share."""
+"""Distributions that certificates, tests and intervals share."""

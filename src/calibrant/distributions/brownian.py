@@ -1,4 +1,4 @@
-"""Law of the range of a Brownian motion on [0, 1]: what the residual walk of a calibrated classifier tends to."""
+"""Distribution of the range of a Brownian motion on [0, 1], the limit of cumulative residuals under calibration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["LEAST_EVENTS", "MEAN_RANGE", "normal_quantile", "range_quantile", "r
 # Mean of the range: 2 sqrt(2 / pi) (Feller 1951).
 MEAN_RANGE = 2.0 * math.sqrt(2.0 / math.pi)
 
-# Below this expected sum of s (1 - s), a few events decide, and the law of the limit is wrong whatever n is.
+# Below this expected sum of s (1 - s), a few events decide, and the asymptotic distribution is wrong whatever n is.
 LEAST_EVENTS = 25.0
 
 

@@ -1,6 +1,6 @@
 """Finite-sample upper limits for ratios of means over clusters, proved in docs/theory/3-clusters.md.
 
-A cluster brings a sum W, of residuals or of money, and counts m rows, at most a cap M. The ratio is c = E W / E m. With
+A cluster brings a sum W, of residuals or of costs, and counts m rows, at most a cap M. The ratio is c = E W / E m. With
 W <= h m the term X = (W - c m) / (M (h - c)) is at most 1 and has mean 0, so that for fixed rates l_k in (0, 1) and
 weights p_k, with psi(l) = -log(1 - l) - l, the sum over k of p_k prod_g exp(-l_k X_g - psi(l_k) X_g^2) has expectation
 at most 1 (Lemma 3.2). A ratio at which it is above 1 / delta is rejected, and the limit is the largest that is not.
@@ -129,7 +129,7 @@ def largest_error(walks: ClusterResiduals, *, cap: float, delta: float) -> float
 
 @dataclass(frozen=True)
 class _Search:
-    """The largest ratio that is not rejected for all sums, up to a fine grid and upwards."""
+    """The largest ratio that is not rejected for all sums, rounded up to a fine grid."""
 
     rows: float
     squared_sizes: float

@@ -1,4 +1,4 @@
-"""Law of Kuiper's statistic: the range of the deviation of an empirical distribution from the true one."""
+"""Distribution of Kuiper's statistic: the range of the deviation of an empirical distribution from the true one."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _MIXTURE = ((0.12, 0.9), (0.004, 0.1))
 
 # Share of delta spent on the upper limit of the second moment.
 _MOMENT = 0.025
-# Constants a, b of the bound a (rho + b) / sqrt(n) for the distance of a standardised mean from the normal law,
+# Constants a, b of the bound a (rho + b) / sqrt(n) for the distance of a standardised mean from the normal,
 # with rho the third absolute moment over the cubed deviation.
 _BERRY_ESSEEN = (0.3031, 0.646)
 _HALVINGS = 45

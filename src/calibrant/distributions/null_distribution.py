@@ -69,7 +69,7 @@ def null_mean(table: ScoreTable) -> float:
     Returns
     -------
     float
-        The mean of the limit of many rows (Theorem 6.3), or, where it is less, an upper bound that is close where
+        The mean of the asymptotic distribution (Theorem 6.3), or, where it is less, an upper bound that is close where
         hardly any event is expected (Theorem 6.1); NaN if weights are not whole numbers.
     """
     if not table.counts:
@@ -77,7 +77,7 @@ def null_mean(table: ScoreTable) -> float:
     variance = table.variance
     unlikely = float(np.dot(table.n, np.minimum(table.score, 1.0 - table.score)))
     steps = _steps(variance)
-    constant = _WIDE - _room_in_strip(_WIDE, steps) if steps else MEAN_RANGE
+    constant = _WIDE - _expected_gap(_WIDE, steps) if steps else MEAN_RANGE
     return min(constant * math.sqrt(float(variance.sum())), _likeliest_range(table) + unlikely) / table.total
 
 
@@ -160,10 +160,10 @@ def _quantile(steps: tuple[float, ...], probability: float) -> float:
 
     centre = range_quantile(probability)
     ends = [max(0.5, centre - 0.75), centre + 0.1]
-    room = Chebyshev.interpolate(
-        lambda heights: np.array([_room_in_strip(height, steps) for height in heights]), _STRIPS - 1, domain=ends
+    gap = Chebyshev.interpolate(
+        lambda heights: np.array([_expected_gap(height, steps) for height in heights]), _STRIPS - 1, domain=ends
     )
-    chance = room.deriv()
+    chance = gap.deriv()
     low, high = ends
     while high - low > 1e-6:
         middle = 0.5 * (low + high)
@@ -171,7 +171,7 @@ def _quantile(steps: tuple[float, ...], probability: float) -> float:
     return high
 
 
-def _room_in_strip(height: float, steps: tuple[float, ...]) -> float:
+def _expected_gap(height: float, steps: tuple[float, ...]) -> float:
     r"""Mean of ``max(0, height - range)``: how far a strip of this height can be moved and still hold all that is read.
 
     It is the height times the chance of never leaving a strip that starts evenly spread around 0; its derivative

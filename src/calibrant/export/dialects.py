@@ -48,7 +48,7 @@ def _exponent(value: float) -> str:
 def _ratio(value: float) -> str:
     """Write what decimals may not say exactly as a quotient of whole numbers.
 
-    SQLite promises 15 digits, and 3.40 reads about one in 200 small floats as a neighbour. Whole numbers below 2**53
+    SQLite guarantees 15 digits, and 3.40 reads about one in 200 small floats as a neighbour. Whole numbers below 2**53
     and powers of two are exact in any case.
     """
     text = repr(value)

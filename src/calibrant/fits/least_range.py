@@ -1,4 +1,4 @@
-"""Logistic maps of a score whose residual walk has the least range, and the most likely ones within a limit of it.
+"""Logistic maps of a score with the least range of cumulative residuals, and the most likely within a limit of it.
 
 Gao, Parameswaran & Peng (2017), section 3.2.3, propose to choose a map of the scores by the range of the walk instead
 of the likelihood. The walk is read in the order of the original scores, as in their Claim 3. That is the cutoff
@@ -62,7 +62,7 @@ class LogisticMaps(NamedTuple):
         return np.asarray(expit(_combine(theta, self.columns)), dtype=np.float64)
 
     def walk(self, theta: FloatArray) -> FloatArray:
-        """Residual walk with its start at 0, shape (m + 1,)."""
+        """Cumulative residuals with their start at 0, shape (m + 1,)."""
         steps = np.cumsum(self.k - self.n * self.expected(theta)) / self.total
         return np.concatenate([[0.0], steps])
 
@@ -106,7 +106,7 @@ def logistic_maps(
 
 
 def least_range(maps: LogisticMaps, start: FloatArray) -> FloatArray:
-    """Search for the coefficients whose residual walk has the least range.
+    """Search for the coefficients whose cumulative residuals have the least range.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def least_range(maps: LogisticMaps, start: FloatArray) -> FloatArray:
     Notes
     -----
     Sequential linear programming: the walk is replaced by its tangent, the range of which is minimised inside a box by
-    a linear program; the box shrinks where the tangent promises too much. Only rows at which the walk has had its
+    a linear program; the box shrinks where the tangent predicts too much. Only rows at which the walk has had its
     extremes enter the program.
     """
     theta, radius = start, _FIRST_RADIUS
@@ -255,8 +255,8 @@ def _steepest(
     for _ in range(_CUTS):
         high, low = [i for i, _ in pairs], [j for _, j in pairs]
         cuts = (slopes[:, low] - slopes[:, high]).T / limit
-        room = (walk[high] - walk[low]) / limit - (1.0 - 1e-6)
-        step = nearest_point(*model, np.vstack([box, cuts]), np.concatenate([sides, room]))
+        slack = (walk[high] - walk[low]) / limit - (1.0 - 1e-6)
+        step = nearest_point(*model, np.vstack([box, cuts]), np.concatenate([sides, slack]))
         if step is None:
             return None
         line = walk + _combine(step, slopes)

@@ -208,12 +208,12 @@ def local_fit(
     value, mean_predicted, spread = np.empty(len(at)), np.array(at, dtype=np.float64), np.full(len(at), np.nan)
     used = np.empty(len(at), dtype=np.int64)
     for i in range(len(at)):
-        score, n, k, promised_sum, chance = sums.of(int(windows.start[i]), int(windows.stop[i]))
+        score, n, k, predicted_sum, chance = sums.of(int(windows.start[i]), int(windows.stop[i]))
         basis = _orthogonal(score, n, float(at[i]), float(windows.reach[i]), degree, kernel)
         share = basis.share()
         value[i], used[i] = _dot(share, k), len(basis.terms) - 1
         if used[i] == 0:
-            mean_predicted[i] = _dot(share, promised_sum)
+            mean_predicted[i] = _dot(share, predicted_sum)
         if known and variance == "calibrated":
             spread[i] = _dot([part * part for part in share], chance)
         elif known:

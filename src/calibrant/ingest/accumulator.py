@@ -20,7 +20,7 @@ class Accumulator:
 
     Buckets have equal width: the smallest power of two, in units, at which few enough hold rows. So what is held
     depends on the rows alone, bit for bit if weights are whole numbers: not on their order, nor on how they were cut
-    into chunks or dealt to several accumulators that were merged.
+    into chunks or distributed to several accumulators that were merged.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the sums of a bucket say about places inside it that no one has looked at."""
+"""Bounds inside a bucket from its sums."""
 
 from __future__ import annotations
 

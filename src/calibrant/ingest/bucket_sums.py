@@ -17,7 +17,7 @@ __all__ = ["HALF", "HALF_MASK", "LOG_LOSS_BITS", "BucketSums"]
 
 # -log(p) reaches 745 where p is the smallest double, so it is kept in coarser units than residuals are.
 LOG_LOSS_BITS = 36
-# All terms of sums are below 745 * 2**SURPRISE_BITS < 2**46, so those of fewer rows than this add up in one word.
+# All terms of sums are below 745 * 2**LOG_LOSS_BITS < 2**46, so those of fewer rows than this add up in one word.
 _FEW_ROWS = 1 << 16
 # Other terms are split here: sums of either half stay in 64 bits for up to `units.MOST_ROWS` rows.
 HALF = BITS // 2
@@ -34,12 +34,12 @@ class BucketSums:
     bucket : ndarray of int64, shape (m,)
         Number of the bucket on its grid, increasing.
     low, high : ndarray of float64, shape (m,)
-        Limits of the scores, which are the smallest and the largest but for settled cells, see `two_scans`.
+        Limits of the scores, which are the smallest and the largest but for resolved cells, see `two_scans`.
     counts : ndarray of int64 or float64, shape (3, m)
         Rows; positives; rows to which probability 0 was given. Floats if weights are not numbers of rows.
     upper, lower : ndarray like `counts`, shape (4, m)
         Words of four sums in units, worth ``upper * 2**32 + lower``: `1 - s` over positives; `s` over negatives;
-        `(y - s)**2`; and, in multiples of ``2**-SURPRISE_BITS``, `-log` of the probability given to what happened,
+        `(y - s)**2`; and, in multiples of ``2**-LOG_LOSS_BITS``, `-log` of the probability given to the observed label,
         where that is not 0. Floats may have all in the upper word.
     """
 

@@ -60,25 +60,25 @@ class ChunkRows:
                 "pass a function, so that the rows can be read again",
             )
 
-    def bucket_sums(self, grid: Grid, zone: BucketSet | None) -> BucketSums:
-        """Add up the buckets of a grid, over the rows in a zone or over all."""
+    def bucket_sums(self, grid: Grid, buckets: BucketSet | None) -> BucketSums:
+        """Add up the buckets of a grid, over the rows in some buckets or over all."""
         total: BucketSums | None = None
-        for pooled in self.batches(zone):
+        for pooled in self.batches(buckets):
             part = BucketSums.of_scores(*pooled, grid)
             total = part if total is None else total + part
         if total is None:
             raise describe_other_rows("none where some were")
         return total
 
-    def pooled_scores(self, zone: BucketSet | None) -> Pooled:
-        """Return distinct scores in a zone, or all, with rows and positives at each."""
-        pooled = list(self.batches(zone))
+    def pooled_scores(self, buckets: BucketSet | None) -> Pooled:
+        """Return distinct scores in some buckets, or all, with rows and positives at each."""
+        pooled = list(self.batches(buckets))
         if not pooled:
             raise describe_other_rows("none where some were")
         return pool_together(pooled)
 
-    def batches(self, zone: BucketSet | None = None) -> Generator[Pooled]:
-        """Yield the rows in a zone, or all, checked and pooled, many at a time.
+    def batches(self, buckets: BucketSet | None = None) -> Generator[Pooled]:
+        """Yield the rows in some buckets, or all, checked and pooled, many at a time.
 
         Raises
         ------
@@ -90,7 +90,7 @@ class ChunkRows:
         held: list[CleanRows] = []
         size = 0
         for rows in self.slices():
-            for part in blocks([rows]) if zone is None else _within(blocks([rows]), zone):
+            for part in blocks([rows]) if buckets is None else _within(blocks([rows]), buckets):
                 # Copies: whoever makes the chunks may fill the same arrays again.
                 held.append(
                     CleanRows(
@@ -160,8 +160,8 @@ def _mixed_labels(known: Any, labels: Any, pos_label: Any) -> DataError:
     return describe_bad_labels([known, *values], pos_label, met=True)
 
 
-def _within(rows: Iterable[CleanRows], zone: BucketSet) -> Iterator[CleanRows]:
+def _within(rows: Iterable[CleanRows], buckets: BucketSet) -> Iterator[CleanRows]:
     for label, score, weight in rows:
-        kept = np.flatnonzero(zone.holds(score_units(score)))
+        kept = np.flatnonzero(buckets.holds(score_units(score)))
         if len(kept):
             yield CleanRows(label[kept], score[kept], None if weight is None else weight[kept])

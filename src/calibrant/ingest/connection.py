@@ -89,15 +89,15 @@ def open_source(
         # A pattern or folder in which there is one file is that file.
         name = name_of(path if len(files) > 1 else files)
         with closing(_connect(Path(folder))) as connection:
-            watcher = QueryRunner(connection, name, console)
-            opened = _open_each(connection, files, name, Path(folder), watcher)
+            runner = QueryRunner(connection, name, console)
+            opened = _open_each(connection, files, name, Path(folder), runner)
             source = opened[0].source if len(opened) == 1 else combine(opened, wanted, name)
-            _expect(source, [one.file for one in opened], watcher)
+            _expect(source, [one.file for one in opened], runner)
             yield source
 
 
 def _open_each(
-    connection: duckdb.DuckDBPyConnection, files: tuple[str, ...], name: str, folder: Path, watcher: QueryRunner
+    connection: duckdb.DuckDBPyConnection, files: tuple[str, ...], name: str, folder: Path, runner: QueryRunner
 ) -> list[Opened]:
     """Look at each file; of several, those without content are passed over, as parts written by a cluster may be."""
     opened = []
@@ -110,18 +110,18 @@ def _open_each(
             if len(files) == 1:
                 raise
             continue
-        opened.append(Opened(file, layout, _describe(connection, file, layout, own, folder, watcher)))
+        opened.append(Opened(file, layout, _describe(connection, file, layout, own, folder, runner)))
     if not opened:
         raise describe_no_rows(name)
     return opened
 
 
-def _expect(source: Source, files: list[Path], watcher: QueryRunner) -> None:
+def _expect(source: Source, files: list[Path], runner: QueryRunner) -> None:
     """Find how much there is to read, where a person waits for it: rows if the files say how many, else bytes."""
-    if not watcher.watched:
+    if not runner.watched:
         return
     if source.format != "Parquet":
-        watcher.expect(sum(file.stat().st_size for file in files), "bytes")
+        runner.expect(sum(file.stat().st_size for file in files), "bytes")
         return
     listed = ", ".join(quote_text(pattern_of(file)) for file in files)
     source.expect(int(source.rows(f"SELECT sum(num_rows) FROM parquet_file_metadata([{listed}])")[0][0]))
@@ -131,12 +131,12 @@ def _answer(
     connection: duckdb.DuckDBPyConnection, query: Query, wanted: tuple[str, ...], folder: Path, console: Console | None
 ) -> Source:
     name = "the result of the query"
-    watcher = QueryRunner(connection, name, console)
-    found, columns, types = watcher.run(lambda: copy_rows(connection, query, wanted, folder))
+    runner = QueryRunner(connection, name, console)
+    found, columns, types = runner.run(lambda: copy_rows(connection, query, wanted, folder))
     sql = f"SELECT * FROM {COPIED}"
     in_file = {column: [column] * found.count(column) for column in found}
     spans = partial(spans_of_table, connection, COPIED)
-    return Source(connection, sql, sql, columns, types, True, "query", name, in_file, watcher, folder, spans)
+    return Source(connection, sql, sql, columns, types, True, "query", name, in_file, runner, folder, spans)
 
 
 def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
@@ -184,7 +184,7 @@ def _spool(stream: Any, copy: Path) -> Path:
             shutil.copyfileobj(stream, file, 1 << 20)
     except OSError as error:
         raise SourceError(
-            f"room for the stream in {copy.parent.parent}",
+            f"space for the stream in {copy.parent.parent}",
             error.strerror or str(error),
             "free space, or set TMPDIR to a larger disk",
         ) from None
@@ -192,7 +192,7 @@ def _spool(stream: Any, copy: Path) -> Path:
 
 
 def _describe(
-    connection: duckdb.DuckDBPyConnection, file: Path, layout: Layout, name: str, folder: Path, watcher: QueryRunner
+    connection: duckdb.DuckDBPyConnection, file: Path, layout: Layout, name: str, folder: Path, runner: QueryRunner
 ) -> Source:
     """Find the columns."""
 
@@ -204,7 +204,7 @@ def _describe(
             in_file.setdefault(old.strip(), []).append(new)
         typed = layout.format == "Parquet"
         return Source(
-            connection, sql, original or sql, names, types, typed, layout.format, name, in_file, watcher, folder
+            connection, sql, original or sql, names, types, typed, layout.format, name, in_file, runner, folder
         )
 
     names: tuple[str, ...]

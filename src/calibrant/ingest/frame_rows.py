@@ -59,12 +59,12 @@ class LazyRows:
         self._weights = weights
         self._fetch = fetch
 
-    def bucket_sums(self, grid: Grid, zone: BucketSet | None) -> BucketSums:
-        """Add up the buckets of a grid, over the rows in a zone or over all."""
+    def bucket_sums(self, grid: Grid, buckets: BucketSet | None) -> BucketSums:
+        """Add up the buckets of a grid, over the rows in some buckets or over all."""
         import narwhals as nw
 
         s, positive = nw.col("s"), nw.col("y") == 1
-        frame = self._inside(zone).with_columns(
+        frame = self._inside(buckets).with_columns(
             bucket=_place(_units(s), grid),
             chance=nw.when(positive).then(s).otherwise(1.0 - s),
             away=nw.when(positive).then(1.0 - s).otherwise(s),
@@ -86,11 +86,11 @@ class LazyRows:
                 sums[f"{name}_{word}"] = _total(value, weight, self._weights)
         return _both_labels(self._fetch(frame.group_by("bucket", "y").agg(**sums)))
 
-    def pooled_scores(self, zone: BucketSet | None) -> Pooled:
-        """Return distinct scores in a zone, or all, with rows and positives at each."""
+    def pooled_scores(self, buckets: BucketSet | None) -> Pooled:
+        """Return distinct scores in some buckets, or all, with rows and positives at each."""
         import narwhals as nw
 
-        frame, rows = self._inside(zone), nw.len().cast(nw.Int64)
+        frame, rows = self._inside(buckets), nw.len().cast(nw.Int64)
         if self._weights == "other":
             # Added up here in a fixed order, so that neither row order nor threads show in the last bit.
             found = self._fetch(frame.group_by("s", "y", "w").agg(rows=rows))
@@ -103,16 +103,16 @@ class LazyRows:
         found = self._fetch(frame.group_by("s").agg(n=n, k=_total(nw.col("y"), weight, self._weights)))
         return pool_counts(found["s"] + 0.0, found["n"], found["k"])
 
-    def _inside(self, zone: BucketSet | None) -> nw.LazyFrame[Any]:
-        """Return the rows in a zone, of which the buckets may be a hundred thousand: too many for an expression."""
+    def _inside(self, buckets: BucketSet | None) -> nw.LazyFrame[Any]:
+        """Return the rows in some buckets, which may be a hundred thousand: too many for an expression."""
         import narwhals as nw
 
-        if zone is None:
+        if buckets is None:
             return self.frame
-        place = _place(_units(nw.col("s")), zone.grid)
-        numbers = _as_frame(zone.numbers, self.frame)
+        place = _place(_units(nw.col("s")), buckets.grid)
+        numbers = _as_frame(buckets.numbers, self.frame)
         if numbers is None:
-            return self.frame.filter(place.is_in(zone.numbers.tolist()))
+            return self.frame.filter(place.is_in(buckets.numbers.tolist()))
         return self.frame.with_columns(place=place).join(numbers, on="place", how="semi")
 
 

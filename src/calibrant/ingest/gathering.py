@@ -93,7 +93,7 @@ def table_of_rows(rows: Rows, summary: LazySummary, slices: Slices | None) -> Sc
 def _gather_slices(rows: Rows, slices: Slices, low: float, high: float) -> ScoreTable:
     found = two_scans(slices, low, high, most_distinct=MOST_DISTINCT, most_buckets=MOST_BUCKETS, cell_bits=CELL_BITS)
     most = MOST_DISTINCT * found.mean_weight
-    return _table(refined(rows, found.first, found.grid, most=most, widest=found.widest, settled=found.settled))
+    return _table(refined(rows, found.first, found.grid, most=most, widest=found.widest, resolved=found.resolved))
 
 
 def _table(sums: BucketSums) -> ScoreTable:

@@ -61,7 +61,7 @@ class BucketSet:
     grid : Grid
         Buckets.
     numbers : ndarray of int64, increasing, not empty
-        Those that belong to the zone.
+        Those that belong to the set.
     """
 
     grid: Grid
@@ -77,7 +77,7 @@ class BucketSet:
         return listed
 
     def holds(self, units: IntArray) -> npt.NDArray[np.bool_]:
-        """Tell which scores, given in units, lie in the zone."""
+        """Tell which scores, given in units, lie in the set."""
         place = self.grid.place(units)
         if self._listed is not None:
             place -= self.numbers[0]

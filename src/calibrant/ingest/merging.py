@@ -10,16 +10,16 @@ from calibrant.ingest.grid import Grid
 from calibrant.table.fixed_point import score_units
 from calibrant.table.pooling import score_order
 
-__all__ = ["thinned"]
+__all__ = ["coarsened"]
 
 
-def thinned(sums: BucketSums, widest: Grid) -> BucketSums:
+def coarsened(sums: BucketSums, widest: Grid) -> BucketSums:
     """Put scores together that were looked at one by one where in the end nothing was found.
 
     Parameters
     ----------
     sums : BucketSums
-        Sums of all rows; the residual walk and the isotonic fit are exact.
+        Sums of all rows; the cumulative residuals and the isotonic fit are exact.
     widest : Grid
         Its buckets are the widest cells, and each of the given ones lies in one of them.
 

@@ -1,4 +1,4 @@
-"""Cut the scores into cells, as wide as can be wherever neither the residual walk nor the isotonic fit can turn."""
+"""Cut the scores into cells, wide where neither the cumulative residuals nor the isotonic fit can turn."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HEAVY = 2.0**-12  # share of all rows from which on a bucket is looked into any
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Cells, each a run of buckets of a tally.
+    """Cells, each a run of buckets.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Partition:
         Cell ``i`` is made of the buckets ``starts[i] <= bucket < ends[i]``, some of which may hold no row.
     n, k : ndarray, shape (m,)
         Rows and positives, or their weight; all `n` positive.
-    open : ndarray of bool, shape (m,)
+    pending : ndarray of bool, shape (m,)
         Cells, of one bucket each, in which a part of the answer may be; no part is in the others if the heaviest
         buckets hold a single score each.
     """
@@ -38,15 +38,15 @@ class Partition:
     ends: IntArray
     n: NumberArray
     k: NumberArray
-    open: npt.NDArray[np.bool_]
+    pending: npt.NDArray[np.bool_]
 
 
-def cut(tally: BucketCounts) -> Partition:
+def cut(counts: BucketCounts) -> Partition:
     """Divide the blocks that can hold a part of the answer until each part of it is in a single bucket.
 
     Parameters
     ----------
-    tally : Tally
+    counts : BucketCounts
         Rows and positives in each bucket.
 
     Returns
@@ -55,18 +55,18 @@ def cut(tally: BucketCounts) -> Partition:
         Cells in increasing order that together hold all rows; none is wider than a block.
     """
     # A bucket with half of the rows, such as at one score, would leave nothing certain anywhere. So the heaviest are
-    # taken to be single scores, and open.
-    heavy = tally.n > _HEAVY * tally.n.sum(dtype=np.float64)
-    runs = _first_runs(tally, heavy)
+    # taken to be single scores, and pending.
+    heavy = counts.n > _HEAVY * counts.n.sum(dtype=np.float64)
+    runs = _first_runs(counts, heavy)
     while True:
         single = (runs.width == 1) & heavy[runs.start]
-        walk = _can_turn(tally, runs, single)
+        walk = _can_turn(counts, runs, single)
         # Blocks of the fit are told by their first and last score, so these have to be looked at too.
         wanted = walk | single | can_hold_corner(runs.n, runs.k) | beside_corner(runs.n, runs.k)
         wide = wanted & (runs.width > 1)
         if not wide.any():
             return _joined(runs, wanted)
-        runs = _divided(tally, runs, wide, walk)
+        runs = _divided(counts, runs, wide, walk)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class _Runs:
         First bucket, and how many they are.
     home : ndarray of int64, shape (m,)
         Where the widest run begins of which it is a part and of which it is known that the walk cannot turn in it.
-    settled : ndarray of bool, shape (m,)
+    resolved : ndarray of bool, shape (m,)
         Whether there is one.
     n, k, rise, fall : ndarray, shape (m,)
         As `BucketCounts.sums` gives them.
@@ -88,7 +88,7 @@ class _Runs:
     start: IntArray
     width: IntArray
     home: IntArray
-    settled: npt.NDArray[np.bool_]
+    resolved: npt.NDArray[np.bool_]
     n: NumberArray
     k: NumberArray
     rise: FloatArray
@@ -99,56 +99,56 @@ class _Runs:
 
 
 def _runs(
-    tally: BucketCounts, start: IntArray, width: IntArray, home: IntArray, settled: npt.NDArray[np.bool_]
+    counts: BucketCounts, start: IntArray, width: IntArray, home: IntArray, resolved: npt.NDArray[np.bool_]
 ) -> _Runs:
-    sums = tally.sums(start, start + width)
-    return _Runs(start, width, home, settled, *sums).pick(np.flatnonzero(sums[0] > 0))
+    sums = counts.sums(start, start + width)
+    return _Runs(start, width, home, resolved, *sums).pick(np.flatnonzero(sums[0] > 0))
 
 
-def _first_runs(tally: BucketCounts, heavy: npt.NDArray[np.bool_]) -> _Runs:
+def _first_runs(counts: BucketCounts, heavy: npt.NDArray[np.bool_]) -> _Runs:
     """Return the blocks; in place of those with a heavy bucket, their buckets."""
-    size = 1 << tally.bits
-    width = np.where(np.logical_or.reduceat(heavy, np.arange(0, tally.size, size)), 1, size)
+    size = 1 << counts.bits
+    width = np.where(np.logical_or.reduceat(heavy, np.arange(0, counts.size, size)), 1, size)
     width = np.repeat(width, size // width)
     start = np.cumsum(width) - width
-    return _runs(tally, start, width, start, np.zeros(len(start), dtype=np.bool_))
+    return _runs(counts, start, width, start, np.zeros(len(start), dtype=np.bool_))
 
 
-def _divided(tally: BucketCounts, runs: _Runs, which: npt.NDArray[np.bool_], walk: npt.NDArray[np.bool_]) -> _Runs:
+def _divided(counts: BucketCounts, runs: _Runs, which: npt.NDArray[np.bool_], walk: npt.NDArray[np.bool_]) -> _Runs:
     """Divide some runs; `walk` tells of all in which the walk could turn."""
     parents, others = runs.pick(which), runs.pick(~which)
     width = np.maximum(1, parents.width // _STEP)
     parts = parents.width // width
     number = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
-    width, begin, home, settled = (
-        np.repeat(values, parts) for values in (width, parents.start, parents.home, parents.settled | ~walk[which])
+    width, begin, home, resolved = (
+        np.repeat(values, parts) for values in (width, parents.start, parents.home, parents.resolved | ~walk[which])
     )
     start = begin + number * width
-    children = _runs(tally, start, width, np.where(settled, home, start), settled)
+    children = _runs(counts, start, width, np.where(resolved, home, start), resolved)
     place = np.searchsorted(others.start, children.start)
     return _Runs(
         *(np.insert(getattr(others, field.name), place, getattr(children, field.name)) for field in fields(_Runs))
     )
 
 
-def _made_exact(tally: BucketCounts, runs: _Runs) -> tuple[FloatArray, FloatArray]:
+def _made_exact(counts: BucketCounts, runs: _Runs) -> tuple[FloatArray, FloatArray]:
     """Put what the middles of buckets get wrong in a block on its last run, so that sums over blocks are exact."""
-    block = runs.start >> tally.bits
+    block = runs.start >> counts.bits
     begins = np.flatnonzero(np.append(True, block[1:] != block[:-1]))
     last = np.append(begins[1:], len(block)) - 1
     rise, fall = runs.rise.copy(), runs.fall.copy()
-    for values, exact in zip((rise, fall), tally.block_sums(), strict=True):
+    for values, exact in zip((rise, fall), counts.block_sums(), strict=True):
         values[last] += exact[block[last]] - np.add.reduceat(values, begins)
-    # That may leave less than nothing. As much more of both moves no edge and leaves the walk only more room inside.
+    # The rest may be negative. Adding the same to both moves no edge and only widens what the walk can reach inside.
     short = np.maximum(0.0, -np.minimum(rise, fall)) + _TINY
     return rise + short, fall + short
 
 
-def _can_turn(tally: BucketCounts, runs: _Runs, single: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    rise, fall = _made_exact(tally, runs)
+def _can_turn(counts: BucketCounts, runs: _Runs, single: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    rise, fall = _made_exact(counts, runs)
     # Four places of the walk are compared, each off by up to half the width of a bucket for every row of its block,
     # and as much again where the last run of the block makes up for it.
-    slack = 4.0 * tally.most_in_block() * 2.0 ** (tally.grid.shift - BITS)
+    slack = 4.0 * counts.most_in_block() * 2.0 ** (counts.grid.shift - BITS)
     slack += rounding_slack(rise, fall)
     found = can_hold_extreme(rise, fall, slack)
     if runs.k.any() and (runs.k < runs.n).any():  # of one class the walk goes one way only, from end to end

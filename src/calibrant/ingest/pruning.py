@@ -1,4 +1,4 @@
-"""The exact range of the residual walk without sorting.
+"""The exact range of the cumulative residuals without sorting.
 
 One pass adds up, for each bucket of neighbouring scores, how far the walk can climb in it (`rise`, the residuals
 of its positives) and how far it can drop (`fall`). That gives the walk at every bucket edge and bounds it inside:
@@ -82,7 +82,7 @@ class _EqualMass:
 
 
 def pruned_range(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -> float | None:
-    """Return the range of the residual walk of unweighted rows, or None if too many rows would need sorting.
+    """Return the range of the cumulative residuals of unweighted rows, or None if too many rows would need sorting.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ class _Chunks:
         self._units, self._place, self._wide = np.empty((3, size), dtype=np.int64)
 
     def __iter__(self) -> Iterator[tuple[npt.NDArray[np.floating], IntArray, IntArray, IntArray]]:
-        """Yield scores, their units, room for bucket numbers, and labels."""
+        """Yield scores, their units, an array for bucket numbers, and labels."""
         for start in range(0, len(self._score), _CHUNK):
             s = self._score[start : start + _CHUNK]
             scaled, units = self._scaled[: len(s)], self._units[: len(s)]

@@ -12,7 +12,7 @@ import numpy as np
 
 from calibrant.errors import SourceError
 from calibrant.ingest.formats import quote_name, quote_text
-from calibrant.ingest.storage_errors import describe_no_room
+from calibrant.ingest.storage_errors import describe_no_space
 
 if TYPE_CHECKING:
     import duckdb
@@ -109,9 +109,9 @@ def _kept(found: tuple[str, ...], wanted: tuple[str, ...]) -> str:
 
 def _failed(error: Exception) -> SourceError:
     """Phrase what a database says about a query: its first line, and the line of the query that it points at."""
-    no_room = describe_no_room(str(error), "the result of the query")
-    if no_room is not None:
-        return no_room
+    no_space = describe_no_space(str(error), "the result of the query")
+    if no_space is not None:
+        return no_space
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     place = next((line.replace("DESCRIBE ", "", 1) for line in lines[1:] if re.match(r"LINE \d+:", line)), "")
     found = lines[0] + (f" ({place})" if place and _OURS not in place else "")

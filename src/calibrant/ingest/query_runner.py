@@ -37,7 +37,7 @@ class QueryRunner:
     def __init__(self, connection: duckdb.DuckDBPyConnection, name: str, console: Console | None) -> None:
         self._connection = connection
         self._name = name
-        # A bar that is redrawn makes no sense in a log file.
+        # A bar that is updated in place is of no use in a log file.
         self._console = console if console is not None and console.is_terminal else None
         self._started = time.monotonic()
         self._begun = self._started

@@ -1,6 +1,6 @@
 """Scan by scan to the answer: which buckets can hold it is known from sums, and only these are looked into.
 
-The first question is for sums of buckets. How far the residual walk can climb and drop inside a bucket is known from
+The first query is for sums of buckets. How far the cumulative residuals can rise and fall in a bucket is known from
 its sums, and how far the cumulative sum diagram of the isotonic fit can sag; so few buckets can hold an extreme of the
 walk or a corner of the fit. Those are divided again, scan by scan, until their rows are few enough to be fetched score
 by score. The heaviest go first: a bucket with half of the rows at one score in it leaves nothing certain until that
@@ -18,11 +18,11 @@ import numpy.typing as npt
 from calibrant.ingest.bounds import can_hold_corner, can_hold_extreme, can_hold_turn, rounding_slack
 from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.grid import BucketSet, Grid
-from calibrant.ingest.merging import thinned
+from calibrant.ingest.merging import coarsened
 from calibrant.table.fixed_point import score_units
 from calibrant.table.pooling import Pooled, score_order
 
-__all__ = ["Rows", "Settled", "refined"]
+__all__ = ["Resolved", "Rows", "refined"]
 
 LATER_BITS = 17  # into how many all buckets of one later scan are divided together
 _LEAST_BITS = 2  # into how many one of them is divided at least
@@ -32,16 +32,16 @@ _HEAVY = 64  # buckets in which the walk can move so many times less wait until 
 class Rows(Protocol):
     """A source of rows that can be asked more than once."""
 
-    def bucket_sums(self, grid: Grid, zone: BucketSet | None) -> BucketSums:
-        """Add up the buckets of a grid, over the rows in a zone or over all."""
+    def bucket_sums(self, grid: Grid, buckets: BucketSet | None) -> BucketSums:
+        """Add up the buckets of a grid, over the rows in some buckets or over all."""
         ...
 
-    def pooled_scores(self, zone: BucketSet | None) -> Pooled:
-        """Return distinct scores in a zone, or all, with rows and positives at each."""
+    def pooled_scores(self, buckets: BucketSet | None) -> Pooled:
+        """Return distinct scores in some buckets, or all, with rows and positives at each."""
         ...
 
 
-class Settled(NamedTuple):
+class Resolved(NamedTuple):
     """Cells in which no part of the answer is expected.
 
     Attributes
@@ -55,7 +55,7 @@ class Settled(NamedTuple):
     sums: BucketSums
     grid: Grid
 
-    def zone(self, which: npt.NDArray[np.bool_]) -> BucketSet:
+    def buckets(self, which: npt.NDArray[np.bool_]) -> BucketSet:
         """Return the buckets of some of them."""
         low, high = (self.grid.place(score_units(ends[which])) for ends in (self.sums.low, self.sums.high))
         count = high - low + 1
@@ -64,43 +64,43 @@ class Settled(NamedTuple):
 
 
 def refined(
-    rows: Rows, first: BucketSums, grid: Grid, *, most: float, widest: Grid, settled: Settled | None = None
+    rows: Rows, first: BucketSums, grid: Grid, *, most: float, widest: Grid, resolved: Resolved | None = None
 ) -> BucketSums:
-    """Divide buckets until the residual walk and the isotonic fit are exact.
+    """Divide buckets until the cumulative residuals and the isotonic fit are exact.
 
     Parameters
     ----------
     rows : Rows
         Where to look again.
     first : BucketSums
-        Sums over the buckets of `grid`, or over single scores, of all rows that are not in `settled`.
+        Sums over the buckets of `grid`, or over single scores, of all rows that are not in `resolved`.
     grid : Grid
         The buckets of the first scan.
     most : float
         Rows, or weight, that may be fetched score by score.
     widest : Grid
         Its buckets are the widest cells of the result; none of those given is wider.
-    settled : Settled, optional
+    resolved : Resolved, optional
         Other rows. If the walk turns out to be able to turn there, they are looked at again.
 
     Returns
     -------
     BucketSums
-        Sums of all rows, see `thinned`. Where the answer lies each has a single score.
+        Sums of all rows, see `coarsened`. Where the answer lies each has a single score.
     """
     held, grids = [first], [grid]
-    rest = [] if settled is None else [settled.sums]
+    rest = [] if resolved is None else [resolved.sums]
     while True:
         *wanted, doubtful = _wanted(held, rest)
         open_rows = sum(sums.n[which].sum() for sums, which in zip(held, wanted, strict=True))
         if not open_rows:
-            if settled is None or not doubtful.any():
-                return thinned(BucketSums.joined([*held, *rest]), widest)
-            zone = settled.zone(doubtful)
-            settled = Settled(settled.sums.pick(~doubtful), settled.grid)
-            rest = [settled.sums]
-            held.append(rows.bucket_sums(settled.grid, zone))
-            grids.append(settled.grid)
+            if resolved is None or not doubtful.any():
+                return coarsened(BucketSums.joined([*held, *rest]), widest)
+            buckets = resolved.buckets(doubtful)
+            resolved = Resolved(resolved.sums.pick(~doubtful), resolved.grid)
+            rest = [resolved.sums]
+            held.append(rows.bucket_sums(resolved.grid, buckets))
+            grids.append(resolved.grid)
             continue
         spread = [np.where(which, sums.sums()[:2].sum(axis=0), 0.0) for sums, which in zip(held, wanted, strict=True)]
         level = int(np.argmax([each.max(initial=0.0) for each in spread]))
@@ -110,12 +110,12 @@ def refined(
             chosen &= spread[level] >= spread[level].max() / _HEAVY
         part, grid = held[level].pick(chosen), grids[level]
         held[level] = held[level].pick(~chosen)
-        zone = BucketSet(grid, part.bucket)
+        buckets = BucketSet(grid, part.bucket)
         if part.n.sum() <= most or grid.shift == 0:
-            held.append(BucketSums.of_scores(*rows.pooled_scores(zone)))
+            held.append(BucketSums.of_scores(*rows.pooled_scores(buckets)))
         else:
             grid = grid.finer(max(_LEAST_BITS, LATER_BITS - len(part).bit_length()))
-            held.append(rows.bucket_sums(grid, zone))
+            held.append(rows.bucket_sums(grid, buckets))
         grids.append(grid)
 
 

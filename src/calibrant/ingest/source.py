@@ -14,7 +14,7 @@ import numpy.typing as npt
 from calibrant.errors import SourceError
 from calibrant.ingest.formats import quote_name, quote_text
 from calibrant.ingest.query_runner import QueryRunner
-from calibrant.ingest.storage_errors import describe_no_room
+from calibrant.ingest.storage_errors import describe_no_space
 
 if TYPE_CHECKING:
     import duckdb
@@ -83,7 +83,7 @@ class Source:
     format: str
     name: str
     _in_file: dict[str, list[str]]  # names in the file -> names in `columns`
-    _watcher: QueryRunner
+    _runner: QueryRunner
     folder: Path
     spans: Callable[[], list[Span] | None] = lambda: None
     parts: tuple[Source, ...] = ()
@@ -151,15 +151,15 @@ class Source:
         import duckdb
 
         try:
-            return self._watcher.run(work)
+            return self._runner.run(work)
         except duckdb.Error as error:
             ours = (duckdb.BinderException, duckdb.ParserException, duckdb.CatalogException)
             if isinstance(error, ours) and "expected records" not in str(error):
                 raise  # a mistake in our SQL, not in the file
             found = str(error)
-        no_room = describe_no_room(found, self.name)
-        if no_room is not None:
-            raise no_room
+        no_space = describe_no_space(found, self.name)
+        if no_space is not None:
+            raise no_space
         for part in self.parts:  # read alone, the damaged one says that it is
             part.rows(f"SELECT max(COLUMNS(*)) FROM ({part.sql})")
         raise _explain(found, self.name, self.format, len(self.columns))
@@ -172,11 +172,11 @@ class Source:
 
     def reached(self, rows: int | None) -> None:
         """Tell how many of the expected rows a scan has read so far; None at its end."""
-        self._watcher.reached(rows)
+        self._runner.reached(rows)
 
     def expect(self, rows: int) -> None:
         """Tell how many rows a scan reads, so that progress can be shown in rows."""
-        self._watcher.expect(rows, "rows")
+        self._runner.expect(rows, "rows")
 
     def in_order(self) -> None:
         """Make every later query keep the order of the file, so that rows can be numbered; slower."""

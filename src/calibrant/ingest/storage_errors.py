@@ -7,13 +7,13 @@ from pathlib import Path
 
 from calibrant.errors import SourceError
 
-__all__ = ["describe_no_room"]
+__all__ = ["describe_no_space"]
 
 _FILE = re.compile(r'(?:write file|open file|create directory) \\?"(.+?)\\?": ([^"\n]+)')
 _FULL = re.compile(r"No space left on device|File too large|Disk quota exceeded|max_temp_directory_size|Out of Memory")
 
 
-def describe_no_room(text: str, name: str) -> SourceError | None:
+def describe_no_space(text: str, name: str) -> SourceError | None:
     """Return an error if the text is about memory or files of our own, else None.
 
     Parameters
@@ -30,9 +30,9 @@ def describe_no_room(text: str, name: str) -> SourceError | None:
 
     Examples
     --------
-    >>> from calibrant.ingest.storage_errors import describe_no_room
+    >>> from calibrant.ingest.storage_errors import describe_no_space
     >>> text = 'IO Error: Could not write file "/data/.calibrant-x1/out.csv": No space left on device'
-    >>> describe_no_room(text, "in.csv").expected
+    >>> describe_no_space(text, "in.csv").expected
     'to write /data/out.csv'
     """
     found = _FILE.search(text)
@@ -52,7 +52,7 @@ def describe_no_room(text: str, name: str) -> SourceError | None:
     if _FULL.search(text) is None:
         return None
     return SourceError(
-        "enough memory and room for temporary files",
+        "enough memory and space for temporary files",
         f"too little of them for {name}",
         "free space there, or set TMPDIR to a larger disk",
     )

@@ -17,7 +17,7 @@ from calibrant.ingest.bucket_sums import HALF, HALF_MASK, LOG_LOSS_BITS, BucketS
 from calibrant.ingest.grid import Grid
 from calibrant.ingest.histogram import BucketCounts, blocks
 from calibrant.ingest.partition import Partition, cut
-from calibrant.ingest.refinement import Settled
+from calibrant.ingest.refinement import Resolved
 from calibrant.table.fixed_point import BITS, FixedPoint, IntArray, score_units
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.validation import CleanRows, check_same_rows, check_weight_range, describe_other_rows
@@ -40,7 +40,7 @@ class Scanned(NamedTuple):
         Rows where the answer can lie, by single scores if these are few enough; else in buckets, to be refined.
     grid : Grid
         The buckets of `first`.
-    settled : Settled
+    resolved : Resolved
         Cells of all other rows, as wide as can be. Their `low` and `high` are limits of the scores in them.
     widest : Grid
         No cell is wider than the buckets of this one.
@@ -50,7 +50,7 @@ class Scanned(NamedTuple):
 
     first: BucketSums
     grid: Grid
-    settled: Settled
+    resolved: Resolved
     widest: Grid
     mean_weight: float
 
@@ -78,82 +78,82 @@ def two_scans(
     Scanned
         What does not depend on the order of the rows, nor on how they were cut into slices.
     """
-    tally = BucketCounts(Grid.over(low, high, bits=FINE_BITS), low, high, bits=max(0, FINE_BITS - cell_bits))
+    counts = BucketCounts(Grid.over(low, high, bits=FINE_BITS), low, high, bits=max(0, FINE_BITS - cell_bits))
     for block in blocks(slices()):
-        tally.add(block)
-    tally.finish()
-    check_weight_range(float(tally.n.max()), float(tally.n.sum()))
-    cells = cut(tally)
-    # So many buckets that those which are open never have to be put together.
-    found = Accumulator(most_distinct=most_distinct, most_buckets=max(most_buckets, 2 * int(cells.open.sum())))
-    settled, opened = _CellSums(tally, cells), _OpenRows(found)
+        counts.add(block)
+    counts.finish()
+    check_weight_range(float(counts.n.max()), float(counts.n.sum()))
+    cells = cut(counts)
+    # So many buckets that those which are pending never have to be put together.
+    found = Accumulator(most_distinct=most_distinct, most_buckets=max(most_buckets, 2 * int(cells.pending.sum())))
+    resolved, pending = _CellSums(counts, cells), _PendingRows(found)
     rows = positives = 0
     for block in blocks(slices()):
-        cell = settled.add(block)
-        opened.add(block, np.flatnonzero(cells.open[cell]))
+        cell = resolved.add(block)
+        pending.add(block, np.flatnonzero(cells.pending[cell]))
         rows += len(block.score) if block.weight is None else int(np.count_nonzero(block.weight))
         positives += int(np.count_nonzero(block.label))
-    opened.put_away()
-    check_same_rows((tally.rows, tally.positives), (rows, positives))
-    if not opened.hold(cells):
+    pending.put_away()
+    check_same_rows((counts.rows, counts.positives), (rows, positives))
+    if not pending.hold(cells):
         raise describe_other_rows("as many, but other scores or weights")
     first = found.held if isinstance(found.held, BucketSums) else BucketSums.of_scores(*found.held)
     return Scanned(
         first,
         found.grid,
-        Settled(settled.sums().pick(~cells.open), tally.grid),
-        tally.grid.coarser(tally.bits),
-        float(cells.n.sum()) / tally.rows,
+        Resolved(resolved.sums().pick(~cells.pending), counts.grid),
+        counts.grid.coarser(counts.bits),
+        float(cells.n.sum()) / counts.rows,
     )
 
 
 class _CellSums:
     """Sums over cells, see `BucketSums`."""
 
-    def __init__(self, tally: BucketCounts, cells: Partition) -> None:
-        self._tally, self._cells = tally, cells
-        begins = np.zeros(tally.size, dtype=np.int32)
+    def __init__(self, counts: BucketCounts, cells: Partition) -> None:
+        self._counts, self._cells = counts, cells
+        begins = np.zeros(counts.size, dtype=np.int32)
         begins[cells.starts[1:]] = 1
         self._cell_of = np.cumsum(begins, dtype=np.int32)
         kind = cells.n.dtype
         self._few = kind.kind == "i" and int(cells.n.max()) <= _FEW_ROWS
         self._distance = _Words(2 * len(cells.n), kind, self._few)  # of negatives at even, of positives at odd places
         self._squared = _Words(len(cells.n), kind, self._few)
-        self._surprise = _Words(len(cells.n), kind, self._few)
+        self._log_loss = _Words(len(cells.n), kind, self._few)
         self._impossible = np.zeros(len(cells.n), dtype=kind)
 
     def add(self, rows: CleanRows) -> IntArray:
         """Add rows, and return their cells."""
         label, score, weight = rows
         units = score_units(score)
-        cell = self._cell_of[self._tally.place(units)].astype(np.int64)
+        cell = self._cell_of[self._counts.place(units)].astype(np.int64)
         sided = cell << 1
         sided |= label
         np.subtract(np.left_shift(label, BITS, dtype=np.int64), units, out=units)
         self._distance.add(sided, np.abs(units, out=units), weight)
-        chance = np.abs(np.subtract(label ^ 1, score, dtype=np.float64))  # of what happened
+        chance = np.abs(np.subtract(label ^ 1, score, dtype=np.float64))  # of the observed label
         if not chance.min() > 0.0:
             never = np.flatnonzero(chance == 0.0)
             np.add.at(self._impossible, cell[never], 1 if weight is None else weight[never])
             chance[never] = 1.0
-        self._surprise.add(cell, _whole(np.log(chance), -(2.0**LOG_LOSS_BITS)), weight)
+        self._log_loss.add(cell, _whole(np.log(chance), -(2.0**LOG_LOSS_BITS)), weight)
         away = np.subtract(label, score, dtype=np.float64)
         away *= away
         self._squared.add(cell, _whole(away, 2.0**BITS), weight)
         return cell
 
     def sums(self) -> BucketSums:
-        cells, tally = self._cells, self._tally
-        distance, squared, log_loss_sum = (sums.words() for sums in (self._distance, self._squared, self._surprise))
+        cells, counts = self._cells, self._counts
+        distance, squared, log_loss_sum = (sums.words() for sums in (self._distance, self._squared, self._log_loss))
         upper, lower = (
             np.stack([sided[1::2], sided[::2], *others])
             for sided, *others in zip(distance, squared, log_loss_sum, strict=True)
         )
         # Units are the nearest multiples, so a bucket begins half a unit before its first.
-        edges = (np.append(cells.starts, cells.ends) + tally.first) << tally.grid.shift
+        edges = (np.append(cells.starts, cells.ends) + counts.first) << counts.grid.shift
         low, above = np.split(np.clip((edges - 0.5) * 2.0**-BITS, 0.0, 1.0), 2)
         return BucketSums(
-            cells.starts + tally.first,
+            cells.starts + counts.first,
             low,
             np.where(above < 1.0, np.nextafter(above, 0.0), 1.0),
             np.stack([cells.n, cells.k, self._impossible]),
@@ -187,7 +187,7 @@ class _Words:
         return whole.upper, whole.lower
 
 
-class _OpenRows:
+class _PendingRows:
     """Rows where the answer can lie, pooled many at a time."""
 
     def __init__(self, found: Accumulator) -> None:
@@ -212,7 +212,7 @@ class _OpenRows:
         n, k = (found.n, found.k) if isinstance(found, BucketSums) else found[1:]
         if n.dtype.kind == "f" or cells.n.dtype.kind == "f":
             return True
-        return bool(n.sum() == cells.n[cells.open].sum() and k.sum() == cells.k[cells.open].sum())
+        return bool(n.sum() == cells.n[cells.pending].sum() and k.sum() == cells.k[cells.pending].sum())
 
     def put_away(self) -> None:
         if self._waiting:

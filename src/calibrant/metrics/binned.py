@@ -74,7 +74,7 @@ def expected_calibration_error(
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
-    r"""Average distance, over bins of the score, between what happened and the mean score.
+    r"""Average distance, over bins of the score, between observed rate and mean score.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def binned_calibration(
     .. math:: E[\mathrm{value}^2] = \sum_b \frac{1}{n\, n_b} \sum_{i \in b} s_i (1 - s_i)
 
     exactly. For "l1" the positives of a bin are a sum of independent indicators with mean m; by [1]_ the mean of a
-    convex function of it is at most that under the binomial law with the same mean, and
+    convex function of it is at most that under the binomial with the same mean, and
     :math:`E|K - m|` of a binomial K has a closed form; where the root of the mean square is smaller, that is taken.
     For "accuracy" the same is done with the number of correctly classified rows and its distance from the sum of
     the scores, which does not vanish with more rows.

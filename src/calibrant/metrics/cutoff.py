@@ -34,13 +34,13 @@ class CutoffCalibration(Result):
         What the error of the rows is at most. It is `value`, unless the table has cells that can hide more: those of
         rows that could be read only once, or of tables that were merged.
     under, over : float
-        Its one-sided parts: the largest shortfall of the promise (more happened than promised) and the largest
-        excess (less happened). `value` is the larger of the two.
+        Its one-sided parts: the largest with the observed rate above the mean prediction, and the largest with
+        it below. `value` is the larger of the two.
     interval : tuple of float or None
         Scores `(low, high]` that attain `value`; `low` is `-inf` where it starts below the smallest score.
         None if the error is 0.
     direction : {"too low", "too high", "none"}
-        Whether the scores in the interval promise too little or too much.
+        Whether the scores in the interval are too low or too high.
     share : float
         Share of all rows in the interval.
     mean_predicted, observed_rate : float
@@ -48,11 +48,11 @@ class CutoffCalibration(Result):
         ``share * |observed_rate - mean_predicted| == value``.
     null_mean : float
         Mean error for labels drawn from the scores, that is of a perfectly calibrated classifier with these scores: the
-        mean of the limit of many rows, which allows for ties. NaN if weights are not whole numbers.
+        mean of the asymptotic distribution, which allows for ties. NaN if weights are not whole numbers.
     null_q95 : float
-        What the error for labels drawn from the scores exceeds at most once in twenty. It depends on the scores and not
-        on the labels seen, and holds where few events are expected too (docs/theory/6-null.md). NaN if weights are not
-        whole numbers.
+        95% limit: the error for labels drawn from the scores exceeds it with probability at most 0.05. It depends on
+        the scores and not on the labels seen, and holds where few events are expected too (docs/theory/6-null.md). NaN
+        if weights are not whole numbers.
     bias : float
         Share of positives minus mean score, over all rows.
     ks : float
@@ -110,7 +110,7 @@ def cutoff_calibration_error(
 
     See Also
     --------
-    cutoff_calibration : The same with the interval, its direction and the noise floor.
+    cutoff_calibration : The same with the interval, its direction and the null mean and 95% limit.
 
     Notes
     -----

@@ -33,7 +33,8 @@ class HosmerLemeshow(Tabular):
         whole numbers.
     least_expected : float
         Smallest expected number of positives or negatives in any bin in which chance has a part. Below about 5
-        the limit law may not hold: where it is 0.1, one event gives a p-value below 0.01, in 9.5% of samples.
+        the asymptotic distribution may not hold: where it is 0.1, one event gives a p-value below 0.01, in 9.5% of
+        samples.
     in_sample : bool
         As asked.
     n : ndarray

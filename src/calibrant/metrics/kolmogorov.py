@@ -29,7 +29,7 @@ class KsCalibrationTest(Result):
         The rows with scores up to this one attain it.
     p_value : float
         Small values speak against calibration. NaN if weights are not whole numbers, or if n times the mean of
-        ``s (1 - s)`` is below 25, where the limit law does not hold.
+        ``s (1 - s)`` is below 25, where the asymptotic distribution does not hold.
     n : float
         Rows, or total weight.
     """
@@ -47,7 +47,7 @@ def ks_calibration_test(
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> KsCalibrationTest:
-    r"""Test calibration by the largest distance of the cumulative residual walk from 0.
+    r"""Test calibration by the largest distance of the cumulative residuals from 0.
 
     Parameters
     ----------

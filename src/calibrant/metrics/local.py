@@ -164,7 +164,7 @@ def local_calibration(
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> LocalCalibration:
-    """Local calibration score with its points and its noise floor.
+    """Local calibration score with its points and its null mean and 95% limit.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ def log_loss(
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
-    """Mean of minus the natural logarithm of the probability given to what happened.
+    """Mean of minus the natural logarithm of the probability given to the observed label.
 
     Parameters
     ----------

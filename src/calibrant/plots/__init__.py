@@ -6,6 +6,7 @@ in an underscore for what was drawn. They say `how_to_read` them, and ``to_frame
 
 from calibrant.plots.comparison import ComparisonDisplay, Model
 from calibrant.plots.cost import CostCurveDisplay
+from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
 from calibrant.plots.decision_curve import DecisionCurveDisplay
 from calibrant.plots.display import Display
 from calibrant.plots.distribution import DistributionDisplay
@@ -14,7 +15,6 @@ from calibrant.plots.figure import audit_figure, costs_figure, cumulative_residu
 from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.style import Palette, drawing_style
 from calibrant.plots.svg import figure_svg
-from calibrant.plots.walk import CumulativeResidualsDisplay
 
 __all__ = [
     "ComparisonDisplay",

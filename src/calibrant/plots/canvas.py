@@ -53,11 +53,11 @@ class Canvas(NamedTuple):
         """Let a line stand for a model."""
         line.set_gid(_MARK)
 
-    def limits(self, across: tuple[float, float], upwards: tuple[float, float], *, first: bool) -> None:
+    def limits(self, x: tuple[float, float], y: tuple[float, float], *, first: bool) -> None:
         """Set the limits of the axes; what was drawn before stays in view."""
         for limits, get, set_ in (
-            (across, self.ax.get_xlim, self.ax.set_xlim),
-            (upwards, self.ax.get_ylim, self.ax.set_ylim),
+            (x, self.ax.get_xlim, self.ax.set_xlim),
+            (y, self.ax.get_ylim, self.ax.set_ylim),
         ):
             before = limits if first else get()
             set_(min(limits[0], before[0]), max(limits[1], before[1]))
@@ -143,9 +143,9 @@ def canvas(ax: Axes | None, size: tuple[float, float], *, beneath: bool = False)
             try:
                 if beneath:
                     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[2.8, 1.0])
-                    yield _settled(Canvas(upper, lower, own=True, palette=palette))
+                    yield _with_ticks(Canvas(upper, lower, own=True, palette=palette))
                 else:
-                    yield _settled(Canvas(figure.subplots(), None, own=True, palette=palette))
+                    yield _with_ticks(Canvas(figure.subplots(), None, own=True, palette=palette))
             except Exception:
                 # Pyplot keeps figures, and would show this half-drawn one with the next.
                 plt.close(figure)
@@ -172,8 +172,8 @@ def _is_marked(handle: Any) -> bool:
     return bool(artist.get_gid() == _MARK)
 
 
-def _settled(place: Canvas) -> Canvas:
-    """Say of ticks what is usually said when they are first shown, for then the user's settings hold again."""
+def _with_ticks(place: Canvas) -> Canvas:
+    """Set the style of ticks now: matplotlib sets it when they are first shown, when the user's settings hold again."""
     for ax in (place.ax, place.beneath):
         if ax is not None:
             ax.tick_params(which="both", labelsize=8.5, color=place.palette.rule, labelcolor=place.palette.muted)

@@ -38,9 +38,9 @@ class Model(NamedTuple):
     curve : Curve
         Bins or local curve.
     cutoff : CutoffCalibration
-        Its calibration error stands in the legend.
-    walk : ResidualWalk
-        Its shares of rows are drawn beneath.
+        Its calibration error is in the legend.
+    walk : CumulativeResiduals
+        Its cumulative share of rows is drawn below.
     """
 
     curve: Curve
@@ -201,11 +201,10 @@ class ComparisonDisplay(Display):
     def how_to_read(self) -> str:
         """A few sentences on how to read this picture, for its caption."""
         return (
-            "Across stands the share of positives that the scores promise, upwards the share that happened. The closer "
-            "a model's line lies to the dashed line, the more its scores are probabilities: what lies below was "
-            "promised too much, what lies above too little. Beside the name stands the calibration error. Beneath "
-            "stands the share of rows up to each score: a model whose line climbs near the ends and is level between "
-            "them tells cases apart."
+            "x-axis: predicted probability; y-axis: observed rate. The closer a model's line is to the diagonal, the "
+            "better it is calibrated: below the diagonal predictions are too high, above it too low. The legend gives "
+            "the calibration error. Lower panel: cumulative share of rows by score; a line that rises mainly near 0 "
+            "and 1 indicates sharp predictions."
         )
 
     def columns(self) -> dict[str, Any]:
@@ -234,9 +233,9 @@ class ComparisonDisplay(Display):
         name : str, optional
             Replaces the title given before.
         ref_line : bool
-            Whether to draw the dashed line where promise and outcome agree.
+            Whether to draw the diagonal of perfect calibration.
         distribution : bool
-            Whether to draw the shares of rows.
+            Whether to draw the cumulative shares of rows.
         """
         name = self.name if name is None else name
         walks = [model.walk for model in self.models.values()]
@@ -253,7 +252,7 @@ class ComparisonDisplay(Display):
                 marks: dict[str, Any] = (
                     {"marker": _MARKERS[i % len(_MARKERS)], "markersize": 4.5} if curve.kind == "binned" else {}
                 )
-                label = f"{model}, error {number(cutoff.value)}"
+                label = f"{model}, calibration error {number(cutoff.value)}"
                 (line,) = place.ax.plot(curve.score, curve.rate, linewidth=1.2, label=label, **marks, **manner)
                 place.mark(line)
                 self.lines_[model] = line

@@ -1,4 +1,4 @@
-"""The cost curve: what deciding by the scores costs, for every trade-off between the two mistakes."""
+"""The cost curve: mean cost per case of thresholding the scores, by the cost of a false positive."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["CostCurveDisplay"]
 
 
 class CostCurveDisplay(Display):
-    """Average cost per case by cost parameter, before and after recalibration, beside the best threshold.
+    """Mean cost per case by cost parameter, before and after recalibration, with that of the best threshold.
 
     Made by `from_predictions` or `from_estimator`, or from results at hand.
 
@@ -30,7 +30,7 @@ class CostCurveDisplay(Display):
     curve : CostCurve
         What to draw.
     trivial : ndarray of float64, optional
-        At each cost parameter, the cost of the cheaper of acting always and never.
+        At each cost parameter, the smaller cost of treat all and treat none.
     name : str, optional
         What is shown.
 
@@ -102,7 +102,7 @@ class CostCurveDisplay(Display):
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
         p = grid_in_view(table.score, n_points) if at is None else at
         curve = cost_curve(y_true, y_proba, after, at=p, sample_weight=sample_weight, pos_label=pos_label)
-        # One score for all rows leaves only two rules: acting always and never.
+        # One score for all rows leaves only two rules: treat all and treat none.
         nothing_known = ScoreTable.from_counts([0.5], [table.n.sum()], [table.k.sum()])
         trivial = cost_curve(nothing_known, at=p).cost_best
         return cls(curve, trivial=trivial, name=name).plot(ax, **keywords)
@@ -111,17 +111,18 @@ class CostCurveDisplay(Display):
     def how_to_read(self) -> str:
         """A few sentences on how to read this picture, for its caption."""
         costs = (
-            "Across stands the cost of a false positive where both mistakes together cost 1; it is also the score from "
-            "which one acts. Upwards stands the average cost per case: the lower, the better."
+            "x-axis: cost p of a false positive, where a false negative costs 1 \N{MINUS SIGN} p; p is also the "
+            "threshold from which a case is predicted positive. y-axis: mean cost per case; lower is better."
         )
         sentences = [costs]
         if self.trivial is not None:
-            sentences.append("At the edge of the shaded area, scores are worth no more than acting always or never.")
+            sentences.append("In the shaded area the cost is higher than that of treat all or treat none.")
         sentences.append(
-            "The thin line is the best threshold for these rows: no recalibration that keeps the order costs less."
+            "The thin line is the cost at the best threshold for these rows (in-sample, optimistic): no "
+            "order-preserving recalibration costs less on them."
         )
         if self.curve.cost_after is not None:
-            sentences.append("Where the line after lies below the line before, recalibration saves money.")
+            sentences.append("Where the line after lies below the line before, recalibration reduces the cost.")
         return " ".join(sentences)
 
     def columns(self) -> dict[str, Any]:
@@ -154,11 +155,11 @@ class CostCurveDisplay(Display):
         first = place.series == 0
         if self.trivial is not None and first:
             worse: dict[str, Any] = {"color": palette.band, "linewidth": 0}
-            ax.fill_between(p, self.trivial, 1.0, label="worse than acting always or never", **worse)
-        best = "best threshold for these rows" if first else "_nolegend_"
+            ax.fill_between(p, self.trivial, 1.0, label="worse than treat all or treat none", **worse)
+        best = "best threshold (in-sample)" if first else "_nolegend_"
         ax.plot(p, curve.cost_best, color=palette.ink, linewidth=1.0, label=best)
         manner: dict[str, Any] = {"color": place.colour(), "linewidth": 1.6}
-        text = place.label("by the scores" if curve.cost_after is None else "before", name)
+        text = place.label("thresholding the scores" if curve.cost_after is None else "before", name)
         (self.line_,) = ax.plot(p, curve.cost_before, **(manner | keywords | {"label": text}))
         if curve.cost_after is not None:
             # A ratio that is not defined is not written.
@@ -170,8 +171,8 @@ class CostCurveDisplay(Display):
         place.limits(score_view(p), (0.0, 1.08 * top), first=first)
         write_ticks(ax.xaxis)
         write_ticks(ax.yaxis)
-        ax.set_xlabel("cost of a false positive = threshold")
-        ax.set_ylabel("average cost per case")
+        ax.set_xlabel("cost p of a false positive = threshold")
+        ax.set_ylabel("mean cost per case")
         place.mark(self.line_)
         place.legend()
         self._drawn_on(place)

@@ -1,4 +1,4 @@
-"""The decision curve: what acting on the scores is worth, beside acting on everyone and on no one."""
+"""The decision curve: net benefit of thresholding the scores, with treat all and treat none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["DecisionCurveDisplay"]
 
 
 class DecisionCurveDisplay(Display):
-    """Net benefit by threshold, beside that of acting on everyone and on no one.
+    """Net benefit by threshold, with those of treat all and treat none.
 
     Made by `from_predictions` or `from_estimator`, or from results at hand.
 
@@ -37,7 +37,7 @@ class DecisionCurveDisplay(Display):
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
         Where it was drawn last.
     line_ : matplotlib.lines.Line2D
-        The net benefit of acting on the scores.
+        The net benefit of thresholding the scores.
 
     Examples
     --------
@@ -105,15 +105,14 @@ class DecisionCurveDisplay(Display):
     def how_to_read(self) -> str:
         """A few sentences on how to read this picture, for its caption."""
         strip = (
-            " The strip is an interval at each threshold by itself; where no row acts there is none."
+            " The shaded strip is a pointwise confidence interval; it is absent where no row is predicted positive."
             if np.isfinite(self.curve.lower).any()
             else ""
         )
         return (
-            "Across stands the chance of a positive from which acting is worth it to you. Upwards stands what acting "
-            "from there on is worth: positives caught per case, less the false alarms at the price that the threshold "
-            "puts on them. The scores are of use where their line lies above both the grey line, acting on "
-            f"everyone, and zero, acting on no one.{strip}"
+            "x-axis: threshold probability. y-axis: net benefit, that is true positives per case minus false positives "
+            "per case weighted by the odds of the threshold. The scores are useful where their line lies above both "
+            f"treat all (grey line) and treat none (zero).{strip}"
         )
 
     def columns(self) -> dict[str, Any]:
@@ -137,24 +136,24 @@ class DecisionCurveDisplay(Display):
             ax, palette, curve, first = place.ax, place.palette, self.curve, place.series == 0
             if first:
                 nothing: dict[str, Any] = {"color": palette.muted, "linewidth": 1.0, "linestyle": (0, (4, 3))}
-                ax.plot(curve.threshold, curve.treat_none, label="acting on no one", **nothing)
-                ax.plot(curve.threshold, curve.treat_all, color=palette.grey, linewidth=1.3, label="acting on everyone")
+                ax.plot(curve.threshold, curve.treat_none, label="treat none", **nothing)
+                ax.plot(curve.threshold, curve.treat_all, color=palette.grey, linewidth=1.3, label="treat all")
             manner: dict[str, Any] = {"color": place.colour(), "linewidth": 1.6} | keywords
             known = np.isfinite(curve.lower)
-            text = place.label("acting on the scores", name)
+            text = place.label("thresholding the scores", name)
             if known.any():
                 text += f", {100 * curve.confidence_level:g}% intervals"
                 strip: dict[str, Any] = {"color": manner["color"], "alpha": 0.18, "linewidth": 0}
                 ax.fill_between(curve.threshold, curve.lower, curve.upper, **strip)
             (self.line_,) = ax.plot(curve.threshold, curve.net_benefit, **(manner | {"label": text}))
             top, depth = max(0.0, *curve.net_benefit, *curve.treat_all), max(0.0, *-curve.net_benefit)
-            # Acting on too many is ruinous at high thresholds; how ruinous nobody needs to see.
+            # At high thresholds treat all has a large negative net benefit, which need not be in view.
             bottom = -max(0.25 * top, min(depth, top or depth))
             margin = 0.1 * (top - bottom) or 0.01
             place.limits(score_view(curve.threshold), (bottom - 0.2 * margin, top + margin), first=first)
             write_ticks(ax.xaxis)
             write_ticks(ax.yaxis)
-            ax.set_xlabel("threshold: score from which one acts")
+            ax.set_xlabel("threshold probability")
             ax.set_ylabel("net benefit per case")
             place.mark(self.line_)
             place.legend(columns=1)

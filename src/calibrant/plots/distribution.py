@@ -1,4 +1,4 @@
-"""Where the scores lie, by class."""
+"""The distribution of the scores, by class."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["DistributionDisplay", "draw_bars", "draw_shares", "write_shares"]
 
 
 class DistributionDisplay(Display):
-    """Histogram of the scores, positives upwards and negatives downwards.
+    """Histogram of the scores, positives above zero and negatives below.
 
     Parameters
     ----------
@@ -76,8 +76,8 @@ class DistributionDisplay(Display):
     def how_to_read(self) -> str:
         """A few sentences on how to read this picture, for its caption."""
         return (
-            "Each bar stands for the rows with scores in its bin: positives upwards, negatives downwards, each class "
-            "to its own scale, so that a rare class can be seen beside a common one."
+            "x-axis: score; y-axis: rows per bin, positives above zero and negatives below, with separate scales, so "
+            "that a rare class is visible."
         )
 
     def columns(self) -> dict[str, Any]:
@@ -107,10 +107,10 @@ class DistributionDisplay(Display):
 
 
 def draw_bars(histogram: Histogram, ax: Axes, palette: Palette) -> None:
-    """Draw positives upwards and negatives downwards, each class to its own scale."""
+    """Draw positives above zero and negatives below, with separate scales."""
     widths = np.diff(histogram.edges)
     most, least = float(histogram.positives.max()), float(histogram.negatives.max())
-    # A class without rows gets next to no room.
+    # A class without rows takes next to no height.
     up, down = most or 1.0, least or 1.0
 
     # Heights stay numbers of rows; only the axis stretches, so that a rare class can be seen beside a common one.
@@ -131,11 +131,11 @@ def draw_bars(histogram: Histogram, ax: Axes, palette: Palette) -> None:
     ax.yaxis.set_major_formatter(lambda height, _: f"{abs(height):,g}" if abs(height) < 1e6 else f"{abs(height):.0e}")
     ax.minorticks_off()
     ax.set_ylabel("rows")
-    _remark(ax, "positives up, negatives down, each to its own scale", palette)
+    _remark(ax, "positives up, negatives down, separate scales", palette)
 
 
 def draw_shares(walk: CumulativeResiduals, ax: Axes, view: tuple[float, float], palette: Palette) -> None:
-    """Draw the share of rows up to each score."""
+    """Draw the cumulative share of rows by score."""
     left, right = view
     ax.plot(
         [left, *walk.score, right], [0.0, *walk.share, 1.0], color=palette.blue, linewidth=1.3, drawstyle="steps-post"
@@ -144,11 +144,11 @@ def draw_shares(walk: CumulativeResiduals, ax: Axes, view: tuple[float, float], 
 
 
 def write_shares(ax: Axes, palette: Palette) -> None:
-    """Label axes for the share of rows up to each score."""
+    """Label axes for the cumulative share of rows by score."""
     ax.set_ylim(0.0, 1.03)
     ax.set_yticks([0.0, 0.5, 1.0], ["0%", "50%", "100%"])
     ax.set_ylabel("rows")
-    _remark(ax, "share of rows up to each score", palette)
+    _remark(ax, "cumulative share of rows", palette)
     ax.grid(axis="y", color=palette.rule, linewidth=0.5)
 
 

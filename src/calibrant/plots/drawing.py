@@ -9,11 +9,11 @@ from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.decisions import CostCurve, NetBenefit
 from calibrant.errors import ArgumentError
 from calibrant.plots.cost import CostCurveDisplay
+from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
 from calibrant.plots.decision_curve import DecisionCurveDisplay
 from calibrant.plots.display import Display
 from calibrant.plots.distribution import DistributionDisplay
 from calibrant.plots.reliability import ReliabilityDisplay
-from calibrant.plots.walk import CumulativeResidualsDisplay
 from calibrant.table.results import Drawable
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def draw(result: Drawable, ax: Axes | None = None, **keywords: Any) -> Display:
 
     Parameters
     ----------
-    result : Curve, Band, Histogram, ResidualWalk, CostCurve or NetBenefit
+    result : Curve, Band, Histogram, CumulativeResiduals, CostCurve or NetBenefit
         What to draw.
     ax : matplotlib.axes.Axes, optional
         Where to draw. By default on a new figure of pyplot, so that notebooks show it.
@@ -72,5 +72,7 @@ def _display(result: Any) -> Display:
         case NetBenefit():
             return DecisionCurveDisplay(result)
     raise ArgumentError(
-        "a curve, band, histogram, walk, cost curve or net benefit", f"a {type(result).__name__}", "see calibrant.plots"
+        "a curve, band, histogram, cumulative residuals, cost curve or net benefit",
+        f"a {type(result).__name__}",
+        "see calibrant.plots",
     )

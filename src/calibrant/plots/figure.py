@@ -9,9 +9,9 @@ from calibrant.auditing.findings import Findings
 from calibrant.auditing.wording import verdict_sentence
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.cost import CostCurveDisplay
+from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
 from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.style import LIGHT, drawing_style
-from calibrant.plots.walk import CumulativeResidualsDisplay
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,18 +41,18 @@ def reliability_of(audit: Findings) -> ReliabilityDisplay:
 
 
 def walk_of(audit: Findings) -> CumulativeResidualsDisplay:
-    """Return the residual walk of an audit, not yet drawn."""
+    """Return the cumulative residuals of an audit, not yet drawn."""
     return CumulativeResidualsDisplay(audit.walk, cutoff=audit.cutoff, name=audit.name)
 
 
 def costs_of(audit: Findings) -> CostCurveDisplay | None:
-    """Return the cost curve of an audit, not yet drawn; None if recalibration was not judged."""
+    """Return the cost curve of an audit, not yet drawn; None if recalibration was not assessed."""
     judged = audit.recalibration
     return None if judged is None or judged.costs is None else CostCurveDisplay(judged.costs, name=audit.name)
 
 
 def audit_figure(audit: Findings) -> Figure:
-    """Draw the reliability diagram with the distribution of scores, and the residual walk.
+    """Draw the reliability diagram with the distribution of scores, and the cumulative residuals.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def reliability_figure(audit: Findings) -> Figure:
 
 
 def cumulative_residuals_figure(audit: Findings) -> Figure:
-    """Draw the residual walk alone."""
+    """Draw the cumulative residuals alone."""
     from matplotlib.figure import Figure
 
     with drawing_style():

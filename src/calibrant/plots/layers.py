@@ -36,9 +36,9 @@ _BAND_POINTS = 2000
 
 
 def draw_diagonal(place: Canvas) -> None:
-    """Draw the line where promise and outcome agree."""
+    """Draw the diagonal of perfect calibration."""
     manner: dict[str, Any] = {"color": place.palette.muted, "linewidth": 1.0, "linestyle": (0, (4, 3))}
-    place.ax.plot([0.0, 1.0], [0.0, 1.0], label="as promised", **manner)
+    place.ax.plot([0.0, 1.0], [0.0, 1.0], label="perfect calibration", **manner)
 
 
 def draw_points(curve: Curve, ax: Axes, manner: dict[str, Any], label: str) -> Line2D:
@@ -58,7 +58,7 @@ def draw_points(curve: Curve, ax: Axes, manner: dict[str, Any], label: str) -> L
 
 
 def intervals_label(curve: Curve) -> str:
-    """Words for the legend; they promise no intervals where there are none."""
+    """Words for the legend about intervals; none where there are none."""
     return f" with {100 * curve.confidence_level:g}% intervals" if np.isfinite(curve.lower).any() else ""
 
 
@@ -73,11 +73,11 @@ def draw_line(curve: Curve, ax: Axes, manner: dict[str, Any], label: str) -> Lin
 
 
 def draw_band(band: Any, ax: Axes, colour: str) -> None:
-    """Draw a band that holds at all scores at once.
+    """Draw a simultaneous band.
 
     Between two scores it has the lower limit of the left one and the upper limit of the right one, which is right for
-    curves that do not fall; limits for windows, which say nothing of such curves, are joined by straight lines. Of very
-    many scores some are drawn; that makes the band a little wider.
+    curves that do not fall; limits for windows, which do not hold for such curves between the windows, are joined by
+    straight lines. Of very many scores some are drawn; that makes the band a little wider.
     """
     kept = np.linspace(0, len(band.score) - 1, min(len(band.score), _BAND_POINTS)).astype(np.intp)
     score, lower, upper = (np.asarray(values)[kept] for values in (band.score, band.lower, band.upper))
@@ -95,16 +95,16 @@ def draw_band(band: Any, ax: Axes, colour: str) -> None:
 
 
 def _band_label(band: Any) -> str:
-    return f"{100 * band.confidence_level:.12g}% band for all scores at once"
+    return f"simultaneous {100 * band.confidence_level:.12g}% band"
 
 
 def shade(cutoff: CutoffCalibration, place: Canvas, view: tuple[float, float]) -> None:
-    """Shade the worst interval of scores."""
+    """Shade the interval of scores that attains the calibration error."""
     if cutoff.interval is None:
         return
     low, high = cutoff.interval
     colour = place.palette.orange
-    label = f"worst: {share(cutoff.mean_predicted)} promised, {share(cutoff.observed_rate)} happened"
+    label = f"mean predicted {share(cutoff.mean_predicted)}, observed {share(cutoff.observed_rate)}"
     # The edge keeps an interval visible that is narrower than a pixel.
     left = max(low, _with_margin(*view)[0])
     place.ax.axvspan(left, high, facecolor=(colour, 0.12), edgecolor=(colour, 0.5), linewidth=0.8, label=label)
@@ -112,7 +112,7 @@ def shade(cutoff: CutoffCalibration, place: Canvas, view: tuple[float, float]) -
 
 def strip_beneath(ax: Axes) -> Axes:
     """Make a strip along the lower edge of the axes, as wide as they are."""
-    # Above the bars there is room for a remark.
+    # The space above the bars is for a remark.
     strip = ax.inset_axes((0.0, 0.0, 1.0, 0.75 * _STRIP), sharex=ax, zorder=1.5)
     strip.set_label(_STRIP_NAME)
     strip.spines[:].set_visible(False)
@@ -161,9 +161,9 @@ def frame_diagram(
         ax.set_ylim(top - (top - bottom) / (1.0 - _STRIP), top)
         # No tick stands beside the strip, where heights are no shares.
         ax.yaxis.set_ticks(tick_places(bottom, top))
-    ax.set_ylabel("share that happened" + ("" if pos_label in (None, 1, True) else f" ({pos_label})"), parse_math=False)
+    ax.set_ylabel("observed rate" + ("" if pos_label in (None, 1, True) else f" ({pos_label})"), parse_math=False)
     lowest = ax if place.beneath is None else place.beneath
-    lowest.set_xlabel("score = promised share")
+    lowest.set_xlabel("predicted probability")
     if place.beneath is not None:
         place.beneath.set_xlim(left, right)
         write_ticks(place.beneath.xaxis)
@@ -177,7 +177,7 @@ def _with_margin(left: float, right: float) -> tuple[float, float]:
 
 
 def _heights(heights: FloatArray, left: float, right: float) -> tuple[float, float]:
-    """Vertical limits: [0, 1] if scores are wide apart, otherwise what holds the shares and the dashed line."""
+    """Vertical limits: [0, 1] if scores are wide apart, otherwise what contains the rates and the diagonal."""
     if (left, right) == (0.0, 1.0):
         return -0.015, 1.015
     everything = np.append(heights, [left, right])

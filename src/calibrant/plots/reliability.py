@@ -1,4 +1,4 @@
-"""The reliability diagram: the share that happened over the share that was promised, and where the scores lie."""
+"""The reliability diagram: observed rate by predicted probability, and the distribution of the scores."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ReliabilityDisplay"]
 
-# With fewer bins of the histogram in view, bars would say nothing about where the scores lie.
+# With fewer bins of the histogram in view, bars do not show the distribution of the scores.
 _FEWEST_BARS = 9
 
 
 class ReliabilityDisplay(Display):
-    """Reliability diagram: the share that happened over the share that was promised.
+    """Reliability diagram: observed rate by predicted probability.
 
     Made by `from_predictions` or `from_estimator`, or from results at hand; all of these are optional, but there must
     be points, a line or a band.
@@ -58,14 +58,14 @@ class ReliabilityDisplay(Display):
     line : Curve, optional
         Drawn as a line, with a strip for its pointwise intervals if it has any.
     band : object with arrays `score`, `lower` and `upper`, optional
-        A band that holds at all scores at once, drawn behind everything. Its `confidence_level`, or one minus its
-        `delta`, is named if it has one.
+        A simultaneous band, drawn behind everything. Its `confidence_level` is named.
     worst : CutoffCalibration, optional
         Its interval is shaded.
     distribution : Histogram, optional
-        Drawn beneath.
-    walk : ResidualWalk, optional
-        Its shares of rows are drawn beneath instead where the bins of `distribution` are too wide for the scores.
+        Drawn below.
+    walk : CumulativeResiduals, optional
+        Its cumulative share of rows is drawn below instead where the bins of `distribution` are too wide for the
+        scores.
     name : str, optional
         What is shown.
     pos_label : scalar, optional
@@ -158,9 +158,9 @@ class ReliabilityDisplay(Display):
         nn, degree
             Of the local curve.
         confidence_level : float
-            Confidence of each interval of a bin or the local curve by itself, in (0, 1).
+            Pointwise confidence of the intervals of bins or of the local curve, in (0, 1).
         band : object with arrays `score`, `lower` and `upper`, optional
-            A band that holds at all scores at once, such as `calibrant.certificates` computes.
+            A simultaneous band, such as `calibrant.certificates` computes.
         sample_weight : array-like of shape (n,), optional
             Non-negative weights. Intervals are drawn only for whole numbers.
         pos_label : scalar, optional
@@ -246,7 +246,7 @@ class ReliabilityDisplay(Display):
         name : str, optional
             Replaces the name given before.
         ref_line : bool
-            Whether to draw the dashed line where promise and outcome agree.
+            Whether to draw the diagonal of perfect calibration.
         distribution : bool
             Whether to draw the distribution of the scores.
         **keywords
@@ -311,14 +311,14 @@ class ReliabilityDisplay(Display):
         else:
             draw_shares(walk, ax, self.view, place.palette)
         if place.beneath is None:
-            remark = "positives up, negatives down" if walk is None else "share of rows up to each score"
+            remark = "positives up, negatives down" if walk is None else "cumulative share of rows"
             ax.set_title(remark, loc="left", fontsize=7, color=place.palette.muted, pad=1)
             ax.set_yticks([])
             ax.set_ylabel("")
 
     @property
     def _shares(self) -> CumulativeResiduals | None:
-        """The walk, if its shares are drawn because bars would say nothing; otherwise None."""
+        """The cumulative residuals, if their shares of rows replace bars that are too wide; otherwise None."""
         if self.walk is None or self.distribution is None:
             return None
         edges = self.distribution.edges
@@ -326,45 +326,43 @@ class ReliabilityDisplay(Display):
         return self.walk if bars < _FEWEST_BARS else None
 
     def _sentences(self) -> Iterator[str]:
-        yield "Across stands the share of positives that the scores promise, upwards the share that happened."
+        yield "x-axis: predicted probability; y-axis: observed rate."
         if self.points is not None:
-            chance = ", with an interval for what chance may have done to it" if intervals_label(self.points) else ""
+            chance = ", with its confidence interval" if intervals_label(self.points) else ""
             yield f"Each point is a bin of neighbouring scores{chance}."
         if self.line is not None:
             yield _LINES[self.line.kind]
             if intervals_label(self.line):
-                yield "Its strip is an interval at each score by itself."
+                yield "Its strip is a pointwise confidence interval."
         if self.band is not None:
             yield (
-                "The band behind holds at all scores at once, under its assumptions and with the confidence written "
-                "above: where the dashed line leaves it, the scores are wrong by more than chance."
+                "The band behind holds at all scores simultaneously, under its assumptions and with the confidence in "
+                "the legend: where the diagonal leaves it, miscalibration is significant."
             )
-        yield (
-            "On the dashed line the two agree. What lies below it was promised too much, what lies above it too little."
-        )
+        yield ("On the diagonal the two agree; below it predictions are too high, above it too low.")
         if self.worst is not None and self.worst.interval is not None:
-            yield "The shaded scores, taken together, missed by the most."
+            yield "The shaded interval of scores attains the calibration error."
         if self._beneath and self._shares is not None:
-            yield "Beneath stands the share of rows up to each score, since the scores lie close together."
+            yield "Lower panel: cumulative share of rows by score, since the scores are concentrated."
         elif self._beneath:
             yield (
-                "Beneath stands where the scores lie: positives upwards, negatives downwards, each class to its own "
-                "scale."
+                "Lower panel: distribution of the scores, positives above zero and negatives below, with "
+                "separate scales."
             )
 
 
 _LINES = {
     "binned": "The line joins bins of neighbouring scores.",
-    "isotonic": "The stepped line is the best nondecreasing fit to the outcomes, which needs no bins.",
-    "local": "The curve is the share of positives among the rows with the nearest scores, which needs no bins.",
+    "isotonic": "The line is the isotonic fit to the outcomes, which needs no bins.",
+    "local": "The curve is a local regression on the rows with the nearest scores, which needs no bins.",
 }
 
 
 def _check_band(band: Any) -> Any:
     if isinstance(band, Curve):
         raise ArgumentError(
-            "a band that holds at all scores at once",
-            "a curve, whose intervals each hold by themselves",
+            "a simultaneous band",
+            "a curve, whose intervals are pointwise",
             "draw it as points or line, or see calibrant.certificates.isotonic_band",
         )
     arrays = [np.asarray(getattr(band, name, None)) for name in ("score", "lower", "upper")]

@@ -1,4 +1,4 @@
-"""What all pictures share: colours, type, the stretch of scores they show and how numbers stand at their axes."""
+"""What all pictures share: colours, type, the range of scores they show and the format of tick labels."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Palette:
     ink, muted, rule, band : str
         Text and lines; lesser text; frames; areas that lie behind.
     blue, orange, grey : str
-        What happened and positives; the worst interval; negatives.
+        Observed rates and positives; the interval of the calibration error; negatives.
     series : tuple of str
         Colours of several models, in order.
     """
@@ -153,7 +153,7 @@ def tick_places(low: float, high: float, *, most: int = 6) -> list[float]:
 
 
 def write_ticks(axis: Axis, *, most: int = 6) -> None:
-    """Write few ticks, as plain decimals without an offset to be added in the reader's head."""
+    """Write few ticks, as plain decimals without an offset."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]))

@@ -23,7 +23,8 @@ _FONT = re.compile(r"font-family: [^;\"]*; ?")
 def figure_svg(figure: Figure, *, title: str = "", description: str = "", prefix: str = "picture") -> str:
     """Write a figure as an SVG element, the same text for the same figure every time.
 
-    Text stays text: it can be searched, read aloud and set in the type of the page, and takes less room than outlines.
+    Text stays text: it can be searched, read aloud and set in the type of the page, and takes fewer bytes than
+    outlines.
 
     Parameters
     ----------

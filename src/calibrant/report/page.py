@@ -75,7 +75,7 @@ def _section(audit: Findings, place: int) -> dict[str, Any]:
         "advice": wording.advice_sentence(audit),
         "error": wording.error_range(audit),
         "key_numbers": view.key_numbers(audit),
-        "money": view.money(audit),
+        "costs_facts": view.cost_facts(audit),
         "recalibration": view.recalibration(audit),
         "gain": wording.gain_sentence(audit),
         "further": view.further(audit),

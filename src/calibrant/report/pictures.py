@@ -1,4 +1,4 @@
-"""The pictures of the report, each with words for those who do not see it and for those who see it first."""
+"""The pictures of the report, each with a description and an explanation."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def pictures(audit: Findings, anchor: str) -> Pictures:
     )
     walk = figure_svg(
         cumulative_residuals_figure(audit),
-        title=f"Residual walk: {audit.name}",
+        title=f"Cumulative residuals: {audit.name}",
         description=walk_description(audit),
         prefix=f"{anchor}-walk",
     )

@@ -21,7 +21,7 @@ from calibrant.auditing.wording import (
 from calibrant.certificates import ExpectedErrorCertificate
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.decisions import Decision
-from calibrant.table.wording import counted
+from calibrant.table.wording import counted, near_one
 
 __all__ = [
     "Change",
@@ -30,16 +30,16 @@ __all__ = [
     "WalkPoint",
     "assumptions",
     "bins",
+    "cost_facts",
     "costs",
     "further",
     "histogram",
     "key_numbers",
-    "money",
     "recalibration",
     "walk_points",
 ]
 
-# Points of the walk in its table, besides the ends of the worst interval.
+# Points of the cumulative residuals in their table, besides the ends of the interval of the calibration error.
 _WALK_ROWS = 36
 
 
@@ -60,7 +60,7 @@ class Change(NamedTuple):
 
 
 class CostPoint(NamedTuple):
-    """What a case costs where a false positive costs so much and a false negative the rest of 1."""
+    """Mean cost per case where a false positive costs `parameter` and a false negative one minus that."""
 
     parameter: str
     before: str
@@ -69,7 +69,7 @@ class CostPoint(NamedTuple):
 
 
 class WalkPoint(NamedTuple):
-    """A point of the residual walk."""
+    """A point of the cumulative residuals."""
 
     score: str
     share: float
@@ -83,28 +83,36 @@ def key_numbers(audit: Findings) -> list[Fact]:
     remark = "; ".join(filter(None, [hidden_error(audit), error_place(audit)]))
     facts = [Fact("Calibration error", number(cutoff.value), remark)]
     if math.isfinite(cutoff.null_mean):
-        remark = (
-            f"what calibrated scores would show on so many rows; above {number(cutoff.null_q95)} at most once in twenty"
-        )
-        facts.append(Fact("Noise", number(cutoff.null_mean), remark))
+        remark = f"null mean; 95% limit under perfect calibration {number(cutoff.null_q95)}"
+        facts.append(Fact("Expected under perfect calibration", number(cutoff.null_mean), remark))
     if certificate is not None:
         sure = confidence(certificate.confidence_level)
-        above = f"; at least {number(certificate.lower_bound)} with {sure} confidence"
+        above = f"; at least {number(certificate.lower_bound)} with {sure} confidence (one-sided bounds)"
         cap = certificate.max_rows_per_cluster
-        capped = "" if cap is None else f", where {counted(cap)}; the error is then {number(certificate.estimate)}"
+        capped = "" if cap is None else f", where {counted(cap)}; estimate so weighted {number(certificate.estimate)}"
         remark = f"true error at most this with {sure} confidence ({certificate.method} bound{capped})"
-        facts.append(Fact("Bound", number(certificate.bound), remark + (above if certificate.lower_bound > 0 else "")))
+        facts.append(
+            Fact(
+                "Upper confidence bound",
+                number(certificate.bound),
+                remark + (above if certificate.lower_bound > 0 else ""),
+            )
+        )
     if audit.expected_error is not None:
         facts.append(_expected_error(audit.expected_error))
     unsure = f" \N{PLUS-MINUS SIGN} {audit.roc_auc_error:.1g}" if audit.roc_auc_error > 0.0 else ""
-    loss = "smaller is better" if math.isfinite(audit.log_loss) else "a score of exactly 0 or 1 was wrong"
+    loss = "smaller is better" if math.isfinite(audit.log_loss) else "a positive had score 0, or a negative score 1"
     unit = "Rows" if sample.weights == "rows" else "Total weight"
     facts += [
-        Fact("AUC", f"{audit.roc_auc:.4f}{unsure}", "how well scores tell positives from negatives; 0.5 is chance"),
+        Fact(
+            "AUC",
+            f"{audit.roc_auc:.4f}{unsure}",
+            "probability that a positive scores higher than a negative, ties counted half",
+        ),
         Fact(
             "Brier score",
             number(audit.brier),
-            f"smaller is better; base rate alone: {number(audit.brier_of_base_rate)}",
+            f"smaller is better; predicting the base rate: {number(audit.brier_of_base_rate)}",
         ),
         Fact("Log loss", number(audit.log_loss), loss),
         Fact(
@@ -114,29 +122,33 @@ def key_numbers(audit: Findings) -> list[Fact]:
             + (
                 ""
                 if sample.clusters is None
-                else f"; in {rows(sample.clusters)} clusters of rows that depend on each other"
+                else f"; in {rows(sample.clusters)} clusters, within which rows may depend on each other"
             ),
         ),
-        Fact("Base rate", share(sample.base_rate), f"happened; promised on average: {share(sample.mean_score)}"),
-        Fact("Bias", points(cutoff.bias), "base rate minus average promise"),
+        Fact("Observed rate", share(sample.base_rate), f"mean predicted: {share(sample.mean_score)}"),
+        Fact("Calibration in the large", points(-cutoff.bias), "mean predicted minus observed rate"),
+        Fact("O:E", number(sample.observed_over_expected), "observed over expected number of positives; 1 is ideal"),
     ]
     if sample.distinct_scores is not None:
-        tied = "" if sample.tied_rows is None else f"{rows(sample.tied_rows)} rows share their score with another row"
+        tied = "" if sample.tied_rows is None else f"{rows(sample.tied_rows)} rows have a tied score"
         facts.append(Fact("Distinct scores", rows(sample.distinct_scores), tied))
     return facts
 
 
 def _expected_error(found: ExpectedErrorCertificate) -> Fact:
-    name, sure = "Bound on the expected calibration error", f"with {confidence(found.confidence_level)} confidence"
+    name, sure = (
+        "Upper bound on the expected calibration error",
+        f"with {confidence(found.confidence_level)} confidence",
+    )
     above = f"; at least {number(found.lower_bound)} {sure}" if found.lower_bound > 0.0 else ""
     if found.contradicted or found.bound >= 1.0:
         return Fact(name, "none", (expected_error_condition(found) if found.contradicted else "too few rows") + above)
-    remark = f"mean distance of score and event rate at most this {sure}, {expected_error_condition(found)}"
+    remark = f"mean absolute difference of score and event rate, {sure}, {expected_error_condition(found)}"
     return Fact(name, number(found.bound), remark + above)
 
 
-def money(audit: Findings) -> list[Fact]:
-    """Return costs per case, if costs were given, and the most that recalibration could save at these and at any."""
+def cost_facts(audit: Findings) -> list[Fact]:
+    """Return expected costs per case, if costs were given, and bounds on the saving at these and at any costs."""
     decision, regret = audit.decision, audit.max_regret
     facts = [] if decision is None else _at_given_costs(decision)
     if regret is not None:
@@ -144,8 +156,8 @@ def money(audit: Findings) -> list[Fact]:
             Fact(
                 "Possible saving at any costs",
                 f"{number(regret.bound)} (a + b)",
-                "whatever a false positive (a) and a false negative (b) cost, no order-preserving recalibration could "
-                f"save more per case, with {confidence(regret.confidence_level)} confidence",
+                "upper bound, at any costs a of a false positive and b of a false negative, on what an "
+                f"order-preserving recalibration saves per case, with {confidence(regret.confidence_level)} confidence",
             )
         )
     return facts
@@ -156,29 +168,29 @@ def _at_given_costs(decision: Decision) -> list[Fact]:
     capped = "" if decision.max_rows_per_cluster is None else f"where {counted(decision.max_rows_per_cluster)}; "
     return [
         Fact(
-            f"Acting from score {decision.threshold:.4g}",
+            f"Predict positive from {decision.threshold:.4g}",
             number(decision.cost),
-            f"{capped}truly {number(decision.cost_lower)} to {number(decision.cost_upper)}, with {sure} confidence",
+            f"{capped}{sure} confidence interval {number(decision.cost_lower)} to {number(decision.cost_upper)}",
         ),
         Fact(
-            "What the scores promise",
+            "Predicted by the scores",
             number(decision.cost_forecast),
-            f"the true cost differs from it by {_signed(decision.forecast_error_lower)} to "
+            f"true cost minus this: {_signed(decision.forecast_error_lower)} to "
             f"{_signed(decision.forecast_error_upper)}, with {sure} confidence",
         ),
-        Fact("Always acting", number(decision.cost_act_always), "whatever the score"),
-        Fact("Never acting", number(decision.cost_act_never), "whatever the score"),
-        Fact("Best threshold", number(decision.best_cost), "chosen on these very rows, so it flatters itself"),
+        Fact("Treat all", number(decision.cost_act_always), "predict positive at every score"),
+        Fact("Treat none", number(decision.cost_act_never), "predict negative at every score"),
+        Fact("Best threshold", number(decision.best_cost), "chosen on these rows: in-sample, optimistic"),
         Fact(
             "Possible saving",
             number(decision.saving_bound),
-            f"no order-preserving recalibration could save more, with {sure} confidence ({decision.method})",
+            f"upper bound for order-preserving recalibration, with {sure} confidence ({decision.method})",
         ),
     ]
 
 
 def recalibration(audit: Findings) -> list[Change]:
-    """Return what recalibration changes; nothing if it was not judged."""
+    """Return what recalibration changes; nothing if it was not assessed."""
     result = audit.recalibration
     if result is None:
         return []
@@ -190,54 +202,60 @@ def recalibration(audit: Findings) -> list[Change]:
 
 
 def further(audit: Findings) -> list[Fact]:
-    """Return the measures that other people report."""
+    """Return further common measures."""
     measures = audit.measures
     binned, integrated, local, slope = measures.binned, measures.integrated, measures.local, measures.slope
     facts = [
         Fact(
             "Expected calibration error",
             number(binned.value),
-            f"{len(binned.n)} bins of about equally many rows{_by_chance(binned.noise)}",
+            f"{len(binned.n)} bins with about equally many rows{_null(binned.noise)}",
         ),
         Fact(
             "Integrated calibration index",
             number(integrated.ici),
             f"mean distance to a local regression; E50 {number(integrated.e50)}, E90 {number(integrated.e90)}, "
-            f"Emax {number(integrated.emax)}{_by_chance(integrated.null_mean)}",
+            f"Emax {number(integrated.emax)}{_null(integrated.null_mean)}",
         ),
         Fact(
             "Local Calibration Score",
             number(local.value),
-            f"mean squared distance to local means{_by_chance(local.null_mean)}",
+            f"mean squared difference to local means{_null(local.null_mean)}",
         ),
-        Fact("Smooth calibration error", number(measures.smooth), "at the bandwidth that equals it"),
+        Fact("Smooth calibration error", number(measures.smooth), "kernel bandwidth equal to the error itself"),
     ]
     if slope is None:
         facts.append(Fact("Calibration slope", "none", f"not computed: {measures.slope_refused}"))
     else:
         ends = "" if math.isnan(slope.slope_se) else "; {} to {}".format(*map(number, slope.slope_interval))
         facts += [
-            Fact("Calibration slope", number(slope.slope), f"1 is ideal, below 1 scores are too extreme{ends}"),
-            Fact("Calibration in the large", number(slope.in_the_large), "0 is ideal, below 0 scores are too high"),
+            Fact("Calibration slope", number(slope.slope), f"1 is ideal; below 1, predictions are too extreme{ends}"),
+            Fact(
+                "Calibration intercept",
+                number(slope.in_the_large),
+                "log odds, slope fixed at 1; 0 is ideal; below 0, predictions are too high",
+            ),
         ]
     parts = measures.brier_parts
     return [
         *facts,
         Fact(
-            "Miscalibration", number(parts.miscalibration), "part of the Brier score that recalibration would take off"
+            "Miscalibration",
+            number(parts.miscalibration),
+            "component of the Brier score (CORP); in-sample, above 0 even under perfect calibration",
         ),
-        Fact("Discrimination", number(parts.discrimination), "part of it that the order of the scores earns"),
-        Fact("Uncertainty", number(parts.uncertainty), "Brier score of the base rate"),
-        Fact("Brier skill", number(parts.skill), "1 is perfect, 0 no better than the base rate"),
+        Fact("Discrimination", number(parts.discrimination), "component of the Brier score (CORP)"),
+        Fact("Uncertainty", number(parts.uncertainty), "Brier score of predicting the base rate"),
+        Fact("Brier skill score", number(parts.skill), "1 is perfect, 0 is predicting the base rate"),
     ]
 
 
-def _by_chance(noise: float) -> str:
-    return "" if math.isnan(noise) else f"; about {number(noise)} by chance alone"
+def _null(noise: float) -> str:
+    return "" if math.isnan(noise) else f"; expected under perfect calibration: {number(noise)}"
 
 
 def costs(audit: Findings) -> list[CostPoint]:
-    """Return costs before and after, and the saving with its interval, at some trade-offs between the mistakes."""
+    """Return costs before and after, and the saving with its interval, at some cost parameters."""
     curve = None if audit.recalibration is None else audit.recalibration.costs
     if curve is None:
         return []
@@ -261,7 +279,7 @@ def _signed(value: float) -> str:
 
 
 def bins(curve: Curve) -> list[Fact]:
-    """Return mean score, rows and what happened for each bin."""
+    """Return mean score, rows and observed rate of each bin."""
     return [
         Fact(
             _score(score),
@@ -284,17 +302,17 @@ def histogram(counts: Histogram) -> list[Fact]:
 
 
 def walk_points(walk: CumulativeResiduals) -> list[WalkPoint]:
-    """Return a few points of the walk, spread evenly over the rows, with the ends of the worst interval."""
+    """Return a few points, spread evenly over the rows, with the ends of the interval of the calibration error."""
     last = len(walk.score) - 1
     kept = set(np.minimum(np.searchsorted(walk.share, np.linspace(0.0, 1.0, _WALK_ROWS)), last).tolist())
     start, marks = "", {}
     if walk.interval is not None:
         low, high = (int(np.searchsorted(walk.score, end, side="right")) - 1 for end in walk.interval)
-        marks = {high: "end of the worst interval"}
+        marks = {high: "end of the shaded interval"}
         if low >= 0:
-            marks[low] = "start of the worst interval"
+            marks[low] = "start of the shaded interval"
         else:
-            start = "start of the worst interval"
+            start = "start of the shaded interval"
     points = [
         WalkPoint(_score(walk.score[i]), float(walk.share[i]), float(walk.value[i]), marks.get(i, ""))
         for i in sorted(kept | set(marks))
@@ -303,7 +321,7 @@ def walk_points(walk: CumulativeResiduals) -> list[WalkPoint]:
 
 
 def assumptions(audit: Findings) -> list[str]:
-    """Return what must hold for what is claimed, each sentence once."""
+    """Return the assumptions of all claims, each sentence once."""
     band = audit.band if audit.band is not None and audit.band.consistent else None
     parts = (audit.certificate, audit.expected_error, audit.decision, audit.max_regret, band)
     return list(dict.fromkeys(sentence for part in parts if part is not None for sentence in part.assumptions))
@@ -313,6 +331,4 @@ def _score(value: float) -> str:
     """Write a score so that neighbours differ, and one close to 0 or 1 is not taken for it."""
     if 0.0 < value < 5e-5:
         return f"{value:.1e}"
-    if 5e-5 > 1.0 - value > 0.0:
-        return f"1 \N{MINUS SIGN} {1.0 - value:.1e}"
-    return f"{value:.6f}"
+    return near_one(value) if 5e-5 > 1.0 - value > 0.0 else f"{value:.6f}"

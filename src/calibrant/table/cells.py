@@ -24,13 +24,13 @@ class CellSums:
     low, high : ndarray of float64
         Limits of the scores in the cell; attained where they are equal, and then the row is exact.
     rise : ndarray of float64
-        Sum of `1 - s` over the positives: the most that the residual walk can climb inside the cell.
+        Sum of `1 - s` over the positives: the most that the cumulative residuals can rise inside the cell.
     fall : ndarray of float64
-        Sum of `s` over the negatives: the most that the residual walk can drop inside the cell.
+        Sum of `s` over the negatives: the most that the cumulative residuals can fall inside the cell.
     squared : ndarray of float64
         Sum of `(y - s)**2`.
     log_loss_sum : ndarray of float64
-        Sum of `-log` of the probability given to what happened.
+        Sum of `-log` of the probability given to the observed label.
     residual : Whole or None
         Sum of `y - s`, in whole units; None if the weights are not numbers of rows, or if it is not known.
     """

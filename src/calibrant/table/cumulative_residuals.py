@@ -1,4 +1,4 @@
-"""The cumulative residual walk, and the score interval on which it moves the most.
+"""The cumulative residuals, and the score interval on which it moves the most.
 
 Gao, Parameswaran & Peng (2017), Definition 2: the empirical calibration error of a classifier is the largest
 average residual `|mean (y - s) 1{a < s <= b}|` over all score intervals, which is the range (highest minus lowest
@@ -48,7 +48,7 @@ class Extremes:
     at_most : float
         What the range is at most; more than `value` only if cells can hide the highest or lowest point.
     under, over : float
-        Largest climb (more positives than promised) and largest drop (fewer than promised).
+        Largest rise (more positives than predicted) and largest fall (fewer than predicted).
     low, high : float
         The score interval `(low, high]` that attains `value`; `low` is `-inf` if it starts below the smallest
         score. Both are NaN if the walk never leaves 0.

@@ -65,7 +65,7 @@ def pool_rows(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -> P
     """Return distinct scores with their rows and positives, from single rows.
 
     Sorts once by a key that carries the label in the lowest bit. Scores are not negative, so their bit pattern
-    orders them and its sign bit is free: shifted left by one it makes room for the label, and sorting values is
+    orders them and its sign bit is free: shifted left by one it leaves a bit for the label, and sorting values is
     several times faster than sorting an index.
     """
     unsigned = np.dtype(f"u{score.dtype.itemsize}").type

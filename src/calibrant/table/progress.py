@@ -19,8 +19,8 @@ def listening(listener: Callable[[str], object]) -> Iterator[None]:
     --------
     >>> from calibrant.table.progress import listening, tell
     >>> with listening(print):
-    ...     tell("Redraw 3 of 999")
-    Redraw 3 of 999
+    ...     tell("Simulation 3 of 999")
+    Simulation 3 of 999
     """
     token = _listener.set(listener)
     try:

@@ -90,8 +90,8 @@ class Drawable(Tabular):
         calibrant.plots.Display
             With `ax_`, `figure_` and `how_to_read`.
         """
-        # Results stand below the room that draws them. The lazy door of the package leads there when a picture is
-        # asked for, so that no module of the lower rooms imports it.
+        # Results are in a layer below the package that draws them. The lazy import of the top package reaches it when a
+        # picture is asked for, so that no module of the lower layers imports it.
         import calibrant
 
         return calibrant.plots.draw(self, ax=ax, **keywords)

@@ -24,7 +24,7 @@ from calibrant.table.pooling import (
     pool_weighted,
 )
 from calibrant.table.seeding import digest_rows
-from calibrant.table.splitting import chances_of, deal
+from calibrant.table.splitting import chances_of, split_counts
 from calibrant.table.validation import check_weight_range, clean_rows, clean_scores
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ class ScoreTable:
 
     @property
     def mean_score(self) -> float:
-        """Average score, the promised share of positives."""
+        """Mean predicted probability."""
         return float(np.dot(self.n, self.score)) / self.total
 
     @property
@@ -292,7 +292,7 @@ class ScoreTable:
 
     @property
     def high(self) -> FloatArray:
-        """Largest score of each row of the table; the ends at which the residual walk is known exactly."""
+        """Largest score of each row of the table; the ends at which the cumulative residuals are known exactly."""
         return self.score if self.cells is None else self.cells.high
 
     @property
@@ -377,10 +377,10 @@ class ScoreTable:
         return ScoreTable.from_cells(n, k, CellSums(**both, residual=residual))
 
     def split(self, parts: int | Sequence[float], rng: np.random.Generator) -> list[ScoreTable]:
-        """Deal the rows at random into parts, each row by itself.
+        """Split the rows at random into parts, each row independently.
 
-        The dealing is done on counts, so it does not depend on the order of the rows and costs as much as the
-        table is long. A cell deals its rows as if all stood at its mean score.
+        The split is done on counts, so it does not depend on the order of the rows and costs as much as the
+        table is long. The rows of a cell are split as if all had its mean score.
 
         Parameters
         ----------
@@ -406,7 +406,7 @@ class ScoreTable:
                 "pass rows, or weights that count rows",
             )
         chances = chances_of(parts)
-        positives, negatives = deal(self.k, chances, rng), deal(self.n - self.k, chances, rng)
+        positives, negatives = split_counts(self.k, chances, rng), split_counts(self.n - self.k, chances, rng)
         tables = []
         for hit, miss in zip(positives, negatives, strict=True):
             kept = np.flatnonzero(hit + miss)

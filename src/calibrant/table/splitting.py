@@ -1,4 +1,4 @@
-"""Deal rows at random into parts, on counts: as fast for a million equal rows as for one."""
+"""Split rows at random into parts, on counts: as fast for a million equal rows as for one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError
 from calibrant.table.pooling import FloatArray, NumberArray
 
-__all__ = ["chances_of", "deal"]
+__all__ = ["chances_of", "split_counts"]
 
 
 def chances_of(parts: int | Sequence[float]) -> FloatArray:
@@ -27,13 +27,13 @@ def chances_of(parts: int | Sequence[float]) -> FloatArray:
     return chances
 
 
-def deal(counts: NumberArray, chances: FloatArray, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Deal each count into parts; shape (parts, m)."""
-    dealt = np.zeros((len(chances), len(counts)), dtype=np.int64)
+def split_counts(counts: NumberArray, chances: FloatArray, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Split each count at random into parts; shape (parts, m)."""
+    split = np.zeros((len(chances), len(counts)), dtype=np.int64)
     single = np.flatnonzero(counts == 1)
     part = np.searchsorted(np.cumsum(chances)[:-1], rng.random(len(single)), side="right")
-    dealt[part, single] = 1
+    split[part, single] = 1
     many = np.flatnonzero(counts > 1)
     if len(many):
-        dealt[:, many] = rng.multinomial(counts[many].astype(np.int64), chances).T
-    return dealt
+        split[:, many] = rng.multinomial(counts[many].astype(np.int64), chances).T
+    return split

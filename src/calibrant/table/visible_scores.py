@@ -27,8 +27,8 @@ def score_view(score: FloatArray) -> tuple[float, float]:
         return 0.0, 1.0
     if width == 0.0:
         # One score only: as far as the nearer end of [0, 1], but not so far that the score is lost in it.
-        room = min(0.05, min(low, 1.0 - low) or 0.05)
-        return max(0.0, low - room), min(1.0, high + room)
+        margin = min(0.05, min(low, 1.0 - low) or 0.05)
+        return max(0.0, low - margin), min(1.0, high + margin)
     left = 0.0 if low < width else low - 0.05 * width
     right = 1.0 if 1.0 - high < width else high + 0.05 * width
     return left, right

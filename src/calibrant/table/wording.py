@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
-__all__ = ["at_least", "counted"]
+__all__ = ["at_least", "counted", "near_one"]
 
 
 def at_least(confidence_level: float) -> str:
@@ -19,8 +20,30 @@ def at_least(confidence_level: float) -> str:
     return short if float(short) <= confidence_level else repr(confidence_level)
 
 
+def near_one(value: float) -> str:
+    """Write a number just below 1 as a decimal, with three significant digits of its distance from 1.
+
+    Parameters
+    ----------
+    value : float
+        In (0, 1).
+
+    Returns
+    -------
+    str
+        Less than "1", however close `value` is.
+
+    Examples
+    --------
+    >>> near_one(1 - 2.5e-5)
+    '0.999975'
+    """
+    distance = Decimal(repr(1.0 - value))
+    return f"{1 - distance:.{2 - distance.adjusted()}f}".rstrip("0")
+
+
 def counted(cap: float) -> str:
-    """Say how much the clusters of a population count."""
+    """Say how the clusters of a population are weighted."""
     if cap == 1.0:
-        return "every cluster counts the same"
-    return "every row counts the same" if cap == math.inf else f"no cluster counts more than {cap:,.0f} rows"
+        return "every cluster has equal weight"
+    return "every row has equal weight" if cap == math.inf else f"no cluster has more weight than {cap:,.0f} rows"

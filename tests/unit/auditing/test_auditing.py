@@ -8,7 +8,16 @@ import pytest
 
 import calibrant as cal
 from calibrant.auditing import cross_fitted_isotonic
-from calibrant.auditing.wording import cells_sentence, interval_text, number, one_line, rows, share, walk_description
+from calibrant.auditing.wording import (
+    cells_sentence,
+    interval_text,
+    number,
+    one_line,
+    rows,
+    share,
+    summary,
+    walk_description,
+)
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.certificates import calibration_test, certify_recalibrated, isotonic_band
 from calibrant.decisions import max_regret
@@ -74,7 +83,7 @@ def test_rows_needed_decide():
     assert cal.audit(y, p, tolerance=0.03).certificate.verdict == "certified"
 
 
-def test_money():
+def test_expected_cost():
     y, p = world(5_000)
     decision = cal.audit(y, p, costs=(1, 4)).decision
     assert decision.threshold == 0.2
@@ -123,7 +132,7 @@ def test_weights():
     other = cal.audit(y, p, sample_weight=counts + 0.5)
     assert other.certificate is None
     assert other.advice.action == "none"
-    assert "NO CERTIFICATE" in str(other)
+    assert "NO CERTIFICATE" in summary(other)
     with pytest.raises(cal.DataError, match="whole numbers"):
         cal.audit(y, p, sample_weight=counts + 0.5, tolerance=0.1)
 
@@ -155,10 +164,17 @@ def test_bad_arguments(arguments, message):
 
 def test_text_has_the_verdict_first_and_error_never_alone():
     y, p = world(1_000)
-    text = str(cal.audit(y, p, tolerance=0.05, costs=(1, 4)))
+    audit = cal.audit(y, p, tolerance=0.05, costs=(1, 4))
+    text = summary(audit)
     lines = text.splitlines()
     assert lines[0].startswith("CERTIFIED: ")
-    assert len(lines) == 11
+    assert len(lines) == 12
+    printed = str(audit).splitlines()
+    assert max(map(len, printed)) <= 80
+    assert " ".join(str(audit).split()) == " ".join(text.split())
+    assert [line for line in printed[1:] if line[0] != " "] == [
+        line for line in printed[1:] if line[18] == " " != line[0]
+    ]
     assert "AUC" in text
     assert "Brier" in text
 
@@ -167,7 +183,7 @@ def test_plain_data_is_valid_json():
     # A certain score that was wrong: the log loss is infinite, which JSON cannot say.
     result = cal.audit([0, 1, 1, 0, 1] * 4, [0.0, 0.0, 0.9, 0.3, 0.6] * 4, tolerance=0.1)
     assert result.log_loss == math.inf
-    assert "infinite" in str(result)
+    assert "infinite" in summary(result)
     data = json.loads(result.to_json(), parse_constant=pytest.fail)
     assert data["kind"] == "audit"
     assert data["log_loss"] is None
@@ -189,10 +205,10 @@ def test_an_error_known_within_limits_is_shown_as_such(once):
     seen, most = result.cutoff.value, result.cutoff.value_at_most
     assert seen <= cutoff_calibration_error(y, p) <= most
     assert most - seen > 1e-5
-    said = f"{seen:.4f} (at most {number(most - seen)} more: neighbouring scores were pooled)"
-    assert f"Calibration error  {said}; scores " in str(result)
+    said = f"{seen:.4f} (up to {number(most - seen)} larger, since neighbouring scores were pooled)"
+    assert f"Calibration error  {said}; predictions are too " in summary(result)
     assert f" by {said}, the calibration error, over scores " in walk_description(result)
-    assert "Reading the rows more than once would make the calibration error exact." in cells_sentence(result)
+    assert "Reading the rows more than once would give the exact calibration error." in cells_sentence(result)
     assert json.loads(result.to_json())["cutoff"]["value_at_most"] == most
 
 
@@ -201,8 +217,8 @@ def test_an_error_that_is_exact_is_shown_alone(once):
     y, p = world(20_000, 1.1)
     again = cal.audit(cal.ScoreTable.from_chunks([(y, p)]))
     for result in (again, cal.audit(y, p)):
-        assert f"Calibration error  {cutoff_calibration_error(y, p):.4f}; scores " in str(result)
-        assert "more" not in walk_description(result) + cells_sentence(result)
+        assert f"Calibration error  {cutoff_calibration_error(y, p):.4f}; predictions are too " in summary(result)
+        assert "larger" not in walk_description(result) + cells_sentence(result)
         assert " to " not in one_line(result)
         assert result.to_dict()["cutoff"]["value_at_most"] == result.cutoff.value
     assert "pooled into cells" in cells_sentence(again)
@@ -213,31 +229,31 @@ def test_agreement_that_cells_may_hide():
     """Arithmetic: the walk is at 0 at the end of the cell, and drops by 1/8 and climbs back inside."""
     result = cal.audit(oracles.cell_table([0, 1], [0.25, 0.75], None, []))
     assert (result.cutoff.value, result.cutoff.value_at_most, result.cutoff.interval) == (0.0, 0.125, None)
-    more = "0.0000 (at most 0.1250 more: neighbouring scores were pooled)"
-    assert f"{more}; promised and happened agree at every score kept apart\n" in str(result)
-    assert walk_description(result).endswith("agree at every score kept apart.")
+    more = "0.0000 (up to 0.1250 larger, since neighbouring scores were pooled)"
+    assert f"{more}; mean predicted and observed rate agree at every score after pooling\n" in summary(result)
+    assert walk_description(result).endswith("agree at every score after pooling.")
     assert " error 0.0000 to 0.1250 (at most" in one_line(result)
     exact = cal.audit([0, 1, 0, 1], [0.5] * 4)
-    assert "0.0000; promised and happened agree at every score\n" in str(exact)
+    assert "0.0000; mean predicted and observed rate agree at every score\n" in summary(exact)
     assert walk_description(exact).endswith("agree at every score.")
 
 
 def test_no_chance_is_blamed_for_what_is_not_seen(once):
-    """Half of the rows at one score: what their bucket hides is far above the noise."""
+    """Half of the rows at one score: what their bucket hides is far above the 95% limit."""
     y, p = world(20_000)
     p[::2] = 0.37
     y[::2] = np.random.default_rng(6).uniform(size=10_000) < 0.37
     hidden = once(y, p)
     assert hidden.cutoff.value < hidden.cutoff.null_q95 < hidden.cutoff.value_at_most
-    assert hidden.advice.reason.startswith("what is seen of the error is no larger than chance")
-    assert cal.audit(y, p).advice.reason.startswith("the error is no larger than chance")
+    assert hidden.advice.reason.startswith("the error, as far as it is known from pooled scores, is compatible")
+    assert cal.audit(y, p).advice.reason.startswith("the error is compatible with perfect calibration")
 
 
 def test_perfect_agreement_has_no_interval():
     result = cal.audit([0, 1, 0, 1], [0.5] * 4)
     assert result.cutoff.interval is None
     assert result.cutoff.value == 0.0
-    assert "agree at every score" in str(result)
+    assert "agree at every score" in summary(result)
 
 
 @pytest.mark.parametrize(
@@ -277,21 +293,21 @@ def test_few_rows_are_no_sign_of_health():
     assert cal.audit([0, 1], [0.4, 0.6]).advice.action == "collect more data"
     few = cal.audit([1] * 8 + [0], [0.01] * 8 + [0.02], tolerance=0.05)
     assert few.recalibration is None
-    assert "no repair can be judged" in few.advice.reason
+    assert "too few to assess recalibration" in few.advice.reason
 
 
 def test_advice_and_text_use_one_noise_level():
     """One rare event is no evidence: the term for few events keeps the limit above it (Check 6.4)."""
     rare = cal.audit([1] + [0] * 99, [0.001] * 100)
     assert rare.cutoff.value < rare.cutoff.null_q95
-    assert "no larger than chance" in rare.advice.reason
+    assert "compatible with perfect calibration" in rare.advice.reason
 
 
 def test_a_tolerance_that_says_nothing_is_called_so():
     wide = cal.audit([0, 1] * 3, [0.1, 0.9] * 3, tolerance=0.9)
     assert wide.certificate.verdict == "uninformative"
     assert wide.certificate.rows_needed is None
-    assert "wider than what holds for any such scores" in str(wide)
+    assert "Any classifier with these scores meets this tolerance" in summary(wide)
 
 
 def test_costs_need_rows():
@@ -335,8 +351,8 @@ def test_rows_of_groups_are_not_taken_as_independent():
     assert alone.recalibration.helps
     assert not grouped.recalibration.helps
     assert grouped.recalibration.brier_gain_error > 3 * alone.recalibration.brier_gain_error
-    text = str(grouped)
-    assert "4,000 rows in 200 groups cannot tell" in text
+    text = summary(grouped)
+    assert "4,000 rows in 200 clusters do not show" in text
     assert "independent groups (200 of them)" in text
     assert "every cluster counts the same" in text
     assert json.loads(grouped.to_json(), parse_constant=pytest.fail)["sample"]["clusters"] == 200

@@ -30,7 +30,7 @@ def exact_p_value(y, p):
     return total
 
 
-def by_redraws(monkeypatch):
+def by_simulation(monkeypatch):
     """Redraw labels also where their outcomes are few enough to be counted."""
     monkeypatch.setattr(sys.modules["calibrant.certificates.calibration_test"], "likely_outcomes", lambda table: None)
 
@@ -54,23 +54,26 @@ def test_few_outcomes_are_counted(y, p):
 
 
 @pytest.mark.parametrize(("y", "p"), FEW_ROWS)
-def test_redraws_find_the_enumerated_probability(y, p, monkeypatch):
-    by_redraws(monkeypatch)
-    redraws = 40_000
+def test_simulations_find_the_enumerated_probability(y, p, monkeypatch):
+    by_simulation(monkeypatch)
+    simulations = 40_000
     expected = exact_p_value(y, p)
-    noise = math.sqrt(expected * (1.0 - expected) / redraws)
-    assert abs(calibration_test(y, p, n_simulations=redraws).p_value - expected) <= 4.0 * noise + 2.0 / redraws
+    noise = math.sqrt(expected * (1.0 - expected) / simulations)
+    assert abs(calibration_test(y, p, n_simulations=simulations).p_value - expected) <= 4.0 * noise + 2.0 / simulations
 
 
 @pytest.mark.parametrize("repeats", [1, 2, 6, 7, 40])
-def test_redraws_at_scores_with_several_rows(repeats, monkeypatch):
+def test_simulations_at_scores_with_several_rows(repeats, monkeypatch):
     """Rows at one score: the error is |k / n - s|, and k is binomial."""
-    by_redraws(monkeypatch)
-    n, s, redraws = repeats, 0.3, 40_000
+    by_simulation(monkeypatch)
+    n, s, simulations = repeats, 0.3, 40_000
     for k in {0, n // 3, n}:
         expected = p_value_at_one_score(n, s, k)
-        found = calibration_test(ScoreTable.from_counts([s], [n], [k]), n_simulations=redraws)
-        assert abs(found.p_value - expected) <= 4.0 * math.sqrt(expected * (1 - expected) / redraws) + 2.0 / redraws
+        found = calibration_test(ScoreTable.from_counts([s], [n], [k]), n_simulations=simulations)
+        assert (
+            abs(found.p_value - expected)
+            <= 4.0 * math.sqrt(expected * (1 - expected) / simulations) + 2.0 / simulations
+        )
 
 
 def p_value_at_one_score(n, s, k):
@@ -101,7 +104,7 @@ def test_whether_outcomes_are_counted_does_not_depend_on_the_labels():
         assert len({calibration_test(table, n_simulations=9).n_simulations for table in tables}) == 1
 
 
-def test_redraws_do_not_depend_on_how_the_walk_is_cut(monkeypatch):
+def test_simulations_do_not_depend_on_how_the_walk_is_cut(monkeypatch):
     # The package exports the function under the name of its file.
     module = sys.modules["calibrant.certificates.calibration_test"]
     rng = np.random.default_rng(3)
@@ -125,7 +128,7 @@ def test_statistic_is_the_cutoff_calibration_error():
 def test_impossible_labels_have_the_smallest_p_value(monkeypatch):
     assert calibration_test([1, 0], [0.0, 0.5]).p_value == 0.0
     assert calibration_test([0, 0, 0], [1.0, 1.0, 1.0]).p_value == 0.0
-    by_redraws(monkeypatch)
+    by_simulation(monkeypatch)
     assert calibration_test([1, 0], [0.0, 0.5], n_simulations=99).p_value == 0.01
     assert calibration_test([0, 0, 0], [1.0, 1.0, 1.0], n_simulations=19).p_value == 0.05
 
@@ -185,7 +188,7 @@ def test_cells_need_the_asymptotic_method():
     assert found.p_value == pytest.approx(rows.p_value, rel=0.2)
 
 
-def test_cells_of_one_score_each_can_be_redrawn():
+def test_cells_of_one_score_each_can_be_simulated():
     p = np.repeat([0.2, 0.4, 0.7], 2)
     y = [0, 1, 0, 0, 1, 1]
     table = table_of_cells(y, p)
@@ -214,10 +217,10 @@ def test_asymptotic_needs_events():
             calibration_test([0] * len(p), p, method="asymptotic")
 
 
-@pytest.mark.parametrize("redraws", [0, -1, 2.5, True, "many"])
-def test_bad_number_of_redraws(redraws):
+@pytest.mark.parametrize("simulations", [0, -1, 2.5, True, "many"])
+def test_bad_number_of_simulations(simulations):
     with pytest.raises(ArgumentError, match="n_simulations"):
-        calibration_test([0, 1], [0.2, 0.7], n_simulations=redraws)
+        calibration_test([0, 1], [0.2, 0.7], n_simulations=simulations)
 
 
 def test_bad_method():

@@ -1,4 +1,4 @@
-"""Grouped rows: what is pooled, the searches and redraws against slow versions, and what is refused."""
+"""Grouped rows: what is pooled, the searches and simulations against slow versions, and what is refused."""
 
 from __future__ import annotations
 
@@ -129,16 +129,16 @@ def test_neither_order_nor_names_nor_repeats_show(statement):
 
 @pytest.mark.parametrize("factors", [20 * 7, 1 << 24])
 @pytest.mark.parametrize("centred", [False, True])
-def test_redrawn_errors_are_ranges_of_multiplied_walks(monkeypatch, factors, centred):
+def test_simulated_errors_are_ranges_of_multiplied_walks(monkeypatch, factors, centred):
     monkeypatch.setattr(module, "_FACTORS", factors)
     y, s, g = sample(n=300, n_clusters=20)
     y[s < 0.1], y[s > 0.95] = 0, 1
     found = replace(clustered(cluster_rows(y, s, g)), shortfall=1.7)
-    rows, redraws = found.rows, 40
-    redrawn = found.redrawn_errors(redraws, np.random.default_rng(3), centred=centred)
+    rows, simulations = found.rows, 40
+    simulated = found.simulated_errors(simulations, np.random.default_rng(3), centred=centred)
     rng = np.random.default_rng(3)
     freedom = rows.size.sum() ** 2 / (rows.size**2).sum() - 1.0
-    scale = np.sqrt(freedom / rng.chisquare(freedom, redraws)) * 1.7 * math.sqrt(20 / 19) / 300
+    scale = np.sqrt(freedom / rng.chisquare(freedom, simulations)) * 1.7 * math.sqrt(20 / 19) / 300
     lowest, highest = s[y == 1].min(), s[y == 0].max()
     for draw, factor in enumerate(scale):
         xi = rng.standard_normal(20)
@@ -155,15 +155,15 @@ def test_redrawn_errors_are_ranges_of_multiplied_walks(monkeypatch, factors, cen
                 best[0].append(plain)
                 best[1].append(moved)
         for row in range(1 + centred):
-            assert redrawn[row, draw] == pytest.approx(factor * np.ptp(best[row]), rel=1e-9)
+            assert simulated[row, draw] == pytest.approx(factor * np.ptp(best[row]), rel=1e-9)
 
 
-def test_lower_width_is_a_quantile_of_the_redrawn_errors():
+def test_lower_width_is_a_quantile_of_the_simulated_errors():
     found = clustered(cluster_rows(*sample()))
-    redrawn = found.redrawn_errors(199, generator_for(found.rows, 5), centred=True)
-    expected = math.hypot(max(sorted(row)[189] for row in redrawn.tolist()), found.hidden(0.05))  # 190th of 200
+    simulated = found.simulated_errors(199, generator_for(found.rows, 5), centred=True)
+    expected = math.hypot(max(sorted(row)[189] for row in simulated.tolist()), found.hidden(0.05))  # 190th of 200
     assert found.lower_width(0.05, 199, 5) == pytest.approx(expected, rel=1e-6)  # rounded up to seven digits
-    with pytest.raises(ArgumentError, match="at least 999 redraws"):
+    with pytest.raises(ArgumentError, match="at least 999 simulations"):
         found.lower_width(0.001, 998, 5)
     assert found.lower_width(0.001, 999, 5) > expected
 
@@ -226,7 +226,7 @@ def test_rows_that_share_everything_count_once():
     assert often.correlation == 1.0
     assert often.spread == pytest.approx(once.spread, rel=1e-6)
     assert often.upper_width(0.05) == pytest.approx(once.upper_width(0.05), rel=1e-6)
-    # Groups are numbered by their rows, so the two are redrawn with other numbers.
+    # Groups are numbered by their rows, so the two are simulated with other numbers.
     assert often.lower_width(0.05, 4999, 0) == pytest.approx(once.lower_width(0.05, 4999, 0), rel=0.06)
     assert often.rows.effective_clusters == pytest.approx(100.0)
 
@@ -246,18 +246,18 @@ def test_results_say_that_rows_were_clustered():
     n_clusters = len(set(g.tolist()))
     bound = certify(y, s, method="asymptotic", clusters=g, tolerance=0.01)
     assert bound.n_clusters == n_clusters
-    assert "limit of many clusters" in bound.claim
+    assert "asymptotic in the number of clusters" in bound.claim
     assert "draw of the clusters" in bound.claim
     assert bound.assumptions[0].startswith("The clusters are independent")
     assert bound.rows_needed is None or bound.rows_needed > bound.n
     assert bound.bound == bound.estimate + bound.width
     interval = cutoff_interval(y, s, method="asymptotic", clusters=g)
     assert interval.n_clusters == n_clusters
-    assert "in the limit of many clusters, over the draw of the clusters" in interval.claim
+    assert "(asymptotic in the number of clusters) over the draw of the clusters" in interval.claim
     assert interval.low <= interval.estimate < interval.high
     test = calibration_test(y, s, method="asymptotic", clusters=g)
     assert (test.n_clusters, test.n_simulations) == (n_clusters, 999)
-    assert "limit of many clusters" in test.claim
+    assert "asymptotic in the number of clusters" in test.claim
     assert test.to_dict()["assumptions"][0].startswith("The clusters are independent")
     assert certify(y, s).n_clusters is cutoff_interval(y, s).n_clusters is calibration_test(y, s).n_clusters is None
 
@@ -318,7 +318,9 @@ def test_rows_of_large_groups_count_less(cap):
     bound = certify(y, s, clusters=g, max_rows_per_cluster=cap)
     assert bound.max_rows_per_cluster == cap
     assert bound.n == 600
-    assert ("every cluster counts the same" if cap == 1 else f"no cluster counts more than {cap:,} rows") in bound.claim
+    assert (
+        "every cluster has equal weight" if cap == 1 else f"no cluster has more weight than {cap:,} rows"
+    ) in bound.claim
     assert any(f"{cap:,} rows" in line or cap == 1 for line in bound.assumptions)
 
 
@@ -332,13 +334,13 @@ def test_caps_that_make_no_sense():
 
 @pytest.mark.parametrize("edges", [1, 7, 30])
 @pytest.mark.parametrize("cap", [1, 1000])
-def test_redrawn_walks_are_followed_between_edges(monkeypatch, edges, cap):
+def test_simulated_paths_are_followed_between_edges(monkeypatch, edges, cap):
     y, s, g = sample(n=900, n_clusters=25)
     y[s < 0.1], y[s > 0.95] = 0, 1
     rows = cap_clusters(cluster_rows(y, s, g), cap)
-    slow = clustered(rows).redrawn_errors(99, np.random.default_rng(3), centred=True)
+    slow = clustered(rows).simulated_errors(99, np.random.default_rng(3), centred=True)
     monkeypatch.setattr(cluster_walks, "_EDGES", edges)
-    fast = clustered(rows).redrawn_errors(99, np.random.default_rng(3), centred=True)
+    fast = clustered(rows).simulated_errors(99, np.random.default_rng(3), centred=True)
     np.testing.assert_allclose(fast / clustered(rows).shortfall, slow / clustered(rows).shortfall, rtol=0.15)
     assert np.ptp(fast / slow) < 1e-9  # one factor: the shortfall knows the spread, which is a bound
 
@@ -409,7 +411,7 @@ def test_columns_of_dataframes():
         certify(y, s, method="asymptotic", clusters=pd.Series([*names[:3], None, *names[4:]], dtype="string"))
 
 
-def test_redraws_are_seeded():
+def test_simulations_are_seeded():
     y, s, g = sample()
 
     def low(seed):
@@ -421,7 +423,7 @@ def test_redraws_are_seeded():
     for count in (0, 1.5, "many"):
         with pytest.raises(ArgumentError, match="n_simulations"):
             certify(y, s, method="asymptotic", clusters=g, n_simulations=count)
-    with pytest.raises(ArgumentError, match="at least 39 redraws"):
+    with pytest.raises(ArgumentError, match="at least 39 simulations"):
         cutoff_interval(y, s, method="asymptotic", clusters=g, n_simulations=38)
 
 

@@ -49,11 +49,11 @@ def test_a_result_can_be_quoted():
     assert (found.verdict, found.n, found.confidence_level, found.tolerance) == ("certified", 5000, 0.95, 0.1)
     assert found.claim == (
         "With probability at least 0.95 over the draw of the rows, the expected calibration error of this classifier "
-        f"in the population is at most {found.bound:.4g}, if its event rate never falls as the score rises."
+        f"in the population is at most {found.bound:.4g}, if its event rate is nondecreasing in the score."
     )
     assert found.assumes_monotone
     assert not found.contradicted
-    assert any("never falls" in sentence for sentence in found.assumptions)
+    assert any("nondecreasing" in sentence for sentence in found.assumptions)
     assert json.loads(found.to_json())["reversal_p_value"] == found.reversal_p_value
     assert len(cite(found.references)) == 2
 
@@ -65,8 +65,8 @@ def test_discrete_scores_need_no_assumption():
         assert not found.assumes_monotone
         assert found.n_cells == 11
         assert found.reversal_p_value is None
-        assert "whatever the event rate is" in found.claim
-        assert not any("never falls" in sentence for sentence in found.assumptions)
+        assert "for any event rate" in found.claim
+        assert not any("nondecreasing" in sentence for sentence in found.assumptions)
 
 
 def test_any_shape_says_nothing_where_scores_do_not_repeat():
@@ -85,8 +85,8 @@ def test_a_contradicted_assumption_leaves_no_upper_bound():
     assert found.reversal_p_value < 1e-4
     assert (found.bound, found.verdict) == (1.0, "refuted")
     assert found.lower_bound > 0.3
-    assert found.claim.startswith("The rows contradict an event rate that never falls as the score rises (p < 0.0001)")
-    assert not any("never falls" in sentence for sentence in found.assumptions)
+    assert found.claim.startswith("The data contradict an event rate that is nondecreasing in the score (p < 0.0001)")
+    assert not any("nondecreasing" in sentence for sentence in found.assumptions)
     assert certify_ece(y, 1.0 - score, tolerance=0.9).verdict == "undecided"
 
 

@@ -77,7 +77,7 @@ def test_anytime_never_refutes_and_says_why_not_n():
 
 def test_normal_certificate_says_that_it_is_asymptotic():
     y, p = world()
-    assert "in the limit of many rows" in certify(y, p, method="asymptotic").claim
+    assert "the probability is asymptotic in the number of rows" in certify(y, p, method="asymptotic").claim
 
 
 def test_interval_contains_the_one_sided_bounds_at_half_delta():

@@ -169,7 +169,7 @@ def test_same_seed_same_answer():
 
 
 def test_a_level_below_the_usual_can_still_reject():
-    """99 redraws give no p-value below .01; the verifier takes as many as the level needs."""
+    """99 simulations give no p-value below .01; the verifier takes as many as the level needs."""
     verifier = module._default_verifier(0.002, np.random.default_rng(0))
     assert not verifier(np.ones(20, dtype=np.int8), np.full(20, 0.05))
 

@@ -161,7 +161,7 @@ def test_cells_only_loosen_the_limits(rows, breaks, threshold):
 def test_claim_and_plain_data():
     found = cost_forecast([0, 1] * 500, [0.3, 0.6] * 500, **costs(1, 2))
     assert f"between {found.error_lower:.4g} and {found.error_upper:.4g}" in found.claim
-    assert "the cost that the scores forecast on average over the population" in found.claim
+    assert "the cost that the scores predict on average over the population" in found.claim
     assert json.loads(found.to_json())["threshold"] == 1 / 3
     # Gao et al. for the error, the two sources of the concentration bounds, and the one of the interval for few rows.
     assert found.references == ("gao2017", "shevtsova2013", "fan2015", "clopper1934")

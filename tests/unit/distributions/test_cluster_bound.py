@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from calibrant import audit
+from calibrant.auditing.wording import summary
 from calibrant.certificates import certify
 from calibrant.decisions import expected_cost
 from calibrant.decisions.clusters import cluster_saving
@@ -138,7 +139,7 @@ def test_costs_of_groups():
         assert found.saving_bound - found.saving < 0.5 * wide
         wide = found.saving_bound - found.saving
         assert found.n_clusters == len(set(g.tolist()))
-        assert "no cluster counts more than 2 rows" in found.claim
+        assert "no cluster has more weight than 2 rows" in found.claim
 
 
 def test_only_right_scores_cost_nothing():
@@ -155,6 +156,6 @@ def test_costs_and_groups_in_an_audit():
     assert found.decision.max_rows_per_cluster == found.certificate.max_rows_per_cluster == 2
     assert found.test.max_rows_per_cluster == 2
     assert found.certificate == certify(y, s, clusters=g, max_rows_per_cluster=2, tolerance=0.1)
-    assert "per case, where no cluster counts more than 2 rows (" in str(found)
-    assert "where no cluster counts more than 2 rows, and the error of these rows is then" in str(found)
-    assert "where no cluster counts more than 2 rows" in found.to_html()
+    assert "per case, where no cluster has more weight than 2 rows (" in summary(found)
+    assert "where no cluster has more weight than 2 rows, and the error of these rows is then" in summary(found)
+    assert "where no cluster has more weight than 2 rows" in found.to_html()

@@ -11,7 +11,7 @@ from calibrant import ScoreTable
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.grid import Grid
-from calibrant.ingest.merging import thinned
+from calibrant.ingest.merging import coarsened
 from calibrant.metrics import brier_score, log_loss
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.fixed_point import BITS, UNIT, score_units
@@ -33,7 +33,7 @@ def table_of(sums: BucketSums) -> ScoreTable:
 
 def assert_thinned(sums: BucketSums, widest: Grid, exact: ScoreTable) -> BucketSums:
     """Check all that is promised; `sums` are of the rows of `exact`, in any order."""
-    found = thinned(sums, widest)
+    found = coarsened(sums, widest)
     table = table_of(found)
     assert answers(table) == answers(exact)
     walk = extremes(cumulative_residuals(table))
@@ -89,7 +89,7 @@ def test_cells_may_already_be_among_what_is_thinned(law):
     exact = ScoreTable.from_scores(score_laws.outcomes(s, "calibrated"), s)
     widest = Grid(BITS - 8)
     sums = singles(exact)
-    first = thinned(sums, widest)
+    first = coarsened(sums, widest)
     half = np.isin(widest.place(score_units(sums.low)) % 2, 0)
     mixed = [first.pick(widest.place(score_units(first.low)) % 2 == 1), sums.pick(half)]
     found = assert_thinned(BucketSums.joined(mixed), widest, exact)
@@ -102,7 +102,7 @@ def test_other_weights_up_to_rounding(law):
     s = score_laws.scores(law, N)
     y, w = score_laws.outcomes(s, "shifted"), np.random.default_rng(2).choice([0.0, 0.25e-3, 1.7e-3], N)
     exact = ScoreTable.from_scores(y, s, sample_weight=w)
-    found = thinned(singles(exact), Grid(BITS - 9))
+    found = coarsened(singles(exact), Grid(BITS - 9))
     ours, theirs = extremes(cumulative_residuals(table_of(found))), extremes(cumulative_residuals(exact))
     assert (ours.low, ours.high, ours.sign) == (theirs.low, theirs.high, theirs.sign)
     assert ours.at_most == ours.value

@@ -51,7 +51,7 @@ def parts_shown(rows: Rows, tally: BucketCounts, cells: Partition) -> tuple[Buck
     exact = ScoreTable.from_scores(rows.y, rows.s, sample_weight=rows.w)
     each = BucketSums.of_scores(exact.score, exact.n, exact.k)
     cell = np.searchsorted(cells.starts, tally.place(score_units(exact.score)), side="right") - 1
-    settled = ~cells.open[cell]
+    settled = ~cells.pending[cell]
     begins = np.append(True, ~(settled[1:] & settled[:-1]) | (cell[1:] != cell[:-1]))
     shown = each.in_runs(np.flatnonzero(begins))
     return shown.pick(~settled[begins]), shown.pick(settled[begins])
@@ -63,7 +63,7 @@ def table_of(*parts: BucketSums) -> ScoreTable:
 
 
 def assert_cells_hold_all_rows(tally: BucketCounts, cells: Partition) -> None:
-    assert len(cells.starts) == len(cells.ends) == len(cells.n) == len(cells.k) == len(cells.open)
+    assert len(cells.starts) == len(cells.ends) == len(cells.n) == len(cells.k) == len(cells.pending)
     assert (cells.starts[0] >= 0, cells.ends[-1] <= tally.size) == (True, True)
     left_n, left_k = tally.n.copy(), tally.k.copy()
     for start, end, n, k in zip(cells.starts, cells.ends, cells.n, cells.k, strict=True):
@@ -75,7 +75,7 @@ def assert_cells_hold_all_rows(tally: BucketCounts, cells: Partition) -> None:
     assert (np.diff(np.column_stack([cells.starts, cells.ends]).ravel()) >= 0).all()
     assert not left_n.any()
     assert not left_k.any()
-    assert (cells.ends - cells.starts)[cells.open].tolist() == [1] * int(cells.open.sum())
+    assert (cells.ends - cells.starts)[cells.pending].tolist() == [1] * int(cells.pending.sum())
 
 
 def assert_nothing_is_hidden(rows: Rows, tally: BucketCounts, cells: Partition, share: float) -> None:
@@ -148,8 +148,8 @@ def test_what_the_middles_of_buckets_get_wrong_does_not_add_up(monkeypatch):
     monkeypatch.setattr(cutting, "_HEAVY", 2.0)
     tally = tallied(rows, 10, 2)
     cells = cut(tally)
-    assert cells.open[cells.starts == 896].tolist() == [True]
-    assert not cells.open.all()
+    assert cells.pending[cells.starts == 896].tolist() == [True]
+    assert not cells.pending.all()
     assert_nothing_is_hidden(rows, tally, cells, 2.0)
 
 
@@ -174,7 +174,7 @@ def test_few_rows_are_open_and_few_cells_are_left(law, labels):
     tally = tallied(Rows(score_laws.outcomes(s, labels), s, None), 16, 5)
     cells = cut(tally)
     heavy = tally.n > cutting._HEAVY * tally.n.sum()  # of "ends" nearly half of the rows are in the first, or the last
-    assert cells.n[cells.open & ~heavy[cells.starts]].sum() < 0.1 * len(s)
+    assert cells.n[cells.pending & ~heavy[cells.starts]].sum() < 0.1 * len(s)
     assert len(cells.n) < 0.5 * np.count_nonzero(tally.n)
 
 
@@ -187,12 +187,12 @@ def test_a_score_of_half_the_rows_leaves_others_closed(monkeypatch, labels):
     tally = tallied(Rows(score_laws.outcomes(s, labels), s, None), 16, 5)
     atom = int(np.argmax(tally.n))
     cells = cut(tally)
-    others = cells.open & (cells.starts != atom)
-    assert cells.open[cells.starts == atom].tolist() == [True]
+    others = cells.pending & (cells.starts != atom)
+    assert cells.pending[cells.starts == atom].tolist() == [True]
     assert cells.n[others].sum() < 0.1 * len(s)
     monkeypatch.setattr(cutting, "_HEAVY", 2.0)
     cells = cut(tally)
-    assert cells.n[cells.open & (cells.starts != atom)].sum() > 0.3 * len(s)
+    assert cells.n[cells.pending & (cells.starts != atom)].sum() > 0.3 * len(s)
 
 
 @given(rows_of, st.integers(2, 10), st.integers(0, 5), heavy_share)
@@ -203,7 +203,7 @@ def test_blocks_of_the_fit_begin_and_end_in_open_cells(rows, bits, per_block, sh
         patch.setattr(cutting, "_HEAVY", share)
         tally = tallied(rows, bits, per_block)
         cells = cut(tally)
-    opened = cells.open[np.searchsorted(cells.starts, tally.place(score_units(exact.score)), side="right") - 1]
+    opened = cells.pending[np.searchsorted(cells.starts, tally.place(score_units(exact.score)), side="right") - 1]
     plain = oracles.min_max_isotonic(exact.n, exact.k)
     # half a positive before and half a negative after, everything twice
     safe = oracles.min_max_isotonic([1, *(2 * exact.n), 1], [1, *(2 * exact.k), 0])[1:-1]
@@ -219,7 +219,7 @@ def test_one_row(weight):
     for s in (0.0, 0.3, 1.0):
         w = None if weight is None else np.array([weight])
         cells = cut(tallied(Rows(np.array([1], dtype=np.int8), np.array([s]), w), 6, 3))
-        assert cells.open.tolist() == [True]
+        assert cells.pending.tolist() == [True]
         assert (cells.n.tolist(), cells.k.tolist()) == ([weight or 1], [weight or 1])
 
 
@@ -228,7 +228,7 @@ def test_other_weights_cut_as_whole_ones_do():
     s = score_laws.scores("beta", N)
     y, w = score_laws.outcomes(s, "calibrated"), np.random.default_rng(3).integers(0, 4, N)
     whole, halves = (cut(tallied(Rows(y, s, each), 12, 4)) for each in (w, w / 2.0))
-    for name in ("starts", "ends", "open"):
+    for name in ("starts", "ends", "pending"):
         assert getattr(whole, name).tolist() == getattr(halves, name).tolist()
     assert (whole.n / 2).tolist() == halves.n.tolist()
 

@@ -52,7 +52,7 @@ def words(sums: BucketSums) -> list[list[Fraction]]:
 
 
 def assert_sums_are_of_these_rows(found: Scanned, exact: ScoreTable, *, rounding: float) -> None:
-    first, settled = found.first, found.settled.sums
+    first, settled = found.first, found.resolved.sums
     assert first.low.tolist() == first.high.tolist()
     seen = np.isin(exact.score, first.low)
     assert (exact.score[seen].tolist(), first.low.tolist()) == (first.low.tolist(), exact.score[seen].tolist())
@@ -84,7 +84,7 @@ def test_every_row_is_in_one_place(slices, sizes):
     weights = [[1] * len(rows.y) if rows.w is None else rows.w.tolist() for rows in slices]
     positive = [weight for each in weights for weight in each if weight]
     assert found.mean_weight == pytest.approx(sum(positive) / len(positive), rel=1e-15)
-    assert (found.settled.sums.low[1:] > found.settled.sums.high[:-1]).all()
+    assert (found.resolved.sums.low[1:] > found.resolved.sums.high[:-1]).all()
 
 
 @given(st.lists(small_rows(most=12), min_size=1, max_size=3), sizes)
@@ -95,7 +95,7 @@ def test_with_other_weights_up_to_rounding(slices, sizes):
 def bits_of(found: Scanned) -> list[bytes]:
     return [
         getattr(sums, name).tobytes()
-        for sums in (found.first, found.settled.sums)
+        for sums in (found.first, found.resolved.sums)
         for name in ("low", "high", "counts", "upper", "lower")
     ]
 
@@ -128,8 +128,8 @@ def test_words_of_many_rows(scale):
     one = scan([Rows(y, s, np.ones(len(s), dtype=np.int64))], 19, 2)
     found = scan([Rows(y, s, np.full(len(s), scale))], 19, 2)
     assert found.mean_weight == scale
-    assert found.settled.sums.n.dtype.kind == "i"
-    for ours, theirs in ((found.settled.sums, one.settled.sums), (found.first, one.first)):
+    assert found.resolved.sums.n.dtype.kind == "i"
+    for ours, theirs in ((found.resolved.sums, one.resolved.sums), (found.first, one.first)):
         assert ours.low.tolist() == theirs.low.tolist()
         assert ours.counts.tolist() == (theirs.counts * scale).tolist()
         assert words(ours) == [[word * scale for word in each] for each in words(theirs)]
@@ -139,7 +139,7 @@ def test_more_rows_than_are_counted_are_weights():
     s = score_laws.scores("beta", 400)
     y, w = score_laws.outcomes(s, "calibrated"), np.full(400, int(MOST_ROWS) // 399)
     found = scan([Rows(y[i::2], s[i::2], w[i::2]) for i in range(2)])
-    assert found.settled.sums.n.dtype.kind == "f"
+    assert found.resolved.sums.n.dtype.kind == "f"
     assert_sums_are_of_these_rows(found, exact_of([Rows(y, s, w.astype(np.float64))]), rounding=1e-13)
 
 
@@ -148,7 +148,7 @@ def test_weights_are_judged_together():
     with pytest.raises(DataError, match="some weight of at least 1e-290"):
         scan([tiny, tiny])
     found = scan([tiny, Rows(tiny.y, tiny.s, None)])
-    assert found.first.n.sum() + found.settled.sums.n.sum() == 2.0
+    assert found.first.n.sum() + found.resolved.sums.n.sum() == 2.0
 
 
 def test_too_many_scores_where_the_answer_can_lie_are_held_in_buckets():
@@ -161,8 +161,8 @@ def test_too_many_scores_where_the_answer_can_lie_are_held_in_buckets():
     assert found.grid.shift <= BITS - 8
     assert found.widest.shift == BITS - 5
     assert (found.first.low < found.first.high).any()
-    fine = found.settled.grid
+    fine = found.resolved.grid
     opened = set(fine.place(score_units(found.first.low)).tolist())
     assert opened == set(fine.place(score_units(found.first.high)).tolist())
-    assert not opened & set(found.settled.zone(np.ones(len(found.settled.sums), dtype=bool)).numbers.tolist())
-    assert found.first.n.sum() + found.settled.sums.n.sum() == len(s)
+    assert not opened & set(found.resolved.buckets(np.ones(len(found.resolved.sums), dtype=bool)).numbers.tolist())
+    assert found.first.n.sum() + found.resolved.sums.n.sum() == len(s)

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 
 import calibrant
 from calibrant.plots import audit_figure, cumulative_residuals_figure, figure_svg, reliability_figure
+from calibrant.plots.cumulative_residuals import crowded
 from calibrant.plots.figure import reliability_of, walk_of
 from calibrant.plots.style import LIGHT
-from calibrant.plots.walk import crowded
 
 
 def boxes(ax):
@@ -68,8 +68,8 @@ class TestEveryKind:
 class TestReliability:
     def test_axes_say_what_they_are(self, audit_of):
         ax, beneath = reliability_figure(audit_of("spread")).get_axes()
-        assert ax.get_ylabel() == "share that happened"
-        assert beneath.get_xlabel() == "score = promised share"
+        assert ax.get_ylabel() == "observed rate"
+        assert beneath.get_xlabel() == "predicted probability"
 
     def test_shaded_span_is_the_interval(self, audit_of):
         audit = audit_of("spread")
@@ -90,7 +90,7 @@ class TestReliability:
 
     def test_legend_names_the_worst_interval(self, audit_of):
         ax, _ = reliability_figure(audit_of("spread")).get_axes()
-        assert any(label.startswith("worst: ") and label.endswith("happened") for label in labels(ax))
+        assert any(label.startswith("mean predicted ") and ", observed " in label for label in labels(ax))
         assert "bins with 95% intervals" in labels(ax)
 
     def test_no_intervals_promised_where_there_are_none(self, audit_of):
@@ -108,7 +108,7 @@ class TestReliability:
     def test_close_scores_on_axes_of_the_user(self, audit_of):
         ax = Figure().subplots()
         display = reliability_of(audit_of("rare")).plot(ax)
-        assert display.distribution_ax_.get_title(loc="left") == "share of rows up to each score"
+        assert display.distribution_ax_.get_title(loc="left") == "cumulative share of rows"
 
 
 class TestWalk:
@@ -116,15 +116,15 @@ class TestWalk:
         audit = audit_of("spread")
         (ax,) = cumulative_residuals_figure(audit).get_axes()
         assert spans(ax) == [pytest.approx(audit.cutoff.interval)]
-        assert f"error {audit.cutoff.value:.4f}" in {text.get_text() for text in ax.texts}
+        assert f"calibration error {audit.cutoff.value:.4f}" in {text.get_text() for text in ax.texts}
         assert ax.get_xlabel() == "score"
 
     def test_crowded_scores_are_drawn_over_rows_and_the_words_say_so(self, audit_of):
         audit = audit_of("crowded")
         (ax,) = cumulative_residuals_figure(audit).get_axes()
-        assert ax.get_xlabel() == "rows, in the order of their scores"
-        assert "over the rows" in walk_of(audit).how_to_read
-        assert "over the rows" not in walk_of(audit_of("spread")).how_to_read
+        assert ax.get_xlabel() == "rows, ordered by score"
+        assert "ordered by score" in walk_of(audit).how_to_read
+        assert "ordered by score" not in walk_of(audit_of("spread")).how_to_read
         low, high = audit.cutoff.interval
         at = dict(zip(audit.walk.score, audit.walk.share, strict=True))
         assert spans(ax) == [pytest.approx((at.get(low, 0.0), at[high]))]

@@ -33,8 +33,8 @@ def test_lines_are_the_curves_and_the_legend_has_the_errors(rows):
         curve = binned_curve(y, s)
         assert display.lines_[name].get_xdata().tolist() == curve.score.tolist()
         assert display.lines_[name].get_ydata().tolist() == curve.rate.tolist()
-    errors = [f"{name}, error {cutoff_calibration_error(y, s):.4f}" for name, s in scores.items()]
-    assert labels(display.ax_) == [*errors, "as promised"]
+    errors = [f"{name}, calibration error {cutoff_calibration_error(y, s):.4f}" for name, s in scores.items()]
+    assert labels(display.ax_) == [*errors, "perfect calibration"]
 
 
 def test_local_curves(rows):

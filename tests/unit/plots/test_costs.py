@@ -38,8 +38,8 @@ class TestCosts:
         assert display.line_.get_xdata().tolist() == curve.cost_parameter.tolist()
         assert lines["before"] == curve.cost_before.tolist()
         assert lines[f"after: {curve.overall_ratio:.3g} times the cost"] == curve.cost_after.tolist()
-        assert lines["best threshold for these rows"] == curve.cost_best.tolist()
-        assert "saves money" in display.how_to_read
+        assert lines["best threshold (in-sample)"] == curve.cost_best.tolist()
+        assert "reduces the cost" in display.how_to_read
 
     def test_trivial_rules(self, rows):
         # Acting always costs p for each negative, never 1 - p for each positive.
@@ -52,12 +52,12 @@ class TestCosts:
 
     def test_alone_it_is_not_called_before(self, rows):
         display = CostCurveDisplay.from_predictions(*rows, ax=axes())
-        assert labels(display.ax_)[0] == "by the scores"
+        assert labels(display.ax_)[0] == "thresholding the scores"
         assert "after" not in " ".join(labels(display.ax_))
 
     def test_without_the_trivial_rules(self, rows):
         display = CostCurveDisplay(cost_curve(*rows)).plot(axes())
-        assert "worse than acting always or never" not in labels(display.ax_)
+        assert "worse than treat all or treat none" not in labels(display.ax_)
         assert "always" not in display.how_to_read
         assert "cost_trivial" not in display.to_frame("polars").columns
 
@@ -84,7 +84,7 @@ class TestCosts:
         ax = axes()
         CostCurveDisplay.from_predictions(y, s, name="one", ax=ax)
         CostCurveDisplay.from_predictions(y, 0.1 * s, name="two", ax=ax)
-        assert labels(ax) == ["one", "two", "best threshold for these rows", "worse than acting always or never"]
+        assert labels(ax) == ["one", "two", "best threshold (in-sample)", "worse than treat all or treat none"]
         assert ax.get_xlim() == (0.0, 1.0)
 
     def test_a_table_has_no_after(self, rows):
@@ -97,9 +97,9 @@ class TestDecisionCurve:
     def test_lines_are_the_net_benefits(self, rows):
         display = DecisionCurveDisplay.from_predictions(*rows, ax=axes())
         curve, lines = net_benefit(*rows), drawn(display.ax_)
-        assert lines["acting on the scores, 95% intervals"] == curve.net_benefit.tolist()
-        assert lines["acting on everyone"] == curve.treat_all.tolist()
-        assert lines["acting on no one"] == curve.treat_none.tolist()
+        assert lines["thresholding the scores, 95% intervals"] == curve.net_benefit.tolist()
+        assert lines["treat all"] == curve.treat_all.tolist()
+        assert lines["treat none"] == curve.treat_none.tolist()
         assert display.to_frame("polars")["net_benefit"].to_list() == curve.net_benefit.tolist()
 
     def test_strip_is_the_interval(self, rows):
@@ -108,13 +108,13 @@ class TestDecisionCurve:
         reach = np.concatenate([path.vertices for path in strip.get_paths()])[:, 1]
         assert reach.min() == pytest.approx(np.nanmin(display.curve.lower))
         assert reach.max() == pytest.approx(np.nanmax(display.curve.upper))
-        assert "acting on the scores, 80% intervals" in labels(display.ax_)
+        assert "thresholding the scores, 80% intervals" in labels(display.ax_)
 
     def test_no_strip_for_weights_that_are_no_rows(self, rows):
         display = DecisionCurveDisplay.from_predictions(*rows, sample_weight=np.full(500, 0.5), ax=axes())
         assert not display.ax_.collections
         assert "strip" not in display.how_to_read
-        assert "acting on the scores" in labels(display.ax_)
+        assert "thresholding the scores" in labels(display.ax_)
 
     def test_what_counts_is_in_view(self, rows):
         display = DecisionCurveDisplay.from_predictions(*rows, ax=axes())
@@ -135,6 +135,6 @@ class TestDecisionCurve:
         before = ax.get_ylim()
         DecisionCurveDisplay.from_predictions(y, 0.1 * s, name="two", ax=ax)
         assert labels(ax)[:2] == ["one, 95% intervals", "two, 95% intervals"]
-        assert labels(ax).count("acting on everyone") == 1
+        assert labels(ax).count("treat all") == 1
         assert ax.get_ylim()[1] >= before[1]
         assert ax.get_xlim() == (0.0, 1.0)

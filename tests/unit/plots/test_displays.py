@@ -1,4 +1,4 @@
-"""What all displays promise, in scikit-learn's manner."""
+"""What all displays guarantee, in scikit-learn's manner."""
 
 import warnings
 

@@ -74,22 +74,22 @@ class TestLayers:
         ax = axes()
         display = ReliabilityDisplay.from_predictions(table, curve=None, ax=ax)
         assert display.line is None
-        assert labels(ax) == ["bins with 95% intervals", "as promised"]
+        assert labels(ax) == ["bins with 95% intervals", "perfect calibration"]
 
     def test_diagonal(self, table):
         ax, bare = Figure().subplots(1, 2)
         ReliabilityDisplay.from_predictions(table, ax=ax)
-        line = by_label(ax, "as promised")
+        line = by_label(ax, "perfect calibration")
         assert list(line.get_xdata()) == list(line.get_ydata()) == [0.0, 1.0]
         ReliabilityDisplay.from_predictions(table, ref_line=False, ax=bare)
-        assert "as promised" not in labels(bare)
+        assert "perfect calibration" not in labels(bare)
 
     def test_worst_interval(self, table):
         ax, cutoff = axes(), cutoff_calibration(table)
         display = ReliabilityDisplay(binned_curve(table), worst=cutoff).plot(ax)
         extent = ax.patches[0].get_path().transformed(ax.patches[0].get_patch_transform()).get_extents()
         assert extent.x1 == cutoff.interval[1]
-        assert any(label.startswith("worst: ") for label in labels(ax))
+        assert any(label.startswith("mean predicted ") for label in labels(ax))
         assert "shaded" in display.how_to_read
 
     def test_keywords_reach_the_points(self, table):
@@ -108,20 +108,26 @@ class TestBand:
         )
         ax = axes()
         ReliabilityDisplay(band=band).plot(ax)
-        outline = {tuple(vertex) for vertex in areas(ax)["90% band for all scores at once"].tolist()}
+        outline = {tuple(vertex) for vertex in areas(ax)["simultaneous 90% band"].tolist()}
         # Right after 0.1 the lower limit is still that of 0.1, the upper one already that of 0.5.
         assert {(0.1, 0.0), (0.1, 0.7), (0.5, 0.0), (0.5, 0.2), (0.5, 1.0), (0.9, 0.2), (0.9, 1.0)} <= outline
 
     def test_certificate(self, table):
         ax, band = axes(), isotonic_band(table, confidence_level=0.95)
         display = ReliabilityDisplay.from_predictions(table, band=band, ax=ax)
-        assert "95% band for all scores at once" in labels(ax)
-        assert "holds at all scores at once" in display.how_to_read
+        assert "simultaneous 95% band" in labels(ax)
+        assert "holds at all scores simultaneously" in display.how_to_read
         frame = display.to_frame("polars")
         assert frame.filter(frame["part"] == "band")["upper"].to_list() == band.upper.tolist()
 
+    def test_band_without_confidence(self):
+        band = SimpleNamespace(score=np.array([0.1, 0.9]), lower=np.zeros(2), upper=np.ones(2))
+        ax = axes()
+        ReliabilityDisplay(band=band).plot(ax)
+        assert "simultaneous band" in labels(ax)
+
     def test_intervals_that_hold_by_themselves_are_no_band(self, table):
-        with pytest.raises(ArgumentError, match="each hold by themselves"):
+        with pytest.raises(ArgumentError, match="intervals are pointwise"):
             ReliabilityDisplay(band=binned_curve(table))
 
     @pytest.mark.parametrize(
@@ -171,8 +177,8 @@ class TestDistribution:
         display = ReliabilityDisplay.from_predictions(table, ax=ax, distribution=False)
         assert display.distribution_ax_ is None
         assert ax.child_axes == []
-        assert "Beneath" not in display.how_to_read
-        assert "Beneath" in ReliabilityDisplay.from_predictions(table, ax=axes()).how_to_read
+        assert "Lower panel" not in display.how_to_read
+        assert "Lower panel" in ReliabilityDisplay.from_predictions(table, ax=axes()).how_to_read
 
     def test_small_scores_are_drawn_by_class(self):
         rng = np.random.default_rng(0)
@@ -202,7 +208,12 @@ class TestSecondModel:
         first = ReliabilityDisplay.from_predictions(table, ax=ax, name="one")
         second = ReliabilityDisplay.from_predictions(table, ax=ax, name="two")
         assert first.line_.get_color() != second.line_.get_color()
-        assert labels(ax) == ["one with 95% intervals", "two with 95% intervals", "isotonic curve", "as promised"]
+        assert labels(ax) == [
+            "one with 95% intervals",
+            "two with 95% intervals",
+            "isotonic curve",
+            "perfect calibration",
+        ]
         assert len(ax.child_axes) == 1
         assert second.distribution_ax_ is None
 
@@ -253,4 +264,4 @@ class TestArguments:
 
     def test_positive_class_is_on_the_axis(self):
         display = ReliabilityDisplay.from_predictions(["a", "b"], [0.2, 0.9], pos_label="b", ax=axes())
-        assert display.ax_.get_ylabel() == "share that happened (b)"
+        assert display.ax_.get_ylabel() == "observed rate (b)"

@@ -29,7 +29,7 @@ _ASSUMPTIONS = (
     "The classifier was fixed before these rows were seen: not trained, tuned or selected on them.",
     "The number of rows, the confidence level, the tolerance and the shape were chosen before looking at the outcomes.",
 )
-_MONOTONE = "For the upper bound on the expected calibration error: the event rate never falls as the score rises."
+_MONOTONE = "For the upper bound on the expected calibration error: the event rate is nondecreasing in the score."
 
 
 @dataclass(frozen=True)
@@ -220,15 +220,15 @@ def _claim(bound: float, lower: float, confidence_level: float, monotone: bool, 
     if refused is not None:
         shown = f"p = {refused:.2g}" if refused > 1e-4 else "p < 0.0001"
         return (
-            f"The rows contradict an event rate that never falls as the score rises ({shown}), so there is no upper "
+            f"The data contradict an event rate that is nondecreasing in the score ({shown}), so there is no upper "
             f"bound. W{sure} at least {lower:.4g}."
         )
     if bound >= 1.0:
         return "There are too few rows for an upper bound below 1 on the expected calibration error."
     condition = (
-        "if its event rate never falls as the score rises"
+        "if its event rate is nondecreasing in the score"
         if monotone
-        else "whatever the event rate is, as every score was judged by itself"
+        else "for any event rate, as every distinct score was assessed separately"
     )
     return f"W{sure} at most {bound:.4g}, {condition}."
 

@@ -136,7 +136,7 @@ class SquareCells:
 
     @cached_property
     def _common(self) -> tuple[FloatArray, FloatArray]:
-        """Log bounds for one common event rate at both ends of each step, with room for what lies above the chord.
+        """Log bounds for one common event rate at both ends of each step, with a margin for what lies above the chord.
 
         The second derivative of ``E exp(-t Y)`` in mu is at least ``-2 t exp(top)``.
         """
@@ -150,7 +150,7 @@ class SquareCells:
         return log_mean[:, :-1], log_mean[:, 1:]
 
     def _log_tilted(self, theta: FloatArray, p: FloatArray) -> FloatArray:
-        """Log bound of ``E exp(-t z)`` under the tilted binomial law, z a square, from its first two moments."""
+        """Log bound of ``E exp(-t z)`` under the tilted binomial, z a square, from its first two moments."""
         n, t = self.n[:, None], self._t
         rate = np.clip(p * np.exp(theta) / (1.0 + p * np.expm1(theta)), 0.0, 1.0)
         unevenness = 1.0 - rate

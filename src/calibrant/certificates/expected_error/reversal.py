@@ -51,5 +51,5 @@ def hypergeometric_tail(seen: FloatArray, drawn: FloatArray, good: FloatArray, t
 
     log_first = log_choose(good, seen) + log_choose(total - good, drawn - seen) - log_choose(total, drawn)
     ratio = (good - seen) * (drawn - seen) / ((seen + 1.0) * (total - good - drawn + seen + 1.0))
-    room = 1.0 - ratio
-    return np.where(room > 0.0, np.minimum(np.exp(log_first) / np.where(room > 0.0, room, 1.0), 1.0), 1.0)
+    gap = 1.0 - ratio
+    return np.where(gap > 0.0, np.minimum(np.exp(log_first) / np.where(gap > 0.0, gap, 1.0), 1.0), 1.0)

@@ -157,7 +157,7 @@ def l1_cannot_be_certified(
     The l1 error is :math:`E|s - P(Y = 1 | X)|`. In the first world :math:`P(Y = 1 | X) = s`. In the second, the
     label of item x is 1 if a keyed hash of x, read as a number in [0, 1), is below its score: a fixed function, so
     that :math:`P(Y = 1 | X)` is 0 or 1. For whoever does not know the key the hashes of distinct items are
-    independent and uniform, and so labels of distinct items have the same law in both worlds.
+    independent and uniform, and so labels of distinct items have the same distribution in both worlds.
 
     It follows that an upper bound on the l1 error that holds with probability :math:`1 - \delta` in every world is
     at least :math:`E \min(s, 1 - s)` with that probability, also where the scores are exact, however many distinct

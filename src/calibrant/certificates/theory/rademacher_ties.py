@@ -26,13 +26,13 @@ class SimulatedRademacher(Result):
     Attributes
     ----------
     value : float
-        Mean over the redraws.
+        Mean over the simulations.
     standard_error : float
         Its standard error.
     n : int
         Rows.
     n_simulations : int
-        Redraws of all signs.
+        Simulations of all signs.
     """
 
     value: float
@@ -133,20 +133,20 @@ def rademacher_simulated(
     >>> abs(found.value - 0.0124) < 0.001, found.standard_error < 0.0002
     (True, True)
     """
-    redraws = check_count(
+    simulations = check_count(
         "n_simulations", n_simulations, 2, "a few thousand give a standard error of about one per cent"
     )
     counts = _counts(rows)
     rng = np.random.default_rng(random_state)
     n, chunk = int(counts.sum()), max(1, _CHUNK // len(counts))
-    climbs = np.empty(redraws)
-    for start in range(0, redraws, chunk):
-        size = min(chunk, redraws - start)
+    climbs = np.empty(simulations)
+    for start in range(0, simulations, chunk):
+        size = min(chunk, simulations - start)
         walk = np.cumsum(2 * rng.binomial(counts, 0.5, size=(size, len(counts))) - counts, axis=1)
         lowest = np.minimum.accumulate(np.minimum(walk, 0), axis=1)
         climbs[start : start + size] = (walk - lowest).max(axis=1)
     climbs /= n
-    return SimulatedRademacher(float(climbs.mean()), float(climbs.std(ddof=1)) / math.sqrt(redraws), n, redraws)
+    return SimulatedRademacher(float(climbs.mean()), float(climbs.std(ddof=1)) / math.sqrt(simulations), n, simulations)
 
 
 def _counts(rows: npt.ArrayLike | ScoreTable) -> npt.NDArray[np.int64]:

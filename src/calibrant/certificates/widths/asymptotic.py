@@ -20,7 +20,7 @@ def asymptotic_width(n: float, brier: float, delta: float = 0.05) -> float:
     brier : float
         Brier score of these rows.
     delta : float
-        Probability with which the bound may fail, in the limit of many rows, in (0, 1).
+        Probability with which the bound may fail, asymptotically in the number of rows, in (0, 1).
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A band for the residual walk of given cases around its expectation, for every number of rows.
+"""A band for the cumulative residuals of given cases around their expectation, for every number of rows.
 
 Given the scores, the walk of `y - eta` is a sum of independent centred terms. Each can be read off a Brownian motion
 that is stopped when it leaves an interval of length one (Skorokhod 1965). So the walk is a Brownian motion seen at

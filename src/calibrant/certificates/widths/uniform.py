@@ -13,7 +13,7 @@ __all__ = ["brownian_width", "monotone_width"]
 
 # delta -> quantile of sqrt(n) times the largest deviation over all intervals and all monotone maps of the score.
 # Monte Carlo, rounded up past its error (1.5e6 runs at n = 1000, 3.5e5 at 6400, 2e5 at 10000, extrapolated in
-# 1 / sqrt(n)); the law does not depend on the distribution of the data.
+# 1 / sqrt(n)); the limit does not depend on the distribution of the data.
 _KAPPA = ((0.2, 2.38), (0.1, 2.64), (0.05, 2.88), (0.025, 3.10), (0.01, 3.38), (0.005, 3.58), (0.001, 4.00))
 
 
@@ -71,13 +71,13 @@ def brownian_width(n: float, variance: float, delta: float = 0.05) -> float:
         The larger of the Brier score and the mean of ``s (1 - s)``. The Brier score alone is not safe: where
         positives are rare and none was seen it is far too small.
     delta : float
-        Probability with which the band may fail, in the limit of many rows, in (0, 1).
+        Probability with which the band may fail, asymptotically in the number of rows, in (0, 1).
 
     Returns
     -------
     float
         ``q sqrt(variance / n)`` with q the quantile of the range of a Brownian motion, which dominates the limit of
-        the residual walk around its expectation (Anderson 1955; Feller 1951).
+        the cumulative residuals around their expectation (Anderson 1955; Feller 1951).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The residual walk: how promise and outcome drift apart from the lowest score to the highest."""
+"""The cumulative residuals: observed minus predicted, summed from the lowest score to the highest."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 __all__ = ["CumulativeResidualsDisplay", "crowded"]
 
-# The walk is drawn over rows if so few of so many columns of the picture would hold half of them.
+# The x-axis shows rows instead of scores if so few of so many columns of the picture would hold half of the rows.
 _FEW, _COLUMNS = 3, 40
 
 
 class CumulativeResidualsDisplay(Display):
-    """Residual walk with the interval of scores that attains the calibration error.
+    """Cumulative residuals with the interval of scores that attains the calibration error.
 
     Made by `from_predictions` or `from_estimator`, or from results at hand.
 
     Parameters
     ----------
-    walk : ResidualWalk
+    walk : CumulativeResiduals
         What to draw.
     cutoff : CutoffCalibration, optional
-        Writes the error at the height of the walk, and draws a band as high as chance alone would make it.
+        Writes the calibration error beside the range of the line, and draws the 95% limit under perfect calibration.
     name : str, optional
         What is shown.
 
@@ -45,7 +45,7 @@ class CumulativeResidualsDisplay(Display):
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
         Where it was drawn last.
     line_ : matplotlib.lines.Line2D
-        The walk.
+        The cumulative residuals.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class CumulativeResidualsDisplay(Display):
         ax: Axes | None = None,
         **keywords: Any,
     ) -> Self:
-        """Add up the residuals, and draw the walk.
+        """Compute the cumulative residuals, and draw them.
 
         Parameters
         ----------
@@ -83,9 +83,9 @@ class CumulativeResidualsDisplay(Display):
         y_proba : array-like of shape (n,)
             Predicted probabilities of the positive class, in [0, 1].
         n_points : int
-            Points to draw, at least 4. The highest and lowest point of the walk are always among them.
+            Points to draw, at least 4. The highest and the lowest point are always among them.
         sample_weight : array-like of shape (n,), optional
-            Non-negative weights. The band of chance is drawn only for whole numbers.
+            Non-negative weights. The 95% limit is drawn only for whole numbers.
         pos_label : scalar, optional
             The label value that counts as 1.
         name : str, optional
@@ -97,7 +97,7 @@ class CumulativeResidualsDisplay(Display):
 
         Returns
         -------
-        ResidualWalkDisplay
+        CumulativeResidualsDisplay
             Already drawn.
         """
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
@@ -108,30 +108,26 @@ class CumulativeResidualsDisplay(Display):
     def how_to_read(self) -> str:
         """A few sentences on how to read this picture, for its caption."""
         course = (
-            "Going from the lowest score to the highest, the line adds up what happened minus what was promised, "
-            "divided by the number of rows. Where it falls, scores promise too much; where it climbs, too little; "
-            "where it keeps level, they are right. The height between its highest and its lowest point is the "
+            "The line is the sum of observed minus predicted over all rows up to a score, divided by the number of "
+            "rows. Where it falls, predictions are too high; where it rises, too low; where it is level, they agree "
+            "with the observed rate. Its range, the distance between its highest and its lowest point, is the "
             "calibration error"
         )
-        sentences = [course + ("." if self.walk.interval is None else ", and the shaded scores lie between the two.")]
-        if self._noise > 0.0:
-            sentences.append(
-                "The grey band is as high as chance alone would make it: the line of perfectly calibrated scores would "
-                "need more height at most once in twenty."
-            )
+        sentences = [course + ("." if self.walk.interval is None else ", attained over the shaded scores.")]
+        if self._limit > 0.0:
+            sentences.append("The height of the grey band is the 95% limit of this range under perfect calibration.")
         if crowded(self.walk):
             sentences.append(
-                "As the scores crowd together, the line is drawn over the rows in the order of their scores, with some "
-                "scores written above."
+                "Since the scores are concentrated, the x-axis shows the rows ordered by score, with some scores above."
             )
         return " ".join(sentences)
 
     def columns(self) -> dict[str, Any]:
-        """Return the points of the walk: score, share of rows up to there, and the sum."""
+        """Return the points of the line: score, share of rows up to it, and cumulative residual."""
         return dict(self.walk.columns())
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **keywords: Any) -> Self:
-        """Draw the walk.
+        """Draw the cumulative residuals.
 
         Parameters
         ----------
@@ -150,20 +146,20 @@ class CumulativeResidualsDisplay(Display):
 
     def draw_on(self, place: Canvas, *, name: str | None = None, keywords: dict[str, Any] | None = None) -> None:
         """Draw on a canvas; parameters as in `plot`."""
-        ax, walk, palette, noise = place.ax, self.walk, place.palette, self._noise
+        ax, walk, palette, limit = place.ax, self.walk, place.palette, self._limit
         bottom, top = min(0.0, float(walk.value.min())), max(0.0, float(walk.value.max()))
         middle = 0.5 * (bottom + top)
-        if noise > 0.0:
-            reach = (middle - 0.5 * noise, middle + 0.5 * noise)
-            what = "height chance alone keeps to" if place.own else "chance alone"
-            ax.axhspan(*reach, color=palette.band, linewidth=0, label=f"{what}, 19 times in 20")
+        if limit > 0.0:
+            reach = (middle - 0.5 * limit, middle + 0.5 * limit)
+            what = "95% limit of the range under perfect calibration" if place.own else "95% limit if calibrated"
+            ax.axhspan(*reach, color=palette.band, linewidth=0, label=what)
         ax.axhline(0.0, color=palette.muted, linewidth=0.8, linestyle=(0, (4, 3)))
         over_rows = crowded(walk)
         left, right = (0.0, 1.0) if over_rows else score_view(walk.score)
         margin = 0.015 * (right - left)
         manner: dict[str, Any] = {"color": palette.blue, "linewidth": 1.3} | (keywords or {})
         if name is not None and not place.own:
-            manner["label"] = place.label("residual walk", name)
+            manner["label"] = place.label("cumulative residuals", name)
         if over_rows:
             (self.line_,) = ax.plot([0.0, *walk.share], [0.0, *walk.value], **manner)
             _write_rows_axis(walk, place)
@@ -175,26 +171,26 @@ class CumulativeResidualsDisplay(Display):
         if walk.interval is not None:
             low, high = walk.interval
             ends = (_share_at(walk, low), _share_at(walk, high)) if over_rows else (max(low, left - margin), high)
-            error = "" if self.cutoff is None else f"error {number(self.cutoff.value)}"
+            error = "" if self.cutoff is None else f"calibration error {number(self.cutoff.value)}"
             span = ax.axvspan(*ends, facecolor=(palette.orange, 0.1), edgecolor=(palette.orange, 0.5), linewidth=0.8)
             if not place.own:
-                span.set_label(error or "worst scores")
+                span.set_label(error or "attains the error")
             _mark_heights(place, bottom, top, error)
         ax.set_xlim(left - margin, right + margin)
-        tall = max(0.5 * noise, 0.5 * (top - bottom)) or 0.01
+        tall = max(0.5 * limit, 0.5 * (top - bottom)) or 0.01
         ax.set_ylim(middle - 1.08 * tall, middle + 1.08 * tall)
         write_ticks(ax.yaxis)
-        ax.set_ylabel("happened \N{MINUS SIGN} promised, added up")
+        ax.set_ylabel("cumulative observed \N{MINUS SIGN} predicted")
         place.legend(height=1.12 if over_rows else 1.0, columns=1)
         self._drawn_on(place)
 
     @property
-    def _noise(self) -> float:
+    def _limit(self) -> float:
         return self.cutoff.null_q95 if self.cutoff is not None and math.isfinite(self.cutoff.null_q95) else 0.0
 
 
 def crowded(walk: CumulativeResiduals) -> bool:
-    """Whether half of the rows have their scores in so small a part of the picture that nothing could be seen there."""
+    """Whether half of the rows have their scores in too small a part of the picture to be distinguished."""
     left, right = score_view(walk.score)
     column = np.minimum(((walk.score - left) / (right - left) * _COLUMNS).astype(np.intp), _COLUMNS - 1)
     rows = np.bincount(column, weights=np.diff(walk.share, prepend=0.0), minlength=_COLUMNS)
@@ -204,7 +200,7 @@ def crowded(walk: CumulativeResiduals) -> bool:
 def _write_rows_axis(walk: CumulativeResiduals, place: Canvas) -> None:
     ax, shares = place.ax, np.linspace(0.0, 1.0, 5)
     ax.set_xticks(shares, [f"{100 * s:g}%" for s in shares])
-    ax.set_xlabel("rows, in the order of their scores")
+    ax.set_xlabel("rows, ordered by score")
     scores = ax.secondary_xaxis("top")
     at = np.minimum(np.searchsorted(walk.share, shares), len(walk.share) - 1)
     scores.set_xticks(shares, [_brief(walk.score[i]) for i in at])
@@ -229,7 +225,7 @@ def _share_at(walk: CumulativeResiduals, score: float) -> float:
 
 
 def _mark_heights(place: Canvas, bottom: float, top: float, label: str) -> None:
-    """Mark the highest and lowest point, and where there is room the height between them: right of the axes."""
+    """Mark the highest and lowest point, and on a figure of its own the distance between them."""
     ax, colour = place.ax, place.palette.orange
     for height in (bottom, top):
         ax.axhline(height, color=colour, linewidth=0.7, linestyle=(0, (1, 2)))

@@ -1,4 +1,4 @@
-"""The residual walk."""
+"""The cumulative residuals."""
 
 import numpy as np
 import pytest
@@ -31,20 +31,20 @@ def test_line_is_the_walk_and_its_height_the_error(rows):
     drawn = display.line_.get_ydata()
     assert np.array_equal(drawn[1:-1], walk.value)
     assert max(drawn) - min(drawn) == pytest.approx(error, abs=1e-12)
-    assert f"error {error:.4f}" in labels(display.ax_)
+    assert f"calibration error {error:.4f}" in labels(display.ax_)
     assert len(display.to_frame("polars")) < 1000
 
 
 def test_error_is_beside_the_axes_of_an_own_figure(rows):
     display = CumulativeResidualsDisplay.from_predictions(*rows)
     error = cutoff_calibration(*rows).value
-    assert [text.get_text() for text in display.ax_.texts if text.get_text()] == [f"error {error:.4f}"]
-    assert labels(display.ax_) == ["height chance alone keeps to, 19 times in 20"]
+    assert [text.get_text() for text in display.ax_.texts if text.get_text()] == [f"calibration error {error:.4f}"]
+    assert labels(display.ax_) == ["95% limit of the range under perfect calibration"]
 
 
 def test_shaded_scores_are_the_worst_interval(rows):
     display = CumulativeResidualsDisplay.from_predictions(*rows, ax=axes())
-    span = next(patch for patch in display.ax_.patches if patch.get_label().startswith("error"))
+    span = next(patch for patch in display.ax_.patches if patch.get_label().startswith("calibration error"))
     extent = span.get_path().transformed(span.get_patch_transform()).get_extents()
     low, high = cutoff_calibration(*rows).interval
     assert (max(low, extent.x0), extent.x1) == (extent.x0, high)
@@ -54,14 +54,14 @@ def test_without_the_error_neither_band_nor_number():
     display = CumulativeResidualsDisplay(cumulative_residuals([0, 1, 1], [0.2, 0.4, 0.9])).plot()
     assert display.ax_.get_legend() is None
     assert not [text.get_text() for text in display.ax_.texts if text.get_text()]
-    assert "chance" not in display.how_to_read
+    assert "95% limit" not in display.how_to_read
 
 
 def test_no_band_for_weights_that_are_no_rows():
     display = CumulativeResidualsDisplay.from_predictions(
         [0, 1, 1], [0.2, 0.4, 0.9], sample_weight=[0.5, 1.5, 1.0], ax=axes()
     )
-    assert labels(display.ax_) == [f"error {display.cutoff.value:.4f}"]
+    assert labels(display.ax_) == [f"calibration error {display.cutoff.value:.4f}"]
 
 
 def test_two_walks_are_named():

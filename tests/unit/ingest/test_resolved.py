@@ -14,7 +14,7 @@ from calibrant.ingest import gathering, refinement, two_scans
 from calibrant.ingest import partition as cutting
 from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.grid import Grid
-from calibrant.ingest.refinement import Settled
+from calibrant.ingest.refinement import Resolved
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.fixed_point import BITS, UNIT
 from support import score_laws
@@ -34,13 +34,13 @@ def looks(monkeypatch):
     monkeypatch.setattr(two_scans, "FINE_BITS", FINE)
     monkeypatch.setattr(cutting, "_HEAVY", 0.3)
     found = []
-    zone = Settled.zone
+    zone = Resolved.buckets
 
     def watched(self, which):
         found.append(int(which.sum()))
         return zone(self, which)
 
-    monkeypatch.setattr(Settled, "zone", watched)
+    monkeypatch.setattr(Resolved, "buckets", watched)
     return found
 
 
@@ -151,7 +151,7 @@ def test_the_zone_of_cells_is_all_their_buckets(edges, shift, data):
     none = np.zeros((4, size), dtype=np.int64)
     sums = BucketSums(np.array(edges[:-1]), low, high, none[:3], none, none)
     which = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size).filter(any)))
-    zone = Settled(sums, Grid(shift)).zone(which)
+    zone = Resolved(sums, Grid(shift)).buckets(which)
     cells = [range(*pair) for pair, kept in zip(pairwise(edges), which, strict=True) if kept]
     assert zone.numbers.tolist() == [number for cell in cells for number in cell]
     assert zone.grid == Grid(shift)
@@ -161,4 +161,4 @@ def test_the_zone_of_a_cell_that_ends_at_one():
     sums = BucketSums.of_scores(np.array([0.9, 1.0]), np.array([1, 1]), np.array([1, 1]), Grid(BITS - 1)).in_runs(
         np.array([0])
     )
-    assert Settled(sums, Grid(BITS - 3)).zone(np.array([True])).numbers.tolist() == [7, 8]
+    assert Resolved(sums, Grid(BITS - 3)).buckets(np.array([True])).numbers.tolist() == [7, 8]

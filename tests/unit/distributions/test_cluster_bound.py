@@ -157,5 +157,5 @@ def test_costs_and_groups_in_an_audit():
     assert found.test.max_rows_per_cluster == 2
     assert found.certificate == certify(y, s, clusters=g, max_rows_per_cluster=2, tolerance=0.1)
     assert "per case, where no cluster has more weight than 2 rows (" in summary(found)
-    assert "where no cluster has more weight than 2 rows, and the error of these rows is then" in summary(found)
+    assert "where no cluster has more weight than 2 rows; estimate so weighted" in summary(found)
     assert "where no cluster has more weight than 2 rows" in found.to_html()

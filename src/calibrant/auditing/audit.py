@@ -26,6 +26,7 @@ from calibrant.decisions import max_regret, saving_bound
 from calibrant.decisions.clusters import cluster_saving
 from calibrant.decisions.cost import check_costs
 from calibrant.errors import ArgumentError, DataError
+from calibrant.ingest.named_columns import named_columns
 from calibrant.metrics import brier_score, cutoff_calibration, log_loss, roc_auc_limits
 from calibrant.table.cluster_residuals import cluster_residuals
 from calibrant.table.clusters import ClusteredRows, Clusters, cap_clusters, cluster_rows
@@ -97,16 +98,19 @@ class Audit(Findings):
 
 
 def audit(
-    y_true: npt.ArrayLike | ScoreTable,
+    y_true: Any,
     y_proba: npt.ArrayLike | None = None,
     *,
+    label: str | None = None,
+    score: str | None = None,
+    weight: str | None = None,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
     tolerance: float | None = None,
     confidence_level: float = 0.95,
     costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None = None,
     method: Literal["default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"] | None = None,
-    clusters: Clusters | None = None,
+    clusters: Clusters | str | Sequence[str] | None = None,
     max_rows_per_cluster: int = 1,
     n_folds: int = 5,
     random_state: int | np.random.Generator = 0,
@@ -116,10 +120,13 @@ def audit(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels of both classes, or a table that holds labels and scores.
+    y_true : array-like of shape (n,), ScoreTable, dataframe, path or Query
+        Labels of both classes, or a table that holds labels and scores; or, with `label` and `score`, a dataframe of
+        any library, a file, a pattern, a folder, a list of files, or a `calibrant.Query`.
     y_proba : array-like of shape (n,)
         Predicted probabilities of the positive class, in [0, 1].
+    label, score, weight : str, optional
+        Names of columns, where the first argument has columns.
     sample_weight : array-like of shape (n,), optional
         Whole numbers count repeated rows. With other weights there are point estimates, but no certificate.
     pos_label : scalar, optional
@@ -135,7 +142,8 @@ def audit(
         Which bound, see `calibrant.certificates.certify`.
     clusters : sequence of length n, optional
         The cluster of each row, such as the patient it was measured on. Rows of one cluster may then depend on each
-        other; statements that count independent rows are left out.
+        other; statements that count independent rows are left out. With `label` and `score`, the name of
+        a column or names of several.
     max_rows_per_cluster : int
         With clusters: largest weight of a cluster, in rows, in certificate, test and costs, see
         `calibrant.certificates.certify`. With 1, the default, every cluster has equal weight.
@@ -168,11 +176,23 @@ def audit(
     >>> result = calibrant.audit(y, p, tolerance=0.02, costs=(1, 4))
     >>> result.certificate.verdict, result.advice.action
     ('certified', 'leave alone')
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"outcome": y, "p": p})
+    >>> calibrant.audit(frame, label="outcome", score="p").cutoff == result.cutoff
+    True
     """
     prices = check_audit(
         tolerance=tolerance, confidence_level=confidence_level, method=method, costs=costs, grouped=clusters is not None
     )
     check_random_state(random_state)
+    if label is not None or score is not None:
+        found = _named(
+            y_true, y_proba, sample_weight, label, score, weight=weight, clusters=clusters, pos_label=pos_label
+        )
+        y_true, y_proba, sample_weight, clusters, pos_label = (
+            found.get(name) for name in ("y_true", "y_proba", "sample_weight", "clusters", "pos_label")
+        )
     grouped = None
     if clusters is None:
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
@@ -278,6 +298,17 @@ def audit(
         references=tuple(dict.fromkeys(references)),
         version=calibrant.__version__,
     )
+
+
+def _named(source: Any, *arrays: Any, **columns: Any) -> dict[str, Any]:
+    y_proba, sample_weight, label, score = arrays
+    if label is None or score is None or y_proba is not None or sample_weight is not None:
+        raise ArgumentError(
+            "the names of both columns, label and score, and no arrays of scores or weights",
+            "label and score without each other, or with arrays",
+            "pass audit(frame, label='y', score='p'), or audit(y, p)",
+        )
+    return named_columns(source, label=label, score=score, **columns)
 
 
 def check_audit(

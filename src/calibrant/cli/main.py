@@ -19,7 +19,7 @@ from typing import Annotated, Any
 import typer
 
 from calibrant.cli.options import AsJson, Confidence, Database, File, Files, Label, PosLabel, Report, Score, Sql, Weight
-from calibrant.errors import ArgumentError, CalibrantError, SourceError
+from calibrant.errors import ArgumentError, CalibrantError
 
 __all__ = ["app", "main"]
 
@@ -126,6 +126,7 @@ def audit(
     from calibrant.auditing.audit import audit as run_audit
     from calibrant.auditing.audit import check_audit
     from calibrant.auditing.wording import summary
+    from calibrant.ingest.named_columns import named_columns
 
     if (cost_fp is None) != (cost_fn is None):
         raise ArgumentError("both --cost-fp and --cost-fn", "one of them", "give both, or neither")
@@ -136,11 +137,15 @@ def audit(
         from calibrant.atomic_write import check_writable
 
         check_writable(report, *_paths_of(source))
-    data: dict[str, Any]
-    if not cluster:
-        data = {"y_true": _read(source, label=label, score=score, weight=weight, pos_label=pos_label)}
-    else:
-        data = _read_clusters(source, label=label, score=score, weight=weight, pos_label=pos_label, cluster=cluster)
+    data = named_columns(
+        source,
+        label=label,
+        score=score,
+        weight=weight,
+        pos_label=pos_label,
+        clusters=cluster or None,
+        console=_console(),
+    )
     with _progress():
         result = run_audit(
             **data,
@@ -187,6 +192,7 @@ def recalibrate(
     from calibrant.calibrators import AutoCalibrator, CutoffCalibrator, IsotonicCalibrator
     from calibrant.export import to_json
     from calibrant.export.layouts import LAYOUTS
+    from calibrant.ingest.named_columns import named_columns
     from calibrant.table.parameters import check_choice
 
     check_choice("method", method, tuple(LAYOUTS))
@@ -197,7 +203,8 @@ def recalibrate(
         options["interpolation"] = check_choice("interpolation", interpolation, ("linear", "step"))
     source = _source(files, query, database)
     check_writable(model, *_paths_of(source))
-    table = _read(source, label=label, score=score, weight=weight, pos_label=pos_label)
+    data = named_columns(source, label=label, score=score, weight=weight, pos_label=pos_label, console=_console())
+    table = data["y_true"]
     calibrator = LAYOUTS[method].estimator(**options).fit(table)
     write_text(to_json(calibrator), model)
     if isinstance(calibrator, AutoCalibrator):
@@ -355,42 +362,16 @@ def _name_of(source: Any) -> str:
     return name_of([file if file == "-" else Path(file).name for file in source])
 
 
-def _read_clusters(
-    source: Any, *, label: str, score: str, weight: str | None, pos_label: str | None, cluster: list[str]
-) -> dict[str, Any]:
-    from calibrant.ingest.file_rows import read_rows
-
-    _check_columns(label, score)
-    rows = read_rows(
-        source, label=label, score=score, weight=weight, pos_label=pos_label, cluster=cluster, console=_console()
-    )
-    return {"y_true": rows.label, "y_proba": rows.score, "sample_weight": rows.weight, "clusters": rows.cluster}
-
-
-def _check_columns(label: str, score: str) -> None:
-    if label == score:
-        raise SourceError(
-            "different columns for label and score", f"{label!r} for both", "name the column of outcomes with --label"
-        )
-
-
-def _read(source: Any, *, label: str, score: str, weight: str | None, pos_label: str | None) -> Any:
-    from calibrant.ingest.files import read_table
-
-    _check_columns(label, score)
-    return read_table(source, label=label, score=score, weight=weight, pos_label=pos_label, console=_console())
-
-
-def _width() -> int | None:
-    """Return the columns of the terminal; None where text goes elsewhere: one line per item suits grep and diff."""
-    return shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
-
-
 def _print(text: str, *, indent: int = 2) -> None:
     """Print text, broken at the width of a terminal."""
     from calibrant.auditing.wording import wrapped
 
     typer.echo(wrapped(text, _width(), indent=indent))
+
+
+def _width() -> int | None:
+    """Return the columns of the terminal; None where text goes elsewhere: one line per item suits grep and diff."""
+    return shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
 
 
 def _console() -> Any:

@@ -79,9 +79,11 @@ def _frame_rows(
 
     named = [clusters] if isinstance(clusters, str) else list(clusters)
     wanted = dict.fromkeys(name for name in (label, score, weight, *named) if name is not None)
-    if hasattr(frame, "columns") and (missing := [name for name in wanted if name not in list(frame.columns)]):
-        raise DataError(f"a column {missing[0]!r}", f"columns {list(frame.columns)}", "check the spelling")
-    held = nw.from_native(frame).lazy().select(*wanted).collect()
+    lazy = nw.from_native(frame).lazy()
+    there = lazy.collect_schema().names()
+    if missing := [name for name in wanted if name not in there]:
+        raise DataError(f"a column {missing[0]!r}", f"columns {there}", "check the spelling")
+    held = lazy.select(*wanted).collect()
     found = open_frame(held.to_native(), FrameColumns(label, score, weight, pos_label))
     assert isinstance(found, FrameArrays)  # a collected frame is in memory
     names = held[named[0]].to_list() if len(named) == 1 else list(zip(*(held[n].to_list() for n in named), strict=True))

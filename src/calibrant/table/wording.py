@@ -17,7 +17,7 @@ def at_least(confidence_level: float) -> str:
     ('0.95', '0.983333', '0.9999999')
     """
     short = f"{confidence_level:.6g}"
-    return short if float(short) <= confidence_level else repr(confidence_level)
+    return short if float(short) <= confidence_level else repr(float(confidence_level))
 
 
 def near_one(value: float) -> str:
@@ -38,7 +38,7 @@ def near_one(value: float) -> str:
     >>> near_one(1 - 2.5e-5)
     '0.999975'
     """
-    distance = Decimal(repr(1.0 - value))
+    distance = Decimal(repr(1.0 - float(value)))
     return f"{1 - distance:.{2 - distance.adjusted()}f}".rstrip("0")
 
 

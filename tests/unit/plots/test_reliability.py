@@ -120,12 +120,6 @@ class TestBand:
         frame = display.to_frame("polars")
         assert frame.filter(frame["part"] == "band")["upper"].to_list() == band.upper.tolist()
 
-    def test_band_without_confidence(self):
-        band = SimpleNamespace(score=np.array([0.1, 0.9]), lower=np.zeros(2), upper=np.ones(2))
-        ax = axes()
-        ReliabilityDisplay(band=band).plot(ax)
-        assert "simultaneous band" in labels(ax)
-
     def test_intervals_that_hold_by_themselves_are_no_band(self, table):
         with pytest.raises(ArgumentError, match="intervals are pointwise"):
             ReliabilityDisplay(band=binned_curve(table))

@@ -1,0 +1,76 @@
+"""Dataframes, files and queries by the names of their columns: the same audit as of arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from calibrant import ArgumentError, CalibrantError, Query, audit
+from calibrant.ingest.named_columns import named_columns
+
+N = 400
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    p = rng.random(N).round(2)
+    return pd.DataFrame(
+        {"y": (rng.random(N) < p).astype(int), "p": p, "w": rng.integers(1, 4, N), "a": rng.integers(0, 90, N), "b": 1}
+    )
+
+
+@pytest.fixture(scope="module")
+def sources(frame, tmp_path_factory):
+    path = tmp_path_factory.mktemp("named") / "scores.parquet"
+    frame.to_parquet(path)
+    polars = pl.from_pandas(frame)
+    query = Query(f"SELECT * FROM '{path}'")
+    return {"pandas": frame, "polars": polars, "lazy": polars.lazy(), "path": path, "text": str(path), "query": query}
+
+
+def without_name(found):
+    data = found.to_dict()
+    data.pop("name")
+    return data
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "lazy", "path", "text", "query"])
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_same_audit_as_of_arrays(kind, weight, frame, sources):
+    expected = audit(frame["y"], frame["p"], sample_weight=None if weight is None else frame[weight], tolerance=0.2)
+    found = audit(sources[kind], label="y", score="p", weight=weight, tolerance=0.2)
+    assert without_name(found) == without_name(expected)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "lazy", "path", "query"])
+@pytest.mark.parametrize("clusters", ["a", ["a", "b"]])
+def test_same_audit_as_of_clustered_arrays(kind, clusters, frame, sources):
+    expected = audit(frame["y"], frame["p"], clusters=frame["a"])
+    found = audit(sources[kind], label="y", score="p", clusters=clusters)
+    assert found.sample == expected.sample
+    assert found.certificate.bound == expected.certificate.bound
+
+
+def test_positive_label(frame):
+    words = frame.assign(y=np.where(frame["y"] == 1, "yes", "no"))
+    for clusters in (None, "a"):
+        found = audit(words, label="y", score="p", pos_label="yes", clusters=clusters)
+        assert found.sample.positives == frame["y"].sum()
+
+
+def test_names_and_arrays_together(frame):
+    for wrong in ({"label": "y"}, {"score": "p"}, {"label": "y", "score": "p", "sample_weight": frame["w"]}):
+        with pytest.raises(ArgumentError, match="names of both columns"):
+            audit(frame, **wrong)
+
+
+def test_columns_that_are_none(frame, sources):
+    for source in (frame, sources["lazy"], sources["path"]):
+        for clusters in (None, "c"):
+            with pytest.raises(CalibrantError, match=r"'q'|'c'"):
+                named_columns(source, label="y", score="p" if clusters else "q", clusters=clusters)
+    with pytest.raises(CalibrantError, match="different columns"):
+        named_columns(frame, label="y", score="y")

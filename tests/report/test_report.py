@@ -235,12 +235,12 @@ class TestWhatMayBeMissing:
         text = Page(render([audit], title="t")).text
         assert "pooled into cells" in text
         more = audit.cutoff.value_at_most - audit.cutoff.value
-        assert f"{audit.cutoff.value:.4f} at most {more:.4f} more: neighbouring scores were pooled; scores " in text
+        assert f"{audit.cutoff.value:.4f} (up to {more:.4f} larger, since neighbouring scores were pooled), the" in text
         assert "Reading the rows more than once" in text
         both = Page(render([audit, calibrant.audit(*_rows(500))], title="t")).text
         limits = f"{audit.cutoff.value:.4f} to {audit.cutoff.value_at_most:.4f} {audit.cutoff.null_mean:.4f}"
         assert limits in both
-        assert both.count("scores were pooled") == 2  # among the key numbers, and in the words for the walk
+        assert both.count("scores were pooled") == 3  # key numbers, words for the picture, and what cells do to the AUC
         assert both.count("Reading the rows more than once") == 1
 
     def test_no_audit(self):

@@ -8,7 +8,7 @@ others with ``--hypothesis-profile=random``. No test judges how fast a busy mach
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("random", max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("random", max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", settings.get_profile("random"), derandomize=True)
 settings.register_profile("quick", settings.get_profile("thorough"), max_examples=15)
 

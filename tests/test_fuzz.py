@@ -17,8 +17,8 @@ from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support import oracles
 from support.strategies import Rows, small_rows
 
-many = settings(max_examples=8 * settings.default.max_examples)
-some = settings(max_examples=2 * settings.default.max_examples)
+many = settings(max_examples=12 * settings.default.max_examples)
+some = settings(max_examples=3 * settings.default.max_examples)
 
 # Scores are kept to half of 2**-42 each, so a mean residual is off by at most 2**-43 and a range by 2**-42.
 QUANTUM = 2.0**-41

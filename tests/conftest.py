@@ -5,8 +5,15 @@ few examples. ``pytest -n auto --thorough`` runs everything. Examples are the sa
 others with ``--hypothesis-profile=random``. No test judges how fast a busy machine is.
 """
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Each worker of pytest-xdist has a core of its own; threads of BLAS would only get into each other's way.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 settings.register_profile("random", max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", settings.get_profile("random"), derandomize=True)

@@ -156,6 +156,7 @@ class TestOneAudit:
         assert "start of the shaded interval" in page.text
         assert "end of the shaded interval" in page.text
 
+    @pytest.mark.slow
     def test_same_audit_same_page(self, html):
         assert render([make(costs=(1, 4))], title="Audit of the scores") == html
 
@@ -196,6 +197,7 @@ class TestSeveralAudits:
 
 
 class TestWhatMayBeMissing:
+    @pytest.mark.slow
     def test_no_costs(self):
         page = Page(render([make()], title="t"))
         assert "Possible saving at any costs" in page.text
@@ -205,11 +207,13 @@ class TestWhatMayBeMissing:
         audit = calibrant.audit([0, 1, 1, 0], [0.1, 0.6, 0.8, 0.7], sample_weight=[0.5, 1.5, 1.0, 0.7])
         assert ("h2", "Expected cost") not in Page(render([audit], title="t")).headings
 
+    @pytest.mark.slow
     def test_no_tolerance(self):
         text = Page(render([make(tolerance=None)], title="t")).text
         assert "No verdict" in text
         assert "no tolerance was given" in text
 
+    @pytest.mark.slow
     def test_weights_that_are_no_rows(self):
         audit = calibrant.audit([0, 1, 1, 0], [0.1, 0.6, 0.8, 0.7], sample_weight=[0.5, 1.5, 1.0, 0.7])
         page = Page(render([audit], title="t"))
@@ -218,11 +222,13 @@ class TestWhatMayBeMissing:
         assert "without statements about a population" in page.text
         assert "nan" not in page.text.lower().split()
 
+    @pytest.mark.slow
     def test_no_error(self):
         page = Page(render([calibrant.audit([0, 1] * 50, [0.5] * 100)], title="t"))
         assert "agree at every score" in page.text
         assert "shaded interval" not in page.text
 
+    @pytest.mark.slow
     def test_infinite_log_loss(self):
         page = Page(render([calibrant.audit([0, 1, 1, 0], [0.0, 0.0, 1.0, 0.3])], title="t"))
         assert "infinite" in page.text
@@ -254,6 +260,7 @@ def _rows(n):
     return rng.uniform(size=n) < s, s
 
 
+@pytest.mark.slow
 def test_words_of_the_user_are_only_words():
     html = render([make(NASTY, n=200), make(n=200)], title=NASTY, note=NASTY)
     page = Page(html)

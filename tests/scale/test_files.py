@@ -89,6 +89,7 @@ def message(place, **keywords):
     return text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shuffled", [False, True])
 @pytest.mark.parametrize("ending", FORMATS)
 def test_together_as_one_file(ending, shuffled, rows, tmp_path, monkeypatch):
@@ -114,6 +115,7 @@ def test_together_as_one_file(ending, shuffled, rows, tmp_path, monkeypatch):
     assert_equal(table, read_table(tmp_path / f"whole.{ending}", **NAMES))
 
 
+@pytest.mark.slow
 def test_a_folder_as_spark_writes_it(rows, tmp_path):
     folder = tmp_path / "scores"
     for day in range(3):

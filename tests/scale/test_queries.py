@@ -223,6 +223,7 @@ def postgresql():
         shutil.rmtree(folder)
 
 
+@pytest.mark.slow
 def test_postgresql(postgresql):
     from adbc_driver_postgresql import dbapi
 
@@ -261,6 +262,7 @@ def test_postgresql_without_its_packages(monkeypatch):
         read("SELECT 1", "postgresql://localhost/none")
 
 
+@pytest.mark.slow
 def test_commands_of_the_page(tmp_path, monkeypatch):
     """The lines of docs/scale.md do what they say."""
     page = Path(__file__).parents[2] / "docs" / "scale.md"

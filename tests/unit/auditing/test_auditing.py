@@ -83,6 +83,7 @@ def test_rows_needed_decide():
     assert cal.audit(y, p, tolerance=0.03).certificate.verdict == "certified"
 
 
+@pytest.mark.slow
 def test_expected_cost():
     y, p = world(5_000)
     decision = cal.audit(y, p, costs=(1, 4)).decision

@@ -89,6 +89,7 @@ def test_whole_weights_repeat_rows(calibrator):
     np.testing.assert_array_equal(weighted.predict(score), repeated.predict(score))
 
 
+@pytest.mark.grid
 @every
 def test_order_of_rows_and_form_of_data_do_not_show(calibrator):
     score, y = sample()

@@ -166,6 +166,7 @@ class Rounding(GaussianNB):
         return np.column_stack([1.0 - p, p])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ensemble", [False, True])
 @pytest.mark.parametrize("calibrator", [None, IsotonicCalibrator(interpolation="step")])
 def test_rounding_of_the_scores_does_not_show(calibrator, ensemble):

@@ -94,6 +94,7 @@ def rows_within_reach(draw):
     return y, s, np.array(draw(st.lists(st.integers(1, 3), min_size=n, max_size=n)))
 
 
+@pytest.mark.slow
 @families
 @few
 @given(rows=rows_within_reach())
@@ -119,6 +120,7 @@ def test_no_search_finds_a_lower_loss_within_the_limit(family, rows):
     assert loss <= searched(family, y, s, w, fitted.limit_) + 1e-4
 
 
+@pytest.mark.slow
 @families
 @few
 @given(rows=small_rows(weighted=("none", "whole", "float")))
@@ -210,6 +212,7 @@ def test_whole_weights_repeat_rows_and_order_does_not_show(family, objective):
     np.testing.assert_array_equal(repeated.predict(score), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.grid
 @families
 @objectives

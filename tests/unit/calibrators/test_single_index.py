@@ -44,6 +44,7 @@ def sample(n=400, d=4, seed=0):
     return features, y
 
 
+@pytest.mark.slow
 @pytest.mark.grid
 @every
 def test_manners_of_a_classifier(classifier):
@@ -59,6 +60,7 @@ def loss_of(classifier, p, y):
         return -np.mean(np.where(y == 1, np.log(p), np.log1p(-p)))
 
 
+@pytest.mark.grid
 @isotonic
 @pytest.mark.parametrize("turns", [0, 1, 2, 5, 100])
 def test_every_turn_lowers_the_loss_and_leaves_no_calibration_error(classifier, turns):

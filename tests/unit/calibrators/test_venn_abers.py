@@ -69,6 +69,7 @@ def test_the_one_of_the_true_label_is_calibrated(rows):
     assert oracles.cutoff_error(y, selected) < 1e-15
 
 
+@pytest.mark.slow
 def test_new_rows_are_calibrated_by_the_true_one_and_not_by_the_wrong_one():
     """Counted over new samples and new rows, in a world that the isotonic shape does not fit."""
     rng = np.random.default_rng(0)

@@ -81,6 +81,7 @@ def p_value_at_one_score(n, s, k):
     return min(1.0, float(binom.pmf(np.flatnonzero(error >= error[k] - 1e-12 * n), n, s).sum()))
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("n", "s"), [(1, 0.5), (40, 0.3), (1000, 0.001), (1000, 0.999), (10**6, 0.4), (10**8, 1e-8), (10**8, 0.5)]
 )

@@ -84,6 +84,7 @@ def test_uniform_sizes():
         assert monotone_width(size - 1) > tolerance
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     "method",
     [

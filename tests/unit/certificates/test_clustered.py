@@ -83,6 +83,7 @@ def test_widest_spread_is_that_of_all_intervals(data):
     assert slow - 1e-7 <= found <= slow + 1e-6  # squares cancel: the root of the rounding
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("edges", [2, 12, 40])
 def test_widest_spread_of_few_edges(monkeypatch, seed, edges):

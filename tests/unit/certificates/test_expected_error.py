@@ -265,6 +265,7 @@ def test_wrong_rows():
         certify_ece([0, 1], [0.2, 1.7])
 
 
+@pytest.mark.slow
 def test_planned_rows_have_the_power_asked_for():
     n = required_sample_size_ece(0.06, brier=0.1475)
     reached = sum(certify_ece(*calibrated(n, seed)).bound <= 0.06 for seed in range(60))

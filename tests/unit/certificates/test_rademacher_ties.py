@@ -82,6 +82,7 @@ PATTERNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PATTERNS)
 def test_exact_value_agrees_with_simulation_of_single_signs(name):
     """40,000 sign vectors of 200 rows, signs drawn row by row: within 5 standard errors."""

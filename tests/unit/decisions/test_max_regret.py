@@ -174,6 +174,7 @@ def test_cells_only_loosen_the_bound(rows, breaks):
     assert cells.bound >= exact.bound - EXACT
 
 
+@pytest.mark.slow
 def test_many_distinct_scores():
     """Performance: 1e6 distinct scores take about a tenth of a second; anything quadratic takes hours."""
     rng = np.random.default_rng(0)

@@ -84,6 +84,7 @@ def test_no_interval_from_weights_that_count_no_rows():
     assert np.isfinite(curve.net_benefit).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["calibrated", "overconfident", "several atoms", "rare, calibrated"])
 def test_intervals_hold_at_least_as_often_as_they_say(name):
     """Truth from the atoms of the world; 400 samples of 2000 rows, allowed 4 standard errors and 1% for large n."""

@@ -10,6 +10,7 @@ from calibrant.distributions.binomial import clopper_pearson, share_interval, wi
 from calibrant.errors import ArgumentError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "name"), [("wilson", "wilson"), ("clopper-pearson", "exact")])
 def test_ends_are_those_of_scipy(method, name):
     for n in (1, 2, 7, 40):

@@ -47,6 +47,7 @@ def test_mean_is_the_integral_of_survival():
     assert pytest.approx(2.0 * math.sqrt(2.0 / math.pi)) == MEAN_RANGE
 
 
+@pytest.mark.slow
 def test_distribution_is_that_of_the_range_of_long_random_walks():
     """Simulation: 4000 Gaussian walks of 4000 steps, within 4 standard errors."""
     rng = np.random.default_rng(0)

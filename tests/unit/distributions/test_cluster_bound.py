@@ -150,6 +150,7 @@ def test_only_right_scores_cost_nothing():
     assert 0.0 < found.saving_bound <= found.cost_upper < 0.1
 
 
+@pytest.mark.slow
 def test_costs_and_groups_in_an_audit():
     y, s, g, _ = rows_of(2, 1, n=600, clusters=90)
     found = audit(y, s, clusters=g, costs=(1, 3), max_rows_per_cluster=2, tolerance=0.1)

@@ -47,6 +47,7 @@ def test_model_equals_predict_on_larger_samples(run, name, kind):
     assert_same(run(to_onnx(calibrator), at), calibrator, at)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", CALIBRATORS)
 def test_columns_and_numbers_that_are_no_scores(run, name):
     calibrator = clone(CALIBRATORS[name]).fit(*world("uniform"))

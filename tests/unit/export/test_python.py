@@ -26,6 +26,7 @@ def test_function_equals_predict(name, rows):
     assert_same(list(map(function(calibrator), at.tolist())), calibrator, at)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", CALIBRATORS)
 @pytest.mark.parametrize("kind", WORLDS)
 def test_function_equals_predict_on_larger_samples(name, kind):

@@ -108,6 +108,7 @@ def test_every_number_of_pieces(engine, n):
     same_in(engine, calibrator, probes(calibrator, [0.5]))
 
 
+@pytest.mark.slow
 def test_two_thousand_pieces(engine):
     calibrator = histogram(2000)
     same_in(engine, calibrator, probes(calibrator, [0.5]))

@@ -273,6 +273,7 @@ def test_oracle_by_hand():
     assert exact_fit(y, s, None, 0.5, 1.0, 2, "tricube").degree == 0  # both ends are at the rim
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("kernel", ["rectangular", "tricube"])
 @pytest.mark.parametrize("world", ["smooth", "jump", "ties", "crowds", "far apart"])
 def test_cells_move_no_printed_digit(world, kernel, monkeypatch):

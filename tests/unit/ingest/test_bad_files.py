@@ -34,6 +34,7 @@ def parquet_bytes(tmp_path, rows=1000):
     return path.read_bytes()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -86,6 +87,7 @@ def test_truncated_parquet(write, tmp_path):
     assert "one inside gzip" in message(write("scores.parquet.gz", gzip.compress(whole)))
 
 
+@pytest.mark.slow
 def test_truncated_gzip(write):
     whole = gzip.compress(b"y,p\n" + b"".join(b"%d,0.%06d\n" % (i % 2, i * 7919 % 1000003) for i in range(300_000)))
     assert "a whole gzip file" in message(write("scores.csv.gz", whole[:-100_000]))

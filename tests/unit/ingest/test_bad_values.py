@@ -26,6 +26,7 @@ def message(path, **keywords):
     return str(caught.value)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
@@ -145,6 +146,7 @@ NOTHING = {
 FULL = {"y": [0, 1, 1], "p": [0.1, 0.2, 0.3], "w": [1.0, 2.0, 1.0]}
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", NOTHING)
 @pytest.mark.parametrize("kind", [pa.null(), pa.int32(), pa.float64(), pa.bool_(), pa.string(), pa.date32()])
 def test_parquet_columns_of_nothing(tmp_path, name, kind):

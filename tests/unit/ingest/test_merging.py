@@ -64,6 +64,7 @@ def test_awkward_rows_are_thinned_without_a_trace(rows: Rows, shift, seed):
     assert log_loss(table_of(found)) == pytest.approx(log_loss(exact), rel=1e-12, abs=2.0**-37)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("law", list(score_laws.LAWS))
 @pytest.mark.parametrize("labels", ["calibrated", "shifted"])
 @pytest.mark.parametrize("weighted", [False, True])

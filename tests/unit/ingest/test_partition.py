@@ -108,6 +108,7 @@ def test_nothing_is_hidden(rows, bits, per_block, share):
         assert_nothing_is_hidden(rows, tally, cut(tally), share)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("seed", range(100))
 def test_nothing_is_hidden_at_one_side_of_buckets(monkeypatch, seed):
     """All scores are in the first, or last, quarter of their bucket, and counts cannot tell it."""
@@ -153,6 +154,7 @@ def test_what_the_middles_of_buckets_get_wrong_does_not_add_up(monkeypatch):
     assert_nothing_is_hidden(rows, tally, cells, 2.0)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("law", list(score_laws.LAWS))
 @pytest.mark.parametrize("labels", ["calibrated", "shifted"])
 def test_nothing_is_hidden_in_many_rows(law, labels):

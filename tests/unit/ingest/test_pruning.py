@@ -63,6 +63,7 @@ def test_same_bits_as_the_table(scores, labels, n):
 HANDED_BACK = {"N(.5, 1e-4)", "two atoms in one bucket"}
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("scores", sorted(set(SCORES) - HANDED_BACK))
 def test_large_arrays_are_seldom_handed_back_for_sorting(scores):
     rng = np.random.default_rng(5)

@@ -142,6 +142,7 @@ def test_interrupted_read_removes_its_files(write, monkeypatch, temporary_folder
     assert seen
 
 
+@pytest.mark.slow
 def test_a_bar_appears_only_if_it_takes_long(write, monkeypatch):
     path = write("scores.csv", PLAIN)
     console = terminal()
@@ -221,6 +222,7 @@ def test_no_bar_in_a_log_file(write, monkeypatch):
     assert console.file.getvalue() == ""
 
 
+@pytest.mark.slow
 def test_square_brackets_in_a_name_are_shown(write, monkeypatch):
     monkeypatch.setattr(query_runner, "_PATIENCE", 0.0)
     console = Console(file=io.StringIO(), force_terminal=True, width=400)

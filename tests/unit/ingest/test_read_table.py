@@ -49,6 +49,7 @@ def expected(rows):
     return ScoreTable.from_scores(rows.y, rows.s, sample_weight=rows.w)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(rows=small_rows(weighted=("none", "whole")))
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
@@ -69,6 +70,7 @@ def test_broken_weights(write, rows):
     np.testing.assert_allclose(table.k, other.k, rtol=1e-15)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(rows=small_rows(weighted=("none", "whole")))
 def test_json(write, rows):
@@ -173,6 +175,7 @@ def test_pos_label(write, zero, one, pos_label):
     same(read_table(path, label="y", score="p", pos_label=pos_label), TABLE)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("type_", "values", "pos_label"),
     [

@@ -278,6 +278,7 @@ SIMULATED = {
 AUC = (0.6364, 0.0185)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(("alpha", "gamma"), SIMULATED)
 def test_the_simulation_of_the_talk(alpha, gamma):
     """Two averages of 200 differ by less than 4 of their standard deviations, plus rounding to four digits."""

@@ -212,6 +212,7 @@ def test_index_by_hand():
     assert (found.n, found.n_points) == (10, 4)
 
 
+@pytest.mark.slow
 def test_many_scores_are_interpolated(monkeypatch):
     rng = np.random.default_rng(4)
     s = rng.beta(0.5, 2, 4000)
@@ -227,6 +228,7 @@ def test_many_scores_are_interpolated(monkeypatch):
         assert (near.e50, near.e90) == pytest.approx((exact.e50, exact.e90), abs=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [lambda s: s, lambda s: s**1.3, lambda s: 0.1 + 0.8 * (s > 0.37)])
 def test_index_of_many_rows_is_that_of_all_rows_in_each_window(rate, monkeypatch):
     rng = np.random.default_rng(9)

@@ -44,6 +44,7 @@ def crowded():
     return (((i * 7919 + 104729) % 10007) / 10007 < 0.1 + 0.7 * s).astype(int), s
 
 
+@pytest.mark.slow
 @given(small_rows(most=6), st.sampled_from([0.004, 0.03, 0.2, 1.0]))
 def test_equals_the_direct_sum(rows, bandwidth):
     found = smooth_calibration_error(rows.y, rows.s, bandwidth=bandwidth, **rows.keywords)
@@ -59,6 +60,7 @@ def test_equals_the_direct_sum_on_many_rows(rows, bandwidth):
     assert smooth_calibration_error(y, s, bandwidth=bandwidth) == pytest.approx(direct, abs=5e-6)
 
 
+@pytest.mark.slow
 @given(small_rows(most=6))
 def test_default_is_the_bandwidth_that_equals_its_error(rows):
     """Within the accuracies that are stated."""

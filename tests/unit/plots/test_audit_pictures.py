@@ -35,12 +35,14 @@ def audit(audit_of, kind):
 
 
 class TestEveryKind:
+    @pytest.mark.slow
     @pytest.mark.grid
     def test_figure_can_be_drawn(self, audit, tmp_path):
         figure = audit_figure(audit)
         figure.savefig(tmp_path / "audit.png", dpi=40)
         assert len(figure.get_axes()) == 3
 
+    @pytest.mark.grid
     def test_everything_lies_inside_the_axes(self, audit):
         ax, beneath = reliability_figure(audit).get_axes()
         (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
@@ -71,6 +73,7 @@ class TestReliability:
         assert ax.get_ylabel() == "observed rate"
         assert beneath.get_xlabel() == "predicted probability"
 
+    @pytest.mark.slow
     def test_shaded_span_is_the_interval(self, audit_of):
         audit = audit_of("spread")
         ax, _ = reliability_figure(audit).get_axes()
@@ -98,6 +101,7 @@ class TestReliability:
         assert "bins" in labels(ax)
         assert "interval for" not in reliability_of(audit_of("weights")).how_to_read
 
+    @pytest.mark.slow
     def test_close_scores_are_drawn_as_shares(self, audit_of):
         audit = audit_of("rare")
         _, beneath = reliability_figure(audit).get_axes()
@@ -119,6 +123,7 @@ class TestWalk:
         assert f"calibration error {audit.cutoff.value:.4f}" in {text.get_text() for text in ax.texts}
         assert ax.get_xlabel() == "score"
 
+    @pytest.mark.slow
     def test_crowded_scores_are_drawn_over_rows_and_the_words_say_so(self, audit_of):
         audit = audit_of("crowded")
         (ax,) = cumulative_residuals_figure(audit).get_axes()
@@ -145,6 +150,7 @@ class TestNothingGlobal:
             audit_figure(audit)
             assert dict(mpl.rcParams) == before
 
+    @pytest.mark.slow
     def test_names_are_not_read_as_mathematics(self, tmp_path):
         audit_figure(calibrant.audit([0, 1], [0.2, 0.7], name=r"$\frac$ & co")).savefig(tmp_path / "a.png", dpi=20)
 

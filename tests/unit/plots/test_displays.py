@@ -90,6 +90,7 @@ class TestWhereItIsDrawn:
         ax = figure.subfigures(1, 2)[0].subplots()
         assert make(display, *few(), ax=ax).figure_ is figure
 
+    @pytest.mark.grid
     @every
     def test_neighbours_stay_as_they_are(self, display):
         ax, other = Figure().subplots(1, 2)
@@ -127,6 +128,7 @@ class TestEveryKind:
         assert {len(column) for column in made.columns().values()} == {len(frame)}
         assert len(made.how_to_read) > 100
 
+    @pytest.mark.grid
     @every
     def test_one_class_only(self, display):
         for y in (np.zeros(20), np.ones(20)):
@@ -138,6 +140,7 @@ class TestEveryKind:
 
 
 class TestData:
+    @pytest.mark.grid
     @every
     def test_whole_weights_are_repeats(self, display):
         y, s = few()
@@ -243,11 +246,13 @@ class TestEstimators:
 
 
 class TestWords:
+    @pytest.mark.grid
     @every
     def test_names_are_not_read_as_mathematics(self, display):
         for ax in (None, Figure().subplots()):
             make(display, *few(), ax=ax, name=r"$\frac$ & co").figure_.draw_without_rendering()
 
+    @pytest.mark.grid
     @every
     def test_name_is_the_title_of_an_own_figure(self, display):
         made = make(display, *few(), name="forest")
@@ -287,6 +292,7 @@ def colours(ax):
 class TestGround:
     """Pictures can be read whatever style the user has set."""
 
+    @pytest.mark.grid
     @every
     @pytest.mark.parametrize(("style", "palette"), [("ggplot", LIGHT), ("dark_background", DARK)])
     def test_own_figure(self, display, style, palette):
@@ -297,6 +303,7 @@ class TestGround:
         for ax in made.figure_.get_axes():
             assert colours(ax) <= {to_rgba(palette.ink), to_rgba(palette.muted)}
 
+    @pytest.mark.grid
     @every
     def test_type_is_ours_also_after_the_settings_are_back(self, display):
         with mpl.rc_context({"font.size": 40.0, "xtick.labelsize": 40.0, "legend.fontsize": 40.0}):

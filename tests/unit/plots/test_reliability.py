@@ -76,6 +76,7 @@ class TestLayers:
         assert display.line is None
         assert labels(ax) == ["bins with 95% intervals", "perfect calibration"]
 
+    @pytest.mark.slow
     def test_diagonal(self, table):
         ax, bare = Figure().subplots(1, 2)
         ReliabilityDisplay.from_predictions(table, ax=ax)

@@ -45,7 +45,6 @@ class QueryRunner:
         self._reached: int | None = None  # how much of `_count`; None where the query itself knows
         if self._console is not None:
             connection.execute("SET enable_progress_bar = true")  # else progress is not measured
-            connection.execute("SET enable_progress_bar_print = false")
 
     @property
     def watched(self) -> bool:

@@ -6,6 +6,8 @@ import io
 import os
 import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 from types import SimpleNamespace
@@ -30,6 +32,24 @@ def control_c():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+INTERACTIVE = """
+import sys
+from calibrant.ingest.connection import open_source
+with open_source(sys.argv[1], console=None) as source:
+    source.connection.execute("SET progress_bar_time = 1")
+    print(source.rows("SELECT sum(i % 7) FROM range(60000000) t(i)"))
+"""
+
+
+def test_no_bar_of_the_engine_on_standard_output(write):
+    """DuckDB draws one in a Python that was started without a script, once a query takes long."""
+    path = write("scores.csv", PLAIN)
+    done = subprocess.run(
+        [sys.executable, "-c", INTERACTIVE, path], capture_output=True, text=True, check=True, env=os.environ
+    )
+    assert done.stdout == "[(179999994,)]\n"
 
 
 def terminal():

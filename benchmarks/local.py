@@ -49,7 +49,7 @@ class Timing:
 
 
 def curve_of(degree: int, kernel: str) -> Contestant:
-    return lambda label, score, table: local_curve(table, nn=SHARE, degree=degree, kernel=kernel, n_points=POINTS)
+    return lambda label, score, table: local_curve(table, span=SHARE, degree=degree, kernel=kernel, n_points=POINTS)
 
 
 def contestants() -> Iterator[tuple[str, Contestant]]:
@@ -59,13 +59,13 @@ def contestants() -> Iterator[tuple[str, Contestant]]:
             yield f"local_curve, {kernel}, degree {degree}", curve_of(degree, kernel)
     yield "local_calibration_score", lambda label, score, table: local_calibration_score(table)
     yield (
-        "local_calibration_score, weights='talk'",
-        lambda label, score, table: local_calibration_score(table, weights="talk"),
+        "local_calibration_score, weights='machado2024'",
+        lambda label, score, table: local_calibration_score(table, weights="machado2024"),
     )
     yield "integrated_calibration_index", lambda label, score, table: integrated_calibration_index(table)
     yield (
-        "integrated_calibration_index, nn=.15, degree 0",
-        lambda label, score, table: integrated_calibration_index(table, nn=SHARE, degree=0, kernel="rectangular"),
+        "integrated_calibration_index, span=.15, degree 0",
+        lambda label, score, table: integrated_calibration_index(table, span=SHARE, degree=0, kernel="rectangular"),
     )
     try:
         import statsmodels.nonparametric.smoothers_lowess  # noqa: F401
@@ -102,7 +102,7 @@ def time_all(n: int, rounds: int, fielded: dict[str, Contestant]) -> list[Timing
 
 def show_difference(n: int) -> None:
     label, score = rows(n)
-    ours = local_curve(label, score, nn=SHARE, degree=1, kernel="tricube", n_points=POINTS).rate
+    ours = local_curve(label, score, span=SHARE, degree=1, kernel="tricube", n_points=POINTS).rate
     print(
         f"largest difference from lowess at n = {n:,}: {np.abs(ours - np.clip(lowess(label, score), 0, 1)).max():.1e}"
     )

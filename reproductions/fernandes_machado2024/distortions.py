@@ -68,7 +68,7 @@ def _ours(seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _extra(sample: Sample) -> list[float]:
-    as_in_the_talk = local_calibration(sample.y, sample.score, weights="talk")
+    as_in_the_talk = local_calibration(sample.y, sample.score, weights="machado2024")
     by_rows = local_calibration(sample.y, sample.score)
     standard = values_of(sample, sample.p)[len(CALIBRATION) :]
     return [as_in_the_talk.null_mean, by_rows.value, by_rows.null_mean, *standard]

@@ -50,7 +50,7 @@ def values_of(sample: Sample, score: FloatArray | None = None) -> list[float]:
         expected_calibration_error(table, strategy="type7", compare="accuracy"),
         quantile_mean_squared_error(table),
         weighted_mean_squared_error(table),
-        local_calibration_score(table, weights="talk"),
+        local_calibration_score(table, weights="machado2024"),
         expected_calibration_error(table, strategy="type7"),
         cutoff_calibration_error(table),
         decisions.accuracy,

@@ -64,7 +64,7 @@ def metrics(sample: TwoFeatureLogit, scores: FloatArray, rng: np.random.Generato
         roc_auc(table),
         brier_score(table),
         their_lcs(sample.y_true, scores, rng.normal(size=len(scores))),
-        local_calibration_score(table, weights="talk"),
+        local_calibration_score(table, weights="machado2024"),
     ]
 
 

@@ -62,7 +62,7 @@ def run(seed: int) -> pd.DataFrame:
                 "MSE": true_mse(test.p_true, scores),
                 "Brier": brier_score(table),
                 "AUC": roc_auc(table),
-                "LCS": local_calibration_score(table, weights="talk"),
+                "LCS": local_calibration_score(table, weights="machado2024"),
             }
             | {f"KL, {n} bins": score_divergence(scores, test.p_true, n_bins=n, empty="talk") for n in BINS}
         )

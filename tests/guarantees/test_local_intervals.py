@@ -37,16 +37,16 @@ def misses(chance, n, **keywords):
     return missed, halved, given
 
 
-def smoothed(s, p, points, *, nn, degree=0, kernel="rectangular", **_):
+def smoothed(s, p, points, *, span, degree=0, kernel="rectangular", **_):
     """The same smoother applied to the probabilities: counts in proportion to them."""
     table = ScoreTable.from_counts(s, np.ones(len(s)), p)
-    assert (len(s) * nn).is_integer()  # then windows by weight are windows by rows
-    return local_fit(table, points, nn=nn, degree=degree, kernel=kernel).rate
+    assert (len(s) * span).is_integer()  # then windows by weight are windows by rows
+    return local_fit(table, points, span=span, degree=degree, kernel=kernel).rate
 
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_clopper_pearson_holds_the_average_of_the_window(world):
-    missed, halved, given = misses(WORLDS[world], 400, nn=0.25, interval="clopper-pearson")
+    missed, halved, given = misses(WORLDS[world], 400, span=0.25, interval="clopper-pearson")
     assert (given == REPETITIONS).all()
     for failures in missed:
         assert_failures_within(int(failures), REPETITIONS, 0.05)
@@ -69,7 +69,7 @@ def test_clopper_pearson_holds_the_average_of_the_window(world):
 )
 def test_other_intervals_miss_about_as_often_as_they_say(world, keywords):
     """100 rows in a window, nine points; intervals that are not given cannot miss."""
-    missed, halved, given = misses(WORLDS[world], 400, nn=0.25, **keywords)
+    missed, halved, given = misses(WORLDS[world], 400, span=0.25, **keywords)
     assert missed.sum() <= 0.07 * given.sum() + 10
     assert missed.max() <= 0.12 * REPETITIONS
     if world != "rare":

@@ -56,15 +56,15 @@ def table_of(data):
 def test_exact_fits_are_those_of_locfit(data, kernel, degree):
     """10 digits are printed; locfit's own tolerance for parabolas is 1e-6."""
     theirs, table, compared = columns(f"curves_{data}.csv"), table_of(data), 0
-    for nn in ("015", "030", "070", "095"):
-        fit = local_fit(table, theirs["x"], nn=int(nn) / 100, degree=degree, kernel=KERNELS[kernel])
-        assert fit.windows.reach == pytest.approx(theirs[f"h_nn{nn}"], rel=0, abs=1e-10)
-        comparable = (theirs[f"nd_{kernel}_nn{nn}"] > degree) & (theirs[f"amb_nn{nn}"] == 0)
+    for span in ("015", "030", "070", "095"):
+        fit = local_fit(table, theirs["x"], span=int(span) / 100, degree=degree, kernel=KERNELS[kernel])
+        assert fit.windows.reach == pytest.approx(theirs[f"h_nn{span}"], rel=0, abs=1e-10)
+        comparable = (theirs[f"nd_{kernel}_nn{span}"] > degree) & (theirs[f"amb_nn{span}"] == 0)
         compared += comparable.sum()
-        value = theirs[f"ex_{kernel}_nn{nn}_deg{degree}"]
+        value = theirs[f"ex_{kernel}_nn{span}_deg{degree}"]
         assert (fit.degree[comparable] == degree).all()
         assert fit.value[comparable] == pytest.approx(value[comparable], rel=0, abs=1e-9 if degree < 2 else 1e-6)
-        curve = local_curve(table, nn=int(nn) / 100, degree=degree, kernel=KERNELS[kernel])
+        curve = local_curve(table, span=int(span) / 100, degree=degree, kernel=KERNELS[kernel])
         assert curve.score == pytest.approx(theirs["x"], rel=0, abs=1e-15)
         assert curve.rate[comparable] == pytest.approx(np.clip(value[comparable], 0, 1), rel=0, abs=1e-6)
     assert compared >= 300
@@ -74,12 +74,12 @@ def test_exact_fits_are_those_of_locfit(data, kernel, degree):
 def test_talk_weights_and_score_are_those_of_r(data):
     table, theirs, points = table_of(data), summary("lcs_summary.csv")[data], columns(f"lcs_{data}.csv")
     assert reflected_density(table, 100) == pytest.approx(points["w_density"], rel=1e-8)
-    found = local_calibration(table, weights="talk")
+    found = local_calibration(table, weights="machado2024")
     inside = points["in_range"] == 1
     assert found.score == pytest.approx(points["l"][inside], abs=1e-15)
     assert found.rate == pytest.approx(points["g_exact"][inside], abs=1e-9)
     assert found.value == pytest.approx(float(theirs["lcs_exact"]), rel=1e-9)
-    assert local_calibration_score(table, weights="talk") == found.value
+    assert local_calibration_score(table, weights="machado2024") == found.value
 
 
 @pytest.mark.parametrize("data", DATA)
@@ -132,7 +132,7 @@ def test_published_simulation(transform, scale):
     for seed in range(repetitions):
         world = distorted_probabilities(800, **{transform: factor}, random_state=seed)
         table = ScoreTable.from_scores(world.y_true, world.y_proba)
-        lcs.append(local_calibration_score(table, weights="talk"))
+        lcs.append(local_calibration_score(table, weights="machado2024"))
         wmse.append(weighted_mean_squared_error(table))
     row = (transform, scale, "No Calibration", "test")
 

@@ -33,13 +33,13 @@ class ExactFit(NamedTuple):
     variance: float
 
 
-def reach(s, w, x, nn):
+def reach(s, w, x, span):
     """Distance of the row at which the wanted number of rows, or share of the weight, is reached."""
     distance = [abs(float(v) - float(x)) for v in s]
     order = sorted(range(len(s)), key=distance.__getitem__)
     total = sum(Fraction(v) for v in w)
     whole = all(Fraction(v).denominator == 1 for v in w)
-    wanted = max(1, math.floor(int(total) * nn + 1e-12)) if whole else float(total) * nn * (1 - 1e-12)
+    wanted = max(1, math.floor(int(total) * span + 1e-12)) if whole else float(total) * span * (1 - 1e-12)
     weight = Fraction(0)
     for i in order:
         weight += Fraction(w[i])
@@ -48,12 +48,12 @@ def reach(s, w, x, nn):
     raise AssertionError("the weight of all rows was not enough")
 
 
-def exact_fit(y, s, w, x, nn, degree, kernel, number=Fraction) -> ExactFit:
+def exact_fit(y, s, w, x, span, degree, kernel, number=Fraction) -> ExactFit:
     """Fit at one point; `number` may be `decimal.Decimal`, faster for many rows and as exact as its context."""
     w = [1] * len(y) if w is None else [v.item() for v in w]
     kept = [i for i in range(len(y)) if w[i] > 0]
     y, s, w = [int(y[i]) for i in kept], [float(s[i]) for i in kept], [w[i] for i in kept]
-    h = reach(s, w, x, nn)
+    h = reach(s, w, x, span)
     inside = [i for i in range(len(s)) if abs(s[i] - float(x)) <= h]
     n, k = sum(number(w[i]) for i in inside), sum(number(w[i]) * y[i] for i in inside)
 
@@ -103,10 +103,10 @@ def exact_fit(y, s, w, x, nn, degree, kernel, number=Fraction) -> ExactFit:
     )
 
 
-def robust_variance(y, s, x, nn, degree, kernel) -> float:
+def robust_variance(y, s, x, span, degree, kernel) -> float:
     """HC2 of the value at a point, row by row, from the hat matrix of a weighted least squares fit."""
     y, s = np.asarray(y, dtype=float), np.asarray(s, dtype=float)
-    h = reach(s, [1] * len(s), x, nn)
+    h = reach(s, [1] * len(s), x, span)
     u = (s - x) / h
     weight = (np.abs(u) <= 1).astype(float) if kernel == "rectangular" else np.clip(1 - np.abs(u) ** 3, 0, None) ** 3
     live = weight > 0

@@ -206,7 +206,7 @@ def wrong_local(found: Any, world: World, table: ScoreTable) -> list[bool]:
     truth = local_fit(
         ScoreTable.from_counts(table.score, table.n.astype(float), table.n * rates_at(table, world)),
         found.score,
-        nn=0.15,
+        span=0.15,
         degree=0,
         kernel="rectangular",
     ).rate

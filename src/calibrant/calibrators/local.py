@@ -23,7 +23,7 @@ class LocalCalibrator(Calibrator):
 
     Parameters
     ----------
-    nn : float, default=0.15
+    span : float, default=0.15
         Share of the rows in each window, in (0, 1].
     degree : {0, 1, 2}, default=0
         Degree of the polynomial fitted in a window. 0 averages; 1 and 2 follow slopes, which matters most at the ends.
@@ -64,31 +64,31 @@ class LocalCalibrator(Calibrator):
     --------
     >>> from calibrant.calibrators import LocalCalibrator
     >>> scores, y = [0.1, 0.2, 0.3, 0.6, 0.7, 0.8], [0, 0, 1, 0, 1, 1]
-    >>> LocalCalibrator(nn=0.5).fit(scores, y).predict([0.0, 0.2, 0.7]).round(6).tolist()
+    >>> LocalCalibrator(span=0.5).fit(scores, y).predict([0.0, 0.2, 0.7]).round(6).tolist()
     [0.333333, 0.333333, 0.666667]
     """
 
     def __init__(
         self,
         *,
-        nn: float = 0.15,
+        span: float = 0.15,
         degree: Literal[0, 1, 2] = 0,
         kernel: Literal["rectangular", "tricube"] = "rectangular",
         n_points: int = 1000,
         log_safe: bool = True,
     ) -> None:
-        self.nn = nn
+        self.span = span
         self.degree = degree
         self.kernel = kernel
         self.n_points = n_points
         self.log_safe = log_safe
 
     def _fit_table(self, table: ScoreTable) -> None:
-        nn, degree, kernel = check_smoother(self.nn, self.degree, self.kernel)
+        span, degree, kernel = check_smoother(self.span, self.degree, self.kernel)
         n_points = check_count("n_points", self.n_points, 2, "1000 suit most samples")
         last = len(table) - 1
         chosen = np.arange(last + 1) if last < n_points else np.arange(n_points) * last // (n_points - 1)
-        fit = local_fit(table, table.score[chosen], nn=nn, degree=degree, kernel=kernel)
+        fit = local_fit(table, table.score[chosen], span=span, degree=degree, kernel=kernel)
         margin = 0.5 / (fit.windows.n + 1.0) if self.log_safe else 0.0
         self.score_: FloatArray = table.score[chosen]
         self.value_: FloatArray = np.clip(fit.value, margin, 1.0 - margin)

@@ -22,7 +22,7 @@ def local_curve(
     y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
-    nn: float = 0.15,
+    span: float = 0.15,
     degree: int = 0,
     kernel: Literal["rectangular", "tricube"] = "rectangular",
     at: npt.ArrayLike | None = None,
@@ -40,8 +40,8 @@ def local_curve(
         Labels, or a table that holds labels and scores. A cell of a table counts as standing at its mean score.
     y_proba : array-like of shape (n,)
         Predicted probabilities of the positive class, in [0, 1].
-    nn : float
-        Share of the rows in each window, in (0, 1]: ``floor(n * nn)`` of them, at least 1, and all that stand as far
+    span : float
+        Share of the rows in each window, in (0, 1]: ``floor(n * span)`` of them, at least 1, and all that stand as far
         from the point as the last. Equal scores are never separated.
     degree : {0, 1, 2}
         Degree of the polynomial fitted in a window. 0 averages; 1 and 2 follow slopes, which matters most at the ends.
@@ -56,7 +56,7 @@ def local_curve(
     confidence_level : float
         Confidence of each interval by itself, in (0, 1).
     sample_weight : array-like of shape (n,), optional
-        Non-negative weights. A window then holds the share `nn` of the weight. Intervals are given only for whole
+        Non-negative weights. A window then holds the share `span` of the weight. Intervals are given only for whole
         numbers.
     pos_label : scalar, optional
         The label value that counts as 1.
@@ -98,12 +98,12 @@ def local_curve(
     Examples
     --------
     >>> from calibrant.curves import local_curve
-    >>> curve = local_curve([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.8], nn=0.5, at=[0.25, 0.75, 0.9])
+    >>> curve = local_curve([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.8], span=0.5, at=[0.25, 0.75, 0.9])
     >>> curve.rate.tolist(), curve.n.tolist()
     ([0.5, 0.5, nan], [2, 2, 0])
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    nn, degree, kernel_name = check_smoother(nn, degree, kernel)
+    span, degree, kernel_name = check_smoother(span, degree, kernel)
     confidence_level = check_between("confidence_level", confidence_level, 0.0, 1.0)
     averages = degree == 0 and kernel_name == "rectangular"
     if interval is not None and not averages:
@@ -117,7 +117,7 @@ def local_curve(
     fit = local_fit(
         table,
         points[inside],
-        nn=nn,
+        span=span,
         degree=degree,
         kernel=kernel_name,
         variance="none" if averages else "robust",

@@ -88,12 +88,12 @@ class LocalFit:
         return np.clip(self.value, 0.0, 1.0)
 
 
-def check_smoother(nn: float, degree: int, kernel: str) -> tuple[float, int, str]:
+def check_smoother(span: float, degree: int, kernel: str) -> tuple[float, int, str]:
     """Return the parameters of a local fit if they are possible, else raise an `ArgumentError`."""
-    nn = check_between("nn", nn, 0.0, 1.0, closed="right", remedy="it is the share of the rows in each window")
+    span = check_between("span", span, 0.0, 1.0, closed="right", remedy="it is the share of the rows in each window")
     degree = check_count("degree", degree, 0, "choose 0, 1 or 2")
     check_between("degree", degree, 0, 2, closed="both", remedy="choose 0, 1 or 2")
-    return nn, degree, check_choice("kernel", kernel, ("rectangular", "tricube"))
+    return span, degree, check_choice("kernel", kernel, ("rectangular", "tricube"))
 
 
 def evenly_spaced(table: ScoreTable, n_points: int) -> FloatArray:
@@ -102,15 +102,15 @@ def evenly_spaced(table: ScoreTable, n_points: int) -> FloatArray:
     return np.linspace(low, high, check_count("n_points", n_points, 2, "100 suit most curves") if low < high else 1)
 
 
-def window_weight(table: ScoreTable, nn: float) -> float:
+def window_weight(table: ScoreTable, span: float) -> float:
     """Return how many rows, or how much weight, a window has to reach.
 
-    The share `nn` of the rows, rounded down to a whole number but at least 1 (the rule of locfit, plus the
-    minimum); the share `nn` of the weight where weights are not numbers of rows.
+    The share `span` of the rows, rounded down to a whole number but at least 1 (the rule of locfit, plus the
+    minimum); the share `span` of the weight where weights are not numbers of rows.
     """
     if table.counts:
-        return max(1.0, math.floor(int(table.n.sum()) * nn + _ROUNDING))
-    return table.total * nn * (1.0 - _ROUNDING)
+        return max(1.0, math.floor(int(table.n.sum()) * span + _ROUNDING))
+    return table.total * span * (1.0 - _ROUNDING)
 
 
 def nearest_windows(table: ScoreTable, at: FloatArray, weight: float | NumberArray) -> Windows:
@@ -159,7 +159,7 @@ def local_fit(
     table: ScoreTable,
     at: FloatArray,
     *,
-    nn: float,
+    span: float,
     degree: int = 0,
     kernel: str = "rectangular",
     variance: Literal["none", "calibrated", "robust"] = "none",
@@ -172,7 +172,7 @@ def local_fit(
         The data. A cell counts as standing at its mean score.
     at : ndarray of float64, shape (p,)
         Points.
-    nn : float
+    span : float
         Share of the rows in each window, in (0, 1].
     degree : {0, 1, 2}
         Degree of the polynomial.
@@ -199,8 +199,8 @@ def local_fit(
     weight, and where they stand so close together, seen from the point, that a term is not told from rounding.
     Where the tricube gives every row weight 0, because all stand at the rim, the plain average is taken.
     """
-    nn, degree, kernel = check_smoother(nn, degree, kernel)
-    windows = nearest_windows(table, at, window_weight(table, nn))
+    span, degree, kernel = check_smoother(span, degree, kernel)
+    windows = nearest_windows(table, at, window_weight(table, span))
     known = variance != "none" and table.counts
     if degree == 0 and kernel == "rectangular" and variance != "robust":
         return _averages(table, windows, known=known)

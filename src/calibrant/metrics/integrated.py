@@ -58,7 +58,7 @@ def integrated_calibration_index(
     y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
-    nn: float = 0.75,
+    span: float = 0.75,
     degree: int = 2,
     kernel: Literal["rectangular", "tricube"] = "tricube",
     sample_weight: npt.ArrayLike | None = None,
@@ -72,7 +72,7 @@ def integrated_calibration_index(
         Labels, or a table that holds labels and scores. A cell of a table counts as standing at its mean score.
     y_proba : array-like of shape (n,)
         Predicted probabilities of the positive class, in [0, 1].
-    nn : float
+    span : float
         Share of the rows in each window, in (0, 1].
     degree : {0, 1, 2}
         Degree of the local polynomial.
@@ -121,7 +121,7 @@ def integrated_calibration_index(
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     exact = len(table) <= _EXACT_SCORES
     points = table.score if exact else table.score[_quantile_rows(table)]
-    fit = local_fit(table, points, nn=nn, degree=degree, kernel=kernel, variance="calibrated")
+    fit = local_fit(table, points, span=span, degree=degree, kernel=kernel, variance="calibrated")
     distance = np.abs(_between(points, fit.rate, table.score) - table.score)
     by_chance = _between(points, _mean_distance(fit), table.score)
     order = score_order(distance)

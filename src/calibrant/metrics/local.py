@@ -17,7 +17,7 @@ from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_
 
 __all__ = ["LocalCalibration", "local_calibration", "local_calibration_score", "weighted_mean_squared_error"]
 
-Weights = Literal["density", "talk"]
+Weights = Literal["density", "machado2024"]
 Form = Literal["gap", "residual"]
 
 
@@ -66,7 +66,7 @@ def local_calibration_score(
     y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
-    nn: float = 0.15,
+    span: float = 0.15,
     degree: int = 0,
     n_points: int = 100,
     weights: Weights = "density",
@@ -82,22 +82,22 @@ def local_calibration_score(
         Labels, or a table that holds labels and scores. A cell of a table counts as standing at its mean score.
     y_proba : array-like of shape (n,)
         Predicted probabilities of the positive class, in [0, 1].
-    nn : float
+    span : float
         Share of the rows in each window, in (0, 1].
     degree : {0, 1, 2}
         Degree of the local polynomial, with equal weights in a window.
     n_points : int
         Number of points, at least 2.
-    weights : {"density", "talk"}
+    weights : {"density", "machado2024"}
         "density": points evenly spaced from the smallest to the largest score, each with the share of the rows
-        nearest to it. "talk": as its authors compute it, points evenly spaced on [0, 1] of which those within the
+        nearest to it. "machado2024": as [1]_ compute it, points evenly spaced on [0, 1] of which those within the
         observed scores are kept, with a kernel density of the scores reflected at 0 and 1, normalised. That density
         is several times too wide, hence nearly flat; use it to compare with their numbers.
     form : {"gap", "residual"}
         Distance of the curve from the diagonal, or from the same smoother applied to the scores, which takes away
         the smoothing bias of degree 0. The same for degrees 1 and 2, which have none.
     sample_weight : array-like of shape (n,), optional
-        Non-negative weights. "talk" takes whole numbers only.
+        Non-negative weights. "machado2024" takes whole numbers only.
     pos_label : scalar, optional
         The label value that counts as 1.
 
@@ -111,7 +111,7 @@ def local_calibration_score(
     ArgumentError
         If a parameter is out of its range.
     DataError
-        If the input cannot be used, or "talk" has no point within the scores.
+        If the input cannot be used, or "machado2024" has no point within the scores.
 
     See Also
     --------
@@ -141,7 +141,7 @@ def local_calibration_score(
     found = local_calibration(
         y_true,
         y_proba,
-        nn=nn,
+        span=span,
         degree=degree,
         n_points=n_points,
         weights=weights,
@@ -156,7 +156,7 @@ def local_calibration(
     y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
-    nn: float = 0.15,
+    span: float = 0.15,
     degree: int = 0,
     n_points: int = 100,
     weights: Weights = "density",
@@ -168,7 +168,7 @@ def local_calibration(
 
     Parameters
     ----------
-    y_true, y_proba, nn, degree, n_points, weights, form, sample_weight, pos_label
+    y_true, y_proba, span, degree, n_points, weights, form, sample_weight, pos_label
         As in `local_calibration_score`.
 
     Returns
@@ -186,11 +186,11 @@ def local_calibration(
     (0.0625, 0.09375, -0.03125)
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    nn, degree, _ = check_smoother(nn, degree, "rectangular")
-    check_choice("weights", weights, ("density", "talk"))
+    span, degree, _ = check_smoother(span, degree, "rectangular")
+    check_choice("weights", weights, ("density", "machado2024"))
     check_choice("form", form, ("gap", "residual"))
-    points, weight = _by_mass(table, n_points) if weights == "density" else _by_talk(table, n_points)
-    fit = local_fit(table, points, nn=nn, degree=degree, variance="calibrated")
+    points, weight = _by_mass(table, n_points) if weights == "density" else _by_machado2024(table, n_points)
+    fit = local_fit(table, points, span=span, degree=degree, variance="calibrated")
     target, bias = (
         (points, fit.mean_predicted - points) if form == "gap" else (fit.mean_predicted, np.zeros(len(points)))
     )
@@ -214,7 +214,7 @@ def weighted_mean_squared_error(
     y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
-    nn: float = 0.15,
+    span: float = 0.15,
     n_points: int = 100,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
@@ -225,7 +225,7 @@ def weighted_mean_squared_error(
     ----------
     y_true, y_proba, pos_label
         As in `local_calibration_score`.
-    nn : float
+    span : float
         Share of the rows in each window, in (0, 1], rounded to the nearest whole number of rows, but at least 1.
     n_points : int
         Number of points, evenly spaced on [0, 1], at least 2.
@@ -252,7 +252,7 @@ def weighted_mean_squared_error(
 
     Notes
     -----
-    The WMSE of the companion code of [1]_, with its weights (see "talk" of `local_calibration_score`). There equal
+    The WMSE of the companion code of [1]_, with its weights ("machado2024" of `local_calibration_score`). There equal
     distances are cut off in the order of the rows; here all rows at the same distance are in or out together, so
     that the number does not depend on the order.
 
@@ -268,11 +268,11 @@ def weighted_mean_squared_error(
     0.0
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    nn, _, _ = check_smoother(nn, 0, "rectangular")
+    span, _, _ = check_smoother(span, 0, "rectangular")
     n_points = check_count("n_points", n_points, 2, "the authors take 100")
     density = reflected_density(table, n_points)
     points = np.linspace(0.0, 1.0, n_points)
-    windows = nearest_windows(table, points, max(1, round(table.total * nn)))
+    windows = nearest_windows(table, points, max(1, round(table.total * span)))
     return float(np.dot(density, (windows.k / windows.n - points) ** 2) / density.sum())
 
 
@@ -288,7 +288,7 @@ def _by_mass(table: ScoreTable, n_points: int) -> tuple[FloatArray, FloatArray]:
     return points, np.diff(nearer, prepend=0.0, append=up_to[-1]) / up_to[-1]
 
 
-def _by_talk(table: ScoreTable, n_points: int) -> tuple[FloatArray, FloatArray]:
+def _by_machado2024(table: ScoreTable, n_points: int) -> tuple[FloatArray, FloatArray]:
     """Points of [0, 1] within the observed scores, and the authors' density there, normalised."""
     n_points = check_count("n_points", n_points, 2, "the authors take 100")
     points = np.linspace(0.0, 1.0, n_points)

@@ -131,7 +131,7 @@ class ReliabilityDisplay(Display):
         n_bins: int | None = 10,
         strategy: Literal["quantile", "uniform"] = "quantile",
         curve: Literal["isotonic", "local"] | None = "isotonic",
-        nn: float = 0.15,
+        span: float = 0.15,
         degree: int = 0,
         confidence_level: float = 0.95,
         band: Any = None,
@@ -155,7 +155,7 @@ class ReliabilityDisplay(Display):
             Bins with about equally many rows, or of equal width.
         curve : {"isotonic", "local"} or None
             Which line to draw: see `calibrant.curves.isotonic_curve` and `calibrant.curves.local_curve`.
-        nn, degree
+        span, degree
             Of the local curve.
         confidence_level : float
             Pointwise confidence of the intervals of bins or of the local curve, in (0, 1).
@@ -190,7 +190,7 @@ class ReliabilityDisplay(Display):
             check_choice("curve", curve, ("isotonic", "local"))
             local = curve == "local"
             line = (
-                local_curve(table, nn=nn, degree=degree, confidence_level=confidence_level)
+                local_curve(table, span=span, degree=degree, confidence_level=confidence_level)
                 if local
                 else isotonic_curve(table)
             )

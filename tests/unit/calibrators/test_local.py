@@ -30,35 +30,35 @@ def sample(n=300, seed=0, levels=30):
 
 @given(small_rows(), smoothers)
 def test_at_the_scores_of_the_sample_it_is_the_local_curve(rows, smoother):
-    nn, degree, kernel = smoother
-    fitted = LocalCalibrator(nn=nn, degree=degree, kernel=kernel, log_safe=False)
+    span, degree, kernel = smoother
+    fitted = LocalCalibrator(span=span, degree=degree, kernel=kernel, log_safe=False)
     fitted.fit(rows.s, rows.y, sample_weight=rows.w)
     table = ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
-    curve = local_curve(table, nn=nn, degree=degree, kernel=kernel, at=table.score)
+    curve = local_curve(table, span=span, degree=degree, kernel=kernel, at=table.score)
     np.testing.assert_array_equal(fitted.predict(table.score), curve.rate)
 
 
 @given(small_rows(), smoothers)
 def test_never_certain_by_default(rows, smoother):
-    nn, degree, kernel = smoother
-    fitted = LocalCalibrator(nn=nn, degree=degree, kernel=kernel).fit(rows.s, rows.y, sample_weight=rows.w)
+    span, degree, kernel = smoother
+    fitted = LocalCalibrator(span=span, degree=degree, kernel=kernel).fit(rows.s, rows.y, sample_weight=rows.w)
     plain = clone(fitted).set_params(log_safe=False).fit(rows.s, rows.y, sample_weight=rows.w)
     table = ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
-    n = local_curve(table, nn=nn, degree=degree, kernel=kernel, at=table.score).n
+    n = local_curve(table, span=span, degree=degree, kernel=kernel, at=table.score).n
     value, limit = fitted.predict(table.score), 0.5 / (n + 1)
     assert ((value > 0) & (value < 1)).all()
     np.testing.assert_allclose(value, np.clip(plain.predict(table.score), limit, 1 - limit), rtol=0, atol=1e-15)
 
 
 def test_a_window_of_one_class_has_half_a_row_of_the_other():
-    fitted = LocalCalibrator(nn=0.5).fit([0.1, 0.2, 0.3, 0.7, 0.8, 0.9], [0, 0, 0, 1, 1, 1])
+    fitted = LocalCalibrator(span=0.5).fit([0.1, 0.2, 0.3, 0.7, 0.8, 0.9], [0, 0, 0, 1, 1, 1])
     assert fitted.predict([0.1, 0.9]).tolist() == [0.5 / 4, 3.5 / 4]
     plain = clone(fitted).set_params(log_safe=False).fit([0.1, 0.2, 0.3, 0.7, 0.8, 0.9], [0, 0, 0, 1, 1, 1])
     assert plain.predict([0.1, 0.9]).tolist() == [0.0, 1.0]
 
 
 def test_between_scores_it_is_linear_and_outside_constant():
-    fitted = LocalCalibrator(nn=0.5, log_safe=False).fit([0.125, 0.375, 0.625, 0.875], [0, 0, 1, 1])
+    fitted = LocalCalibrator(span=0.5, log_safe=False).fit([0.125, 0.375, 0.625, 0.875], [0, 0, 1, 1])
     # windows hold 2 rows and all others as far away: (0, 0), (0, 0, 1), (0, 1, 1), (1, 1)
     assert fitted.value_ == pytest.approx([0, 1 / 3, 2 / 3, 1])
     assert fitted.predict([0.0, 0.25, 0.5, 0.9]) == pytest.approx([0, 1 / 6, 1 / 2, 1])
@@ -67,7 +67,7 @@ def test_between_scores_it_is_linear_and_outside_constant():
 def test_it_may_fall():
     score = np.repeat([0.2, 0.5, 0.8], 10)
     y = np.repeat([0, 1, 0], 10)
-    assert LocalCalibrator(nn=0.2, log_safe=False).fit(score, y).predict([0.2, 0.5, 0.8]).tolist() == [0, 1, 0]
+    assert LocalCalibrator(span=0.2, log_safe=False).fit(score, y).predict([0.2, 0.5, 0.8]).tolist() == [0, 1, 0]
 
 
 @pytest.mark.parametrize("n_points", [2, 3, 50, 299, 300, 301])
@@ -102,7 +102,7 @@ def test_weights_repeat_rows_and_a_table_serves_as_well():
 
 
 def test_gaps_too_narrow_for_a_slope_are_jumps():
-    fitted = LocalCalibrator(nn=0.1, log_safe=False).fit([0.0, 1.5e-323], [0, 1])
+    fitted = LocalCalibrator(span=0.1, log_safe=False).fit([0.0, 1.5e-323], [0, 1])
     assert fitted.predict([0.0, 5e-324, 1e-323, 1.5e-323]).tolist() == [0.0, 0.0, 0.0, 1.0]
 
 
@@ -113,7 +113,7 @@ def test_log_loss_is_finite_by_default():
 
 
 def test_manners_of_an_estimator():
-    calibrator = LocalCalibrator(nn=0.3, degree=2, kernel="tricube", n_points=50, log_safe=False)
+    calibrator = LocalCalibrator(span=0.3, degree=2, kernel="tricube", n_points=50, log_safe=False)
     assert clone(calibrator).get_params() == calibrator.get_params()
     with pytest.raises(NotFittedError):
         calibrator.predict([0.5])
@@ -126,8 +126,8 @@ def test_manners_of_an_estimator():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"nn": 0.0}, r"nn in \(0, 1\]"),
-        ({"nn": 1.5}, r"nn in \(0, 1\]"),
+        ({"span": 0.0}, r"span in \(0, 1\]"),
+        ({"span": 1.5}, r"span in \(0, 1\]"),
         ({"degree": 3}, "degree"),
         ({"degree": 0.5}, "degree"),
         ({"kernel": "gaussian"}, "kernel to be one of"),

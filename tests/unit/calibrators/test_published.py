@@ -74,7 +74,7 @@ def test_recalibrated_scores(transform, keywords, method):
                     brier_score(y, after),
                     expected_calibration_error(y, after, strategy="type7", compare="accuracy"),
                     quantile_mean_squared_error(y, after),
-                    local_calibration_score(y, after, weights="talk"),
+                    local_calibration_score(y, after, weights="machado2024"),
                 ]
             )
     for sample, values in found.items():

@@ -542,13 +542,13 @@ def test_curves_of_other_rows_are_refused(curve, case):
     st.sampled_from([0.1, 0.5, 1.0]),
     st.sampled_from(["quantile", "uniform", "type7"]),
 )
-def test_curves_of_these_rows_are_known(rows, nn, strategy):
+def test_curves_of_these_rows_are_known(rows, span, strategy):
     table = ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
     if table.total > 5:
         for curve in (
             binned_curve(table, n_bins=4, strategy=strategy),
             isotonic_curve(table),
-            local_curve(table, nn=nn, n_points=7),
+            local_curve(table, span=span, n_points=7),
         ):
             band = window_band(curve, table)
             assert (band.lower <= band.rate).all()

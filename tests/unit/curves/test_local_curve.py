@@ -21,7 +21,7 @@ S = [0.1, 0.3, 0.4, 0.8, 0.9]
 
 def test_by_hand():
     """Arithmetic: 2 of 5 rows; at .1 these are .1 and .3, at .35 .3 and .4, at .6 .4 and .8, tied at .2."""
-    curve = local_curve(Y, S, nn=0.4, at=[0.1, 0.35, 0.6])
+    curve = local_curve(Y, S, span=0.4, at=[0.1, 0.35, 0.6])
     assert curve.rate.tolist() == [0.5, 0.5, 0.5]
     assert curve.n.tolist() == [2, 2, 2]
     assert curve.degree.tolist() == [0, 0, 0]
@@ -32,7 +32,7 @@ def test_by_hand():
 
 def test_line_by_hand():
     """Arithmetic: through (.1, 0), (.3, 1), (.4, 0), mean 8/30 and 1/3, the slope is (1/30) / (14/300) = 5/7."""
-    curve = local_curve(Y, S, nn=0.6, degree=1, at=[0.2])
+    curve = local_curve(Y, S, span=0.6, degree=1, at=[0.2])
     assert curve.rate[0] == pytest.approx(1 / 3 + 5 / 7 * (0.2 - 8 / 30))
     assert curve.degree.tolist() == [1]
 
@@ -46,7 +46,7 @@ def test_default_points_span_the_scores():
 
 
 def test_no_curve_outside_the_scores():
-    curve = local_curve(Y, S, at=[0.95, 0.45, 0.05], degree=1, nn=0.8)
+    curve = local_curve(Y, S, at=[0.95, 0.45, 0.05], degree=1, span=0.8)
     assert np.isnan(curve.rate).tolist() == [True, False, True]
     assert np.isnan(curve.lower[[0, 2]]).all()
     assert curve.n.tolist() == [0, 4, 0]
@@ -55,15 +55,15 @@ def test_no_curve_outside_the_scores():
 
 @given(
     rows=small_rows(most=10),
-    nn=st.sampled_from([0.2, 0.5, 1.0]),
+    span=st.sampled_from([0.2, 0.5, 1.0]),
     degree=st.integers(0, 2),
     kernel=st.sampled_from(["rectangular", "tricube"]),
 )
-def test_rates_are_the_exact_ones_within_0_and_1(rows, nn, degree, kernel):
+def test_rates_are_the_exact_ones_within_0_and_1(rows, span, degree, kernel):
     table = ScoreTable.from_scores(rows.y, rows.s, sample_weight=rows.w)
-    curve = local_curve(rows.y, rows.s, sample_weight=rows.w, nn=nn, degree=degree, kernel=kernel, at=table.score)
+    curve = local_curve(rows.y, rows.s, sample_weight=rows.w, span=span, degree=degree, kernel=kernel, at=table.score)
     for j, x in enumerate(table.score):
-        slow = exact_fit(rows.y, rows.s, rows.w, x, nn, degree, kernel)
+        slow = exact_fit(rows.y, rows.s, rows.w, x, span, degree, kernel)
         if slow.spread > 1e-4:
             assert curve.rate[j] == pytest.approx(min(1.0, max(0.0, slow.value)), abs=1e-8 * slow.scale)
     known = ~np.isnan(curve.lower)
@@ -86,7 +86,7 @@ def test_order_of_rows_does_not_show():
 
 
 def test_clopper_pearson_by_name():
-    curve = local_curve(Y, S, nn=0.4, at=[0.1], interval="clopper-pearson", confidence_level=0.9)
+    curve = local_curve(Y, S, span=0.4, at=[0.1], interval="clopper-pearson", confidence_level=0.9)
     exact = binomtest(1, 2).proportion_ci(0.9, method="exact")
     assert (curve.lower[0], curve.upper[0]) == pytest.approx((exact.low, exact.high))
     assert curve.interval == "clopper-pearson"
@@ -96,8 +96,8 @@ def test_normal_interval_is_value_and_standard_error():
     rng = np.random.default_rng(1)
     s = rng.random(500)
     table = ScoreTable.from_scores(rng.random(500) < s, s)
-    curve = local_curve(table, degree=2, kernel="tricube", nn=0.4, confidence_level=0.9)
-    fit = local_fit(table, curve.score, nn=0.4, degree=2, kernel="tricube", variance="robust")
+    curve = local_curve(table, degree=2, kernel="tricube", span=0.4, confidence_level=0.9)
+    fit = local_fit(table, curve.score, span=0.4, degree=2, kernel="tricube", variance="robust")
     half = norm.ppf(0.95) * np.sqrt(fit.variance)
     assert curve.interval == "normal"
     assert curve.lower == pytest.approx(np.clip(fit.value - half, 0, 1), nan_ok=True)
@@ -131,7 +131,7 @@ def test_binned_curve_has_the_exact_interval_too():
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"nn": 0}, "expected nn in"),
+        ({"span": 0}, "expected span in"),
         ({"degree": 3}, "expected degree in"),
         ({"kernel": "gauss"}, "expected kernel to be one of"),
         ({"confidence_level": 1.0}, "expected confidence_level in"),
@@ -164,6 +164,6 @@ def test_no_rows():
 
 def test_one_point_may_be_a_number():
     y, p = [0, 1, 0, 1], [0.2, 0.4, 0.6, 0.8]
-    one, many = local_curve(y, p, nn=0.5, at=0.25), local_curve(y, p, nn=0.5, at=[0.25])
+    one, many = local_curve(y, p, span=0.5, at=0.25), local_curve(y, p, span=0.5, at=[0.25])
     assert one.to_dict() == many.to_dict()
     assert one.rate.tolist() == [0.5]

@@ -127,7 +127,7 @@ DAMAGED = {
     "no method": document("isotonic", "method"),
     "no parameters": document("isotonic", "parameters"),
     "no numbers": document("isotonic", "fitted"),
-    "a parameter of another class": document("isotonic", "parameters", value={"nn": 0.1}),
+    "a parameter of another class": document("isotonic", "parameters", value={"span": 0.1}),
     "a parameter nobody has": document("isotonic", "parameters", "interpolation", value="cubic"),
     "text for a number": document("platt", "fitted", "slope_", value="steep"),
     "true for a number": document("platt", "fitted", "slope_", value=True),

@@ -19,7 +19,7 @@ from support.oracles import cell_table
 from support.oracles_local import LEAST_SPREAD, exact_fit, robust_variance
 from support.strategies import scores, small_rows
 
-NN = st.sampled_from([1e-9, 0.1, 0.15, 0.3, 0.5, 0.7, 0.95, 1.0])
+SPANS = st.sampled_from([1e-9, 0.1, 0.15, 0.3, 0.5, 0.7, 0.95, 1.0])
 KERNELS = ["rectangular", "tricube"]
 
 
@@ -27,12 +27,12 @@ def table_of(rows):
     return ScoreTable.from_scores(rows.y, rows.s, sample_weight=rows.w)
 
 
-@given(rows=small_rows(most=12), nn=NN, points=st.integers(1, 4).flatmap(lambda n: scores(n, np.float64)))
-def test_windows_are_those_of_the_definition(rows, nn, points):
+@given(rows=small_rows(most=12), span=SPANS, points=st.integers(1, 4).flatmap(lambda n: scores(n, np.float64)))
+def test_windows_are_those_of_the_definition(rows, span, points):
     table = table_of(rows)
-    found = nearest_windows(table, points, window_weight(table, nn))
+    found = nearest_windows(table, points, window_weight(table, span))
     for j, x in enumerate(points):
-        slow = exact_fit(rows.y, rows.s, rows.w, x, nn, 0, "rectangular")
+        slow = exact_fit(rows.y, rows.s, rows.w, x, span, 0, "rectangular")
         assert found.reach[j] == slow.reach
         inside = np.abs(table.score - x) <= slow.reach
         assert np.array_equal(np.flatnonzero(inside), np.arange(found.start[j], found.stop[j]))
@@ -42,17 +42,17 @@ def test_windows_are_those_of_the_definition(rows, nn, points):
 
 @given(
     rows=small_rows(most=12),
-    nn=NN,
+    span=SPANS,
     degree=st.integers(0, 2),
     kernel=st.sampled_from(KERNELS),
     points=st.integers(1, 3).flatmap(lambda n: scores(n, np.float64)),
 )
-def test_fit_is_that_of_exact_fractions(rows, nn, degree, kernel, points):
+def test_fit_is_that_of_exact_fractions(rows, span, degree, kernel, points):
     table = table_of(rows)
     points = np.concatenate([points, table.score[:2]])
-    found = local_fit(table, points, nn=nn, degree=degree, kernel=kernel, variance="calibrated")
+    found = local_fit(table, points, span=span, degree=degree, kernel=kernel, variance="calibrated")
     for j, x in enumerate(points):
-        slow = exact_fit(rows.y, rows.s, rows.w, x, nn, degree, kernel)
+        slow = exact_fit(rows.y, rows.s, rows.w, x, span, degree, kernel)
         assert found.degree[j] <= slow.degree
         if slow.spread < LEAST_SPREAD:
             continue
@@ -67,12 +67,14 @@ def test_fit_is_that_of_exact_fractions(rows, nn, degree, kernel, points):
         assert found.rate[j] == min(1.0, max(0.0, found.value[j]))
 
 
-@given(rows=small_rows(most=8, weighted=("whole",)), nn=NN, degree=st.integers(0, 2), kernel=st.sampled_from(KERNELS))
-def test_whole_weights_are_repeated_rows_bit_for_bit(rows, nn, degree, kernel):
+@given(
+    rows=small_rows(most=8, weighted=("whole",)), span=SPANS, degree=st.integers(0, 2), kernel=st.sampled_from(KERNELS)
+)
+def test_whole_weights_are_repeated_rows_bit_for_bit(rows, span, degree, kernel):
     repeated = ScoreTable.from_scores(np.repeat(rows.y, rows.w), np.repeat(rows.s, rows.w))
     points = np.linspace(0.0, 1.0, 5)
-    one = local_fit(table_of(rows), points, nn=nn, degree=degree, kernel=kernel, variance="robust")
-    two = local_fit(repeated, points, nn=nn, degree=degree, kernel=kernel, variance="robust")
+    one = local_fit(table_of(rows), points, span=span, degree=degree, kernel=kernel, variance="robust")
+    two = local_fit(repeated, points, span=span, degree=degree, kernel=kernel, variance="robust")
     for name in ("value", "mean_predicted", "variance", "degree"):
         assert np.array_equal(getattr(one, name), getattr(two, name), equal_nan=True)
 
@@ -97,20 +99,20 @@ def test_ties_are_not_separated():
 
 def test_reach_of_zero_takes_exact_equality_only():
     table = ScoreTable.from_scores([0, 1, 1, 0], [0.5, 0.5, np.nextafter(0.5, 1), 0.5])
-    fit = local_fit(table, np.array([0.5]), nn=0.75, degree=2, kernel="tricube")
+    fit = local_fit(table, np.array([0.5]), span=0.75, degree=2, kernel="tricube")
     assert (fit.windows.reach[0], fit.windows.n[0], fit.degree[0], fit.value[0]) == (0.0, 3, 0, 1 / 3)
 
 
 def test_degree_falls_with_the_number_of_distinct_scores():
     table = ScoreTable.from_scores([0, 1, 0, 1, 1, 1], [0.2, 0.2, 0.4, 0.4, 0.6, 0.8])
-    for nn, distinct in ((0.3, 1), (0.6, 2), (0.84, 3), (1.0, 4)):
-        fit = local_fit(table, np.array([0.2]), nn=nn, degree=2)
+    for span, distinct in ((0.3, 1), (0.6, 2), (0.84, 3), (1.0, 4)):
+        fit = local_fit(table, np.array([0.2]), span=span, degree=2)
         assert fit.degree[0] == min(2, distinct - 1)
 
 
 def test_tricube_with_all_rows_at_the_rim_averages_them():
     table = ScoreTable.from_scores([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75])
-    fit = local_fit(table, np.array([0.5]), nn=0.5, degree=2, kernel="tricube")
+    fit = local_fit(table, np.array([0.5]), span=0.5, degree=2, kernel="tricube")
     assert (fit.value[0], fit.degree[0], fit.windows.n[0]) == (0.75, 0, 4)
 
 
@@ -128,7 +130,7 @@ def test_crowded_scores_lose_no_digits(degree, kernel):
     y, s = crowded()
     table = ScoreTable.from_scores(y, s)
     points = np.array([s.min(), 0.4999, 0.50003, 0.7])
-    fit = local_fit(table, points, nn=0.15, degree=degree, kernel=kernel)
+    fit = local_fit(table, points, span=0.15, degree=degree, kernel=kernel)
     for j, x in enumerate(points):
         with decimal.localcontext(prec=60):
             slow = exact_fit(y, s, None, x, 0.15, degree, kernel, decimal.Decimal)
@@ -141,7 +143,7 @@ def test_a_slope_from_scores_close_together():
     rng = np.random.default_rng(7)
     s = np.concatenate([[0.3], 0.5 + 1e-5 * rng.random(200)])
     y = np.concatenate([[0], rng.random(200) < 0.5]).astype(np.int8)
-    fit = local_fit(ScoreTable.from_scores(y, s), np.array([0.45]), nn=0.15, degree=1)
+    fit = local_fit(ScoreTable.from_scores(y, s), np.array([0.45]), span=0.15, degree=1)
     with decimal.localcontext(prec=60):
         slow = exact_fit(y, s, None, 0.45, 0.15, 1, "rectangular", decimal.Decimal)
     assert fit.windows.start[0] == 1
@@ -154,8 +156,8 @@ def test_long_windows_are_summed_in_pieces():
     s = rng.random(60_000)
     table = ScoreTable.from_scores(rng.random(len(s)) < s**2, s)
     points = evenly_spaced(table, 7)
-    sums = local_fit(table, points, nn=0.4, variance="calibrated")
-    pieces = local_fit(table, points, nn=0.4, variance="robust")
+    sums = local_fit(table, points, span=0.4, variance="calibrated")
+    pieces = local_fit(table, points, span=0.4, variance="robust")
     assert (sums.windows.stop - sums.windows.start).min() > 20_000
     assert pieces.value == pytest.approx(sums.value, rel=1e-13)
     assert pieces.mean_predicted == pytest.approx(sums.mean_predicted, rel=1e-12)
@@ -165,7 +167,7 @@ def test_long_windows_are_summed_in_pieces():
         inside = slice(sums.windows.start[j], sums.windows.stop[j])
         u = table.score[inside] - points[j]
         intercept = np.polynomial.polynomial.polyfit(u, table.k[inside], 2)[0]  # NumPy's least squares
-        fit = local_fit(table, points[[j]], nn=0.4, degree=2)
+        fit = local_fit(table, points[[j]], span=0.4, degree=2)
         assert fit.value[0] == pytest.approx(intercept, rel=1e-9)
 
 
@@ -177,7 +179,7 @@ def test_robust_variance_is_that_of_the_hat_matrix(degree, kernel):
     y = (rng.random(200) < s).astype(float)
     table = ScoreTable.from_scores(y, s)
     points = np.array([0.313, 0.41, 0.5, 0.61])
-    fit = local_fit(table, points, nn=0.5, degree=degree, kernel=kernel, variance="robust")
+    fit = local_fit(table, points, span=0.5, degree=degree, kernel=kernel, variance="robust")
     slow = [robust_variance(y, s, x, 0.5, degree, kernel) for x in points]
     assert fit.variance == pytest.approx(slow, rel=1e-9)
 
@@ -187,12 +189,12 @@ def test_robust_variance_needs_rows_of_both_classes_and_freedom():
     s = np.linspace(0.4, 0.6, 20)
     for k, known in ((0, False), (4, False), (6, True), (14, True), (16, False), (20, False)):
         table = ScoreTable.from_scores(np.arange(20) < k, s)
-        variance = local_fit(table, np.array([0.5]), nn=1.0, variance="robust").variance[0]
+        variance = local_fit(table, np.array([0.5]), span=1.0, variance="robust").variance[0]
         assert variance == pytest.approx(k * (20 - k) / 400 / 19) if known else math.isnan(variance)
     # A single row far from the others decides the slope, and so its own fitted value.
     table = ScoreTable.from_scores([0, 1] * 20 + [1], [0.1] * 40 + [0.9])
-    assert math.isnan(local_fit(table, np.array([0.1]), nn=1.0, degree=1, variance="robust").variance[0])
-    assert local_fit(table, np.array([0.1]), nn=1.0, variance="robust").variance[0] > 0
+    assert math.isnan(local_fit(table, np.array([0.1]), span=1.0, degree=1, variance="robust").variance[0])
+    assert local_fit(table, np.array([0.1]), span=1.0, variance="robust").variance[0] > 0
 
 
 def test_linear_and_quadratic_truths_are_reproduced():
@@ -202,7 +204,7 @@ def test_linear_and_quadratic_truths_are_reproduced():
     points = np.linspace(0, 1, 11)
     for degree, k in ((1, 1000 + 50 * np.arange(101)), (2, np.arange(101) ** 2)):
         for kernel in KERNELS:
-            fit = local_fit(ScoreTable.from_counts(s, n, k), points, nn=0.2, degree=degree, kernel=kernel)
+            fit = local_fit(ScoreTable.from_counts(s, n, k), points, span=0.2, degree=degree, kernel=kernel)
             truth = 0.1 + 0.5 * points if degree == 1 else points**2
             assert fit.value == pytest.approx(truth, abs=1e-12)
 
@@ -217,8 +219,8 @@ def test_calibrated_moments_are_those_of_redrawn_labels():
         draws = []
         for _ in range(600):
             table = ScoreTable.from_scores(rng.random(200) < s, s)
-            draws.append(local_fit(table, points, nn=0.3, degree=degree, kernel=kernel).value)
-        fit = local_fit(table, points, nn=0.3, degree=degree, kernel=kernel, variance="calibrated")
+            draws.append(local_fit(table, points, span=0.3, degree=degree, kernel=kernel).value)
+        fit = local_fit(table, points, span=0.3, degree=degree, kernel=kernel, variance="calibrated")
         error = np.sqrt(fit.variance / 600)
         assert (np.abs(np.mean(draws, axis=0) - fit.mean_predicted) < 4 * error).all()
         assert np.var(draws, axis=0) == pytest.approx(fit.variance, rel=0.25)
@@ -229,9 +231,9 @@ def test_one_row_and_one_score():
     assert evenly_spaced(one, 100).tolist() == [0.3]
     for degree in (0, 1, 2):
         for kernel in KERNELS:
-            fit = local_fit(one, np.array([0.3, 0.9]), nn=0.15, degree=degree, kernel=kernel)
+            fit = local_fit(one, np.array([0.3, 0.9]), span=0.15, degree=degree, kernel=kernel)
             assert fit.value.tolist() == [1.0, 1.0]
-    assert len(local_fit(one, np.empty(0), nn=0.15, degree=1).value) == 0
+    assert len(local_fit(one, np.empty(0), span=0.15, degree=1).value) == 0
 
 
 def test_cells_stand_at_their_mean():
@@ -241,18 +243,18 @@ def test_cells_stand_at_their_mean():
     plain = ScoreTable(cells.score, cells.n, cells.k)
     points = np.array([0.2, 0.5])
     for degree in (0, 1):
-        assert (local_fit(cells, points, nn=0.3, degree=degree).value).tolist() == (
-            local_fit(plain, points, nn=0.3, degree=degree).value
+        assert (local_fit(cells, points, span=0.3, degree=degree).value).tolist() == (
+            local_fit(plain, points, span=0.3, degree=degree).value
         ).tolist()
 
 
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"nn": 0.0}, "expected nn in"),
-        ({"nn": 1.01}, "expected nn in"),
-        ({"nn": float("nan")}, "expected nn in"),
-        ({"nn": "many"}, "expected nn to be a number"),
+        ({"span": 0.0}, "expected span in"),
+        ({"span": 1.01}, "expected span in"),
+        ({"span": float("nan")}, "expected span in"),
+        ({"span": "many"}, "expected span to be a number"),
         ({"degree": 3}, "expected degree in"),
         ({"degree": -1}, "expected degree to be a whole number"),
         ({"degree": 0.5}, "expected degree to be a whole number"),
@@ -262,7 +264,7 @@ def test_cells_stand_at_their_mean():
 def test_bad_parameters(keywords, message):
     table = ScoreTable.from_scores([0, 1], [0.2, 0.7])
     with pytest.raises(ArgumentError, match=message):
-        local_fit(table, np.array([0.5]), **{"nn": 0.15, **keywords})
+        local_fit(table, np.array([0.5]), **{"span": 0.15, **keywords})
 
 
 def test_oracle_by_hand():
@@ -289,7 +291,7 @@ def test_cells_move_no_printed_digit(world, kernel, monkeypatch):
     table = ScoreTable.from_scores(y, s)
     points = table.score[:: len(table) // 20]
     for variance in ("calibrated", "robust"):
-        keywords = {"nn": 0.75, "degree": 2, "kernel": kernel, "variance": variance}
+        keywords = {"span": 0.75, "degree": 2, "kernel": kernel, "variance": variance}
         fast = local_fit(table, points, **keywords)
         with monkeypatch.context() as patched:
             patched.setattr(windows_module, "_MOST_SCORES", len(table))

@@ -44,20 +44,20 @@ def mass_near(points, s, w):
 
 @given(
     rows=small_rows(most=9),
-    nn=st.sampled_from([0.15, 0.5, 1.0]),
+    span=st.sampled_from([0.15, 0.5, 1.0]),
     n_points=st.sampled_from([2, 3, 7]),
     form=st.sampled_from(["gap", "residual"]),
 )
-def test_score_is_the_definition(rows, nn, n_points, form):
+def test_score_is_the_definition(rows, span, n_points, form):
     w = weights_of(rows)
     s = rows.s[w > 0].astype(float)
     points = np.linspace(s.min(), s.max(), n_points) if s.min() < s.max() else s[:1]
     weight = mass_near(points, s, w[w > 0]) if len(points) > 1 else np.ones(1)
-    fits = [exact_fit(rows.y, rows.s, rows.w, x, nn, 0, "rectangular") for x in points]
+    fits = [exact_fit(rows.y, rows.s, rows.w, x, span, 0, "rectangular") for x in points]
     target = points if form == "gap" else [fit.mean_predicted for fit in fits]
     value = sum(wj * (fit.value - t) ** 2 for wj, fit, t in zip(weight, fits, target, strict=True))
     found = local_calibration(
-        rows.y, rows.s, sample_weight=rows.w, nn=nn, n_points=n_points, form=form, weights="density"
+        rows.y, rows.s, sample_weight=rows.w, span=span, n_points=n_points, form=form, weights="density"
     )
     assert found.weight == pytest.approx(weight, abs=1e-12)
     assert found.value == pytest.approx(value, abs=1e-10)
@@ -89,7 +89,7 @@ def test_noise_floor_is_the_mean_of_calibrated_samples(degree, form):
     """Simulation: labels redrawn with the scores as probabilities; these keep off 0 and 1, so nothing is clipped."""
     rng = np.random.default_rng(0)
     s = rng.uniform(0.3, 0.7, 500)
-    found = [local_calibration(rng.random(500) < s, s, degree=degree, form=form, nn=0.3) for _ in range(300)]
+    found = [local_calibration(rng.random(500) < s, s, degree=degree, form=form, span=0.3) for _ in range(300)]
     values = np.array([f.value for f in found])
     assert found[0].null_mean == pytest.approx(values.mean(), abs=4 * values.std() / math.sqrt(300))
     assert np.mean([f.excess for f in found]) == pytest.approx(0, abs=4 * values.std() / math.sqrt(300))
@@ -142,10 +142,10 @@ def test_reflected_density_in_full():
 
 def test_talk_weights_need_rows_and_a_point_within_the_scores():
     with pytest.raises(DataError, match="weights that are whole numbers"):
-        local_calibration_score(Y, S, weights="talk", sample_weight=[0.5] * 5)
+        local_calibration_score(Y, S, weights="machado2024", sample_weight=[0.5] * 5)
     with pytest.raises(DataError, match="within the observed scores"):
-        local_calibration_score([0, 1], [0.501, 0.502], weights="talk")
-    assert local_calibration_score([0, 1], [0.5, 0.5], weights="talk", n_points=3) == 0.0
+        local_calibration_score([0, 1], [0.501, 0.502], weights="machado2024")
+    assert local_calibration_score([0, 1], [0.5, 0.5], weights="machado2024", n_points=3) == 0.0
 
 
 def test_weighted_mean_squared_error_by_hand():
@@ -164,12 +164,12 @@ def test_weighted_mean_squared_error_rounds_to_nearest():
     assert local_calibration(y, s, n_points=2).n.tolist() == [1, 1]
 
 
-def slow_index(rows, nn, degree, kernel):
+def slow_index(rows, span, degree, kernel):
     """Every row fitted on its own, and the distances sorted with their weights; None where rounding decides."""
     w = weights_of(rows)
     pairs = []
     for i in np.flatnonzero(w > 0):
-        fit = exact_fit(rows.y, rows.s, rows.w, float(rows.s[i]), nn, degree, kernel)
+        fit = exact_fit(rows.y, rows.s, rows.w, float(rows.s[i]), span, degree, kernel)
         if fit.spread < 1e3 * LEAST_SPREAD:
             return None
         pairs.append((abs(min(1.0, max(0.0, fit.value)) - float(rows.s[i])), w[i]))
@@ -189,13 +189,13 @@ def slow_index(rows, nn, degree, kernel):
 
 @given(
     rows=small_rows(most=9, weighted=("none", "whole")),
-    nn=st.sampled_from([0.2, 0.75, 1.0]),
+    span=st.sampled_from([0.2, 0.75, 1.0]),
     degree=st.integers(0, 2),
     kernel=st.sampled_from(["rectangular", "tricube"]),
 )
-def test_index_is_the_definition(rows, nn, degree, kernel):
-    slow = slow_index(rows, nn, degree, kernel)
-    found = integrated_calibration_index(rows.y, rows.s, sample_weight=rows.w, nn=nn, degree=degree, kernel=kernel)
+def test_index_is_the_definition(rows, span, degree, kernel):
+    slow = slow_index(rows, span, degree, kernel)
+    found = integrated_calibration_index(rows.y, rows.s, sample_weight=rows.w, span=span, degree=degree, kernel=kernel)
     assert found.exact
     if slow is not None:
         assert (found.ici, found.e50, found.e90, found.emax) == pytest.approx(slow, abs=1e-7)
@@ -205,7 +205,7 @@ def test_index_is_the_definition(rows, nn, degree, kernel):
 def test_index_by_hand():
     """Arithmetic: ten rows at four scores, one window each: distances .1 (4 rows), .2 (2), .3 (3), .4 (1)."""
     found = integrated_calibration_index(
-        ScoreTable.from_counts([0.1, 0.2, 0.7, 0.6], [4, 2, 3, 1], [0, 0, 3, 1]), nn=0.1, degree=0
+        ScoreTable.from_counts([0.1, 0.2, 0.7, 0.6], [4, 2, 3, 1], [0, 0, 3, 1]), span=0.1, degree=0
     )
     assert found.ici == pytest.approx((0.4 + 0.4 + 0.9 + 0.4) / 10)
     assert (found.e50, found.e90, found.emax) == pytest.approx((0.2, 0.3, 0.4))
@@ -217,7 +217,7 @@ def test_many_scores_are_interpolated(monkeypatch):
     rng = np.random.default_rng(4)
     s = rng.beta(0.5, 2, 4000)
     y = rng.random(4000) < s**1.3
-    for keywords in ({}, {"nn": 0.15, "degree": 0, "kernel": "rectangular"}, {"nn": 0.3, "degree": 1}):
+    for keywords in ({}, {"span": 0.15, "degree": 0, "kernel": "rectangular"}, {"span": 0.3, "degree": 1}):
         exact = integrated_calibration_index(y, s, **keywords)
         monkeypatch.setattr(integrated_module, "_EXACT_SCORES", 3999)
         near = integrated_calibration_index(y, s, **keywords)
@@ -243,7 +243,7 @@ def test_index_of_many_rows_is_that_of_all_rows_in_each_window(rate, monkeypatch
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("keywords", [{}, {"nn": 0.2, "degree": 0, "kernel": "rectangular"}])
+@pytest.mark.parametrize("keywords", [{}, {"span": 0.2, "degree": 0, "kernel": "rectangular"}])
 def test_noise_floor_of_the_index(keywords):
     """Simulation: mean index of calibrated samples; a normal approximation, hence 3% on top of chance."""
     rng = np.random.default_rng(5)
@@ -257,7 +257,7 @@ def test_noise_floor_of_the_index(keywords):
 def test_floor_of_the_index_where_nothing_is_left_to_chance():
     """Scores of 0 and 1 leave no variance: the floor is 0, and with bias alone its size."""
     assert integrated_calibration_index([0, 1, 1], [0.0, 1.0, 1.0]).null_mean == 0.0
-    found = integrated_calibration_index([0, 1], [0.0, 1.0], nn=1.0, degree=0, kernel="rectangular")
+    found = integrated_calibration_index([0, 1], [0.0, 1.0], span=1.0, degree=0, kernel="rectangular")
     assert found.null_mean == 0.5
 
 
@@ -284,11 +284,11 @@ def test_one_class():
     assert integrated_calibration_index([0, 0, 0], [0.0, 0.5, 1.0]).ici == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("nn", [0.0, 2, np.nan])
+@pytest.mark.parametrize("span", [0.0, 2, np.nan])
 @pytest.mark.parametrize("function", EVERY)
-def test_bad_windows(function, nn):
-    with pytest.raises(ArgumentError, match="expected nn in"):
-        function(Y, S, nn=nn)
+def test_bad_windows(function, span):
+    with pytest.raises(ArgumentError, match="expected span in"):
+        function(Y, S, span=span)
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_bad_windows(function, nn):
     [
         ({"degree": 3}, "expected degree in"),
         ({"n_points": 1}, "expected n_points to be a whole number"),
-        ({"n_points": 1, "weights": "talk"}, "expected n_points to be a whole number"),
+        ({"n_points": 1, "weights": "machado2024"}, "expected n_points to be a whole number"),
         ({"weights": "uniform"}, "expected weights to be one of"),
         ({"form": "square"}, "expected form to be one of"),
     ],

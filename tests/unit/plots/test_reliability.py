@@ -60,8 +60,8 @@ class TestLayers:
 
     def test_local_line_with_its_intervals(self, table):
         ax = axes()
-        display = ReliabilityDisplay.from_predictions(table, n_bins=None, curve="local", nn=0.3, ax=ax)
-        curve = local_curve(table, nn=0.3)
+        display = ReliabilityDisplay.from_predictions(table, n_bins=None, curve="local", span=0.3, ax=ax)
+        curve = local_curve(table, span=0.3)
         assert np.array_equal(display.line_.get_ydata(), curve.rate)
         (strip,) = areas(ax).values()
         assert strip[:, 1].min() == pytest.approx(curve.lower.min())

@@ -34,13 +34,13 @@ class CalibrationSlope(Result):
     slope : float
         Ideal is 1; below 1 scores are too extreme, above 1 too close to each other. A negative one means that higher
         scores go with fewer positives.
-    intercept_se, slope_se : float
+    intercept_standard_error, slope_standard_error : float
         Standard errors, from the Fisher information.
     intercept_interval, slope_interval : tuple of float
         Normal intervals, each holding with probability `confidence_level` for many rows.
     in_the_large : float
         Calibration in the large: the intercept if the slope is held at 1. Positive if scores are too low on the whole.
-    in_the_large_se : float
+    in_the_large_standard_error : float
         Its standard error.
     in_the_large_interval : tuple of float
         Its interval.
@@ -58,12 +58,12 @@ class CalibrationSlope(Result):
 
     intercept: float
     slope: float
-    intercept_se: float
-    slope_se: float
+    intercept_standard_error: float
+    slope_standard_error: float
     intercept_interval: tuple[float, float]
     slope_interval: tuple[float, float]
     in_the_large: float
-    in_the_large_se: float
+    in_the_large_standard_error: float
     in_the_large_interval: tuple[float, float]
     statistic: float
     p_value: float
@@ -141,20 +141,23 @@ def calibration_slope(
     fixed = _fit(table, ones, offset=logit)
     unchanged = 2.0 * float((table.n * np.logaddexp(0.0, logit) - table.k * logit).sum())
     statistic = max(0.0, unchanged - free.deviance) if table.counts else math.nan
-    intercept_se, slope_se = _standard_errors(table, free)
-    (in_the_large_se,) = _standard_errors(table, fixed)
+    intercept_standard_error, slope_standard_error = _standard_errors(table, free)
+    (in_the_large_standard_error,) = _standard_errors(table, fixed)
     intercept, slope = (float(v) for v in free.coefficients)
     in_the_large = float(fixed.coefficients[0])
     return CalibrationSlope(
         intercept=intercept,
         slope=slope,
-        intercept_se=intercept_se,
-        slope_se=slope_se,
-        intercept_interval=(intercept - z * intercept_se, intercept + z * intercept_se),
-        slope_interval=(slope - z * slope_se, slope + z * slope_se),
+        intercept_standard_error=intercept_standard_error,
+        slope_standard_error=slope_standard_error,
+        intercept_interval=(intercept - z * intercept_standard_error, intercept + z * intercept_standard_error),
+        slope_interval=(slope - z * slope_standard_error, slope + z * slope_standard_error),
         in_the_large=in_the_large,
-        in_the_large_se=in_the_large_se,
-        in_the_large_interval=(in_the_large - z * in_the_large_se, in_the_large + z * in_the_large_se),
+        in_the_large_standard_error=in_the_large_standard_error,
+        in_the_large_interval=(
+            in_the_large - z * in_the_large_standard_error,
+            in_the_large + z * in_the_large_standard_error,
+        ),
         statistic=statistic,
         p_value=math.exp(-0.5 * statistic),
         confidence_level=confidence_level,

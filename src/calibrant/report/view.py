@@ -227,7 +227,7 @@ def further(audit: Findings) -> list[Fact]:
     if slope is None:
         facts.append(Fact("Calibration slope", "none", f"not computed: {measures.slope_refused}"))
     else:
-        ends = "" if math.isnan(slope.slope_se) else "; {} to {}".format(*map(number, slope.slope_interval))
+        ends = "" if math.isnan(slope.slope_standard_error) else "; {} to {}".format(*map(number, slope.slope_interval))
         facts += [
             Fact("Calibration slope", number(slope.slope), f"1 is ideal; below 1, predictions are too extreme{ends}"),
             Fact(

@@ -155,8 +155,8 @@ class TestCalibrationSlope:
         assert (found.intercept, found.slope) == (pytest.approx(log9 / 4), pytest.approx(1 / 4))
         # the information of a is 12 / 4 + 12 * 3 / 16, see McCullagh & Nelder; variances of both shares add up
         variance = 1 / (12 * 0.25) + 1 / (12 * 0.1875)
-        assert found.slope_se == pytest.approx(math.sqrt(variance) / (2 * log9))
-        assert found.intercept_se == pytest.approx(math.sqrt(variance) / 2)
+        assert found.slope_standard_error == pytest.approx(math.sqrt(variance) / (2 * log9))
+        assert found.intercept_standard_error == pytest.approx(math.sqrt(variance) / 2)
 
     def test_equals_statsmodels(self):
         """statsmodels 0.15.0: GLM(y, [1, logit(s)], Binomial()) and GLM(y, 1, offset=logit(s)), .fit(tol=1e-14).
@@ -167,10 +167,14 @@ class TestCalibrationSlope:
         found = calibration_slope(*tied())
         assert found.intercept == pytest.approx(-0.62565066, abs=5e-9)
         assert found.slope == pytest.approx(1.0895190848093343, rel=1e-9)
-        assert (found.intercept_se, found.slope_se) == pytest.approx((0.10562073, 0.09457248), abs=5e-9)
+        assert (found.intercept_standard_error, found.slope_standard_error) == pytest.approx(
+            (0.10562073, 0.09457248), abs=5e-9
+        )
         assert found.intercept_interval == pytest.approx((-0.83266349, -0.41863784), abs=5e-9)
         assert found.slope_interval == pytest.approx((0.90416042, 1.27487775), abs=5e-9)
-        assert (found.in_the_large, found.in_the_large_se) == pytest.approx((-0.59898983, 0.09948898), abs=5e-9)
+        assert (found.in_the_large, found.in_the_large_standard_error) == pytest.approx(
+            (-0.59898983, 0.09948898), abs=5e-9
+        )
         assert found.in_the_large_interval == pytest.approx((-0.79398466, -0.40399501), abs=5e-9)
         assert found.statistic == pytest.approx(37.84638958753442, rel=1e-9)
         assert found.p_value == pytest.approx(6.050077265868921e-09, rel=1e-8)
@@ -213,7 +217,13 @@ class TestCalibrationSlope:
         y, s = tied()
         found = calibration_slope(y, s, sample_weight=np.full(600, 0.5))
         assert found.slope == pytest.approx(calibration_slope(y, s).slope)
-        names = ("intercept_se", "slope_se", "in_the_large_se", "statistic", "p_value")
+        names = (
+            "intercept_standard_error",
+            "slope_standard_error",
+            "in_the_large_standard_error",
+            "statistic",
+            "p_value",
+        )
         assert all(math.isnan(getattr(found, name)) for name in names)
         assert all(map(math.isnan, found.slope_interval))
 

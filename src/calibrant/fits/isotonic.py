@@ -20,16 +20,9 @@ __all__ = ["IsotonicFit", "isotonic_fit"]
 
 @dataclass(frozen=True, eq=False)
 class IsotonicFit:
-    """A nondecreasing map given by blocks of scores that share one value.
+    """A nondecreasing map given by `b` blocks of scores that share one value; `value` increases strictly.
 
-    Attributes
-    ----------
-    low, high : ndarray of float64, shape (b,)
-        First and last score of each block.
-    value : ndarray of float64, shape (b,)
-        Share of positives in the block, strictly increasing.
-    n, k : ndarray, shape (b,)
-        Rows and positives of the block.
+    `low` and `high` are the first and last score of a block, `n` and `k` its rows and positives.
     """
 
     low: FloatArray
@@ -59,21 +52,11 @@ class IsotonicFit:
 
 
 def isotonic_fit(table: ScoreTable, *, log_safe: bool = False) -> IsotonicFit:
-    """Fit the nondecreasing map that minimises squared error (and every other proper loss).
+    """Fit the nondecreasing map that minimises squared error, and every other proper loss; cells count as one score.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        The rows to fit. Cells are treated as rows at one score.
-    log_safe : bool
-        Add half a positive before the first score and half a negative after the last. All values then lie strictly
-        between 0 and 1, the map stays monotone, and the calibration error on the table is below
-        ``1 / (2 * total)`` instead of 0.
-
-    Returns
-    -------
-    IsotonicFit
-        Blocks in increasing order.
+    `log_safe` adds half a positive before the first score and half a negative after the last. All values then lie
+    strictly between 0 and 1, the map stays monotone, and the calibration error on the table is below ``1 / (2 *
+    total)``, not 0.
     """
     from scipy.optimize import isotonic_regression
 

@@ -13,10 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.fits.nearest import nearest_point
 from calibrant.table.score_table import FloatArray, ScoreTable
 
-__all__ = ["LogisticMaps", "least_loss", "least_range", "logistic_maps"]
+__all__ = ["LogisticMaps", "least_loss", "least_range", "logistic_maps", "nearest_point"]
 
 _MOST_STEPS = 200
 _FIRST_RADIUS = 0.5  # change of the logits, root mean square, that one step may make at first in each direction
@@ -29,18 +28,11 @@ _DAMPING = 1e-10  # added to curvatures, which are at most 1/4 along the basis, 
 
 
 class LogisticMaps(NamedTuple):
-    """Maps ``logit p = theta @ columns`` over the rows of a table, some coefficients of which may not be negative.
+    """Maps ``logit p = theta @ columns`` over the m rows of a table.
 
-    Attributes
-    ----------
-    columns : ndarray of float64, shape (p, m)
-        Values at each row of the table.
-    signed : ndarray of bool, shape (p,)
-        Which coefficients may be negative.
-    n, k, target : ndarray of float64, shape (m,)
-        Rows, positives, and the positives that the likelihood is fitted to.
-    basis : ndarray of float64, shape (p, r)
-        Directions in which the logits change by 1, root mean square, without correlation.
+    `columns` has shape (p, m); `signed` says which of the p coefficients may be negative. The likelihood is fitted to
+    the positives `target`. `basis`, of shape (p, r), holds directions in which the logits change by 1, root mean
+    square, without correlation.
     """
 
     columns: FloatArray
@@ -106,26 +98,12 @@ def logistic_maps(
 
 
 def least_range(maps: LogisticMaps, start: FloatArray) -> FloatArray:
-    """Search for the coefficients whose cumulative residuals have the least range.
+    """Search from `start` for the coefficients whose cumulative residuals have the least range; finds a local minimum.
 
-    Parameters
-    ----------
-    maps : LogisticMaps
-        The maps to choose from.
-    start : ndarray of float64, shape (p,)
-        Where to begin, with no negative coefficient where none is allowed.
-
-    Returns
-    -------
-    ndarray of float64, shape (p,)
-        A local minimum. The search ends as soon as the range is below half a row, ``1 / (2 n)``, for where the
-        classes are separated the least range is at infinity.
-
-    Notes
-    -----
     Sequential linear programming: the walk is replaced by its tangent, the range of which is minimised inside a box by
     a linear program; the box shrinks where the tangent predicts too much. Only rows at which the walk has had its
-    extremes enter the program.
+    extremes enter the program. The search ends as soon as the range is below half a row, ``1 / (2 n)``, for where the
+    classes are separated the least range is at infinity.
     """
     theta, radius = start, _FIRST_RADIUS
     if not maps.basis.shape[1]:
@@ -155,26 +133,11 @@ def least_range(maps: LogisticMaps, start: FloatArray) -> FloatArray:
 
 
 def least_loss(maps: LogisticMaps, start: FloatArray, limit: float) -> FloatArray:
-    """Search for the coefficients with the least log loss among those whose walk has at most a given range.
+    """Search from `start`, which keeps the limit, for the least log loss among walks with at most that range.
 
-    Parameters
-    ----------
-    maps : LogisticMaps
-        The maps to choose from.
-    start : ndarray of float64, shape (p,)
-        Coefficients that keep the limit.
-    limit : float
-        Largest range allowed.
-
-    Returns
-    -------
-    ndarray of float64, shape (p,)
-        A local minimum that keeps the limit.
-
-    Notes
-    -----
     Sequential quadratic programming that stays inside the limit: each step minimises the quadratic model of the loss
-    inside a box, subject to the tangent of the walk. Where the walk itself is then out of bounds the box shrinks.
+    inside a box, subject to the tangent of the walk. Where the walk itself is then out of bounds the box shrinks. The
+    result is a local minimum.
     """
     theta, radius = start, 1.0
     if not maps.basis.shape[1]:
@@ -265,3 +228,32 @@ def _steepest(
             return step
         pairs.append(pair)
     return None
+
+
+def nearest_point(
+    slope: FloatArray, curvature: FloatArray, normals: FloatArray, least: FloatArray
+) -> FloatArray | None:
+    """Minimise ``slope @ x + x @ curvature @ x / 2`` subject to ``normals @ x >= least``; None if no point does that.
+
+    The curvature is positive definite: in the coordinates in which it is the identity the minimum is the point of a
+    polyhedron nearest to a given one, which is found by non-negative least squares in q variables and p + 1 equations
+    (Lawson & Hanson 1974, Solving Least Squares Problems, chapter 23).
+    """
+    from scipy.optimize import nnls
+
+    root = np.linalg.cholesky(curvature)
+    centre = -np.linalg.solve(root, slope)
+    rows = np.linalg.solve(root, normals.T).T
+    gap = least - rows @ centre
+    size = np.maximum(np.abs(rows).max(axis=1), np.finfo(np.float64).tiny)
+    rows, gap = rows / size[:, None], gap / size
+    if (gap <= 0.0).all():
+        moved = centre
+    else:
+        scale = float(gap.max())
+        dual, _ = nnls(np.vstack([rows.T, gap / scale]), np.append(np.zeros(len(slope)), 1.0))
+        rest = np.append(rows.T @ dual, dual @ gap / scale - 1.0)
+        if abs(rest[-1]) <= 1e-12:
+            return None
+        moved = centre - scale * rest[:-1] / rest[-1]
+    return np.asarray(np.linalg.solve(root.T, moved), dtype=np.float64)

@@ -9,10 +9,11 @@ import numpy.typing as npt
 
 from calibrant.errors import DataError
 from calibrant.fits.interpolation import interpolate
-from calibrant.fits.limited_rise import limited_rise
 from calibrant.table.score_table import FloatArray, ScoreTable
 
-__all__ = ["LipschitzFit", "lipschitz_fit"]
+__all__ = ["LipschitzFit", "limited_rise", "lipschitz_fit"]
+
+Floats = list[float]
 
 # Fewer scores than this are fitted at once. Larger tables first get a guess from groups of so many scores.
 _FEW = 2000
@@ -24,15 +25,7 @@ _OPEN, _FLAT, _STEEP = 0, 1, 2
 
 @dataclass(frozen=True, eq=False)
 class LipschitzFit:
-    """A nondecreasing map with a limited slope, linear between its knots.
-
-    Attributes
-    ----------
-    score : ndarray of float64, shape (j,)
-        Knots: the scores of the table, without those inside flat pieces.
-    value : ndarray of float64, shape (j,)
-        The map at the knots, nondecreasing, in [0, 1].
-    """
+    """A nondecreasing map with a limited slope, linear between its knots: the scores outside flat pieces."""
 
     score: FloatArray
     value: FloatArray
@@ -43,35 +36,17 @@ class LipschitzFit:
 
 
 def lipschitz_fit(table: ScoreTable, *, lipschitz: float, log_safe: bool = False) -> LipschitzFit:
-    """Fit the nondecreasing map with at most a given slope that minimises squared error.
+    """Fit the nondecreasing map with slope at most `lipschitz` that minimises squared error, exact up to rounding.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        The rows to fit. Cells are treated as rows at their mean score.
-    lipschitz : float
-        Largest slope, at least 0. With 0 the map is the share of positives; infinity sets no limit.
-    log_safe : bool
-        Add half a positive to the first score and half a negative to the last. All values then lie strictly between 0
-        and 1.
+    With slope 0 it is the share of positives; infinity sets no limit. Cells count at their mean score. `log_safe` adds
+    half a positive to the first score and half a negative to the last, so that values lie strictly between 0 and 1.
 
-    Returns
-    -------
-    LipschitzFit
-        The exact minimum, up to rounding.
-
-    Notes
-    -----
     Dynamic programming from the left finds the minimum (see `limited_rise`), but its time grows faster than the number
     of scores. Most steps from one score to the next are either flat or as steep as allowed, and if it is known which,
     the scores on both sides can be pooled: large tables are fitted so, with a guess from a coarser table. Sums of
     residuals show if the guess was right. At the optimum, the residuals of the scores up to a flat step add up to at
     least 0, and up to a steep one to at most 0 (the conditions of Karush, Kuhn & Tucker, which are sufficient here).
     Where they do not, the steps are opened, and the fit is repeated.
-
-    References
-    ----------
-    Agarwal, Phillips & Sadri (2010). Lipschitz unimodal and isotonic regression on paths and trees. LATIN.
     """
     if not len(table):
         raise DataError("at least one row to fit", "an empty table", "fit on more data")
@@ -123,3 +98,80 @@ def _guess(mean: FloatArray, weight: FloatArray, step: FloatArray) -> npt.NDArra
     of_group = np.where(before == behind, before, _OPEN)
     of_score = np.repeat(of_group, np.diff(np.append(start, len(mean))))
     return np.where(of_score[1:] == of_score[:-1], of_score[1:], _OPEN)
+
+
+def limited_rise(mean: FloatArray, weight: FloatArray, step: FloatArray) -> FloatArray:
+    """Minimise ``sum(weight * (mean - u)**2)`` subject to ``0 <= u[i + 1] - u[i] <= step[i]``; the minimum is unique.
+
+    ``F(u)`` is the least loss of the points so far if the last of them has value u. Its derivative is increasing and
+    piecewise linear, and is kept as two stacks of its bends, those on the left and those on the right of its zero. To
+    move on by a step of at most d, the zero is stretched into a flat piece of length d, and what is to the right of it
+    moves by d, all at once by an offset. The loss of the next point then adds a straight line, and the new zero is
+    found by walking from the old one. The values follow backwards. Every point adds two bends. The walks pass few of
+    them on data, but may pass all in the worst case, which balanced trees would avoid (Agarwal, Phillips & Sadri 2010).
+    """
+    steps = step.tolist()
+    value = _zeros(mean.tolist(), weight.tolist(), steps, float(mean.max()), float(mean.max() - mean.min()))
+    above = value[-1]
+    for i in range(len(steps) - 1, -1, -1):
+        above = value[i] = min(max(value[i], above - steps[i]), above)
+    return np.array(value)
+
+
+def _zeros(mean: Floats, weight: Floats, step: Floats, top: float, span: float) -> Floats:
+    """Return, for each point, its best value if only the points up to it counted.
+
+    The derivative is 0 on ``[low, high]``, has the slopes `below` and `above` next to it, and bends at the places in
+    the stacks; a bend is the slope on its right minus the slope on its left. Places on the right are kept minus
+    `offset`. All zeros are at most `top`, and at least `top - span`.
+    """
+    left: Floats = []
+    left_bend: Floats = []
+    right: Floats = []
+    right_bend: Floats = []
+    offset, low, below = 0.0, mean[0], weight[0]
+    above, zeros = below, [low]
+    for y, w, d in zip(mean[1:], weight[1:], step, strict=True):
+        high = low + d
+        offset += d
+        if offset > span:
+            # Bends above the top are never reached. Without them no bend is moved twice, and offsets stay accurate.
+            reachable = [(place + offset, bend) for place, bend in zip(right, right_bend, strict=True)]
+            reachable = [(place, bend) for place, bend in reachable if place <= top]
+            right, right_bend = [place for place, _ in reachable], [bend for _, bend in reachable]
+            offset = 0.0
+        if y < low:
+            right += (high - offset, low - offset)
+            right_bend += (above, -below)
+            slope, excess = below + w, w * (low - y)
+            while left and slope * (low - left[-1]) <= excess:
+                place, bend = left.pop(), left_bend.pop()
+                excess -= slope * (low - place)
+                slope -= bend
+                right.append(place - offset)
+                right_bend.append(bend)
+                low = place
+            low -= excess / max(slope, w)  # no slope is below w but by rounding
+        elif y > high:
+            left += (low, high)
+            left_bend += (-below, above)
+            slope, excess = above + w, w * (y - high)
+            while right and slope * (right[-1] + offset - high) <= excess:
+                place, bend = right.pop() + offset, right_bend.pop()
+                excess -= slope * (place - high)
+                slope += bend
+                left.append(place)
+                left_bend.append(bend)
+                high = place
+            low = high + excess / max(slope, w)
+        elif low < high:
+            left.append(low)
+            left_bend.append(-below)
+            right.append(high - offset)
+            right_bend.append(above)
+            slope, low = w, y
+        else:
+            slope = below + w
+        below = above = slope
+        zeros.append(low)
+    return zeros

@@ -35,18 +35,9 @@ _STEPS = 1 << 12
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """The rows nearest each of some points.
+    """The rows nearest each of p points `at`: those with ``abs(score - at) <= reach``, or at the point if that is 0.
 
-    Attributes
-    ----------
-    at : ndarray of float64, shape (p,)
-        The points.
-    reach : ndarray of float64, shape (p,)
-        Half-width: the rows of a window are those with ``abs(score - at) <= reach``. If it is 0, those at the point.
-    start, stop : ndarray of intp, shape (p,)
-        Rows `start` to `stop - 1` of the table are in the window.
-    n, k : ndarray like those of the table, shape (p,)
-        Rows and positives in the window, or their weight.
+    They are rows `start` to `stop - 1` of the table, with `n` rows and `k` positives, or their weight.
     """
 
     at: FloatArray
@@ -59,21 +50,12 @@ class Windows:
 
 @dataclass(frozen=True, eq=False)
 class LocalFit:
-    """Local polynomials at some points.
+    """Local polynomials at p points, from the rows in `windows`.
 
-    Attributes
-    ----------
-    windows : Windows
-        The rows used at each point.
-    value : ndarray of float64, shape (p,)
-        Value of the polynomial at its point, not limited to [0, 1].
-    mean_predicted : ndarray of float64, shape (p,)
-        What `value` would be on average if every score were its own probability: the same smoother applied to the
-        scores. It differs from the point only for degree 0, where it is the mean score.
-    variance : ndarray of float64, shape (p,)
-        Variance of `value`, as asked for; else NaN.
-    degree : ndarray of int64, shape (p,)
-        Degree used. Lower than asked where a window has too few scores for it.
+    At each point: the `value` of the polynomial, not limited to [0, 1]; `mean_predicted`, what that would be on average
+    if every score were its own probability (the same smoother applied to the scores, which differs from the point only
+    for degree 0); the `variance` of the value as asked for, else NaN; and the `degree` used, lower than asked where a
+    window has too few scores for it.
     """
 
     windows: Windows
@@ -105,8 +87,8 @@ def evenly_spaced(table: ScoreTable, n_points: int) -> FloatArray:
 def window_weight(table: ScoreTable, span: float) -> float:
     """Return how many rows, or how much weight, a window has to reach.
 
-    The share `span` of the rows, rounded down to a whole number but at least 1 (the rule of locfit, plus the
-    minimum); the share `span` of the weight where weights are not numbers of rows.
+    The share `span` of the rows, rounded down but at least 1 (the rule of locfit, plus the minimum); the share `span`
+    of the weight where weights are not numbers of rows.
     """
     if table.counts:
         return max(1.0, math.floor(int(table.n.sum()) * span + _ROUNDING))
@@ -114,23 +96,10 @@ def window_weight(table: ScoreTable, span: float) -> float:
 
 
 def nearest_windows(table: ScoreTable, at: FloatArray, weight: float | NumberArray) -> Windows:
-    """Find the rows nearest to each point.
+    """Find the rows nearest to each point, by bisection; a cell counts as standing at its mean score.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        A cell counts as standing at its mean score.
-    at : ndarray of float64, shape (p,)
-        Points, in any order.
-    weight : float or ndarray of shape (p,)
-        Rows or weight to reach, for each point or for all, at most those of the table: the half-width is the smallest
-        distance within which so much is found. All rows at that distance belong to the window, so equal scores are
-        never separated.
-
-    Returns
-    -------
-    Windows
-        By bisection, in a time that grows with the logarithm of the length of the table.
+    The half-width is the smallest distance within which `weight` is found, at most that of the table. All rows at that
+    distance belong to the window, so equal scores are never separated.
     """
     score, m = table.score, len(table)
     n_up_to, k_up_to = _running(table.n), _running(table.k)
@@ -166,35 +135,18 @@ def local_fit(
 ) -> LocalFit:
     """Fit a polynomial around each point to the rows nearest to it, by weighted least squares.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        The data. A cell counts as standing at its mean score.
-    at : ndarray of float64, shape (p,)
-        Points.
-    span : float
-        Share of the rows in each window, in (0, 1].
-    degree : {0, 1, 2}
-        Degree of the polynomial.
-    kernel : {"rectangular", "tricube"}
-        Weight of a row at distance d in a window of half-width h: 1, or ``(1 - (d / h)**3)**3``.
-    variance : {"none", "calibrated", "robust"}
-        Which variance of the value to give: none; the one it has if every score is its own probability; or the
-        estimate HC2 of MacKinnon & White (1985). The latter is NaN where one row decides its own fitted value, and
-        where there are fewer than 5 effective rows of a class: the value, or 1 minus it, divided by the sum of squares
-        of the shares that rows have in it. NaN unless weights are numbers of rows.
+    A row at distance d in a window of half-width h weighs 1, or ``(1 - (d / h)**3)**3`` with the tricube. `variance`
+    asks for that of the value if every score is its own probability, or for the estimate HC2 of MacKinnon & White
+    (1985). The latter is NaN where one row decides its own fitted value, and where there are fewer than 5 effective
+    rows of a class: the value, or 1 minus it, divided by the sum of squares of the shares that rows have in it. Both
+    are NaN unless weights are numbers of rows.
 
-    Returns
-    -------
-    LocalFit
-        Degree 0 with the rectangular kernel comes from running sums, which are exact for whole numbers. Everything
-        else is added up inside each window, about its own mean: running moments over the whole table lose all
-        digits where scores are crowded. A window of more than 32,768 scores is first cut at 4096 equal steps of the
-        score and as many of the rank, and the rows between two cuts count as standing at their mean. What that neglects
-        falls with the width of these cells; it moved no measure by 2e-5 in our tests, and most by less than 1e-6.
+    Degree 0 with the rectangular kernel comes from running sums, which are exact for whole numbers. Everything else is
+    added up inside each window, about its own mean: running moments over the whole table lose all digits where scores
+    are crowded. A window of more than 32,768 scores is first cut at 4096 equal steps of the score and as many of the
+    rank, and the rows between two cuts count as standing at their mean. What that neglects falls with the width of
+    these cells; it moved no measure by 2e-5 in our tests, and most by less than 1e-6.
 
-    Notes
-    -----
     The windows are those of locfit with its component `nn`. The degree falls where no more scores than the degree have
     weight, and where they stand so close together, seen from the point, that a term is not told from rounding.
     Where the tricube gives every row weight 0, because all stand at the rim, the plain average is taken.

@@ -27,24 +27,16 @@ _FIRST_LOOK = 12  # steps after which slow progress is suspected to be separatio
 
 @dataclass(frozen=True, eq=False)
 class LogisticFit(Result):
-    """Maximum likelihood fit of ``logit P(positive) = design @ coefficients + offset``.
+    """Maximum likelihood fit of ``logit P(positive) = design @ coefficients + offset``; look at `status` first.
 
-    Attributes
-    ----------
-    coefficients : ndarray of float64, shape (p,)
-        NaN if `status` is "collinear"; the last values tried, without meaning, if "separated" or "unfinished".
-    covariance : ndarray of float64, shape (p, p)
-        Inverse of the Fisher information. It describes the spread of the coefficients if every unit of weight is one
-        independent row. Good to about eight digits; NaN unless `converged`.
-    deviance : float
-        Minus twice the log likelihood of the single rows, so it does not depend on how they are grouped. The
-        difference between two nested models is their likelihood ratio statistic.
-    iterations : int
-        Newton steps on all groups.
-    status : {"converged", "separated", "collinear", "unfinished"}
-        "separated": some combination of the columns has no negative where it is above 0 and no positive where it is
-        below, so the likelihood has no finite maximum (or none that floating point can reach). "collinear": a column is
-        a combination of others. "unfinished": neither, but no maximum after 200 steps.
+    The status is "separated" if some combination of the columns has no negative where it is above 0 and no positive
+    where it is below, so the likelihood has no finite maximum (or none that floating point can reach); "collinear" if a
+    column is a combination of others; "unfinished" if neither, but there is no maximum after 200 steps.
+
+    The coefficients are NaN if "collinear"; the last values tried, without meaning, if "separated" or "unfinished". The
+    covariance, NaN unless `converged`, is the inverse of the Fisher information, good to about eight digits, for units
+    of weight that are independent rows. The deviance is minus twice the log likelihood of the single rows, however
+    grouped: its difference between two nested models is their likelihood ratio statistic.
     """
 
     coefficients: FloatArray
@@ -66,39 +58,11 @@ def logistic_fit(
     *,
     offset: npt.ArrayLike | None = None,
 ) -> LogisticFit:
-    """Fit a logistic regression by maximum likelihood.
+    """Fit a logistic regression by maximum likelihood: McCullagh & Nelder (1989), sections 2.5 and 4.4.
 
-    Parameters
-    ----------
-    design : array-like of shape (m, p)
-        Finite columns; a constant one if an intercept is wanted. Rows in order of a score are fitted fastest, since
-        a first fit is made on groups of neighbours.
-    n : array-like of shape (m,)
-        Rows, or weight, of each group; positive.
-    k : array-like of shape (m,)
-        Positives of each group, ``0 <= k <= n``; need not be whole.
-    offset : array-like of shape (m,), optional
-        Added to the logit of each group with coefficient 1.
-
-    Returns
-    -------
-    LogisticFit
-        Look at `status` before using the coefficients.
-
-    References
-    ----------
-    McCullagh & Nelder (1989). Generalized Linear Models, 2nd edition, sections 2.5 and 4.4. Albert & Anderson (1984).
-    On the existence of maximum likelihood estimates in logistic regression models. Biometrika 71.
-
-    Examples
-    --------
-    Two groups and two coefficients: the fit meets both shares, 1/4 and 1/2.
-
-    >>> import numpy as np
-    >>> from calibrant.fits.logistic import logistic_fit
-    >>> fit = logistic_fit([[1, 0], [1, 1]], n=[4, 8], k=[1, 4])
-    >>> fit.converged, np.round(fit.coefficients / np.log(3), 12).tolist()
-    (True, [-1.0, 1.0])
+    The m groups have positive weights `n` and ``0 <= k <= n`` positives, whole or not. `design` has shape (m, p), with
+    a constant column if an intercept is wanted; the offset is added with coefficient 1. Rows in order of a score are
+    fitted fastest, since a first fit is made on groups of neighbours.
     """
     data = _Groups(
         np.ascontiguousarray(np.asarray(design, dtype=np.float64).T),

@@ -20,12 +20,8 @@ Indices = npt.NDArray[np.intp]
 class VennAbersFit:
     """The two probabilities of every new score, as nondecreasing step functions.
 
-    Attributes
-    ----------
-    lower_edge, lower_value : ndarray of float64, shape (a,) and (a + 1,)
-        Scores at which the lower probability jumps, and its values between them. At an edge it has the value above.
-    upper_edge, upper_value : ndarray of float64, shape (b,) and (b + 1,)
-        The same for the upper probability, except that at an edge it has the value below.
+    Each has values between the scores at which it jumps; at such an edge the lower probability has the value above, the
+    upper one the value below.
     """
 
     lower_edge: FloatArray
@@ -43,33 +39,18 @@ class VennAbersFit:
 
 
 def venn_abers_fit(table: ScoreTable) -> VennAbersFit:
-    """Find both probabilities for every score that a new object, of weight 1, may have.
+    """Find both probabilities for every score that a new object, of weight 1, may have (Vovk et al. 2015, section 4).
 
-    Parameters
-    ----------
-    table : ScoreTable
-        Rows with known labels, at least one. Cells are treated as rows at their mean score.
+    Cells count at their mean score. The time is proportional to the length of the table, and the result exact for whole
+    numbers of rows, up to the rounding of one quotient.
 
-    Returns
-    -------
-    VennAbersFit
-        From the table and its isotonic blocks in a time proportional to the length of the table. Exact for whole
-        numbers of rows, up to the rounding of one quotient.
-
-    Notes
-    -----
     The isotonic fit is the slope of the greatest convex minorant of the points ``(n, k)``, rows and positives up to
-    each score [1]_. A new object with label 1 moves the points to the right of it by ``(1, 1)``, and the fit at the
+    each score. A new object with label 1 moves the points to the right of it by ``(1, 1)``, and the fit at the
     object is the slope of the line that touches the points to the left and the moved ones from below. That slope is at
     least the fit without the object. Therefore the touching point on the right is a corner of the minorant of the
     table itself, and while it stays the same, the slope is the largest one from any point on the left. As the object
     moves up, both touching points and the slope only move up, and points to the left of the touching one never matter
     again. At a score the fit is the same as just below it. A label 0 is the mirror image.
-
-    References
-    ----------
-    .. [1] Vovk, Petej & Fedorova (2015). Large-scale probabilistic predictors with and without guarantees of validity.
-       NeurIPS, section 4.
     """
     zero = np.zeros(1, dtype=table.n.dtype)
     n, k = np.append(zero, np.cumsum(table.n)), np.append(zero, np.cumsum(table.k))
@@ -94,18 +75,9 @@ def venn_abers_fit(table: ScoreTable) -> VennAbersFit:
 def _touching_points(n: NumberArray, k: NumberArray, corner: Indices) -> tuple[Indices, Indices]:
     """Find where the line through an added positive touches, as the number of scores below the object grows.
 
-    Parameters
-    ----------
-    n, k : ndarray, shape (m + 1,)
-        Rows and positives at the first 0, 1, ... scores.
-    corner : ndarray of intp
-        Corners of the greatest convex minorant of these points, the first and the last point included.
-
-    Returns
-    -------
-    left, right : ndarray of intp
-        Every pair of touching points, the right one before it was moved. A pair serves from ``left`` scores below the
-        object until the next pair does.
+    `n` and `k` are rows and positives at the first 0, 1, ... m scores, `corner` the corners of the greatest convex
+    minorant of these points, first and last point included. Returns every pair of touching points, the right one before
+    it was moved; a pair serves from ``left`` scores below the object until the next pair does.
     """
     slopes_behind = [*(np.diff(k[corner[1:]]) / np.diff(n[corner[1:]])).tolist(), math.inf]
     ends = zip(corner[1:].tolist(), n[corner[1:]].tolist(), k[corner[1:]].tolist(), slopes_behind, strict=True)

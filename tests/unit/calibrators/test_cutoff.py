@@ -18,8 +18,7 @@ from calibrant.calibrators import (
     TemperatureCalibrator,
 )
 from calibrant.errors import ArgumentError, DataError
-from calibrant.fits.least_range import _flattest, logistic_maps
-from calibrant.fits.nearest import nearest_point
+from calibrant.fits.least_range import _flattest, logistic_maps, nearest_point
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.table.score_table import CellSums
 from support.strategies import small_rows

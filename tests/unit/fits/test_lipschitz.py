@@ -12,8 +12,7 @@ from scipy.optimize import lsq_linear
 from calibrant import DataError, ScoreTable
 from calibrant.fits import lipschitz as module
 from calibrant.fits.isotonic import isotonic_fit
-from calibrant.fits.limited_rise import limited_rise
-from calibrant.fits.lipschitz import lipschitz_fit
+from calibrant.fits.lipschitz import limited_rise, lipschitz_fit
 from support.strategies import Rows, scores, small_rows
 
 LIMITS = [0.0, 0.1, 0.5, 1.0, 2.5, 40.0, 1e6, np.inf]

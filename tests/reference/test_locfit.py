@@ -22,7 +22,7 @@ from calibrant.metrics import (
     local_calibration_score,
     weighted_mean_squared_error,
 )
-from calibrant.metrics.reflected import reflected_density
+from calibrant.metrics.local import reflected_density
 from calibrant.simulate import distorted_probabilities
 
 FOLDER = Path(calibrant.__file__).parents[3] / "shared" / "reference" / "locfit"

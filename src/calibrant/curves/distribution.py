@@ -56,30 +56,17 @@ def score_histogram(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
+    y_true, y_proba, sample_weight, pos_label
+        Labels, scores (or one `ScoreTable`) and weights, as in `calibrant.metrics.brier_score`.
     n_bins : int
         Number of bins, at least 1.
     within : (float, float)
-        Stretch of scores that is divided into bins; rows with scores outside are not counted.
-    sample_weight : array-like of shape (n,), optional
-        Non-negative weights.
-    pos_label : scalar, optional
-        The label value that counts as 1.
+        Stretch of scores in [0, 1] that is divided into bins; rows with scores outside are not counted.
 
     Returns
     -------
     Histogram
         Counts by class. A cell of the table counts where its mean score lies.
-
-    Raises
-    ------
-    ArgumentError
-        If `n_bins` is not a count, or `within` is not an increasing pair in [0, 1].
-    DataError
-        If the input cannot be used.
 
     Examples
     --------

@@ -36,13 +36,12 @@ def local_curve(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores. A cell of a table counts as standing at its mean score.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
+    y_true, y_proba, sample_weight, pos_label
+        Labels, scores (or one `ScoreTable`) and weights, as in `calibrant.metrics.brier_score`. A cell of a table
+        counts as standing at its mean score. Weights that are not whole numbers give no intervals.
     span : float
-        Share of the rows in each window, in (0, 1]: ``floor(n * span)`` of them, at least 1, and all that stand as far
-        from the point as the last. Equal scores are never separated.
+        Share of the rows (or weight) in each window, in (0, 1]: ``floor(n * span)`` of them, at least 1, and all that
+        stand as far from the point as the last. Equal scores are never separated.
     degree : {0, 1, 2}
         Degree of the polynomial fitted in a window. 0 averages; 1 and 2 follow slopes, which matters most at the ends.
     kernel : {"rectangular", "tricube"}
@@ -55,24 +54,12 @@ def local_curve(
         Interval for degree 0 with the rectangular kernel, by default Wilson's. The other fits have a normal interval.
     confidence_level : float
         Confidence of each interval by itself, in (0, 1).
-    sample_weight : array-like of shape (n,), optional
-        Non-negative weights. A window then holds the share `span` of the weight. Intervals are given only for whole
-        numbers.
-    pos_label : scalar, optional
-        The label value that counts as 1.
 
     Returns
     -------
     Curve
         One point per entry of `at`, in its order. `degree` is what was used: less than asked where a window has no more
         distinct scores than that. Rates are limited to [0, 1].
-
-    Raises
-    ------
-    ArgumentError
-        If a parameter is out of its range.
-    DataError
-        If the input cannot be used.
 
     Notes
     -----
@@ -92,8 +79,7 @@ def local_curve(
     .. [1] Loader (1999). Local Regression and Likelihood. Springer.
     .. [2] MacKinnon & White (1985). Some heteroskedasticity-consistent covariance matrix estimators with improved
        finite sample properties. Journal of Econometrics.
-    .. [3] Fernandes Machado, Charpentier, Flachaire, Gallic & Hu (2024). From Uncertainty to Precision: Enhancing
-       Binary Classifier Performance through Calibration.
+    .. [3] Fernandes Machado et al. (2024). From Uncertainty to Precision.
 
     Examples
     --------
@@ -115,12 +101,7 @@ def local_curve(
     points = evenly_spaced(table, n_points) if at is None else _points(at)
     inside = (points >= table.low[0]) & (points <= table.high[-1])
     fit = local_fit(
-        table,
-        points[inside],
-        span=span,
-        degree=degree,
-        kernel=kernel_name,
-        variance="none" if averages else "robust",
+        table, points[inside], span=span, degree=degree, kernel=kernel_name, variance="none" if averages else "robust"
     )
     method = interval or "wilson" if averages else "normal"
     lower, upper = (

@@ -24,16 +24,12 @@ class Curve(Drawable):
 
     Attributes
     ----------
-    score : ndarray of float64
-        Where the curve is known: mean score of a bin, end of a block, or point of a local fit.
-    rate : ndarray of float64
-        Share of positives there.
+    score, rate : ndarray of float64
+        Where the curve is known (mean score of a bin, end of a block, or point of a local fit), and the share there.
     lower, upper : ndarray of float64
         Pointwise interval for the share, each holding with probability `confidence_level`; NaN if there is none.
     n : ndarray
         Rows behind each point.
-    confidence_level : float
-        Confidence of each interval by itself.
     kind : {"binned", "isotonic", "local"}
         How the curve was made.
     interval : {"wilson", "clopper-pearson", "normal"} or None
@@ -68,34 +64,24 @@ def binned_curve(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
-    n_bins : int
-        Wanted number of bins; empty ones are left out, and equal scores are never separated.
-    strategy : {"quantile", "uniform", "type7"}
-        Bins with about equally many rows, of equal width, or between quantiles by definition 7 of Hyndman and Fan,
-        the default of R and NumPy.
+    y_true, y_proba, sample_weight, pos_label
+        Labels, scores (or one `ScoreTable`) and weights, as in `calibrant.metrics.brier_score`. Intervals need whole
+        weights.
+    n_bins, strategy
+        As in `calibrant.metrics.expected_calibration_error`.
     interval : {"wilson", "clopper-pearson"}
         Interval for the average probability of the rows in a bin. Wilson's is shorter and covers it with probability
         `confidence_level` on average over rates; that of Clopper and Pearson covers every rate at least so often, if
         the rows of a bin have equal probabilities.
     confidence_level : float
         Confidence of each interval by itself, in (0, 1).
-    sample_weight : array-like of shape (n,), optional
-        Non-negative weights. Intervals are given only for whole numbers.
-    pos_label : scalar, optional
-        The label value that counts as 1.
 
     Returns
     -------
     Curve
         One point per bin. A cell of a table joins a bin as a whole.
 
-    References
-    ----------
-    Wilson (1927). Probable inference, the law of succession, and statistical inference. JASA.
+    References ---------- Wilson (1927). Probable inference, the law of succession, and statistical inference. JASA.
     Clopper & Pearson (1934). The use of confidence or fiducial limits illustrated in the case of the binomial.
     Biometrika.
 

@@ -23,10 +23,8 @@ class CumulativeResiduals(Drawable):
 
     Attributes
     ----------
-    score : ndarray of float64
-        Increasing scores.
-    share : ndarray of float64
-        Share of the rows with scores up to there, in [0, 1].
+    score, share : ndarray of float64
+        Increasing scores, and the share of the rows with scores up to there, in [0, 1].
     value : ndarray of float64
         Sum of residuals ``y - s`` over these rows, divided by the number of all rows. Where it climbs, scores
         are too low; where it falls, too high.
@@ -52,17 +50,11 @@ def cumulative_residuals(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
+    y_true, y_proba, sample_weight, pos_label
+        Labels, scores (or one `ScoreTable`) and weights, as in `calibrant.metrics.brier_score`.
     n_points : int, optional
         Thin the walk to about so many points, keeping the highest and lowest of each stretch, so that its range
         is unchanged. By default every distinct score is kept.
-    sample_weight : array-like of shape (n,), optional
-        Non-negative weights.
-    pos_label : scalar, optional
-        The label value that counts as 1.
 
     Returns
     -------

@@ -52,11 +52,7 @@ class LogisticFit(Result):
 
 
 def logistic_fit(
-    design: npt.ArrayLike,
-    n: npt.ArrayLike,
-    k: npt.ArrayLike,
-    *,
-    offset: npt.ArrayLike | None = None,
+    design: npt.ArrayLike, n: npt.ArrayLike, k: npt.ArrayLike, *, offset: npt.ArrayLike | None = None
 ) -> LogisticFit:
     """Fit a logistic regression by maximum likelihood: McCullagh & Nelder (1989), sections 2.5 and 4.4.
 

@@ -32,10 +32,9 @@ class BinnedCalibration(Tabular):
         empty bins are left out.
     n : ndarray
         Rows in each bin, or their weight.
-    score : ndarray of float64
-        Mean score in each bin.
-    rate : ndarray of float64
-        Share of positives in each bin; for ``compare="accuracy"`` the share of rows classified correctly.
+    score, rate : ndarray of float64
+        Mean score and share of positives in each bin; for ``compare="accuracy"`` the share of rows classified
+        correctly.
     value : float
         The error; smaller is better.
     noise : float
@@ -78,10 +77,8 @@ def expected_calibration_error(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
+    y_true, y_proba, sample_weight, pos_label
+        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`. "type7" takes whole weights only.
     n_bins : int
         Wanted number of bins; equal scores are never separated, so there may be fewer.
     strategy : {"quantile", "uniform", "type7"}
@@ -95,10 +92,6 @@ def expected_calibration_error(
         Mean of the distances over rows, root of their mean square, or the largest.
     threshold : float
         For "accuracy": rows with a score strictly above it are classified as positive.
-    sample_weight : array-like of shape (n,), optional
-        Non-negative weights. "type7" takes whole numbers only.
-    pos_label : scalar, optional
-        The label value that counts as 1.
 
     Returns
     -------
@@ -107,24 +100,17 @@ def expected_calibration_error(
         a whole. With "uniform" or "quantile", "frequency" and "l1" the number is then off by at most twice the sum,
         over these at most ``n_bins - 1`` cells, of the larger of their `rise` and `fall`, divided by n.
 
-    Raises
-    ------
-    ArgumentError
-        If a parameter is out of range.
-    DataError
-        If the input cannot be used.
-
     See Also
     --------
     binned_calibration : The same with its bins and its noise.
-    calibrant.metrics.cutoff_calibration_error : Needs no bins.
+    cutoff_calibration_error : Needs no bins.
 
     Notes
     -----
     .. math:: ECE = \sum_b \frac{n_b}{n} \Big| \frac1{n_b} \sum_{i \in b} y_i - \frac1{n_b} \sum_{i \in b} s_i \Big|
 
     The number depends on the bins: errors of opposite sign in one bin cancel, and chance alone makes it positive,
-    the more so the more bins there are; see ``noise`` of `binned_calibration`.
+    the more so the more bins there are.
 
     With "accuracy" it follows the multi-class definition of [2]_ to the letter, as [1]_ do. For the score of the
     positive class that is not a calibration error: perfectly calibrated scores do not attain 0, because below the
@@ -132,10 +118,8 @@ def expected_calibration_error(
 
     References
     ----------
-    .. [1] Fernandes Machado, Charpentier, Flachaire, Gallic & Hu (2024). From Uncertainty to Precision: Enhancing
-       Binary Classifier Performance through Calibration.
-    .. [2] Pakdaman Naeini, Cooper & Hauskrecht (2015). Obtaining Well Calibrated Probabilities Using Bayesian
-       Binning. AAAI.
+    .. [1] Fernandes Machado et al. (2024). From Uncertainty to Precision.
+    .. [2] Pakdaman Naeini, Cooper & Hauskrecht (2015). Obtaining Well Calibrated Probabilities Using Bayesian Binning.
 
     Examples
     --------
@@ -175,13 +159,6 @@ def binned_calibration(
     BinnedCalibration
         Its ``to_frame()`` has one row per bin. From a table with cells as in `expected_calibration_error`.
 
-    Raises
-    ------
-    ArgumentError
-        If a parameter is out of range.
-    DataError
-        If the input cannot be used.
-
     Notes
     -----
     Noise: let each label be drawn with its score as probability, scores and bins fixed. For "l2" and "frequency",
@@ -206,11 +183,9 @@ def binned_calibration(
 
     References
     ----------
-    .. [1] Hoeffding (1956). On the distribution of the number of successes in independent trials. Annals of
-       Mathematical Statistics, theorem 3.
+    .. [1] Hoeffding (1956). On the distribution of the number of successes in independent trials, theorem 3.
     .. [2] Kumar, Liang & Ma (2019). Verified Uncertainty Calibration. NeurIPS, section 5.
-    .. [3] Ferro & Fricker (2012). A bias-corrected decomposition of the Brier score. Quarterly Journal of the Royal
-       Meteorological Society.
+    .. [3] Ferro & Fricker (2012). A bias-corrected decomposition of the Brier score.
 
     Examples
     --------
@@ -257,34 +232,18 @@ def quantile_mean_squared_error(
 ) -> float:
     r"""Mean square, over quantile bins, of the difference between share of positives and mean score (QMSE).
 
+    It is the square of `expected_calibration_error` with ``norm="l2"``, and the measure of Fernandes Machado et al.
+    (2024).
+
     Parameters
     ----------
-    y_true, y_proba, n_bins, sample_weight, pos_label
-        As in `expected_calibration_error`.
-    strategy : {"type7", "quantile", "uniform"}
-        As in `expected_calibration_error`; the authors use "type7", which takes whole weights only.
+    y_true, y_proba, n_bins, strategy, sample_weight, pos_label
+        As in `expected_calibration_error`; the authors use the strategy "type7", which takes whole weights only.
 
     Returns
     -------
     float
-        In [0, 1]; smaller is better. It is the square of `expected_calibration_error` with ``norm="l2"``. A cell
-        of a table joins a bin as a whole.
-
-    Raises
-    ------
-    ArgumentError
-        If a parameter is out of range.
-    DataError
-        If the input cannot be used.
-
-    Notes
-    -----
-    .. math:: QMSE = \sum_b \frac{n_b}{n} \Big( \frac1{n_b} \sum_{i \in b} y_i - \frac1{n_b} \sum_{i \in b} s_i \Big)^2
-
-    References
-    ----------
-    Fernandes Machado, Charpentier, Flachaire, Gallic & Hu (2024). From Uncertainty to Precision: Enhancing Binary
-    Classifier Performance through Calibration.
+        In [0, 1]; smaller is better. A cell of a table joins a bin as a whole.
 
     Examples
     --------

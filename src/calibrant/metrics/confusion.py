@@ -24,38 +24,29 @@ class ConfusionMetrics(Result):
 
     Attributes
     ----------
-    threshold : float
-        Scores of at least this are called positive.
-    strict : bool
-        Whether a score equal to the threshold is called negative instead.
+    threshold, strict
+        Scores of at least the threshold are called positive; if strict, only scores above it.
     tp, fp, tn, fn : int or float
         True positives, false positives, true negatives, false negatives: rows, or their weight.
-    accuracy : float
-        Share of rows called rightly.
-    sensitivity : float
-        Share of positives called positive (recall, true positive rate).
-    specificity : float
-        Share of negatives called negative (true negative rate).
-    precision : float
-        Share of positives among rows called positive (positive predictive value).
-    negative_predictive_value : float
-        Share of negatives among rows called negative.
+    accuracy, prevalence : float
+        Share of rows called rightly; share of positives.
+    sensitivity, specificity : float
+        Share of positives called positive (recall, true positive rate), of negatives called negative (true negative
+        rate).
+    precision, negative_predictive_value : float
+        Share of positives among rows called positive, of negatives among rows called negative.
     f1 : float
         Harmonic mean of precision and sensitivity.
     balanced_accuracy : float
         Mean of sensitivity and specificity.
     matthews : float
         Correlation of calls and labels, in [-1, 1].
-    prevalence : float
-        Share of positives.
     auc : float
         Area under the ROC curve, over all thresholds; NaN if there is only one class.
     intervals : dict of str to tuple of float, or None
         Wilson interval of each of `accuracy`, `sensitivity`, `specificity`, `precision`,
         `negative_predictive_value` and `prevalence`, each holding with probability `confidence_level` by itself. None
         if weights are not whole numbers.
-    confidence_level : float
-        Confidence of each interval.
     """
 
     threshold: float
@@ -90,40 +81,25 @@ def confusion_metrics(
 ) -> ConfusionMetrics:
     """Count right and wrong decisions at a threshold.
 
+    None of these numbers sees whether scores are probabilities: any increasing change of the scores that leaves the
+    same rows above the threshold leaves them as they are.
+
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
+    y_true, y_proba, sample_weight, pos_label
+        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`.
     threshold : float
         In [0, 1]. The best one for known costs is `calibrant.decisions.threshold`.
     strict : bool
-        Call only scores above the threshold positive, not those equal to it. The talk of Fernandes Machado et al.
-        prints the rule ``>=``, its code uses ``>``.
+        Call only scores above the threshold positive, not those equal to it. Fernandes Machado et al. (2024)
+        print the rule ``>=``, their code uses ``>``.
     confidence_level : float
         Confidence of each interval by itself, in (0, 1).
-    sample_weight : array-like of shape (n,), optional
-        Non-negative weights. Intervals are given only for whole numbers.
-    pos_label : scalar, optional
-        The label value that counts as 1.
 
     Returns
     -------
     ConfusionMetrics
         From a table with cells, a cell falls on the side of its mean score, and `auc` is the middle of its limits.
-
-    Raises
-    ------
-    DataError
-        If the input cannot be used.
-    ArgumentError
-        If `threshold` or `confidence_level` is out of range.
-
-    Notes
-    -----
-    None of these numbers sees whether scores are probabilities: any increasing change of the scores that leaves the
-    same rows above the threshold leaves them as they are.
 
     References
     ----------

@@ -41,10 +41,8 @@ class CutoffCalibration(Result):
         None if the error is 0.
     direction : {"too low", "too high", "none"}
         Whether the scores in the interval are too low or too high.
-    share : float
-        Share of all rows in the interval.
-    mean_predicted, observed_rate : float
-        Mean score and share of positives in the interval; NaN if there is none.
+    share, mean_predicted, observed_rate : float
+        Of the interval: share of all rows, mean score and share of positives; NaN if there is none.
         ``share * |observed_rate - mean_predicted| == value``.
     null_mean : float
         Mean error for labels drawn from the scores, that is of a perfectly calibrated classifier with these scores: the
@@ -88,25 +86,14 @@ def cutoff_calibration_error(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
-    sample_weight : array-like of shape (n,), optional
-        Non-negative weights.
-    pos_label : scalar, optional
-        The label value that counts as 1.
+    y_true, y_proba, sample_weight, pos_label
+        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`.
 
     Returns
     -------
     float
         In [0, 1]; smaller is better. The number does not depend on the order of the rows, to the last bit. From a
         table of rows that could be read only once it may be too small, see `cutoff_calibration`.
-
-    Raises
-    ------
-    DataError
-        If the input cannot be used.
 
     See Also
     --------
@@ -205,8 +192,7 @@ def _inside(table: ScoreTable, found: Extremes) -> tuple[float, float, float]:
         return 0.0, math.nan, math.nan
     ends = table.high
     rows = slice(
-        int(np.searchsorted(ends, found.low, side="right")),
-        int(np.searchsorted(ends, found.high, side="right")),
+        int(np.searchsorted(ends, found.low, side="right")), int(np.searchsorted(ends, found.high, side="right"))
     )
     n, k = float(table.n[rows].sum()), float(table.k[rows].sum())
     mean_predicted = float(np.dot(table.n[rows], table.score[rows]))

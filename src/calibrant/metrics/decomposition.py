@@ -54,29 +54,14 @@ def brier_decomposition(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
-    sample_weight : array-like of shape (n,), optional
-        Non-negative weights.
-    pos_label : scalar, optional
-        The label value that counts as 1.
+    y_true, y_proba, sample_weight, pos_label
+        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`.
 
     Returns
     -------
     ScoreDecomposition
         From a table with cells `value` and `uncertainty` are exact. So are `miscalibration` and `discrimination` if its
         rows could be read again; if not, they are lower limits, since rows of one cell are recalibrated together.
-
-    Raises
-    ------
-    DataError
-        If the input cannot be used.
-
-    See Also
-    --------
-    log_loss_decomposition : The same for the logarithmic score.
 
     Notes
     -----
@@ -110,7 +95,7 @@ def log_loss_decomposition(
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> ScoreDecomposition:
-    """Log loss as miscalibration minus discrimination plus uncertainty, without bins.
+    """Log loss as miscalibration minus discrimination plus uncertainty, defined as in `brier_decomposition`.
 
     Parameters
     ----------
@@ -122,19 +107,6 @@ def log_loss_decomposition(
     ScoreDecomposition
         In nats. If a score of 0 or 1 was wrong even once, `value` and `miscalibration` are infinite and `skill` is
         minus infinity; nothing is clipped. From a table with cells as in `brier_decomposition`.
-
-    Raises
-    ------
-    DataError
-        If the input cannot be used.
-
-    See Also
-    --------
-    brier_decomposition : Says how the parts are defined.
-
-    References
-    ----------
-    Dimitriadis, Gneiting & Jordan (2021). Stable reliability diagrams for probabilistic classifiers. PNAS.
 
     Examples
     --------

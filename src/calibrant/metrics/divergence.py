@@ -55,8 +55,8 @@ def score_divergence(
         Base of the logarithm, above 1: 2 gives bits, ``math.e`` nats.
     empty : {"infinite", "talk"}
         What to do with a bin that holds scores and nothing of the reference. "infinite" follows the definition. "talk"
-        does as the authors of [1]_: its share is taken to be 1e-5, without making the shares sum to 1 again, and edges
-        are moved up by 1e-7 of the width of a bin.
+        does as Fernandes Machado et al. (2024): its share is taken to be 1e-5, without making the shares sum to 1
+        again, and edges are moved up by 1e-7 of the width of a bin.
     sample_weight, reference_weight : array-like, optional
         Non-negative weights of the two samples.
 
@@ -66,13 +66,6 @@ def score_divergence(
         Not negative; smaller is closer, 0 means equal shares in all bins. Infinite if scores stand in a bin where
         the reference has nothing. With "talk" it is finite, and may be slightly negative. A cell of a table is
         in the bin of its mean score.
-
-    Raises
-    ------
-    ArgumentError
-        If a parameter is out of range, or the reference is not a distribution on [0, 1].
-    DataError
-        If the input cannot be used.
 
     Notes
     -----
@@ -87,9 +80,7 @@ def score_divergence(
 
     References
     ----------
-    .. [1] Fernandes Machado, Charpentier, Flachaire, Gallic & Hu (2024). From Uncertainty to Precision: Enhancing
-       Binary Classifier Performance through Calibration.
-    .. [2] Kullback & Leibler (1951). On information and sufficiency. Annals of Mathematical Statistics.
+    Kullback & Leibler (1951). On information and sufficiency. Annals of Mathematical Statistics.
 
     Examples
     --------

@@ -27,19 +27,15 @@ class IntegratedCalibration(Result):
 
     Attributes
     ----------
-    ici : float
-        Mean distance over the rows, the integrated calibration index, in [0, 1]; smaller is better.
+    ici, emax : float
+        Mean distance over the rows, the integrated calibration index, and the largest; in [0, 1], smaller is better.
     e50, e90 : float
         Smallest distances that at least 50% and 90% of the rows do not exceed.
-    emax : float
-        Largest distance.
     null_mean : float
         Mean `ici` for labels drawn anew with the scores as their probabilities; a normal approximation, good where
         windows hold many rows of each class. NaN if weights are not whole numbers.
-    n_points : int
-        At how many scores the curve was fitted.
-    exact : bool
-        Whether these are all distinct scores; else the curve is interpolated between them.
+    n_points, exact : int and bool
+        At how many scores the curve was fitted, and whether these are all; else it is interpolated between them.
     n : float
         Rows, or total weight.
     """
@@ -68,20 +64,9 @@ def integrated_calibration_index(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores. A cell of a table counts as standing at its mean score.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
-    span : float
-        Share of the rows in each window, in (0, 1].
-    degree : {0, 1, 2}
-        Degree of the local polynomial.
-    kernel : {"tricube", "rectangular"}
-        Weights in a window.
-    sample_weight : array-like of shape (n,), optional
-        Non-negative weights.
-    pos_label : scalar, optional
-        The label value that counts as 1.
+    y_true, y_proba, span, degree, kernel, sample_weight, pos_label
+        As in `calibrant.curves.local_curve`. The defaults are those of ``loess`` in R, which [1]_ use; loess itself
+        interpolates its fit between vertices, and other software smooths with splines.
 
     Returns
     -------
@@ -91,20 +76,11 @@ def integrated_calibration_index(
         32,769 distinct scores in a window on, neighbours share cells there, which moved no field by 2e-5. No standard
         error is given, since none is known to us that holds at calibration.
 
-    Raises
-    ------
-    ArgumentError
-        If a parameter is out of its range.
-    DataError
-        If the input cannot be used.
-
     Notes
     -----
     .. math:: ICI = \frac1n \sum_i \big| \hat g(s_i) - s_i \big|
 
-    The smoother decides the number. The defaults are those of ``loess`` in R, which [1]_ use; loess itself
-    interpolates its fit between vertices, and other software smooths with splines. Chance makes the index positive
-    for calibrated scores too: compare it with `null_mean`.
+    The smoother decides the number. Chance makes it positive for calibrated scores too: compare it with `null_mean`.
 
     References
     ----------

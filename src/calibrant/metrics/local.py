@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,15 +11,22 @@ import numpy.typing as npt
 
 from calibrant.errors import DataError
 from calibrant.fits.local_polynomial import check_smoother, evenly_spaced, local_fit, nearest_windows
-from calibrant.metrics.reflected import reflected_density
 from calibrant.table.parameters import check_choice, check_count
 from calibrant.table.results import Tabular
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table
+from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table, need_counts
 
-__all__ = ["LocalCalibration", "local_calibration", "local_calibration_score", "weighted_mean_squared_error"]
+__all__ = [
+    "LocalCalibration",
+    "local_calibration",
+    "local_calibration_score",
+    "reflected_density",
+    "weighted_mean_squared_error",
+]
 
 Weights = Literal["density", "machado2024"]
 Form = Literal["gap", "residual"]
+
+_LEAST_GRID = 512  # of the kernel density in R
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,17 +35,13 @@ class LocalCalibration(Tabular):
 
     Attributes
     ----------
-    score : ndarray of float64
-        Points of the scores at which the curve is fitted.
-    rate : ndarray of float64
-        Fitted share of positives there, in [0, 1].
+    score, rate : ndarray of float64
+        Points of the scores at which the curve is fitted, and the fitted share of positives there, in [0, 1].
     mean_predicted : ndarray of float64
         What `rate` would be on average if every score were its own probability, limits to [0, 1] aside. Differs
         from `score` only for degree 0, by the smoothing bias.
-    weight : ndarray of float64
-        Weight of each point; they sum to 1.
-    n : ndarray
-        Rows in the window of each point, or their weight.
+    weight, n : ndarray
+        Weight of each point, which sum to 1, and the rows in its window, or their weight.
     value : float
         The score, in [0, 1]; smaller is better.
     null_mean : float
@@ -78,59 +82,40 @@ def local_calibration_score(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores. A cell of a table counts as standing at its mean score.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
-    span : float
-        Share of the rows in each window, in (0, 1].
-    degree : {0, 1, 2}
-        Degree of the local polynomial, with equal weights in a window.
+    y_true, y_proba, span, degree, sample_weight, pos_label
+        As in `calibrant.curves.local_curve`, with equal weights in a window.
     n_points : int
         Number of points, at least 2.
     weights : {"density", "machado2024"}
         "density": points evenly spaced from the smallest to the largest score, each with the share of the rows
         nearest to it. "machado2024": as [1]_ compute it, points evenly spaced on [0, 1] of which those within the
         observed scores are kept, with a kernel density of the scores reflected at 0 and 1, normalised. That density
-        is several times too wide, hence nearly flat; use it to compare with their numbers.
+        is several times too wide, hence nearly flat; use it to compare with their numbers. It takes whole weights only.
     form : {"gap", "residual"}
         Distance of the curve from the diagonal, or from the same smoother applied to the scores, which takes away
         the smoothing bias of degree 0. The same for degrees 1 and 2, which have none.
-    sample_weight : array-like of shape (n,), optional
-        Non-negative weights. "machado2024" takes whole numbers only.
-    pos_label : scalar, optional
-        The label value that counts as 1.
 
     Returns
     -------
     float
-        In [0, 1]; smaller is better.
+        In [0, 1]; smaller is better. `local_calibration` has its points, and what chance alone would make of it.
 
     Raises
     ------
-    ArgumentError
-        If a parameter is out of its range.
     DataError
         If the input cannot be used, or "machado2024" has no point within the scores.
-
-    See Also
-    --------
-    local_calibration : The same with its points and with what chance alone would make of it.
-    calibrant.curves.local_curve : The curve.
 
     Notes
     -----
     .. math:: LCS = \sum_j w_j \big( \hat g(l_j) - l_j \big)^2, \qquad \sum_j w_j = 1
 
-    Equation 5 of [1]_. It is not 0 for calibrated scores, nor smallest there: chance and, for degree 0, smoothing
-    add to it; see `null_mean` of `local_calibration`. The curve is fitted at each point, where [1]_ add noise to the
-    scores and interpolate between vertices; that moves the score by less than .001 in their simulations, except for
-    isotonic recalibration.
+    Equation 5 of [1]_. It is not 0 for calibrated scores, nor smallest there: chance and, for degree 0, smoothing add
+    to it. The curve is fitted at each point, where [1]_ add noise to the scores and interpolate between vertices; that
+    moves the score by less than .001 in their simulations, except for isotonic recalibration.
 
     References
     ----------
-    .. [1] Fernandes Machado, Charpentier, Flachaire, Gallic & Hu (2024). From Uncertainty to Precision: Enhancing
-       Binary Classifier Performance through Calibration.
+    .. [1] Fernandes Machado et al. (2024). From Uncertainty to Precision.
 
     Examples
     --------
@@ -164,7 +149,7 @@ def local_calibration(
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> LocalCalibration:
-    """Local calibration score with its points and its null mean and 95% limit.
+    """Local calibration score with its points and its null mean.
 
     Parameters
     ----------
@@ -174,9 +159,8 @@ def local_calibration(
     Returns
     -------
     LocalCalibration
-        From a table with cells as in `local_calibration_score`. A standard error is not given: the values at
-        neighbouring points share most of their rows, and no formula for their squares is known to us that holds at and
-        away from calibration.
+        A standard error is not given: the values at neighbouring points share most of their rows, and no formula for
+        their squares is known to us that holds at and away from calibration.
 
     Examples
     --------
@@ -223,43 +207,25 @@ def weighted_mean_squared_error(
 
     Parameters
     ----------
-    y_true, y_proba, pos_label
-        As in `local_calibration_score`.
+    y_true, y_proba, sample_weight, pos_label
+        As in `local_calibration_score`; whole weights only.
     span : float
         Share of the rows in each window, in (0, 1], rounded to the nearest whole number of rows, but at least 1.
     n_points : int
         Number of points, evenly spaced on [0, 1], at least 2.
-    sample_weight : array-like of shape (n,), optional
-        Whole numbers: repeated rows.
 
     Returns
     -------
     float
-        In [0, 1]; smaller is better, but calibrated scores do not attain 0: where no scores are, the average
-        still comes from the nearest and is compared with a point far from them. A cell of a table counts as standing
-        at its mean score.
-
-    Raises
-    ------
-    ArgumentError
-        If a parameter is out of its range.
-    DataError
-        If the input cannot be used, or weights are not whole numbers.
-
-    See Also
-    --------
-    local_calibration_score : Looks only at points within the observed scores.
+        In [0, 1]; smaller is better, but calibrated scores do not attain 0: where no scores are, the average still
+        comes from the nearest and is compared with a point far from them. `local_calibration_score` looks only at
+        points within the observed scores.
 
     Notes
     -----
-    The WMSE of the companion code of [1]_, with its weights ("machado2024" of `local_calibration_score`). There equal
-    distances are cut off in the order of the rows; here all rows at the same distance are in or out together, so
-    that the number does not depend on the order.
-
-    References
-    ----------
-    .. [1] Fernandes Machado, Charpentier, Flachaire, Gallic & Hu (2024). From Uncertainty to Precision: Enhancing
-       Binary Classifier Performance through Calibration.
+    The WMSE of the companion code of Fernandes Machado et al. (2024), with its weights ("machado2024" of
+    `local_calibration_score`). There equal distances are cut off in the order of the rows; here all rows at the same
+    distance are in or out together, so that the number does not depend on the order.
 
     Examples
     --------
@@ -301,3 +267,45 @@ def _by_machado2024(table: ScoreTable, n_points: int) -> tuple[FloatArray, Float
         )
     density = reflected_density(table, n_points)[kept]
     return points[kept], density / density.sum()
+
+
+def reflected_density(table: ScoreTable, n_points: int) -> FloatArray:
+    """Density of the scores at `n_points` even points from 0 to 1, from the scores and their images in 0 and 1.
+
+    What ``density(c(-s, s, 2 - s), from = 0, to = 1, n = n_points)$y`` gives in R before version 4.4: Gaussian kernel
+    with the bandwidth of Silverman's rule for the 3 n values, linear binning, and R's spacing of the kernel. The
+    bandwidth is several times that of the scores themselves, so the density is nearly flat.
+    """
+    need_counts(table, "the bandwidth depends on the number of rows")
+    value = np.concatenate([-table.score[::-1], table.score, 2.0 - table.score[::-1]])
+    n = np.concatenate([table.n[::-1], table.n, table.n[::-1]])
+    bandwidth = _silverman(value, n)
+    size = max(_LEAST_GRID, 1 << (n_points - 1).bit_length())
+    low, high = -4.0 * bandwidth, 1.0 + 4.0 * bandwidth
+    # Each value is shared between the two neighbouring points of the grid; the image beyond an end is lost there.
+    place = (value - low) * (size - 1) / (high - low)
+    below = np.floor(place)
+    near = (below >= -1) & (below <= size - 1)
+    left, over, share = below[near].astype(np.intp) + 1, place[near] - below[near], n[near] / n.sum()
+    mass = np.bincount(left, share * (1.0 - over), size + 2) + np.bincount(left + 1, share * over, size + 2)
+    lag = np.arange(1 - size, size) * (2.0 * (high - low) / (2 * size - 1)) / bandwidth
+    kernel = np.exp(-0.5 * lag * lag) / (math.sqrt(2.0 * math.pi) * bandwidth)
+    density = np.convolve(mass[1:-1], kernel)[size - 1 : 2 * size - 1]
+    return np.interp(np.linspace(0.0, 1.0, n_points), np.linspace(low, high, size), density)
+
+
+def _silverman(value: FloatArray, n: NumberArray) -> float:
+    """Return ``bw.nrd0``: 0.9 times the smaller of standard deviation and IQR / 1.34, times N**-0.2."""
+    total = int(n.sum())
+    mean = float(np.dot(n, value)) / total
+    deviation = math.sqrt(float(np.dot(n, (value - mean) ** 2)) / (total - 1))
+    up_to = np.cumsum(n)
+
+    def quantile(share: float) -> float:
+        place = (total - 1) * share
+        rank = math.floor(place)
+        lower, upper = value[np.searchsorted(up_to, [rank, math.ceil(place)], side="right")]
+        return float(lower + (place - rank) * (upper - lower))
+
+    # The images put a third of the values at or below 0 and a third at or above 1: neither is ever 0.
+    return float(0.9 * min(deviation, (quantile(0.75) - quantile(0.25)) / 1.34) * total**-0.2)

@@ -36,6 +36,11 @@ def brier_score(
     float
         In [0, 1]; smaller is better. From a table with cells exact to 2**-43.
 
+    Raises
+    ------
+    DataError
+        If the input cannot be used: this holds for every function of labels and scores.
+
     References
     ----------
     Brier (1950). Verification of forecasts expressed in terms of probability. Monthly Weather Review.
@@ -57,7 +62,7 @@ def log_loss(
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
-    """Mean of minus the natural logarithm of the probability given to the observed label.
+    """Mean of minus the natural logarithm of the probability given to the observed label (Good 1952).
 
     Parameters
     ----------
@@ -69,10 +74,6 @@ def log_loss(
     float
         Non-negative; smaller is better. Infinite if a score of 0 or 1 was wrong even once: nothing is clipped. From a
         table with cells exact to 2**-37.
-
-    References
-    ----------
-    Good (1952). Rational decisions. Journal of the Royal Statistical Society B.
 
     Examples
     --------

@@ -33,10 +33,8 @@ class RocAuc(Result):
         By the method of DeLong; 0 if the classes are told apart without error, or all scores are equal. NaN if weights
         are not whole numbers or a class has fewer than two rows.
     lower, upper : float
-        Interval: by the standard error where enough rows stand behind it, else by an inequality that holds for every
-        number of rows. NaN where the standard error is.
-    confidence_level : float
-        Confidence of the interval.
+        Interval, which holds with probability `confidence_level`: by the standard error where enough rows stand behind
+        it, else by an inequality that holds for every number of rows. NaN where the standard error is.
     n_positives, n_negatives : float
         Rows of each class, or their weight.
     """
@@ -58,10 +56,8 @@ class RocCurve(Tabular):
     ----------
     threshold : ndarray of float64
         Scores of at least this are called positive; the first is infinite, where none is.
-    false_positive_rate : ndarray of float64
-        Share of negatives called positive.
-    true_positive_rate : ndarray of float64
-        Share of positives called positive.
+    false_positive_rate, true_positive_rate : ndarray of float64
+        Shares of negatives and of positives called positive.
     auc : float
         Area under the straight lines between the points.
     """
@@ -83,24 +79,13 @@ def roc_auc(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
-    sample_weight : array-like of shape (n,), optional
-        Non-negative weights.
-    pos_label : scalar, optional
-        The label value that counts as 1.
+    y_true, y_proba, sample_weight, pos_label
+        Labels of both classes, scores (or one `ScoreTable`) and weights, as in `brier_score`.
 
     Returns
     -------
     float
         In [0, 1]; larger is better, 0.5 is chance. From a table with cells, the middle of `roc_auc_limits`.
-
-    Raises
-    ------
-    DataError
-        If there is only one class.
 
     Examples
     --------
@@ -131,11 +116,6 @@ def roc_auc_limits(
     -------
     low, high : float
         Equal if the table is exact, as from labels and scores.
-
-    Raises
-    ------
-    DataError
-        If there is only one class.
 
     Examples
     --------
@@ -173,11 +153,6 @@ def roc_auc_interval(
     RocAuc
         Without standard error and interval if weights are not whole numbers. From a table with cells, the order
         within a cell is taken for a tie.
-
-    Raises
-    ------
-    DataError
-        If there is only one class.
 
     Notes
     -----
@@ -246,19 +221,12 @@ def roc_curve(
     RocCurve
         From (0, 0) to (1, 1). From a table with cells, a straight line is drawn across each cell.
 
-    Raises
-    ------
-    DataError
-        If there is only one class.
-
     Examples
     --------
     >>> from calibrant.metrics import roc_curve
     >>> curve = roc_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
-    >>> curve.threshold.tolist()
-    [inf, 0.8, 0.4, 0.35, 0.1]
-    >>> curve.true_positive_rate.tolist()
-    [0.0, 0.5, 0.5, 1.0, 1.0]
+    >>> curve.threshold.tolist(), curve.true_positive_rate.tolist()
+    ([inf, 0.8, 0.4, 0.35, 0.1], [0.0, 0.5, 0.5, 1.0, 1.0])
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     auc = roc_auc(table)

@@ -25,32 +25,22 @@ _REMEDY = "use cutoff_calibration_error, which needs no regression"
 class CalibrationSlope(Result):
     """Intercept and slope of the logistic recalibration of scores.
 
-    Standard errors, intervals and the p-value are NaN if weights are not whole numbers.
+    Standard errors (from the Fisher information), intervals (normal, each holding with probability `confidence_level`
+    by itself for many rows) and the p-value are NaN if weights are not whole numbers.
 
     Attributes
     ----------
-    intercept : float
+    intercept, intercept_standard_error, intercept_interval
         Ideal is 0 (together with a slope of 1).
-    slope : float
+    slope, slope_standard_error, slope_interval
         Ideal is 1; below 1 scores are too extreme, above 1 too close to each other. A negative one means that higher
         scores go with fewer positives.
-    intercept_standard_error, slope_standard_error : float
-        Standard errors, from the Fisher information.
-    intercept_interval, slope_interval : tuple of float
-        Normal intervals, each holding with probability `confidence_level` for many rows.
-    in_the_large : float
+    in_the_large, in_the_large_standard_error, in_the_large_interval
         Calibration in the large: the intercept if the slope is held at 1. Positive if scores are too low on the whole.
-    in_the_large_standard_error : float
-        Its standard error.
-    in_the_large_interval : tuple of float
-        Its interval.
-    statistic : float
-        Likelihood ratio statistic for intercept 0 and slope 1.
-    p_value : float
-        Upper tail of the chi-squared distribution with two degrees of freedom; small values speak against calibration.
-    confidence_level : float
-        Confidence of each interval by itself.
-    clip : float or None
+    statistic, p_value : float
+        Likelihood ratio statistic for intercept 0 and slope 1, and the upper tail of the chi-squared distribution with
+        two degrees of freedom; small values speak against calibration.
+    confidence_level, clip : float
         As asked.
     n : float
         Rows, or total weight.
@@ -85,40 +75,31 @@ def calibration_slope(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
+    y_true, y_proba, sample_weight, pos_label
+        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`. Standard errors need whole weights.
     clip : float, optional
         Move scores into ``[clip, 1 - clip]``, in (0, 0.5). Scores of 0 and 1 have infinite log-odds and are refused
         without it; the result then depends on the number chosen.
     confidence_level : float
         Confidence of each interval by itself, in (0, 1).
-    sample_weight : array-like of shape (n,), optional
-        Non-negative weights. Standard errors are given only for whole numbers.
-    pos_label : scalar, optional
-        The label value that counts as 1.
 
     Returns
     -------
     CalibrationSlope
-        Estimates, standard errors, intervals and a test.
+        Estimates, standard errors, intervals and a test. Each cell of a table counts at its mean score.
 
     Raises
     ------
     DataError
         If there is only one class, only one score, a score of 0 or 1 without `clip`, or a score that separates
         the classes.
-    ArgumentError
-        If `clip` or `confidence_level` is out of range.
 
     Notes
     -----
     .. math:: \operatorname{logit} P(y = 1) = a + b \operatorname{logit}(s)
 
     a and b are calibration intercept and slope; with b = 1, a is calibration in the large. Scores may have a = 0,
-    b = 1 and still be miscalibrated in ways that no straight line shows. From a table with cells, each cell counts at
-    its mean score.
+    b = 1 and still be miscalibrated in ways that no straight line shows.
 
     References
     ----------

@@ -34,29 +34,16 @@ def smooth_calibration_error(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
+    y_true, y_proba, sample_weight, pos_label
+        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`.
     bandwidth : float, optional
         Standard deviation of the kernel, at least 1e-4. By default the one that equals the error found with it.
-    sample_weight : array-like of shape (n,), optional
-        Non-negative weights.
-    pos_label : scalar, optional
-        The label value that counts as 1.
 
     Returns
     -------
     float
         In [0, 1]; smaller is better. It lies between the distance of base rate and mean score and the calibration
         error with one bin per distinct score. Calibrated scores show a positive value, since rows are few.
-
-    Raises
-    ------
-    DataError
-        If the input cannot be used.
-    ArgumentError
-        If `bandwidth` is below 1e-4.
 
     Notes
     -----

@@ -13,20 +13,15 @@ from calibrant.table.validation import clean_scores
 __all__ = ["l1_error", "true_mse"]
 
 
-def true_mse(
-    p_true: npt.ArrayLike,
-    y_proba: npt.ArrayLike,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
-) -> float:
-    """Mean squared difference between true probability and score.
+def true_mse(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, *, sample_weight: npt.ArrayLike | None = None) -> float:
+    """Mean squared difference between true probability and score, for simulated data, where the truth is known.
+
+    The expected Brier score is this plus the mean of ``p (1 - p)``, which no score can go below.
 
     Parameters
     ----------
-    p_true : array-like of shape (n,)
-        True probabilities of the positive class, in [0, 1].
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
+    p_true, y_proba : array-like of shape (n,)
+        True and predicted probabilities of the positive class, in [0, 1].
     sample_weight : array-like of shape (n,), optional
         Non-negative weights.
 
@@ -34,20 +29,6 @@ def true_mse(
     -------
     float
         In [0, 1]; smaller is better.
-
-    Raises
-    ------
-    DataError
-        If the input cannot be used.
-
-    Notes
-    -----
-    The expected Brier score is this plus the mean of ``p (1 - p)``, which no score can go below.
-
-    References
-    ----------
-    Fernandes Machado, Charpentier, Flachaire, Gallic & Hu (2024). From Uncertainty to Precision: Enhancing Binary
-    Classifier Performance through Calibration.
 
     Examples
     --------
@@ -58,12 +39,7 @@ def true_mse(
     return brier_score(_distances(p_true, y_proba, sample_weight))
 
 
-def l1_error(
-    p_true: npt.ArrayLike,
-    y_proba: npt.ArrayLike,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
-) -> float:
+def l1_error(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, *, sample_weight: npt.ArrayLike | None = None) -> float:
     """Mean absolute difference between true probability and score.
 
     Parameters
@@ -74,17 +50,7 @@ def l1_error(
     Returns
     -------
     float
-        In [0, 1]; smaller is better. It cannot be estimated from labels: theorem 1 of the paper below.
-
-    Raises
-    ------
-    DataError
-        If the input cannot be used.
-
-    References
-    ----------
-    Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates in the Agnostic
-    Setting. AISTATS.
+        In [0, 1]; smaller is better. It cannot be estimated from labels: theorem 1 of Gao, Parameswaran & Peng (2017).
 
     Examples
     --------

@@ -45,11 +45,7 @@ class DistortedProbabilities(Result):
 
 
 def distorted_probabilities(
-    n: int = 2000,
-    *,
-    alpha: float = 1.0,
-    gamma: float = 1.0,
-    random_state: int | np.random.Generator = 0,
+    n: int = 2000, *, alpha: float = 1.0, gamma: float = 1.0, random_state: int | np.random.Generator = 0
 ) -> DistortedProbabilities:
     r"""Draw labels from known probabilities and give them distorted scores.
 
@@ -69,11 +65,6 @@ def distorted_probabilities(
     DistortedProbabilities
         Labels, scores, true probabilities and features.
 
-    Raises
-    ------
-    ArgumentError
-        If a parameter is out of range.
-
     Notes
     -----
     .. math::
@@ -82,13 +73,8 @@ def distorted_probabilities(
         p = \frac{1}{1 + e^{-\eta}}, \qquad
         s = \Big(\frac{1}{1 + e^{-\gamma \eta}}\Big)^{\alpha}
 
-    with x uniform on [0, 1] and :math:`\varepsilon` normal with standard deviation 0.5. One slide of [1]_ prints
-    the first coefficient as 0.1; equation 7 and the published tables go with -0.1.
-
-    References
-    ----------
-    .. [1] Fernandes Machado, Charpentier, Flachaire, Gallic & Hu (2024). From Uncertainty to Precision: Enhancing
-       Binary Classifier Performance through Calibration.
+    with x uniform on [0, 1] and :math:`\varepsilon` normal with standard deviation 0.5. One slide of Fernandes Machado
+    et al. (2024) prints the first coefficient as 0.1; equation 7 and the published tables go with -0.1.
 
     Examples
     --------

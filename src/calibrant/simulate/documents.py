@@ -84,11 +84,6 @@ def documents(
         Labels, true probabilities and word counts. To train on some documents and test on others with the same
         topics, draw them together and take rows.
 
-    Raises
-    ------
-    ArgumentError
-        If a parameter is out of range.
-
     Notes
     -----
     For each topic t the words are put in a random order, which gives their probabilities :math:`\varphi_t`. For each

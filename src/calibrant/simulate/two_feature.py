@@ -22,10 +22,8 @@ class TwoFeatureLogit(Result):
 
     Attributes
     ----------
-    y_true : ndarray of int8, shape (n,)
-        Labels, drawn from `p_true`.
-    p_true : ndarray of float64, shape (n,)
-        Probability with which each label was drawn to be 1.
+    y_true, p_true : ndarray, shape (n,)
+        Labels, and the probabilities they were drawn with.
     x : ndarray of float64, shape (n, 2)
         Features, uniform on [0, 1].
     coefficients : tuple of float
@@ -39,12 +37,9 @@ class TwoFeatureLogit(Result):
 
 
 def two_feature_logit(
-    n: int,
-    *,
-    coefficients: tuple[float, float] = (4.0, 3.0),
-    random_state: int | np.random.Generator = 0,
+    n: int, *, coefficients: tuple[float, float] = (4.0, 3.0), random_state: int | np.random.Generator = 0
 ) -> TwoFeatureLogit:
-    r"""Draw rows of two features whose log-odds are linear.
+    r"""Draw rows of two features whose log-odds are linear: equation 10 of Fernandes Machado et al. (2024).
 
     Parameters
     ----------
@@ -58,25 +53,9 @@ def two_feature_logit(
     Returns
     -------
     TwoFeatureLogit
-        Labels, true probabilities and features.
+        Labels, true probabilities and features. There is no noise: the features determine the probability
 
-    Raises
-    ------
-    ArgumentError
-        If a parameter is out of range.
-
-    Notes
-    -----
-    .. math::
-
-        p = \frac{1}{1 + e^{-\eta}}, \qquad \eta = a_1 x_1 + a_2 x_2 - \frac{a_1 + a_2}{2}
-
-    which is equation 10 of [1]_. There is no noise: the features determine the probability.
-
-    References
-    ----------
-    .. [1] Fernandes Machado, Charpentier, Flachaire, Gallic & Hu (2024). From Uncertainty to Precision: Enhancing
-       Binary Classifier Performance through Calibration.
+        .. math:: p = \frac{1}{1 + e^{-\eta}}, \qquad \eta = a_1 x_1 + a_2 x_2 - \frac{a_1 + a_2}{2}
 
     Examples
     --------

@@ -18,7 +18,7 @@ from calibrant.metrics import (
     local_calibration_score,
     weighted_mean_squared_error,
 )
-from calibrant.metrics.reflected import reflected_density
+from calibrant.metrics.local import reflected_density
 from support.oracles import cell_table
 from support.oracles_local import LEAST_SPREAD, exact_fit
 from support.strategies import small_rows

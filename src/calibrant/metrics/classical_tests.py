@@ -1,0 +1,343 @@
+"""Tests of calibration from the literature: Hosmer and Lemeshow, Kolmogorov and Smirnov, Spiegelhalter."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.distributions.brownian import LEAST_EVENTS
+from calibrant.errors import ArgumentError
+from calibrant.table.bins import bin_starts
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
+from calibrant.table.results import Result, Tabular
+from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table
+
+__all__ = [
+    "HosmerLemeshow",
+    "KsCalibrationTest",
+    "Spiegelhalter",
+    "hosmer_lemeshow",
+    "ks_calibration_test",
+    "spiegelhalter",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class HosmerLemeshow(Tabular):
+    """Observed and expected positives in bins, and what the chi-squared test makes of them.
+
+    Attributes
+    ----------
+    statistic : float
+        Sum of squared differences between observed and expected positives, each divided by its variance. Infinite
+        if a bin of scores 0 or 1 was wrong. NaN if weights are not whole numbers.
+    degrees_of_freedom : int
+        Bins in which chance has a part, less two for scores fitted on these rows.
+    p_value : float
+        Upper tail of the chi-squared distribution; small values speak against calibration. NaN if weights are not
+        whole numbers.
+    least_expected : float
+        Smallest expected number of positives or negatives in any bin in which chance has a part. Below about 5
+        the asymptotic distribution may not hold: where it is 0.1, one event gives a p-value below 0.01, in 9.5% of
+        samples.
+    in_sample : bool
+        As asked.
+    n, score : ndarray
+        Rows in each bin, or their weight, and their mean score.
+    observed, expected : ndarray
+        Positives in each bin, or their weight, and the sum of the scores.
+    """
+
+    statistic: float
+    degrees_of_freedom: int
+    p_value: float
+    least_expected: float
+    in_sample: bool
+    n: NumberArray
+    score: FloatArray
+    observed: NumberArray
+    expected: FloatArray
+
+
+def hosmer_lemeshow(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    n_bins: int = 10,
+    strategy: Literal["quantile", "uniform"] = "quantile",
+    in_sample: bool = False,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> HosmerLemeshow:
+    r"""Test calibration by comparing observed and expected positives in bins of the score.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, pos_label
+        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`. The test needs whole weights.
+    n_bins : int
+        Wanted number of bins; empty ones are left out, and equal scores are never separated.
+    strategy : {"quantile", "uniform"}
+        Bins with about equally many rows (the "deciles of risk", statistic C), or of equal width (statistic H).
+    in_sample : bool
+        Whether a logistic regression fitted on these same rows gave the scores; it takes two degrees of freedom.
+
+    Returns
+    -------
+    HosmerLemeshow
+        The test and the bins; `to_frame()` gives the bins. A cell of a table joins a bin as a whole, so each bin has up
+        to two cells' rows more or fewer.
+
+    Raises
+    ------
+    ArgumentError
+        If `n_bins` is not a whole number of at least 1, or `in_sample` is asked and fewer than three bins are left.
+
+    See Also
+    --------
+    calibrant.certificates.calibration_test : Needs no bins and is exact for any number of rows.
+
+    Notes
+    -----
+    .. math:: \hat C = \sum_{g} \frac{(O_g - n_g \bar s_g)^2}{n_g \bar s_g (1 - \bar s_g)}
+
+    chi-squared with g degrees of freedom for scores made before these rows were seen, g - 2 for a logistic regression
+    fitted on them [1]_. Other bins give another p-value. The variance is that of equal scores within a bin, as in
+    [1]_; it is slightly too large, so the test rejects slightly too seldom where bins are wide.
+
+    References
+    ----------
+    .. [1] Hosmer, Lemeshow & Sturdivant (2013). Applied Logistic Regression, 3rd edition, section 5.2.2.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import hosmer_lemeshow
+    >>> result = hosmer_lemeshow([0] * 9 + [1] + [0] * 4 + [1] * 6, [0.1] * 10 + [0.5] * 10, n_bins=2)
+    >>> round(result.statistic, 4), result.degrees_of_freedom, round(result.p_value, 4)
+    (0.4, 2, 0.8187)
+    """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    starts = bin_starts(table, n_bins, strategy)
+    n, observed = np.add.reduceat(table.n, starts), np.add.reduceat(table.k, starts)
+    expected = np.add.reduceat(table.n * table.score, starts)
+    score = expected / n
+    variance = expected * (1.0 - score)
+    by_chance = variance > 0.0
+    freedom = int(np.count_nonzero(by_chance)) - 2 * in_sample
+    if in_sample and freedom < 1:
+        raise ArgumentError(
+            "at least three bins with scores other than 0 and 1, for scores fitted on these rows",
+            f"{freedom + 2}",
+            "ask for more bins; scores with only one or two values cannot be tested this way",
+        )
+    statistic = p_value = math.nan
+    if table.counts:
+        impossible = bool((observed != expected)[~by_chance].any())
+        with np.errstate(over="ignore"):  # a positive at a score of 1e-320 is as good as impossible
+            statistic = float(((observed - expected)[by_chance] ** 2 / variance[by_chance]).sum())
+        statistic = math.inf if impossible else statistic
+        p_value = _upper_tail(statistic, freedom)
+    return HosmerLemeshow(
+        statistic=statistic,
+        degrees_of_freedom=freedom,
+        p_value=p_value,
+        least_expected=float(np.minimum(expected, n - expected).min(where=by_chance, initial=math.inf)),
+        in_sample=in_sample,
+        n=n,
+        score=score,
+        observed=observed,
+        expected=expected,
+    )
+
+
+def _upper_tail(statistic: float, freedom: int) -> float:
+    """Probability that a chi-squared variable exceeds the statistic; without freedom it is 0."""
+    if freedom == 0 or math.isinf(statistic):
+        return 0.0 if statistic > 0.0 else 1.0
+    from scipy.special import chdtrc
+
+    return float(chdtrc(freedom, statistic))
+
+
+@dataclass(frozen=True)
+class KsCalibrationTest(Result):
+    """Largest average residual over the rows up to some score, with its p-value.
+
+    Attributes
+    ----------
+    statistic : float
+        The error, in [0, 1]; smaller is better, 0 is perfect.
+    score : float
+        The rows with scores up to this one attain it.
+    p_value : float
+        Small values speak against calibration. NaN if weights are not whole numbers, or if n times the mean of
+        ``s (1 - s)`` is below 25, where the asymptotic distribution does not hold.
+    n : float
+        Rows, or total weight.
+    """
+
+    statistic: float
+    score: float
+    p_value: float
+    n: float
+
+
+def ks_calibration_test(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> KsCalibrationTest:
+    r"""Test calibration by the largest distance of the cumulative residuals from 0.
+
+    `calibrant.certificates.calibration_test` looks at all intervals of scores, and is exact for any number of rows.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, pos_label
+        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`. A p-value needs whole weights.
+
+    Returns
+    -------
+    KsCalibrationTest
+        From a table with cells, the walk is read at the ends of cells; if its rows could be read only once, the error
+        may be too small and the p-value too large.
+
+    Notes
+    -----
+    .. math:: \sup_t \Big| \frac1n \sum_i (y_i - s_i)\, 1\{s_i \le t\} \Big|, \qquad
+       p = P\Big(\sup_{0 \le u \le 1} |B_u| > \mathrm{error} \sqrt{n / v}\Big)
+
+    with B a Brownian motion and v the larger of the Brier score and the mean of s (1 - s). The error is the KS
+    calibration error of [1]_ and the maximum absolute deviation of [2]_, with equal scores never separated. It is
+    between half the cutoff calibration error and the whole.
+
+    References
+    ----------
+    .. [1] Gupta et al. (2021). Calibration of neural networks using splines. ICLR.
+    .. [2] Arrieta-Ibarra et al. (2022). Metrics of calibration for probabilistic predictions. JMLR.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import ks_calibration_test
+    >>> result = ks_calibration_test([0] * 60 + [1] * 40 + [1] * 100, [0.6] * 100 + [0.8] * 100)
+    >>> round(result.statistic, 4), result.score, round(result.p_value, 4)
+    (0.1, 0.6, 0.0031)
+    """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    walk = cumulative_residuals(table)
+    statistic = extremes(walk).ks
+    return KsCalibrationTest(
+        statistic=statistic,
+        score=float(walk.score[np.argmax(np.abs(walk.value))]),
+        p_value=_p_value(table, statistic),
+        n=table.total,
+    )
+
+
+def _p_value(table: ScoreTable, statistic: float) -> float:
+    mean_predicted = table.mean_variance
+    if not table.counts or table.total * mean_predicted < LEAST_EVENTS:
+        return math.nan
+    variance = max(float(table.squared.sum()) / table.total, mean_predicted)
+    return _largest_distance_survival(statistic * math.sqrt(table.total / variance))
+
+
+def _largest_distance_survival(x: float) -> float:
+    """Probability that a Brownian motion on [0, 1] leaves ``[-x, x]``: ``4 sum_{j>=0} (-1)**j Q((2 j + 1) x)``."""
+    if x < 0.2:
+        return 1.0  # it stays inside with a probability of less than 1e-12
+    terms = ((-1) ** j * math.erfc((2 * j + 1) * x / math.sqrt(2.0)) for j in range(2 + math.ceil(5.0 / x)))
+    return min(1.0, max(0.0, 2.0 * math.fsum(terms)))
+
+
+@dataclass(frozen=True)
+class Spiegelhalter(Result):
+    """The Brier score compared with its expectation under calibration.
+
+    Attributes
+    ----------
+    statistic : float
+        Difference of the two, in standard deviations; positive if the Brier score is too large, as for scores that are
+        too extreme. NaN if weights are not whole numbers.
+    p_value : float
+        Two-sided, from the normal distribution; small values speak against calibration. NaN as the statistic.
+    brier, expected_brier : float
+        Brier score, and the mean of ``s (1 - s)``, which that of calibrated scores is on average.
+    n : float
+        Rows, or total weight.
+    """
+
+    statistic: float
+    p_value: float
+    brier: float
+    expected_brier: float
+    n: float
+
+
+def spiegelhalter(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> Spiegelhalter:
+    r"""Test calibration by the distance of the Brier score from its expectation.
+
+    `calibrant.certificates.calibration_test` sees every kind of miscalibration, and is exact for any number of rows.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, pos_label
+        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`. The test needs whole weights.
+
+    Returns
+    -------
+    Spiegelhalter
+        The statistic and its two-sided p-value. Some implementations report one tail only, that is half of this p-value
+        or one minus half of it.
+
+    Notes
+    -----
+    .. math:: z = \frac{\sum (y_i - s_i)(1 - 2 s_i)}{\sqrt{\sum (1 - 2 s_i)^2 s_i (1 - s_i)}}
+
+    Errors that cancel in the sum go unseen: scores of 1/2 carry no weight, and too low scores on one side may make up
+    for others. Where all scores are 0, 1/2 or 1, chance has no part in z; it is 0 (p-value 1) if no score of 0 or 1 was
+    wrong, else infinite (p-value 0). The normal distribution is a limit for many events: where 0.1 events are expected
+    in 400 rows at one score, any event gives a p-value below 0.01, and there is one in 9.5% of samples. From a table
+    with cells, each cell counts at its mean score.
+
+    References
+    ----------
+    Spiegelhalter (1986). Probabilistic prediction in patient management and clinical trials. Statistics in Medicine.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import spiegelhalter
+    >>> result = spiegelhalter([0, 0, 0, 1, 1], [0.2, 0.2, 0.8, 0.8, 0.8])
+    >>> round(result.statistic, 4), round(result.p_value, 4)
+    (0.0, 1.0)
+    """
+    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    statistic = _statistic(table) if table.counts else math.nan
+    return Spiegelhalter(
+        statistic=statistic,
+        p_value=math.erfc(abs(statistic) / math.sqrt(2.0)),
+        brier=float(table.squared.sum()) / table.total,
+        expected_brier=table.mean_variance,
+        n=table.total,
+    )
+
+
+def _statistic(table: ScoreTable) -> float:
+    slope = 1.0 - 2.0 * table.score
+    excess = float(np.dot(table.k - table.n * table.score, slope))
+    variance = float(np.dot(table.n, slope**2 * table.score * (1.0 - table.score)))
+    if variance == 0.0:
+        return math.copysign(math.inf, excess) if excess else 0.0
+    return excess / math.sqrt(variance)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calibrant.decisions.cost_curve import cheapest_cuts
 from calibrant.distributions.mean_limits import line_above, mean_width
-from calibrant.fits.isotonic import isotonic_fit
+from calibrant.fits.isotonic import IsotonicFit, isotonic_fit
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import failure_probability
 from calibrant.table.results import Result
@@ -168,14 +168,15 @@ def max_regret(
     delta = failure_probability(confidence_level)
     need_counts(table, "the bound needs rows")
     n = int(table.total)
-    worst = worst_costs(table)
+    fit = isotonic_fit(table)
+    worst = worst_costs(table, fit)
     error = extremes(cumulative_residuals(table)).value
     value = worst.value if error > 0.0 else 0.0  # never above the error, which takes what is rounding for 0
     some, low, high = value > 0.0, min(worst.cut, worst.best), max(worst.cut, worst.best)
     # Inside a cell neither the threshold nor the best cut is located: allow for the largest cell twice.
     hidden = table.n[table.low < table.high]
     slack = 2.0 * float(hidden.max()) / n if len(hidden) else 0.0
-    bound = _bound(table, worst, delta, slack)
+    bound = _bound(table, worst, fit, delta, slack)
     return MaxRegret(
         claim=f"With probability at least {at_least(confidence_level)} over the draw of the rows, at all costs "
         f"a (false positive) and b (false negative), even if chosen after seeing the rows, no order-preserving "
@@ -202,7 +203,7 @@ def max_regret(
     )
 
 
-def worst_costs(table: ScoreTable) -> Worst:
+def worst_costs(table: ScoreTable, fit: IsotonicFit | None = None) -> Worst:
     """Find the costs tau and ``1 - tau`` at which predicting positive from tau loses most against the best threshold.
 
     Parameters
@@ -217,7 +218,7 @@ def worst_costs(table: ScoreTable) -> Worst:
     """
     tau = table.score
     n, k = (np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)]) for values in (table.n, table.k))
-    best = cheapest_cuts(table, tau)
+    best = cheapest_cuts(table, tau, fit)
     # the regret is linear in tau between two scores: at a score its rows are predicted positive, just above it they are
     # not
     regrets = [tau * (n[best] - n[cuts]) - (k[best] - k[cuts]) for cuts in (slice(None, -1), slice(1, None))]
@@ -226,7 +227,7 @@ def worst_costs(table: ScoreTable) -> Worst:
     return Worst(value, float(tau[row]), int(row + above), int(best[row]))
 
 
-def _bound(table: ScoreTable, worst: Worst, delta: float, slack: float) -> float:
+def _bound(table: ScoreTable, worst: Worst, fit: IsotonicFit, delta: float, slack: float) -> float:
     """Most that the largest regret can be; its width counts squares only where the regret is.
 
     `slack` bounds the share of rows in cells that hold the threshold or the best cut.
@@ -240,7 +241,7 @@ def _bound(table: ScoreTable, worst: Worst, delta: float, slack: float) -> float
     of, against = min(worst.cut, worst.best), max(worst.cut, worst.best)
     positives, all_rows = k[against] - k[of], rows[against] - rows[of]
     squares = positives * (1.0 - worst.threshold) ** 2 + (all_rows - positives) * worst.threshold**2
-    bound, fit = 1.0, isotonic_fit(table)
+    bound = 1.0
     for _ in range(_LINES):
         slope, level = line_above(nodes, width, float(squares) / n)
         largest = 0.0

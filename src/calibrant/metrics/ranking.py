@@ -15,7 +15,7 @@ from calibrant.table.parameters import check_between
 from calibrant.table.results import Result, Tabular
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table
 
-__all__ = ["RocAuc", "RocCurve", "roc_auc", "roc_auc_interval", "roc_auc_limits", "roc_curve"]
+__all__ = ["RocAuc", "RocCurve", "need_both_classes", "roc_auc", "roc_auc_interval", "roc_auc_limits", "roc_curve"]
 
 # Fewer effective rows behind the standard error than this leave no normal distribution to speak of.
 _LEAST_EFFECTIVE = 6.0
@@ -248,15 +248,20 @@ def _climb(steps: NumberArray) -> FloatArray:
     return np.append(0.0, heights / heights[-1])
 
 
-def _shares_of_classes(table: ScoreTable) -> tuple[FloatArray, FloatArray]:
-    """Positives and negatives of each row of the table, as shares of their class."""
-    positives, negatives = table.k.astype(np.float64), (table.n - table.k).astype(np.float64)
-    if not (positives.any() and negatives.any()):
+def need_both_classes(table: ScoreTable) -> None:
+    """Refuse a table of positives or of negatives alone."""
+    if not ((table.k > 0).any() and (table.k < table.n).any()):
         raise DataError(
             "rows of both classes",
-            f"only {'positives' if positives.any() else 'negatives'}",
+            f"only {'positives' if (table.k > 0).any() else 'negatives'}",
             "check which value is the positive class (pos_label) and how the rows were selected",
         )
+
+
+def _shares_of_classes(table: ScoreTable) -> tuple[FloatArray, FloatArray]:
+    """Positives and negatives of each row of the table, as shares of their class."""
+    need_both_classes(table)
+    positives, negatives = table.k.astype(np.float64), (table.n - table.k).astype(np.float64)
     # Shares instead of weights: products of very large or very small weights would leave the range of floats.
     return positives / positives.sum(), negatives / negatives.sum()
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.errors import DataError
 from calibrant.fits.logistic import LogisticFit, logistic_fit
+from calibrant.metrics.ranking import need_both_classes
 from calibrant.table.parameters import check_between
 from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray, ScoreTable, as_table
@@ -166,13 +167,8 @@ def _log_odds(table: ScoreTable, clip: float | None) -> FloatArray:
 
 def _check_overlap(table: ScoreTable, logit: FloatArray) -> None:
     """Refuse data for which the likelihood has no finite maximum (Albert & Anderson 1984)."""
+    need_both_classes(table)
     positive, negative = logit[table.k > 0], logit[table.k < table.n]
-    if not (len(positive) and len(negative)):
-        raise DataError(
-            "rows of both classes",
-            f"only {'positives' if len(positive) else 'negatives'}",
-            "check which value is the positive class (pos_label) and how the rows were selected",
-        )
     for low, high, found in (
         (negative, positive, "no negative above a positive"),
         (positive, negative, "no positive above a negative"),

@@ -1,8 +1,12 @@
 """Worlds with known truth: labels and scores drawn with the probabilities behind them."""
 
-from calibrant.simulate.distorted import DistortedProbabilities, distorted_probabilities
 from calibrant.simulate.documents import Documents, documents
-from calibrant.simulate.two_feature import TwoFeatureLogit, two_feature_logit
+from calibrant.simulate.logistic import (
+    DistortedProbabilities,
+    TwoFeatureLogit,
+    distorted_probabilities,
+    two_feature_logit,
+)
 
 __all__ = [
     "DistortedProbabilities",

@@ -63,23 +63,20 @@ def local_curve(
 
     Notes
     -----
-    Every point is fitted by itself, at the point. The R package locfit by default fits at some vertices and
-    interpolates, which moves the curve by up to some hundredths at any number of rows.
+    Every point is fitted by itself. The R package locfit [1]_ by default fits at some vertices and interpolates, which
+    moves the curve by up to some hundredths at any number of rows.
 
     The intervals are pointwise, and they cover what the smoother estimates, not the probability at the point: the
     two differ by the smoothing bias. For degree 0 with the rectangular kernel that is the average probability of the
     rows in the window. For the other fits it is the local polynomial of the probabilities; their interval is normal
     with the heteroscedastic variance HC2 [2]_. It is NaN where one row decides its own fitted value, and where fewer
     than 5 effective rows of a class are in the window, a rule of thumb: without it, intervals at rare events missed in
-    up to 19 of 100 samples instead of 5, on average over the points; with it in 7 or fewer, in simulations with 100 to
-    1000 rows in a window.
+    up to 19 of 100 samples instead of 5; with it in 7 or fewer, in simulations with 100 to 1000 rows in a window.
 
     References
     ----------
     .. [1] Loader (1999). Local Regression and Likelihood. Springer.
-    .. [2] MacKinnon & White (1985). Some heteroskedasticity-consistent covariance matrix estimators with improved
-       finite sample properties. Journal of Econometrics.
-    .. [3] Fernandes Machado et al. (2024). From Uncertainty to Precision.
+    .. [2] MacKinnon & White (1985). Journal of Econometrics 29, 305-325.
 
     Examples
     --------

@@ -27,11 +27,9 @@ class BinnedCalibration(Tabular):
 
     Attributes
     ----------
-    low, high : ndarray of float64
-        Smallest and largest score in each bin; of cells, limits of these. A bin holds all rows from one to the other;
-        empty bins are left out.
-    n : ndarray
-        Rows in each bin, or their weight.
+    low, high, n : ndarray
+        Smallest and largest score in each bin (of cells, limits of these), and its rows, or their weight. A bin holds
+        all rows from one to the other; empty bins are left out.
     score, rate : ndarray of float64
         Mean score and share of positives in each bin; for ``compare="accuracy"`` the share of rows classified
         correctly.
@@ -100,17 +98,12 @@ def expected_calibration_error(
         a whole. With "uniform" or "quantile", "frequency" and "l1" the number is then off by at most twice the sum,
         over these at most ``n_bins - 1`` cells, of the larger of their `rise` and `fall`, divided by n.
 
-    See Also
-    --------
-    binned_calibration : The same with its bins and its noise.
-    cutoff_calibration_error : Needs no bins.
-
     Notes
     -----
     .. math:: ECE = \sum_b \frac{n_b}{n} \Big| \frac1{n_b} \sum_{i \in b} y_i - \frac1{n_b} \sum_{i \in b} s_i \Big|
 
     The number depends on the bins: errors of opposite sign in one bin cancel, and chance alone makes it positive,
-    the more so the more bins there are.
+    the more so the more bins there are: `binned_calibration` says how much. `cutoff_calibration_error` needs no bins.
 
     With "accuracy" it follows the multi-class definition of [2]_ to the letter, as [1]_ do. For the score of the
     positive class that is not a calibration error: perfectly calibrated scores do not attain 0, because below the
@@ -171,7 +164,7 @@ def binned_calibration(
     For "accuracy" the same is done with the number of correctly classified rows and its distance from the sum of
     the scores, which does not vanish with more rows.
 
-    The noise is a reference to read `value` against. Subtracting it from an "l1" error does not make that unbiased.
+    Subtracting the noise from an "l1" error does not make that unbiased.
 
     Debiased square, with r the residuals y - s in a bin:
 
@@ -230,15 +223,14 @@ def quantile_mean_squared_error(
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
-    r"""Mean square, over quantile bins, of the difference between share of positives and mean score (QMSE).
+    """Mean square, over quantile bins, of the difference between share of positives and mean score (QMSE).
 
-    It is the square of `expected_calibration_error` with ``norm="l2"``, and the measure of Fernandes Machado et al.
-    (2024).
+    It is the square of `expected_calibration_error` with ``norm="l2"``.
 
     Parameters
     ----------
     y_true, y_proba, n_bins, strategy, sample_weight, pos_label
-        As in `expected_calibration_error`; the authors use the strategy "type7", which takes whole weights only.
+        As in `expected_calibration_error`. Fernandes Machado et al. (2024) use the bins "type7".
 
     Returns
     -------

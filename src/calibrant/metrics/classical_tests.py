@@ -38,18 +38,14 @@ class HosmerLemeshow(Tabular):
     degrees_of_freedom : int
         Bins in which chance has a part, less two for scores fitted on these rows.
     p_value : float
-        Upper tail of the chi-squared distribution; small values speak against calibration. NaN if weights are not
-        whole numbers.
+        Upper tail of the chi-squared distribution; small values speak against calibration. NaN as the statistic.
     least_expected : float
-        Smallest expected number of positives or negatives in any bin in which chance has a part. Below about 5
-        the asymptotic distribution may not hold: where it is 0.1, one event gives a p-value below 0.01, in 9.5% of
-        samples.
+        Smallest expected number of positives or negatives in any bin in which chance has a part. Below about 5 the
+        asymptotic distribution may not hold: at 0.1, one event gives a p-value below 0.01, in 9.5% of samples.
     in_sample : bool
         As asked.
-    n, score : ndarray
-        Rows in each bin, or their weight, and their mean score.
-    observed, expected : ndarray
-        Positives in each bin, or their weight, and the sum of the scores.
+    n, score, observed, expected : ndarray
+        Of each bin: rows, or their weight, mean score, positives, and the sum of the scores.
     """
 
     statistic: float
@@ -75,6 +71,8 @@ def hosmer_lemeshow(
 ) -> HosmerLemeshow:
     r"""Test calibration by comparing observed and expected positives in bins of the score.
 
+    `calibrant.certificates.calibration_test` needs no bins and is exact for any number of rows.
+
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label
@@ -84,22 +82,14 @@ def hosmer_lemeshow(
     strategy : {"quantile", "uniform"}
         Bins with about equally many rows (the "deciles of risk", statistic C), or of equal width (statistic H).
     in_sample : bool
-        Whether a logistic regression fitted on these same rows gave the scores; it takes two degrees of freedom.
+        Whether a logistic regression fitted on these same rows gave the scores. It takes two degrees of freedom, so
+        that fewer than three bins are refused.
 
     Returns
     -------
     HosmerLemeshow
         The test and the bins; `to_frame()` gives the bins. A cell of a table joins a bin as a whole, so each bin has up
         to two cells' rows more or fewer.
-
-    Raises
-    ------
-    ArgumentError
-        If `n_bins` is not a whole number of at least 1, or `in_sample` is asked and fewer than three bins are left.
-
-    See Also
-    --------
-    calibrant.certificates.calibration_test : Needs no bins and is exact for any number of rows.
 
     Notes
     -----

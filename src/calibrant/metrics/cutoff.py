@@ -28,14 +28,12 @@ class CutoffCalibration(Result):
 
     Attributes
     ----------
-    value : float
-        The error, in [0, 1]; smaller is better, 0 is perfect.
-    value_at_most : float
-        What the error of the rows is at most. It is `value`, unless the table has cells that can hide more: those of
-        rows that could be read only once, or of tables that were merged.
+    value, value_at_most : float
+        The error, in [0, 1]; smaller is better, 0 is perfect. That of the rows is at most `value_at_most`, which is
+        the same unless the table has cells that can hide more: those of rows that could be read only once, or of
+        tables that were merged.
     under, over : float
-        Its one-sided parts: the largest with the observed rate above the mean prediction, and the largest with
-        it below. `value` is the larger of the two.
+        Its one-sided parts, of which `value` is the larger: observed rate above the mean prediction, and below it.
     interval : tuple of float or None
         Scores `(low, high]` that attain `value`; `low` is `-inf` where it starts below the smallest score.
         None if the error is 0.
@@ -44,13 +42,11 @@ class CutoffCalibration(Result):
     share, mean_predicted, observed_rate : float
         Of the interval: share of all rows, mean score and share of positives; NaN if there is none.
         ``share * |observed_rate - mean_predicted| == value``.
-    null_mean : float
-        Mean error for labels drawn from the scores, that is of a perfectly calibrated classifier with these scores: the
-        mean of the asymptotic distribution, which allows for ties. NaN if weights are not whole numbers.
-    null_q95 : float
-        95% limit: the error for labels drawn from the scores exceeds it with probability at most 0.05. It depends on
-        the scores and not on the labels seen, and holds where few events are expected too (docs/theory/6-null.md). NaN
-        if weights are not whole numbers.
+    null_mean, null_q95 : float
+        Mean and 95% limit of the error for labels drawn from the scores, that is of a perfectly calibrated classifier
+        with these scores. The mean is that of the asymptotic distribution, which allows for ties. The limit is exceeded
+        with probability at most 0.05; it depends on the scores and not on the labels seen, and holds where few events
+        are expected too (docs/theory/6-null.md). NaN if weights are not whole numbers.
     bias : float
         Share of positives minus mean score, over all rows.
     ks : float
@@ -93,11 +89,7 @@ def cutoff_calibration_error(
     -------
     float
         In [0, 1]; smaller is better. The number does not depend on the order of the rows, to the last bit. From a
-        table of rows that could be read only once it may be too small, see `cutoff_calibration`.
-
-    See Also
-    --------
-    cutoff_calibration : The same with the interval, its direction and the null mean and 95% limit.
+        table of rows that could be read only once it may be too small. `cutoff_calibration` tells the interval too.
 
     Notes
     -----
@@ -112,10 +104,8 @@ def cutoff_calibration_error(
 
     References
     ----------
-    .. [1] Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates in the
-       Agnostic Setting. AISTATS.
-    .. [2] Rossellini, Soloff, Barber, Ren & Willett (2025). Can a calibration metric be both testable and
-       actionable? COLT.
+    .. [1] Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates. AISTATS.
+    .. [2] Rossellini et al. (2025). Can a calibration metric be both testable and actionable? COLT.
 
     Examples
     --------

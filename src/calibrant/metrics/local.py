@@ -100,11 +100,6 @@ def local_calibration_score(
     float
         In [0, 1]; smaller is better. `local_calibration` has its points, and what chance alone would make of it.
 
-    Raises
-    ------
-    DataError
-        If the input cannot be used, or "machado2024" has no point within the scores.
-
     Notes
     -----
     .. math:: LCS = \sum_j w_j \big( \hat g(l_j) - l_j \big)^2, \qquad \sum_j w_j = 1

@@ -154,12 +154,9 @@ def roc_auc_interval(
         Without standard error and interval if weights are not whole numbers. From a table with cells, the order
         within a cell is taken for a tie.
 
-    Notes
-    -----
-    The standard error of [1]_ is found from the table in one pass. Each row adds the square of a deviation to the
-    variance, say :math:`v_i`. With one more row of each class, placed as far from its class as a row can be, the number
-    of effective rows behind the variance is :math:`(\sum v)^2 / \sum v^2`. If few rows decide, or a row of a kind not
-    seen would, it is small.
+    Notes ----- Each row adds a square :math:`v_i` to the variance of [1]_. With one more row of each class, placed as
+    far from its class as a row can be, the number of effective rows behind it is :math:`(\sum v)^2 / \sum v^2`. If few
+    rows decide, or a row of a kind not seen would, it is small.
 
     From 6 effective rows on, the interval is normal on the log-odds of the area: a limit for many rows, which at 95%
     left out the area in at most 7.2% of samples in each of 33 simulated worlds with 30 to 1000 rows, rare classes and
@@ -171,8 +168,7 @@ def roc_auc_interval(
 
     References
     ----------
-    .. [1] DeLong, DeLong & Clarke-Pearson (1988). Comparing the areas under two or more correlated receiver operating
-       characteristic curves. Biometrics.
+    .. [1] DeLong, DeLong & Clarke-Pearson (1988). Biometrics 44, 837-845.
     .. [2] Hoeffding (1963). Probability inequalities for sums of bounded random variables. JASA. Theorem 1, section 5.
 
     Examples

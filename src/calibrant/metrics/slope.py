@@ -87,13 +87,8 @@ def calibration_slope(
     Returns
     -------
     CalibrationSlope
-        Estimates, standard errors, intervals and a test. Each cell of a table counts at its mean score.
-
-    Raises
-    ------
-    DataError
-        If there is only one class, only one score, a score of 0 or 1 without `clip`, or a score that separates
-        the classes.
+        Estimates, standard errors, intervals and a test. Each cell of a table counts at its mean score. Rows of one
+        class, with one score, or with classes that a score separates, are refused.
 
     Notes
     -----
@@ -104,8 +99,8 @@ def calibration_slope(
 
     References
     ----------
-    Cox (1958). Two further applications of a model for binary regression. Biometrika. Steyerberg (2019). Clinical
-    Prediction Models, 2nd edition, section 15.3.
+    Cox (1958). Two further applications of a model for binary regression. Biometrika.
+    Steyerberg (2019). Clinical Prediction Models, 2nd edition, section 15.3.
 
     Examples
     --------

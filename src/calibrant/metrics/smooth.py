@@ -37,7 +37,8 @@ def smooth_calibration_error(
     y_true, y_proba, sample_weight, pos_label
         Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`.
     bandwidth : float, optional
-        Standard deviation of the kernel, at least 1e-4. By default the one that equals the error found with it.
+        Standard deviation of the kernel, at least 1e-4. By default the one that equals the error found with it: the
+        error does not increase with the bandwidth, so there is exactly one.
 
     Returns
     -------
@@ -50,14 +51,13 @@ def smooth_calibration_error(
     .. math:: \mathrm{smECE}_\sigma = \int_0^1 \Big| \frac1n \sum_i (y_i - s_i) K_\sigma(t, s_i) \Big| dt
 
     with K the normal density of standard deviation :math:`\sigma` around the score, reflected at 0 and 1
-    (definition 1 of [1]_). It does not increase with the bandwidth, so exactly one bandwidth equals its own error;
-    that number is the default result.
+    (definition 1 of [1]_).
 
-    The integral is found without a matrix of rows by rows: residuals are shared between the two nearest nodes of a
-    grid and smoothed as a cosine series. A default result of 2.5e-4 or more is off by at most 1.6e-5, a smaller one by
-    at most 2.5e-4, and with a bandwidth of your own by at most 1e-4; usual are 1e-6 and less. From a table with cells,
-    each cell counts at its mean score; with a bandwidth of your own that moves the error by at most
-    ``sqrt(2 / pi) / bandwidth`` times the width of the widest cell times the mean of ``|y - s|``.
+    Residuals are shared between the two nearest nodes of a grid and smoothed as a cosine series. A default result of
+    2.5e-4 or more is off by at most 1.6e-5, a smaller one by at most 2.5e-4, and with a bandwidth of your own by at
+    most 1e-4; usual are 1e-6 and less. From a table with cells, each cell counts at its mean score; with a bandwidth of
+    your own that moves the error by at most ``sqrt(2 / pi) / bandwidth`` times the width of the widest cell times the
+    mean of ``|y - s|``.
 
     References
     ----------

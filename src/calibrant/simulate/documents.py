@@ -26,10 +26,8 @@ class Documents(Result):
 
     Attributes
     ----------
-    y_true : ndarray of int8, shape (n, n_topics)
-        Whether the topic is among the labels of the document.
-    p_true : ndarray of float64, shape (n, n_topics)
-        Probability of that, given the topic mixture of the document.
+    y_true, p_true : ndarray, shape (n, n_topics)
+        Whether the topic is among the labels of the document, and the probability of that, given its topic mixture.
     counts : ndarray of int16, shape (n, n_words)
         How often each word occurs. ``scipy.sparse.csr_matrix(counts)`` is smaller if documents are short.
     mixtures : ndarray of float64, shape (n, n_topics)
@@ -56,14 +54,12 @@ def documents(
     n_labels: int = 10,
     random_state: int | np.random.Generator = 0,
 ) -> Documents:
-    r"""Draw documents by latent Dirichlet allocation, and labels from their topics.
+    r"""Draw documents by latent Dirichlet allocation (Blei, Ng & Jordan 2003), and labels from their topics.
 
     Parameters
     ----------
-    n : int
-        Number of documents.
-    n_topics, n_words : int
-        Number of topics, and of words in the dictionary.
+    n, n_topics, n_words : int
+        Number of documents, of topics, and of words in the dictionary.
     length : float or array-like of shape (n,)
         Mean number of words in a document, at most 30,000: numbers of words are then Poisson. Or the number of words
         in each document, at most 32,767.
@@ -86,8 +82,7 @@ def documents(
 
     Notes
     -----
-    For each topic t the words are put in a random order, which gives their probabilities :math:`\varphi_t`. For each
-    document
+    For each topic t the words are put in a random order, which gives their probabilities :math:`\varphi_t`. Then
 
     .. math::
 
@@ -95,29 +90,23 @@ def documents(
         \mathrm{counts} \mid \theta \sim \mathrm{Multinomial}\Big(\mathrm{length}, \sum_t \theta_t \varphi_t\Big),
         \qquad p_t = 1 - (1 - \theta_t)^{m}
 
-    with m = `n_labels`: the chance that topic t is among m draws from :math:`\theta`. The counts come from drawing a
-    topic for each word, and then the word from that topic, which is the same.
-
-    With `alpha` 1 and T topics the share of positive labels is :math:`1 - (T-1) / (T-1+m)`: .3448 for the numbers of
-    [1]_, which are the defaults. The paper leaves open the `exponent` and the distribution of lengths.
+    for each document, where m is `n_labels` and :math:`p_t` the chance that topic t is among m draws from
+    :math:`\theta`. With `alpha` 1 and T topics the share of positive labels is :math:`1 - (T-1) / (T-1+m)`: .3448 for
+    the numbers of [1]_, which are the defaults. The paper leaves open the `exponent` and the distribution of lengths.
 
     `p_true` is what [1]_ call the true conditional probability. It is conditional on the mixture, which the words of a
     document do not determine, so that no function of the words can have an `l1_error` of 0.
 
     References
     ----------
-    .. [1] Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates in the
-       Agnostic Setting. AISTATS. Example 1 and its appendix.
-    .. [2] Blei, Ng & Jordan (2003). Latent Dirichlet Allocation. Journal of Machine Learning Research.
+    .. [1] Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates. Example 1.
 
     Examples
     --------
     >>> from calibrant.simulate import documents
     >>> drawn = documents(300, random_state=1)
-    >>> drawn.counts.shape, drawn.y_true.shape
-    ((300, 1000), (300, 20))
-    >>> bool(abs(drawn.p_true.mean() - 10 / 29) < 0.01)
-    True
+    >>> drawn.counts.shape, drawn.y_true.shape, bool(abs(drawn.p_true.mean() - 10 / 29) < 0.01)
+    ((300, 1000), (300, 20), True)
     """
     n = check_count("n", n, 1, "the authors draw 20,000 documents")
     n_topics = check_count("n_topics", n_topics, 1, "the authors use 20 topics")

@@ -25,16 +25,12 @@ class DistortedProbabilities(Result):
 
     Attributes
     ----------
-    y_true : ndarray of int8, shape (n,)
-        Labels, drawn from `p_true`.
+    y_true, p_true : ndarray, shape (n,)
+        Labels, and the probabilities they were drawn with.
     y_proba : ndarray of float64, shape (n,)
         Scores; equal to `p_true` if `alpha` and `gamma` are 1.
-    p_true : ndarray of float64, shape (n,)
-        Probability with which each label was drawn to be 1.
     x : ndarray of float64, shape (n, 4)
         Features. They do not determine `p_true`, which also contains noise.
-    alpha, gamma : float
-        The distortion.
     """
 
     y_true: npt.NDArray[np.int8]

@@ -38,15 +38,13 @@ class LipschitzFit:
 def lipschitz_fit(table: ScoreTable, *, lipschitz: float, log_safe: bool = False) -> LipschitzFit:
     """Fit the nondecreasing map with slope at most `lipschitz` that minimises squared error, exact up to rounding.
 
-    With slope 0 it is the share of positives; infinity sets no limit. Cells count at their mean score. `log_safe` adds
-    half a positive to the first score and half a negative to the last, so that values lie strictly between 0 and 1.
-
-    Dynamic programming from the left finds the minimum (see `limited_rise`), but its time grows faster than the number
-    of scores. Most steps from one score to the next are either flat or as steep as allowed, and if it is known which,
-    the scores on both sides can be pooled: large tables are fitted so, with a guess from a coarser table. Sums of
-    residuals show if the guess was right. At the optimum, the residuals of the scores up to a flat step add up to at
-    least 0, and up to a steep one to at most 0 (the conditions of Karush, Kuhn & Tucker, which are sufficient here).
-    Where they do not, the steps are opened, and the fit is repeated.
+    Cells count at their mean score. `log_safe` adds half a positive to the first score and half a negative to the last,
+    so that values lie strictly between 0 and 1. Dynamic programming finds the minimum (see `limited_rise`), but its
+    time grows faster than the number of scores. Where steps from one score to the next are known to be flat or as steep
+    as allowed, as most are, the scores on both sides can be pooled: large tables are fitted so, with a guess from a
+    coarser table. The guess is right if the residuals of the scores up to a flat step add up to at least 0, and up to a
+    steep one to at most 0 (the conditions of Karush, Kuhn & Tucker, sufficient here). Other steps are opened, and the
+    fit is repeated.
     """
     if not len(table):
         raise DataError("at least one row to fit", "an empty table", "fit on more data")

@@ -135,21 +135,20 @@ def local_fit(
 ) -> LocalFit:
     """Fit a polynomial around each point to the rows nearest to it, by weighted least squares.
 
-    A row at distance d in a window of half-width h weighs 1, or ``(1 - (d / h)**3)**3`` with the tricube. `variance`
-    asks for that of the value if every score is its own probability, or for the estimate HC2 of MacKinnon & White
-    (1985). The latter is NaN where one row decides its own fitted value, and where there are fewer than 5 effective
-    rows of a class: the value, or 1 minus it, divided by the sum of squares of the shares that rows have in it. Both
-    are NaN unless weights are numbers of rows.
+    A row at distance d in a window of half-width h weighs 1, or ``(1 - (d / h)**3)**3`` with the tricube. The windows
+    are those of locfit with its component `nn`. The degree falls where no more scores than the degree have weight, or
+    they stand too close together, seen from the point, to tell a term from rounding. Where the tricube gives every row
+    weight 0, because all stand at the rim, the plain average is taken.
 
-    Degree 0 with the rectangular kernel comes from running sums, which are exact for whole numbers. Everything else is
-    added up inside each window, about its own mean: running moments over the whole table lose all digits where scores
-    are crowded. A window of more than 32,768 scores is first cut at 4096 equal steps of the score and as many of the
-    rank, and the rows between two cuts count as standing at their mean. What that neglects falls with the width of
-    these cells; it moved no measure by 2e-5 in our tests, and most by less than 1e-6.
+    `variance` asks for that of the value if every score is its own probability ("calibrated"), or for the estimate HC2
+    of MacKinnon & White (1985) ("robust"), NaN where one row decides its own fitted value or there are fewer than 5
+    effective rows of a class: the value, or 1 minus it, over the sum of squares of the shares that rows have in it.
+    Weights that are not numbers of rows leave both NaN.
 
-    The windows are those of locfit with its component `nn`. The degree falls where no more scores than the degree have
-    weight, and where they stand so close together, seen from the point, that a term is not told from rounding.
-    Where the tricube gives every row weight 0, because all stand at the rim, the plain average is taken.
+    Plain averages come from running sums, exact for whole numbers. Everything else is added up inside each window,
+    about its own mean: running moments over the whole table lose all digits where scores are crowded. A window of more
+    than 32,768 scores is cut at 4096 equal steps of the score and as many of the rank, and the rows between two cuts
+    count at their mean score; that moved no measure by 2e-5 in our tests, and most by less than 1e-6.
     """
     span, degree, kernel = check_smoother(span, degree, kernel)
     windows = nearest_windows(table, at, window_weight(table, span))

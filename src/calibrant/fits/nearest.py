@@ -45,8 +45,6 @@ def nearest_point(
     >>> nearest_point(np.zeros(2), np.eye(2), np.array([[1.0, 1.0]]), np.array([2.0])).round(6).tolist()
     [1.0, 1.0]
     """
-    from scipy.optimize import nnls
-
     root = np.linalg.cholesky(curvature)
     centre = -np.linalg.solve(root, slope)
     rows = np.linalg.solve(root, normals.T).T
@@ -57,9 +55,51 @@ def nearest_point(
         moved = centre
     else:
         scale = float(gap.max())
-        dual, _ = nnls(np.vstack([rows.T, gap / scale]), np.append(np.zeros(len(slope)), 1.0))
+        dual = _nonnegative_least_squares(np.vstack([rows.T, gap / scale]), np.append(np.zeros(len(slope)), 1.0))
         rest = np.append(rows.T @ dual, dual @ gap / scale - 1.0)
         if abs(rest[-1]) <= 1e-12:
             return None
         moved = centre - scale * rest[:-1] / rest[-1]
     return np.asarray(np.linalg.solve(root.T, moved), dtype=np.float64)
+
+
+def _nonnegative_least_squares(matrix: FloatArray, target: FloatArray) -> FloatArray:
+    """Minimise ``|matrix @ x - target|`` over ``x >= 0``: the active set method of Lawson & Hanson, algorithm NNLS.
+
+    `scipy.optimize.nnls` would do, but in SciPy 1.13.0 it lets a variable enter and leave for ever where rounding
+    makes a step useless. Here a variable that entered without a gain is passed over until another one brings a gain.
+    """
+    x = np.zeros(matrix.shape[1])
+    squares = float(target @ target)
+    tolerance = 10.0 * max(matrix.shape) * np.finfo(np.float64).eps * float(np.abs(matrix).sum(axis=0).max())
+    passed_over = np.zeros(len(x), dtype=bool)
+    while True:
+        pull = matrix.T @ (target - matrix @ x)
+        pull[(x > 0.0) | passed_over] = 0.0
+        entering = int(np.argmax(pull))
+        if pull[entering] <= tolerance:
+            return x
+        there = _with_entered(matrix, target, x, entering)
+        rest = target - matrix @ there
+        if gained := float(rest @ rest) < squares:
+            x, squares = there, float(rest @ rest)
+        passed_over &= not gained
+        passed_over[entering] = not gained
+
+
+def _with_entered(matrix: FloatArray, target: FloatArray, x: FloatArray, entering: int) -> FloatArray:
+    """Return the least squares over the positive variables and one more, less those that would become negative."""
+    free = x > 0.0
+    free[entering] = True
+    while True:
+        best = np.zeros(len(x))
+        best[free] = np.linalg.lstsq(matrix[:, free], target)[0]
+        blocking = free & (best <= 0.0)
+        if not blocking.any():
+            return best
+        # The first variable that reaches 0 on the straight line to the best leaves.
+        share = x[blocking] / (x[blocking] - best[blocking])
+        leaving = np.flatnonzero(blocking)[share <= share.min()]
+        x = np.maximum(0.0, x + share.min() * (best - x))
+        x[leaving] = 0.0
+        free[leaving] = False

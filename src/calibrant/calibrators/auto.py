@@ -66,14 +66,12 @@ class AutoCalibrator(Calibrator):
         Fall of the mean log loss per held-out row from the scores to the pool, larger is better; infinite if a score
         of 0 or 1 was wrong, NaN if nothing could be held out. The weights were chosen on these rows, so it is
         optimistic for a little.
-    n_features_in_ : int
-        1.
 
     Notes
     -----
     With p members the time is that of ``p (n_folds + 1)`` fits. Weights that do not count rows stay whole in the split:
-    all rows at one score come into one fold. The cells of an inexact table are treated as rows at their mean score.
-    Each member begins with a quarter of a row, so none is ruled out by few rows.
+    all rows at one score come into one fold. Each member begins with a quarter of a row, so none is ruled out by few
+    rows.
 
     References
     ----------

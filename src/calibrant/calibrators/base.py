@@ -39,7 +39,8 @@ class Calibrator(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, 1), or ScoreTable
-            Scores in [0, 1], or a table that holds scores and labels.
+            Scores in [0, 1], or a table that holds scores and labels. The cells of an inexact table are treated as rows
+            at their mean score.
         y : array-like of shape (n,)
             Labels: {0, 1}, booleans, {-1, 1}, or anything with `pos_label`. None with a table.
         sample_weight : array-like of shape (n,), optional
@@ -73,18 +74,7 @@ class Calibrator(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         return self
 
     def predict(self, scores: npt.ArrayLike) -> FloatArray:
-        """Map scores to probabilities.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n,) or (n, 1)
-            Scores in [0, 1].
-
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-            Calibrated probabilities.
-        """
+        """Map scores in [0, 1], of shape (n,) or (n, 1), to calibrated probabilities of shape (n,)."""
         return self._predict(self._clean(scores))
 
     def _clean(self, scores: npt.ArrayLike) -> FloatArray:

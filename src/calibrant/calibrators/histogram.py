@@ -41,12 +41,6 @@ class HistogramCalibrator(Calibrator):
         Probability of each bin that holds rows.
     count_ : ndarray of float64, shape (b,)
         Rows, or weight, in each bin.
-    n_features_in_ : int
-        1.
-
-    Notes
-    -----
-    The cells of an inexact table are treated as rows at their mean score.
 
     References
     ----------

@@ -13,27 +13,11 @@ _MOST_STEPS = 200
 
 
 def pool_weights(predicted: FloatArray, n: NumberArray, k: NumberArray, prior: float) -> FloatArray:
-    """Return the weights of the mixture of members under which the labels are most likely.
+    """Return the weights, positive and adding up to 1, of the mixture under which the labels are most likely.
 
-    Parameters
-    ----------
-    predicted : ndarray of float64, shape (p, m)
-        Probability that each of p members gives to a positive, for m groups of rows. At every group at least one member
-        is strictly between 0 and 1.
-    n, k : ndarray, shape (m,)
-        Rows and positives of each group, ``0 <= k <= n``.
-    prior : float
-        Positive; rows that each member is given to begin with, which keeps its weight above 0.
-
-    Returns
-    -------
-    ndarray of float64, shape (p,)
-        Positive weights that add up to 1. The log likelihood plus `prior` times the sum of the logs of the weights is
-        concave in them, so there is one maximum. Newton's method climbs to it.
-
-    References
-    ----------
-    Boyd & Vandenberghe (2004). Convex Optimization, section 10.2.2.
+    `predicted` holds the probability of a positive by member and group of rows, shape (p, m); in every group one member
+    at least is strictly between 0 and 1. The log likelihood plus `prior` times the sum of the logs of the weights is
+    concave, and Newton's method climbs to its maximum (Boyd & Vandenberghe 2004, Convex Optimization, section 10.2.2).
     """
     members, of_rest, negatives = len(predicted), 1.0 - predicted, n - k
 

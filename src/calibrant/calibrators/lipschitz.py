@@ -33,14 +33,12 @@ class LipschitzIsotonicCalibrator(Calibrator):
     ----------
     fit_ : LipschitzFit
         The map by its knots.
-    n_features_in_ : int
-        1.
 
     Notes
     -----
     Between the scores of the sample the map is linear, outside their range constant. Where the limit binds, the
     calibration error on the sample is not 0, as it is for the plain isotonic fit. The map is monotone, so statements
-    about monotone recalibration cover it. The cells of an inexact table are treated as rows at their mean score.
+    about monotone recalibration cover it.
 
     The fit is exact. 10^5 distinct scores take about half a second, 10^6 up to some seconds.
 

@@ -72,10 +72,8 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         Turns taken, the last and unsuccessful one included.
     classes_ : ndarray, shape (2,)
         The two labels.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of str
-        Names of the features, if the data had them.
+    n_features_in_, feature_names_in_
+        Number of features, and their names if the data had them.
 
     Notes
     -----
@@ -132,28 +130,10 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.tol = tol
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:  # noqa: N803
-        """Fit direction and link.
+        """Fit direction and link to features of shape (n, d) and labels of two classes, the larger one positive.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            Features.
-        y : array-like of shape (n,)
-            Labels of two classes; the larger one is the positive class.
-        sample_weight : array-like of shape (n,), optional
-            Non-negative weights; a whole number stands for as many rows.
-
-        Returns
-        -------
-        CalibratedIndexClassifier
-            Itself.
-
-        Raises
-        ------
-        DataError
-            If there are not two classes, or weights cannot be used.
-        ArgumentError
-            If a parameter is out of range.
+        Weights are non-negative; a whole number stands for as many rows. Raises a `DataError` if there are not two
+        classes or weights cannot be used, an `ArgumentError` if a parameter is out of range.
         """
         lipschitz = self._checked()
         features, labels = validate_data(self, X, y, dtype=np.float64, order="C")
@@ -178,69 +158,26 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return self
 
     def index(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
-        """Return ``w . x``, the argument of the link.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            Features.
-
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-            For each row the same number whatever the other rows are.
-        """
+        """Return ``w . x``, the argument of the link: for each row the same number whatever the other rows are."""
         check_is_fitted(self)
         features = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         return index_of((features - self.mean_) / self.scale_, self.coef_[0])
 
     def decision_function(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
-        """Return the index, brought to where it is positive exactly if the probability is above 1/2.
+        """Return ``h(index) - h(threshold_)``, ``h(t) = t / (1 + |t|)``: positive where the probability is above 1/2.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            Features.
-
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-            ``h(index) - h(threshold_)`` with ``h(t) = t / (1 + |t|)``. It increases with the index, and so ranks rows
-            that the link maps to the same probability too. The plain difference could not be finite where all
-            probabilities are on one side of 1/2.
+        It increases with the index, and so ranks rows that the link maps to the same probability too. The plain
+        difference could not be finite where all probabilities are on one side of 1/2.
         """
         return _bounded(self.index(X)) - _bounded(np.array(self.threshold_))
 
     def predict_proba(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            Features.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, 2)
-            In the order of `classes_`.
-        """
-        index = self.index(X)
-        positive = self.link_.linear(index)
+        """Return the probabilities of `classes_`, shape (n, 2)."""
+        positive = self.link_.linear(self.index(X))
         return np.column_stack([1.0 - positive, positive])
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:  # noqa: N803
-        """Return the more likely class, the first where both are equally likely.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            Features.
-
-        Returns
-        -------
-        ndarray, shape (n,)
-            Labels from `classes_`.
-        """
+        """Return the more likely label of `classes_`, the first where both are equally likely."""
         likely = (self.predict_proba(X)[:, 1] > 0.5).astype(np.intp)
         return np.asarray(self.classes_[likely])
 
@@ -270,14 +207,9 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         if self.loss == "hinge":
             self.losses_, self.n_iter_ = np.array([first.loss]), 1
             return first.direction
+        limits: dict[str, Any] = {"max_iter": int(self.max_iter), "tol": float(self.tol)}
         found = search_direction(
-            rows,
-            first.direction,
-            loss=self.loss,
-            lipschitz=lipschitz,
-            update=self.update,
-            max_iter=int(self.max_iter),
-            tol=float(self.tol),
+            rows, first.direction, loss=self.loss, lipschitz=lipschitz, update=self.update, **limits
         )
         self.losses_, self.n_iter_ = np.array(found.losses), found.turns
         return found.direction

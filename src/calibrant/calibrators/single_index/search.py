@@ -49,39 +49,12 @@ def last_up_to_half(link: Link) -> float:
 
 
 def search_direction(
-    rows: IndexRows,
-    start: FloatArray,
-    *,
-    loss: str,
-    lipschitz: float | None,
-    update: str,
-    max_iter: int,
-    tol: float,
+    rows: IndexRows, start: FloatArray, *, loss: str, lipschitz: float | None, update: str, max_iter: int, tol: float
 ) -> Search:
-    """Let the two steps take turns until none lowers the loss.
+    """Let the two steps take turns until none lowers the loss by the share `tol`, at most `max_iter` times.
 
-    Parameters
-    ----------
-    rows : IndexRows
-        The sample.
-    start : ndarray of float64, shape (d,)
-        Direction of length 1.
-    loss : {"squared", "log"}
-        Proper loss that falls.
-    lipschitz : float or None
-        Largest slope of the link, if it is limited.
-    update : {"gradient", "matching"}
-        Direction of the first step.
-    max_iter : int
-        Most turns.
-    tol : float
-        Relative decrease that a turn must bring.
-
-    Returns
-    -------
-    Search
-        A step of the direction is taken only if the loss with the link that belongs to it is lower, and halved
-        otherwise.
+    A step is taken only if the loss with the link that belongs to the new direction is lower, and halved otherwise.
+    `start` has length 1; `loss` is "squared" or "log", `update` "gradient" or "matching".
     """
     direction, step = start, _FIRST_STEP
     link, value = _profile(rows, direction, loss, lipschitz)

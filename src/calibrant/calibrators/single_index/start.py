@@ -22,20 +22,10 @@ class Start(NamedTuple):
 
 
 def start_direction(rows: IndexRows, loss: str) -> Start:
-    """Fit a linear model.
+    """Fit a linear model to the margins ``(2 y - 1) (w . x + b)`` with the "log", "squared" or "hinge" loss.
 
-    Parameters
-    ----------
-    rows : IndexRows
-        Standardised features with rows and positives.
-    loss : {"log", "squared", "hinge"}
-        Loss of the margins ``(2 y - 1) (w . x + b)``.
-
-    Returns
-    -------
-    Start
-        From the sum of losses plus half the squared length of w. The corner of the hinge is rounded within 0.05; the
-        loss returned is the plain one.
+    What is minimised is the sum of losses plus half the squared length of w. The corner of the hinge is rounded within
+    0.05; the loss returned is the plain one.
     """
     from scipy.optimize import minimize
 
@@ -75,6 +65,5 @@ def _margin_loss(margin: FloatArray, loss: str, half: float) -> tuple[FloatArray
     if half == 0.0:
         return plain, slope
     near = np.abs(short) < half
-    return np.where(near, (short + half) ** 2 / (4.0 * half), plain), np.where(
-        near, -(short + half) / (2 * half), slope
-    )
+    rounded, rounded_slope = (short + half) ** 2 / (4.0 * half), -(short + half) / (2 * half)
+    return np.where(near, rounded, plain), np.where(near, rounded_slope, slope)

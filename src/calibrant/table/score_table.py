@@ -16,16 +16,10 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cells import CellSums, join_cells
 from calibrant.table.fixed_point import BITS, MOST_ROWS, FixedPoint, score_units
-from calibrant.table.pooling import (
-    FloatArray,
-    NumberArray,
-    pool_counts,
-    pool_rows,
-    pool_weighted,
-)
+from calibrant.table.pooling import FloatArray, NumberArray, pool_counts, pool_rows, pool_weighted
 from calibrant.table.seeding import digest_rows
 from calibrant.table.splitting import chances_of, split_counts
-from calibrant.table.validation import check_weight_range, clean_rows, clean_scores
+from calibrant.table.validation import as_array, as_floats, check_weight_range, clean_rows, clean_scores
 
 if TYPE_CHECKING:
     from calibrant.ingest.chunk_rows import Chunks
@@ -65,10 +59,7 @@ class ScoreTable:
     cells: CellSums | None = None
 
     def __post_init__(self) -> None:
-        arrays = [self.score, self.n, self.k]
-        if self.cells is not None:
-            arrays += self.cells.arrays
-        for array in arrays:
+        for array in [self.score, self.n, self.k, *(self.cells.arrays if self.cells is not None else [])]:
             array.setflags(write=False)
 
     @classmethod
@@ -97,11 +88,6 @@ class ScoreTable:
         -------
         ScoreTable
             Exact, identical for every order of the rows.
-
-        Raises
-        ------
-        DataError
-            If the input cannot be used; the message says what to do.
         """
         rows = clean_rows(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
         if rows.weight is None:
@@ -135,10 +121,7 @@ class ScoreTable:
         ------
         DataError
             If a chunk cannot be used; the message names it, counted from 0. If chunks do not belong together, such as
-            labels {0, 1} and {-1, 1}; if `pos_label` is met in none; if a later reading yields other rows than the
-            first.
-        ArgumentError
-            If `chunks` is neither.
+            labels {0, 1} and {-1, 1}; if a later reading yields other rows than the first.
 
         Examples
         --------
@@ -173,13 +156,6 @@ class ScoreTable:
         ScoreTable
             As `from_chunks` gives it for rows that can be read again; of a dataframe in memory always exact.
 
-        Raises
-        ------
-        DataError
-            If it is no dataframe, has no such column, or holds a value that cannot be used.
-        SourceError
-            If the engine fails.
-
         Examples
         --------
         >>> import pandas as pd
@@ -211,11 +187,8 @@ class ScoreTable:
         s = clean_scores(score).astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
         total, positive = _same_kind(n, k)
         if not total.shape == positive.shape == s.shape:
-            raise DataError(
-                "as many n and k as scores",
-                f"{len(s)} scores, n of shape {total.shape} and k of shape {positive.shape}",
-                "pass three columns of the same table",
-            )
+            found = f"{len(s)} scores, n of shape {total.shape} and k of shape {positive.shape}"
+            raise DataError("as many n and k as scores", found, "pass three columns of the same table")
         if not ((positive >= 0) & (positive <= total) & (total < np.inf)).all():
             raise DataError("finite 0 <= k <= n at every score", "a row that breaks it", "check the aggregation")
         kept = total > 0
@@ -228,17 +201,7 @@ class ScoreTable:
     def from_cells(cls, n: NumberArray, k: NumberArray, cells: CellSums) -> ScoreTable:
         """Make a table from cells, in any order; cells that overlap become one.
 
-        Parameters
-        ----------
-        n, k : ndarray
-            Rows and positives of each cell, or their weight.
-        cells : CellSums
-            The other sums. A cell with `low == high` is a single score.
-
-        Returns
-        -------
-        ScoreTable
-            Cells in increasing order.
+        `n` and `k` are the rows and positives of each cell. One with ``low == high`` is a single score.
         """
         return cls(*join_cells(n, k, cells))
 
@@ -352,18 +315,9 @@ class ScoreTable:
         return f"ScoreTable({len(self)} {kind}, n={self.total:g}, positives={self.positives:g})"
 
     def merge(self, other: ScoreTable) -> ScoreTable:
-        """Return the table of both data sets together.
-
-        Parameters
-        ----------
-        other : ScoreTable
-            Another table. Cells that overlap become one cell.
-
-        Returns
-        -------
-        ScoreTable
-            The same whichever of the two is asked.
-        """
+        """Return the table of both data sets together, the same whichever is asked; cells that overlap become one."""
+        if not isinstance(other, ScoreTable):
+            raise ArgumentError("another ScoreTable to merge", repr(other), "build it with ScoreTable.from_scores")
         n = np.concatenate([self.n, other.n])
         k = np.concatenate([self.k, other.k])
         if self.cells is None and other.cells is None:
@@ -393,18 +347,10 @@ class ScoreTable:
         -------
         list of ScoreTable
             Exact tables; a part may be empty when there are few rows.
-
-        Raises
-        ------
-        DataError
-            If the weights are not whole numbers, because then rows cannot be told apart.
         """
-        if not self.counts:
-            raise DataError(
-                "weights that are whole numbers of rows",
-                "other weights",
-                "pass rows, or weights that count rows",
-            )
+        need_counts(self, "only rows can be told apart")
+        if not isinstance(rng, np.random.Generator):
+            raise ArgumentError("rng to be a numpy.random.Generator", repr(rng), "pass numpy.random.default_rng(0)")
         chances = chances_of(parts)
         positives, negatives = split_counts(self.k, chances, rng), split_counts(self.n - self.k, chances, rng)
         tables = []
@@ -424,11 +370,8 @@ def as_table(
     """Return the table given as first argument, or pool the rows given as two."""
     if isinstance(y_true, ScoreTable):
         if y_proba is not None or sample_weight is not None or pos_label is not None:
-            raise ArgumentError(
-                "a ScoreTable alone, or labels and scores",
-                "a ScoreTable with further data",
-                "the table already holds scores and weights",
-            )
+            wanted, remedy = "a ScoreTable alone, or labels and scores", "the table already holds scores and weights"
+            raise ArgumentError(wanted, "a ScoreTable with further data", remedy)
         if len(y_true) == 0:
             raise DataError("at least one row", "an empty table", "check how it was built")
         return y_true
@@ -440,15 +383,12 @@ def as_table(
 def need_counts(table: ScoreTable, because: str) -> None:
     """Raise a `DataError` if weights are not numbers of rows, which finite samples are counted in."""
     if not table.counts:
-        raise DataError(
-            "weights that are whole numbers of independent rows",
-            "other weights",
-            f"{because}; leave the weights out, or use them for point estimates only",
-        )
+        remedy = f"{because}; leave the weights out, or use them for point estimates only"
+        raise DataError("weights that are whole numbers of independent rows", "other weights", remedy)
 
 
 def _same_kind(n: npt.ArrayLike, k: npt.ArrayLike) -> tuple[NumberArray, NumberArray]:
-    total, positive = np.asarray(n), np.asarray(k)
-    whole = total.dtype.kind in "iu" and positive.dtype.kind in "iu" and total.sum(dtype=np.float64) < 2.0**53
-    kind = np.int64 if whole else np.float64
-    return total.astype(kind), positive.astype(kind)
+    total, positive = as_array(n, "n"), as_array(k, "k")
+    if total.dtype.kind in "iu" and positive.dtype.kind in "iu" and total.sum(dtype=np.float64) < 2.0**53:
+        return total.astype(np.int64), positive.astype(np.int64)
+    return as_floats(total, "n"), as_floats(positive, "k")

@@ -22,7 +22,8 @@ class BetaCalibrator(LogOddsCalibrator):
 
     The right family if the scores of either class follow a beta distribution. It holds the identity (a = b = 1, c = 0),
     `PlattCalibrator` on the logit (a = b), and maps that bend the two ends differently. Fitted by maximum likelihood.
-    If a comes out negative it is set to 0 and the others are fitted again, otherwise the same for b.
+    If a comes out negative it is set to 0 and the others are fitted again, otherwise the same for b. Predictions are
+    strictly between 0 and 1, see `PlattCalibrator`.
 
     Parameters
     ----------
@@ -39,10 +40,6 @@ class BetaCalibrator(LogOddsCalibrator):
         scores rank the classes the wrong way or are all equal, both are 0 and the map is a constant.
     clip_ : tuple of two floats
         Distance from 0 and from 1 at which scores are clipped.
-
-    Notes
-    -----
-    Predictions are strictly between 0 and 1: the largest is ``1 - 2**-53``.
 
     References
     ----------

@@ -11,7 +11,8 @@ __all__ = ["TemperatureCalibrator"]
 class TemperatureCalibrator(LogOddsCalibrator):
     """Temperature scaling: ``logit P(y = 1) = logit(score) / temperature``, by maximum likelihood.
 
-    The map keeps 1/2 where it is, so it can repair scores that are too sharp or too flat, but no bias.
+    The map keeps 1/2 where it is, so it can repair scores that are too sharp or too flat, but no bias. Predictions are
+    strictly between 0 and 1, see `PlattCalibrator`.
 
     Parameters
     ----------
@@ -28,10 +29,6 @@ class TemperatureCalibrator(LogOddsCalibrator):
         1/2; it is 1 if all scores are 1/2.
     clip_ : tuple of two floats
         Distance from 0 and from 1 at which scores are clipped.
-
-    Notes
-    -----
-    Predictions are strictly between 0 and 1: the largest is ``1 - 2**-53``.
 
     References
     ----------

@@ -102,8 +102,7 @@ class ScoreTable:
         ----------
         chunks : callable or iterable
             Chunks ``(labels, scores)`` or ``(labels, scores, weights)``, each as in `from_scores`. A function is called
-            for every reading and returns an iterable of all chunks; a list or another object that can be gone through
-            again will do too. An iterator is read once.
+            for every reading and returns all chunks; a list can be read again too. An iterator is read once.
         pos_label : scalar, optional
             The label value that counts as 1.
 
@@ -113,9 +112,8 @@ class ScoreTable:
             Equal to that of `from_scores` up to two million different scores. With more, neighbours share cells,
             except where the cutoff calibration error and the isotonic fit need single scores: both stay exact. That
             takes further readings, usually two. If the rows can be read only once, the error is known within limits,
-            see `value_at_most` of `calibrant.metrics.cutoff_calibration`. The table does not depend on the order of
-            the rows nor on how they are cut into chunks: not in one bit if weights are whole numbers, up to rounding
-            if they are not.
+            see `value_at_most` of `calibrant.metrics.cutoff_calibration`. Neither the order of the rows nor the cuts
+            between chunks show: not in one bit if weights are whole numbers, up to rounding if they are not.
 
         Raises
         ------
@@ -170,19 +168,9 @@ class ScoreTable:
 
     @classmethod
     def from_counts(cls, score: npt.ArrayLike, n: npt.ArrayLike, k: npt.ArrayLike) -> ScoreTable:
-        """Make an exact table from per-score totals, in any order and with repeats.
+        """Make an exact table from totals per score, in any order and with repeats.
 
-        Parameters
-        ----------
-        score : array-like of float, shape (m,)
-            Scores in [0, 1].
-        n, k : array-like, shape (m,)
-            Rows and positives at each, `0 <= k <= n`. Scores with `n == 0` are dropped.
-
-        Returns
-        -------
-        ScoreTable
-            One row per distinct score.
+        `n` and `k` are the rows and positives at each score, ``0 <= k <= n``. Scores without rows are dropped.
         """
         s = clean_scores(score).astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
         total, positive = _same_kind(n, k)
@@ -331,24 +319,15 @@ class ScoreTable:
         return ScoreTable.from_cells(n, k, CellSums(**both, residual=residual))
 
     def split(self, parts: int | Sequence[float], rng: np.random.Generator) -> list[ScoreTable]:
-        """Split the rows at random into parts, each row independently.
+        """Split the rows at random into exact tables, each row independently; one may be empty if there are few rows.
 
-        The split is done on counts, so it does not depend on the order of the rows and costs as much as the
-        table is long. The rows of a cell are split as if all had its mean score.
-
-        Parameters
-        ----------
-        parts : int or sequence of float
-            Number of parts of equal chance, at least 2; or the chance of each part, adding up to 1.
-        rng : numpy.random.Generator
-            Source of chance.
-
-        Returns
-        -------
-        list of ScoreTable
-            Exact tables; a part may be empty when there are few rows.
+        `parts` is a number of parts of equal chance, at least 2, or the chance of each, adding up to 1. The split is
+        done on counts, so it does not depend on the order of the rows and costs as much as the table is long. The rows
+        of a cell are split as if all had its mean score.
         """
-        need_counts(self, "only rows can be told apart")
+        if not self.counts:
+            remedy = "pass rows, or weights that count rows"
+            raise DataError("weights that are whole numbers of rows", "other weights", remedy)
         if not isinstance(rng, np.random.Generator):
             raise ArgumentError("rng to be a numpy.random.Generator", repr(rng), "pass numpy.random.default_rng(0)")
         chances = chances_of(parts)

@@ -12,8 +12,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from calibrant.calibrators.single_index.rows import IndexRows, index_of, index_rows
-from calibrant.calibrators.single_index.search import Link, fit_link, last_up_to_half, search_direction
-from calibrant.calibrators.single_index.start import start_direction
+from calibrant.calibrators.single_index.search import (
+    Link,
+    fit_link,
+    last_up_to_half,
+    search_direction,
+    start_direction,
+)
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.parameters import check_between, check_choice, check_count
 from calibrant.table.score_table import FloatArray
@@ -26,9 +31,8 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     """Binary classifier ``P(y = 1 | x) = u(w . x)`` with a nondecreasing link u, calibrated on its training rows.
 
     A search for the solution of Gao et al. (2017), section 3.2.2: the least loss among classifiers without calibration
-    error on the sample. Two steps take turns: w is moved so that the loss falls, and u is fitted anew by isotonic
-    regression in the order of ``w . x``, which sets the calibration error to 0. The second step is the same for every
-    proper loss. The end is a local minimum.
+    error on the sample. Two steps take turns until a local minimum: w is moved so that the loss falls, and u is fitted
+    anew by isotonic regression in the order of ``w . x``, which sets the error to 0 and suits every proper loss.
 
     Parameters
     ----------
@@ -48,8 +52,7 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     start : {"log", "squared", "hinge"}, default="log"
         Loss of the linear model whose direction the search starts from; not used with ``loss="hinge"``.
     log_safe : bool, default=True
-        Keep all probabilities strictly between 0 and 1 by giving the final link half a positive at the lower end and
-        half a negative at the upper one. The calibration error on the sample is then below ``1 / (2 n)``.
+        Keep probabilities strictly between 0 and 1, see `IsotonicCalibrator`; it concerns the final link only.
     max_iter : int, default=100
         Most turns. With 0 the start is calibrated and nothing else.
     tol : float, default=1e-6
@@ -78,10 +81,8 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     Notes
     -----
     The direction is fitted to the same rows as the link, so neither the certificate for a fixed classifier nor the one
-    for monotone recalibration holds for these rows. Certify on others.
-
-    A logistic regression is better if its link is right: a free link costs some accuracy. The gain is
-    large where the true link is far from logistic, for instance a step.
+    for monotone recalibration holds for these rows. Certify on others. A logistic regression is better if its link is
+    right; the gain is large where the true link is far from logistic, for instance a step.
 
     The fit is deterministic. Rows are brought into a fixed order first, so that theirs does not matter, and
     whole-number weights equal repeated rows. Linear start models have a penalty of half the squared length of the

@@ -67,19 +67,16 @@ class BetaCalibrator(LogOddsCalibrator):
         return [log_score, -log_rest, np.ones(len(scores))]
 
 
-def _parameters(table: ScoreTable, columns: list[FloatArray], positives: FloatArray) -> tuple[float, float, float]:
+def _parameters(table: ScoreTable, columns: list[FloatArray], positives: FloatArray) -> tuple[float, ...]:
+    """Return a, b and c; a and b are equal where both are free but cannot be told apart."""
     x, z, one = columns
+    kept = np.ones(2)
     both = likelihood_fit(columns, table, positives)
-    if both is None:
-        with_x, with_z = 1.0, 1.0
-    elif both[0] < 0.0:
-        with_x, with_z = 0.0, 1.0
-    elif both[1] < 0.0:
-        with_x, with_z = 1.0, 0.0
-    else:
-        return float(both[0]), float(both[1]), float(both[2])
-    line = likelihood_fit([with_x * x + with_z * z, one], table, positives)
+    if both is not None:
+        if (both[:2] >= 0.0).all():
+            return tuple(both.tolist())
+        kept = np.array([0.0, 1.0] if both[0] < 0.0 else [1.0, 0.0])
+    line = likelihood_fit([kept[0] * x + kept[1] * z, one], table, positives)
     if line is None or line[0] < 0.0:
         return 0.0, 0.0, constant_fit(table, positives)
-    slope, c = line.tolist()
-    return with_x * slope, with_z * slope, c
+    return (*(kept * line[0]).tolist(), float(line[1]))

@@ -71,15 +71,13 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
     Margins of `decision_function` become scores as ``1 / (1 + exp(-margin / scale))``, where `scale` is the root mean
     square of the margins that the calibrator is fitted to. `PlattCalibrator` then does exactly what Platt (1999)
-    proposed for margins, and no margin is out of range, as it is with the rescaling by smallest and largest margin in
-    footnote 5 of Gao et al. (2017).
+    proposed for margins, and none is out of range, as with the rescaling in footnote 5 of Gao et al. (2017).
 
-    Scores that differ by rounding only, by less than 1e-12 of their size, are one score to the calibrator. Otherwise
-    the same row met twice could be two scores on one processor and one on another, and the maps would differ visibly.
+    Scores that differ by less than 1e-12 of their size are one score to the calibrator. Otherwise rounding could make
+    the same row met twice one score on one processor and two on another, and the maps would differ visibly.
 
     Weights go to the calibrator, and to the estimator if its `fit` takes them (with metadata routing: if it asks for
-    them). They do not influence how rows are split into folds, so weights and repeated rows agree only where the folds
-    do.
+    them). They have no say in the folds, so weights and repeated rows agree only where the folds do.
 
     Examples
     --------

@@ -98,8 +98,7 @@ def _with_entered(matrix: FloatArray, target: FloatArray, x: FloatArray, enterin
         if not blocking.any():
             return best
         # The first variable that reaches 0 on the straight line to the best leaves.
-        share = x[blocking] / (x[blocking] - best[blocking])
-        leaving = np.flatnonzero(blocking)[share <= share.min()]
-        x = np.maximum(0.0, x + share.min() * (best - x))
-        x[leaving] = 0.0
-        free[leaving] = False
+        share = np.divide(x, x - best, out=np.where(blocking, 0.0, 1.0), where=blocking & (x > 0.0))
+        leaving = blocking & (share <= share.min())
+        x = np.where(leaving, 0.0, np.maximum(0.0, x + share.min() * (best - x)))
+        free &= ~leaving

@@ -346,7 +346,7 @@ def test_input_arrays_are_left_as_they_were():
         (lambda t: certify([0, 1], [0.2, 0.7], tolerance=10**400), "1000"),
         (lambda t: certify([0, 1], [0.2, 0.7], method=np.array(["a", "b"])), "array"),
         (lambda t: ScoreTable.from_counts([0.2], ["a"], [1]), "'a' in row 0"),
-        (lambda t: ScoreTable.from_counts([0.2], [1], [None]), "None in row 0"),
+        (lambda t: ScoreTable.from_counts([0.2], [1], [None]), "a row that breaks it"),
         (lambda t: t.merge("rows"), "'rows'"),
         (lambda t: t.split("two", np.random.default_rng(0)), "'two'"),
         (lambda t: t.split(2, None), "None"),

@@ -16,15 +16,7 @@ __all__ = ["check_writable", "replacing", "write_text"]
 
 
 def check_writable(path: str | PathLike[str], *inputs: str | PathLike[str]) -> None:
-    """Raise a `SourceError` if a file cannot be written there, before work is done for it.
-
-    Parameters
-    ----------
-    path : path-like
-        The file to write.
-    *inputs : path-like
-        Files that are read, none of which may be replaced.
-    """
+    """Raise a `SourceError`, before work is done, if a file cannot be written there or would replace an input."""
     target = Path(path)
     try:
         there, is_file = target.exists(), target.is_file()
@@ -39,29 +31,15 @@ def check_writable(path: str | PathLike[str], *inputs: str | PathLike[str]) -> N
     if not folder.is_dir():
         raise SourceError(f"an existing folder for {target.name}", f"no folder {folder}", "create it first")
     if not os.access(folder, os.W_OK):
-        raise SourceError(
-            f"a folder that can be written for {target.name}", f"{folder} without permission", "choose another place"
-        )
+        wanted = f"a folder that can be written for {target.name}"
+        raise SourceError(wanted, f"{folder} without permission", "choose another place")
 
 
 @contextmanager
 def replacing(path: str | PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path beside the target that takes its place on success and disappears on failure.
+    """Give a temporary path with the same ending that takes the place of the target on success.
 
-    Parameters
-    ----------
-    path : path-like
-        The file to write. An existing one stays as it is until the new one is complete.
-
-    Yields
-    ------
-    Path
-        Write here; it has the same ending.
-
-    Raises
-    ------
-    SourceError
-        If the place cannot be written, or the disk is full.
+    It disappears on failure; a `SourceError` says that the place cannot be written, or the disk is full.
     """
     check_writable(path)
     target = Path(path).resolve()  # through a link to the file it stands for
@@ -73,11 +51,8 @@ def replacing(path: str | PathLike[str]) -> Iterator[Path]:
                 shutil.copymode(target, draft)
             draft.replace(target)
     except OSError as error:
-        raise SourceError(
-            f"to write {target}",
-            error.strerror or str(error),
-            "check permissions and free space, or choose another place",
-        ) from error
+        remedy = "check permissions and free space, or choose another place"
+        raise SourceError(f"to write {target}", error.strerror or str(error), remedy) from error
 
 
 def write_text(text: str, path: str | PathLike[str]) -> None:

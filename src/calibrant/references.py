@@ -4,136 +4,115 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from calibrant.errors import ArgumentError
 from calibrant.table.parameters import check_choice
 
 __all__ = ["REFERENCES", "bibtex", "cite"]
 
+
+def _entry(kind: str, author: str, title: str, where: str, year: str) -> tuple[str, dict[str, str]]:
+    place = "journal" if kind == "article" else "booktitle"
+    return kind, {"author": author, "title": title, place: where, "year": year}
+
+
 # key -> (BibTeX type, fields)
 REFERENCES: dict[str, tuple[str, dict[str, str]]] = {
-    "gao2017": (
+    "gao2017": _entry(
         "inproceedings",
-        {
-            "author": "Gao, Yihan and Parameswaran, Aditya and Peng, Jian",
-            "title": "On the Interpretability of Conditional Probability Estimates in the Agnostic Setting",
-            "booktitle": "Proceedings of the 20th International Conference on Artificial Intelligence and Statistics",
-            "year": "2017",
-        },
+        "Gao, Yihan and Parameswaran, Aditya and Peng, Jian",
+        "On the Interpretability of Conditional Probability Estimates in the Agnostic Setting",
+        "Proceedings of the 20th International Conference on Artificial Intelligence and Statistics",
+        "2017",
     ),
-    "shevtsova2013": (
+    "shevtsova2013": _entry(
         "article",
-        {
-            "author": "Shevtsova, Irina",
-            "title": "On the absolute constants in the Berry-Esseen inequality and its structural and nonuniform "
-            "improvements",
-            "journal": "Informatics and Applications",
-            "year": "2013",
-        },
+        "Shevtsova, Irina",
+        "On the absolute constants in the Berry-Esseen inequality and its structural and nonuniform improvements",
+        "Informatics and Applications",
+        "2013",
     ),
-    "rossellini2025": (
+    "rossellini2025": _entry(
         "inproceedings",
-        {
-            "author": "Rossellini, Raphael and Soloff, Jake A. and Barber, Rina Foygel and Ren, Zhimei and Willett, "
-            "Rebecca",
-            "title": "Can a calibration metric be both testable and actionable?",
-            "booktitle": "Conference on Learning Theory",
-            "year": "2025",
-        },
+        "Rossellini, Raphael and Soloff, Jake A. and Barber, Rina Foygel and Ren, Zhimei and Willett, Rebecca",
+        "Can a calibration metric be both testable and actionable?",
+        "Conference on Learning Theory",
+        "2025",
     ),
-    "fan2015": (
+    "fan2015": _entry(
         "article",
-        {
-            "author": "Fan, Xiequan and Grama, Ion and Liu, Quansheng",
-            "title": "Exponential inequalities for martingales with applications",
-            "journal": "Electronic Journal of Probability",
-            "year": "2015",
-        },
+        "Fan, Xiequan and Grama, Ion and Liu, Quansheng",
+        "Exponential inequalities for martingales with applications",
+        "Electronic Journal of Probability",
+        "2015",
     ),
-    "hoeffding1963": (
+    "hoeffding1963": _entry(
         "article",
-        {
-            "author": "Hoeffding, Wassily",
-            "title": "Probability inequalities for sums of bounded random variables",
-            "journal": "Journal of the American Statistical Association",
-            "year": "1963",
-        },
+        "Hoeffding, Wassily",
+        "Probability inequalities for sums of bounded random variables",
+        "Journal of the American Statistical Association",
+        "1963",
     ),
-    "howard2021": (
+    "howard2021": _entry(
         "article",
-        {
-            "author": "Howard, Steven R. and Ramdas, Aaditya and McAuliffe, Jon and Sekhon, Jasjeet",
-            "title": "Time-uniform, nonparametric, nonasymptotic confidence sequences",
-            "journal": "The Annals of Statistics",
-            "year": "2021",
-        },
+        "Howard, Steven R. and Ramdas, Aaditya and McAuliffe, Jon and Sekhon, Jasjeet",
+        "Time-uniform, nonparametric, nonasymptotic confidence sequences",
+        "The Annals of Statistics",
+        "2021",
     ),
-    "feller1951": (
+    "feller1951": _entry(
         "article",
-        {
-            "author": "Feller, William",
-            "title": "The asymptotic distribution of the range of sums of independent random variables",
-            "journal": "The Annals of Mathematical Statistics",
-            "year": "1951",
-        },
+        "Feller, William",
+        "The asymptotic distribution of the range of sums of independent random variables",
+        "The Annals of Mathematical Statistics",
+        "1951",
     ),
-    "ayer1955": (
+    "ayer1955": _entry(
         "article",
-        {
-            "author": "Ayer, Miriam and Brunk, H. D. and Ewing, G. M. and Reid, W. T. and Silverman, Edward",
-            "title": "An empirical distribution function for sampling with incomplete information",
-            "journal": "The Annals of Mathematical Statistics",
-            "year": "1955",
-        },
+        "Ayer, Miriam and Brunk, H. D. and Ewing, G. M. and Reid, W. T. and Silverman, Edward",
+        "An empirical distribution function for sampling with incomplete information",
+        "The Annals of Mathematical Statistics",
+        "1955",
     ),
-    "brier1950": (
+    "brier1950": _entry(
         "article",
-        {
-            "author": "Brier, Glenn W.",
-            "title": "Verification of forecasts expressed in terms of probability",
-            "journal": "Monthly Weather Review",
-            "year": "1950",
-        },
+        "Brier, Glenn W.",
+        "Verification of forecasts expressed in terms of probability",
+        "Monthly Weather Review",
+        "1950",
     ),
-    "vickers2006": (
+    "vickers2006": _entry(
         "article",
-        {
-            "author": "Vickers, Andrew J. and Elkin, Elena B.",
-            "title": "Decision curve analysis: a novel method for evaluating prediction models",
-            "journal": "Medical Decision Making",
-            "year": "2006",
-        },
+        "Vickers, Andrew J. and Elkin, Elena B.",
+        "Decision curve analysis: a novel method for evaluating prediction models",
+        "Medical Decision Making",
+        "2006",
     ),
-    "hernandez2011": (
+    "hernandez2011": _entry(
         "inproceedings",
-        {
-            "author": "Hernández-Orallo, José and Flach, Peter and Ferri, Cèsar",
-            "title": "Brier curves: a new cost-based visualisation of classifier performance",
-            "booktitle": "Proceedings of the 28th International Conference on Machine Learning",
-            "year": "2011",
-        },
+        "Hernández-Orallo, José and Flach, Peter and Ferri, Cèsar",
+        "Brier curves: a new cost-based visualisation of classifier performance",
+        "Proceedings of the 28th International Conference on Machine Learning",
+        "2011",
     ),
-    "clopper1934": (
+    "clopper1934": _entry(
         "article",
-        {
-            "author": "Clopper, C. J. and Pearson, E. S.",
-            "title": "The use of confidence or fiducial limits illustrated in the case of the binomial",
-            "journal": "Biometrika",
-            "year": "1934",
-        },
+        "Clopper, C. J. and Pearson, E. S.",
+        "The use of confidence or fiducial limits illustrated in the case of the binomial",
+        "Biometrika",
+        "1934",
     ),
-    "massart1990": (
+    "massart1990": _entry(
         "article",
-        {
-            "author": "Massart, Pascal",
-            "title": "The tight constant in the Dvoretzky-Kiefer-Wolfowitz inequality",
-            "journal": "The Annals of Probability",
-            "year": "1990",
-        },
+        "Massart, Pascal",
+        "The tight constant in the Dvoretzky-Kiefer-Wolfowitz inequality",
+        "The Annals of Probability",
+        "1990",
     ),
 }
 
 
 def cite(keys: Iterable[str]) -> list[str]:
-    """Return the references as readable lines.
+    """Return the references as readable lines, repeated ones once.
 
     Parameters
     ----------
@@ -143,7 +122,7 @@ def cite(keys: Iterable[str]) -> list[str]:
     Returns
     -------
     list of str
-        One line each, repeated keys once.
+        One line each.
 
     Examples
     --------
@@ -152,8 +131,7 @@ def cite(keys: Iterable[str]) -> list[str]:
     Brier (1950). Verification of forecasts expressed in terms of probability. Monthly Weather Review.
     """
     lines = []
-    for key in dict.fromkeys(keys):
-        check_choice("reference", key, tuple(REFERENCES))
+    for key in _known(keys):
         fields = REFERENCES[key][1]
         names = [author.split(",")[0] for author in fields["author"].split(" and ")]
         who = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} & {names[-1]}"
@@ -166,9 +144,14 @@ def cite(keys: Iterable[str]) -> list[str]:
 def bibtex(keys: Iterable[str]) -> str:
     """Return the references as BibTeX entries."""
     entries = []
-    for key in dict.fromkeys(keys):
-        check_choice("reference", key, tuple(REFERENCES))
+    for key in _known(keys):
         kind, fields = REFERENCES[key]
         body = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
         entries.append(f"@{kind}{{{key},\n{body}}}\n")
     return "\n".join(entries)
+
+
+def _known(keys: Iterable[str]) -> list[str]:
+    if isinstance(keys, str) or not isinstance(keys, Iterable):
+        raise ArgumentError("a list of keys of references", repr(keys), "pass the `references` of a result")
+    return list(dict.fromkeys(check_choice("reference", key, tuple(REFERENCES)) for key in keys))

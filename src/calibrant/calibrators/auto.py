@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from sklearn.base import clone
@@ -10,18 +10,19 @@ from sklearn.base import clone
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.beta import BetaCalibrator
 from calibrant.calibrators.isotonic import IsotonicCalibrator
-from calibrant.calibrators.linear_pool import log_likelihood, pool_weights
 from calibrant.calibrators.platt import PlattCalibrator
 from calibrant.calibrators.temperature import TemperatureCalibrator
 from calibrant.errors import ArgumentError
-from calibrant.table.parameters import check_count
+from calibrant.table.parameters import check_count, check_random_state
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 
-__all__ = ["AutoCalibrator"]
+__all__ = ["AutoCalibrator", "log_likelihood", "pool_weights"]
 
 _PRIOR = 0.25  # rows, for each member
 _MANY = 100_000  # rows above which one part is held out instead of every fold in turn
 _ENOUGH = 20_000  # rows in that part
+_PRECISION = 1e-9  # distance from the largest log likelihood, in nats, about
+_MOST_STEPS = 200
 _SMALLEST, _LARGEST = float(np.finfo(np.float64).tiny), 1.0 - 2.0**-53
 
 
@@ -29,18 +30,16 @@ class AutoCalibrator(Calibrator):
     """Weighted mean of several calibrated probabilities and of the score itself; it may leave scores alone.
 
     The weights make the labels most likely on rows that the maps were not fitted to: rows are split at random into
-    folds, the maps are fitted to all folds but one and predict that one. Then every map is fitted to all rows. A mean
-    is safer than the choice of one map, and on small samples better: where maps do equally well it need not choose.
-    Such a mean is known as a linear pool, and such weighing as stacking.
+    folds, the maps are fitted to all folds but one and predict that one. Then every map is fitted to all rows. Such a
+    mean is known as a linear pool, such weighing as stacking. On small samples it is better than the choice of one map.
 
     Parameters
     ----------
     members : sequence of calibrators, optional
         Maps to pool besides the identity, which always belongs. Default: `TemperatureCalibrator`, `PlattCalibrator`
-        that does not fall, `BetaCalibrator` and `IsotonicCalibrator`. None of these falls but by rounding, nor does
-        their mean, so statements about monotone recalibration cover it, among them
-        `calibrant.certificates.certify_recalibrated`. They do not cover the mean with other members unless these are
-        nondecreasing.
+        that does not fall, `BetaCalibrator` and `IsotonicCalibrator`. Their mean does not fall but by rounding, so
+        statements about monotone recalibration cover it, such as `calibrant.certificates.certify_recalibrated`; with
+        other members only if these are nondecreasing.
     n_folds : int, default=5
         Number of folds, at least 2. Of more than 100,000 rows, 20,000 are held out once instead, which is enough to
         weigh a few maps.
@@ -57,23 +56,20 @@ class AutoCalibrator(Calibrator):
     calibrators_ : list of calibrators
         Members besides the identity, fitted to all rows: ``calibrators_[i]`` has the weight ``weights_[i + 1]``.
     decision_ : {"pooled", "left alone"}
-        "left alone": all weight is on the identity, and `predict` returns the scores as they are. So it is where the
-        scores of the sample are all strictly between 0 and 1 and the best pool makes held-out labels no more likely, or
-        where nothing can be held out.
+        "left alone": all weight is on the identity and `predict` returns the scores as they are, because nothing can be
+        held out, or because scores are inside (0, 1) and the best pool makes held-out labels no more likely.
     reason_ : str
         What was decided and why, in a sentence.
     gain_ : float
         Fall of the mean log loss per held-out row from the scores to the pool, larger is better; infinite if a score
         of 0 or 1 was wrong, NaN if nothing could be held out. The weights were chosen on these rows, so it is
         optimistic for a little.
-    n_features_in_ : int
-        1.
 
     Notes
     -----
     With p members the time is that of ``p (n_folds + 1)`` fits. Weights that do not count rows stay whole in the split:
-    all rows at one score come into one fold. The cells of an inexact table are treated as rows at their mean score.
-    Each member begins with a quarter of a row, so none is ruled out by few rows.
+    all rows at one score come into one fold. Each member begins with a quarter of a row, so none is ruled out by few
+    rows.
 
     References
     ----------
@@ -104,6 +100,7 @@ class AutoCalibrator(Calibrator):
 
     def _fit_table(self, table: ScoreTable) -> None:
         n_folds = check_count("n_folds", self.n_folds, 2, "five folds are customary")
+        check_random_state(self.random_state)
         members = _checked(self.members)
         self.members_ = ["identity", *_names(members)]
         self.calibrators_ = [clone(member).fit(table) for member in members]
@@ -152,14 +149,13 @@ def _loss(value: float) -> str:
 def _checked(members: Sequence[Calibrator] | None) -> list[Calibrator]:
     if members is None:
         return [TemperatureCalibrator(), PlattCalibrator(increasing=True), BetaCalibrator(), IsotonicCalibrator()]
+    members = list(members) if isinstance(members, Iterable) else [members]
     wrong = [member for member in members if not isinstance(member, Calibrator)]
-    if wrong or not len(members):
-        raise ArgumentError(
-            "members to be calibrators, at least one",
-            repr(wrong[0]) if wrong else "none",
-            "pass a list such as [PlattCalibrator(), IsotonicCalibrator()]",
-        )
-    return list(members)
+    if wrong or not members:
+        found = repr(wrong[0]) if wrong else "none"
+        remedy = "pass a list such as [PlattCalibrator(), IsotonicCalibrator()]"
+        raise ArgumentError("members to be calibrators, at least one", found, remedy)
+    return members
 
 
 def _names(members: Sequence[Calibrator]) -> list[str]:
@@ -204,3 +200,45 @@ def _on_rows_of(table: ScoreTable, part: ScoreTable) -> NumberArray:
 def _kept(score: FloatArray, n: NumberArray, k: NumberArray) -> ScoreTable:
     rows = np.flatnonzero(n)
     return ScoreTable(score[rows], n[rows], k[rows])
+
+
+def pool_weights(predicted: FloatArray, n: NumberArray, k: NumberArray, prior: float) -> FloatArray:
+    """Return the weights, positive and adding up to 1, of the mixture under which the labels are most likely.
+
+    `predicted` holds the probability of a positive by member and group of rows, shape (p, m); in every group one member
+    at least is strictly between 0 and 1. The log likelihood plus `prior` times the sum of the logs of the weights is
+    concave, and Newton's method climbs to its maximum (Boyd & Vandenberghe 2004, Convex Optimization, section 10.2.2).
+    """
+    members, of_rest, negatives = len(predicted), 1.0 - predicted, n - k
+
+    def height(weights: FloatArray) -> float:
+        if not (weights > 0.0).all():
+            return -np.inf
+        mixed = k @ np.log(weights @ predicted, where=k > 0, out=np.zeros(len(k)))
+        of_negatives = negatives @ np.log(weights @ of_rest, where=negatives > 0, out=np.zeros(len(k)))
+        return float(mixed + of_negatives + prior * np.log(weights).sum())
+
+    weights = np.full(members, 1.0 / members)
+    here = height(weights)
+    for _ in range(_MOST_STEPS):
+        hit, miss = weights @ predicted, weights @ of_rest
+        slope = predicted @ (k / hit) + of_rest @ (negatives / miss) + prior / weights
+        curvature = (predicted * (k / hit**2)) @ predicted.T + (of_rest * (negatives / miss**2)) @ of_rest.T
+        curvature += np.diag(prior / weights**2)
+        uphill, level = np.linalg.solve(curvature, np.stack([slope, np.ones(members)]).T).T
+        step = uphill - uphill.sum() / level.sum() * level  # the weights keep their sum
+        if slope @ step < _PRECISION:
+            break
+        while (there := height(weights + step)) < here:
+            step = step / 2.0
+        weights, here = weights + step, there
+    return np.asarray(weights / weights.sum())
+
+
+def log_likelihood(probability: FloatArray, n: NumberArray, k: NumberArray) -> float:
+    """Return the log likelihood of all rows; minus infinity if a probability of 0 or 1 was wrong."""
+    negatives = n - k
+    with np.errstate(divide="ignore"):
+        positive, negative = np.log(probability), np.log1p(-probability)
+    hit, miss = k > 0, negatives > 0
+    return float(np.dot(k[hit], positive[hit]) + np.dot(negatives[miss], negative[miss]))

@@ -39,25 +39,11 @@ class Calibrator(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         scores : array-like of shape (n,) or (n, 1), or ScoreTable
-            Scores in [0, 1], or a table that holds scores and labels.
-        y : array-like of shape (n,)
-            Labels: {0, 1}, booleans, {-1, 1}, or anything with `pos_label`. None with a table.
-        sample_weight : array-like of shape (n,), optional
-            Non-negative weights; a whole number stands for as many rows.
-        pos_label : scalar, optional
-            The label value that counts as 1.
-
-        Returns
-        -------
-        Calibrator
-            Itself.
-
-        Raises
-        ------
-        DataError
-            If the rows cannot be used. A sample of one class is accepted unless the class says otherwise.
-        ArgumentError
-            If a parameter is out of range.
+            Scores in [0, 1], or a table that holds scores and labels. The cells of an inexact table are treated as rows
+            at their mean score.
+        y, sample_weight, pos_label
+            Labels and weights as in `ScoreTable.from_scores`; not with a table. A sample of one class is accepted
+            unless the class says otherwise.
         """
         if isinstance(scores, ScoreTable):
             table = as_table(scores, y, sample_weight=sample_weight, pos_label=pos_label)
@@ -73,18 +59,7 @@ class Calibrator(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         return self
 
     def predict(self, scores: npt.ArrayLike) -> FloatArray:
-        """Map scores to probabilities.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n,) or (n, 1)
-            Scores in [0, 1].
-
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-            Calibrated probabilities.
-        """
+        """Map scores in [0, 1], of shape (n,) or (n, 1), to calibrated probabilities of shape (n,)."""
         return self._predict(self._clean(scores))
 
     def _clean(self, scores: npt.ArrayLike) -> FloatArray:

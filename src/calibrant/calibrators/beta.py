@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
-from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.log_odds import (
+    LogOddsCalibrator,
     constant_fit,
     find_clip,
     likelihood_fit,
     log_scores,
-    probability,
     target_positives,
 )
 from calibrant.table.score_table import FloatArray, ScoreTable
@@ -20,12 +17,13 @@ from calibrant.table.score_table import FloatArray, ScoreTable
 __all__ = ["BetaCalibrator"]
 
 
-class BetaCalibrator(Calibrator):
+class BetaCalibrator(LogOddsCalibrator):
     """Beta calibration: ``logit P(y = 1) = a log(score) - b log(1 - score) + c`` with ``a, b >= 0``.
 
     The right family if the scores of either class follow a beta distribution. It holds the identity (a = b = 1, c = 0),
     `PlattCalibrator` on the logit (a = b), and maps that bend the two ends differently. Fitted by maximum likelihood.
-    If a comes out negative it is set to 0 and the others are fitted again, otherwise the same for b.
+    If a comes out negative it is set to 0 and the others are fitted again, otherwise the same for b. Predictions are
+    strictly between 0 and 1, see `PlattCalibrator`.
 
     Parameters
     ----------
@@ -42,13 +40,6 @@ class BetaCalibrator(Calibrator):
         scores rank the classes the wrong way or are all equal, both are 0 and the map is a constant.
     clip_ : tuple of two floats
         Distance from 0 and from 1 at which scores are clipped.
-    n_features_in_ : int
-        1.
-
-    Notes
-    -----
-    Predictions are strictly between 0 and 1: the largest is ``1 - 2**-53``. The cells of an inexact table are treated
-    as rows at their mean score.
 
     References
     ----------
@@ -64,36 +55,28 @@ class BetaCalibrator(Calibrator):
     [0.1, 0.2, 0.7]
     """
 
-    def __init__(self, *, smooth_targets: bool = True, clip: float | Literal["auto"] = "auto") -> None:
-        self.smooth_targets = smooth_targets
-        self.clip = clip
+    _COEFFICIENTS = ("a_", "b_", "c_")
 
     def _fit_table(self, table: ScoreTable) -> None:
         self.clip_ = find_clip(table, self.clip)
-        log_score, log_rest = log_scores(table.score, self.clip_)
-        self.a_, self.b_, self.c_ = _parameters(
-            table, log_score, -log_rest, target_positives(table, self.smooth_targets)
-        )
+        positives = target_positives(table, self.smooth_targets)
+        self.a_, self.b_, self.c_ = _parameters(table, self._columns(table.score), positives)
 
-    def _predict(self, scores: FloatArray) -> FloatArray:
+    def _columns(self, scores: FloatArray) -> list[FloatArray]:
         log_score, log_rest = log_scores(scores, self.clip_)
-        return probability(self.a_ * log_score - self.b_ * log_rest + self.c_)
+        return [log_score, -log_rest, np.ones(len(scores))]
 
 
-def _parameters(table: ScoreTable, x: FloatArray, z: FloatArray, positives: FloatArray) -> tuple[float, float, float]:
-    """Return a, b and c, the coefficients of x, of z and of 1."""
-    one = np.ones(len(table))
-    both = likelihood_fit([x, z, one], table, positives)
-    if both is None:
-        with_x, with_z = 1.0, 1.0
-    elif both[0] < 0.0:
-        with_x, with_z = 0.0, 1.0
-    elif both[1] < 0.0:
-        with_x, with_z = 1.0, 0.0
-    else:
-        return float(both[0]), float(both[1]), float(both[2])
-    line = likelihood_fit([with_x * x + with_z * z, one], table, positives)
+def _parameters(table: ScoreTable, columns: list[FloatArray], positives: FloatArray) -> tuple[float, ...]:
+    """Return a, b and c; a and b are equal where both are free but cannot be told apart."""
+    x, z, one = columns
+    kept = np.ones(2)
+    both = likelihood_fit(columns, table, positives)
+    if both is not None:
+        if (both[:2] >= 0.0).all():
+            return tuple(both.tolist())
+        kept = np.array([0.0, 1.0] if both[0] < 0.0 else [1.0, 0.0])
+    line = likelihood_fit([kept[0] * x + kept[1] * z, one], table, positives)
     if line is None or line[0] < 0.0:
         return 0.0, 0.0, constant_fit(table, positives)
-    slope, c = line.tolist()
-    return with_x * slope, with_z * slope, c
+    return (*(kept * line[0]).tolist(), float(line[1]))

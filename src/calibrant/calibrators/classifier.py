@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -71,15 +71,13 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
     Margins of `decision_function` become scores as ``1 / (1 + exp(-margin / scale))``, where `scale` is the root mean
     square of the margins that the calibrator is fitted to. `PlattCalibrator` then does exactly what Platt (1999)
-    proposed for margins, and no margin is out of range, as it is with the rescaling by smallest and largest margin in
-    footnote 5 of Gao et al. (2017).
+    proposed for margins, and none is out of range, as with the rescaling in footnote 5 of Gao et al. (2017).
 
-    Scores that differ by rounding only, by less than 1e-12 of their size, are one score to the calibrator. Otherwise
-    the same row met twice could be two scores on one processor and one on another, and the maps would differ visibly.
+    Scores that differ by less than 1e-12 of their size are one score to the calibrator. Otherwise rounding could make
+    the same row met twice one score on one processor and two on another, and the maps would differ visibly.
 
     Weights go to the calibrator, and to the estimator if its `fit` takes them (with metadata routing: if it asks for
-    them). They do not influence how rows are split into folds, so weights and repeated rows agree only where the folds
-    do.
+    them). They have no say in the folds, so weights and repeated rows agree only where the folds do.
 
     Examples
     --------
@@ -108,30 +106,11 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None, **params: Any) -> Self:  # noqa: N803
-        """Fit the estimator and the calibrators.
+        """Fit the estimator and the calibrators to labels of two classes or more.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-            Features, passed on to the estimator as they are.
-        y : array-like of shape (n,)
-            Labels of two classes or more.
-        sample_weight : array-like of shape (n,), optional
-            Non-negative weights.
-        **params : dict
-            Passed on to `fit` of the estimator; with metadata routing, to whoever asks for them.
-
-        Returns
-        -------
-        CalibratedClassifier
-            Itself.
-
-        Raises
-        ------
-        DataError
-            If there is one class only, or folds that cannot be used.
-        ArgumentError
-            If the calibrator is none, or the estimator has no scores.
+        `params` are passed on to `fit` of the estimator; with metadata routing, to whoever asks for them. Raises a
+        `DataError` for one class only or folds that cannot be used, an `ArgumentError` if the calibrator is none or the
+        estimator has no scores.
         """
         calibrator = AutoCalibrator() if self.calibrator is None else self.calibrator
         if not isinstance(calibrator, Calibrator):
@@ -145,61 +124,32 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         encoder = LabelEncoder().fit(labels)
         self.classes_ = encoder.classes_
         if len(self.classes_) < 2:
-            raise DataError(
-                "labels of two classes or more", f"one class, {self.classes_[0]}", "pass rows of the other class too"
-            )
+            found = f"one class, {self.classes_[0]}"
+            raise DataError("labels of two classes or more", found, "pass rows of the other class too")
         calibrate = _Calibration(calibrator, self.classes_, encoder.transform(labels), sample_weight)
         if isinstance(self.estimator, FrozenEstimator):
             model, everything = clone(self.estimator), np.arange(_num_samples(X))
             self.pairs_ = [calibrate(model, _response(model, X, self.classes_), everything)]
         else:
             fit_params, split_params = self._routed(sample_weight, params)
-            self.pairs_ = list(self._cross_fitted(X, labels, fit_params, split_params, calibrate))
+            self.pairs_ = self._cross_fitted(X, labels, fit_params, split_params, calibrate)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.pairs_[0].estimator, name):
                 setattr(self, name, getattr(self.pairs_[0].estimator, name))
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803
-        """Return calibrated probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-            Features.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_classes)
-            One column for each of `classes_`; rows add up to 1.
-        """
+        """Return calibrated probabilities of `classes_`, shape (n, n_classes); rows add up to 1."""
         check_is_fitted(self)
         return np.asarray(np.mean([pair.predict_proba(X, self.classes_) for pair in self.pairs_], axis=0))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
-        """Return the most probable class of each row, the first of them where several are.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-            Features.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels out of `classes_`.
-        """
+        """Return the most probable class of each row, the first of them where several are."""
         likeliest = np.argmax(self.predict_proba(X), axis=1)
         return np.asarray(self.classes_[likeliest])
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return who is asked about metadata: this object, the estimator's `fit` and the splitter's `split`.
-
-        Returns
-        -------
-        MetadataRouter
-            The routing, see the user guide of scikit-learn.
-        """
+        """Return who is asked about metadata: this object, the estimator's `fit` and the splitter's `split`."""
         return (
             MetadataRouter(owner=self)
             .add_self_request(self)
@@ -223,22 +173,19 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         fit_params: dict[str, Any],
         split_params: dict[str, Any],
         calibrate: _Calibration,
-    ) -> Iterator[CalibratedPair]:
+    ) -> list[CalibratedPair]:
         splits = list(check_cv(self.cv, labels, classifier=True).split(X, labels, **split_params))
         models = Parallel(n_jobs=self.n_jobs)(
             delayed(_fitted)(self.estimator, X, labels, fit_params, train) for train, _ in splits
         )
-        responses = [
-            _response(model, _safe_indexing(X, test), self.classes_)
-            for model, (_, test) in zip(models, splits, strict=True)
-        ]
         tests = [test for _, test in splits]
+        responses = [
+            _response(model, _safe_indexing(X, test), self.classes_) for model, test in zip(models, tests, strict=True)
+        ]
         if self.ensemble:
-            for model, response, test in zip(models, responses, tests, strict=True):
-                yield calibrate(model, response, test)
-        else:
-            whole = _fitted(self.estimator, X, labels, fit_params, None)
-            yield calibrate(whole, np.concatenate(responses), np.concatenate(tests))
+            return [calibrate(*fold) for fold in zip(models, responses, tests, strict=True)]
+        whole = _fitted(self.estimator, X, labels, fit_params, None)
+        return [calibrate(whole, np.concatenate(responses), np.concatenate(tests))]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -250,21 +197,11 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
 @dataclass(frozen=True)
 class CalibratedPair:
-    """A fitted classifier and the calibrators of its scores.
-
-    Attributes
-    ----------
-    estimator : classifier
-        Fitted.
-    calibrators : list of Calibrator
-        One of the second class if there are two; otherwise one of each class.
-    margin_scale : float or None
-        What margins are divided by before they become scores; None if the classifier gives probabilities.
-    """
+    """A fitted classifier and the calibrators of its scores."""
 
     estimator: Any
-    calibrators: list[Calibrator]
-    margin_scale: float | None
+    calibrators: list[Calibrator]  # one of the second class if there are two; otherwise one of each class
+    margin_scale: float | None  # what margins are divided by to become scores; None if there are probabilities
 
     def predict_proba(self, X: Any, classes: npt.NDArray[Any]) -> FloatArray:  # noqa: N803
         """Return probabilities of all classes, shape (n, n_classes)."""
@@ -320,26 +257,19 @@ def _response(estimator: Any, X: Any, classes: npt.NDArray[Any]) -> FloatArray: 
     if method is None:
         method = getattr(estimator, "decision_function", None)
     if method is None:
-        raise ArgumentError(
-            "an estimator with predict_proba or decision_function", type(estimator).__name__, "use a classifier"
-        )
+        wanted = "an estimator with predict_proba or decision_function"
+        raise ArgumentError(wanted, type(estimator).__name__, "use a classifier")
     response = np.asarray(method(X), dtype=np.float64)
     known = list(estimator.classes_)
     if not any(label in known for label in classes):
-        raise DataError(
-            f"labels that the estimator knows, such as {known[0]}",
-            f"{classes[0]}",
-            "fit with the labels that the estimator was fitted with",
-        )
+        remedy = "fit with the labels that the estimator was fitted with"
+        raise DataError(f"labels that the estimator knows, such as {known[0]}", f"{classes[0]}", remedy)
     if margins and response.ndim == 1 and len(classes) == 2 and len(known) == 2:
         return response[:, None]
     missing = [label for label in classes if label not in known]
     if margins and (missing or response.ndim == 1):
-        raise DataError(
-            "every class among the training rows of each fold",
-            f"none of class {missing[0]}",
-            "use fewer or larger folds",
-        )
+        found = f"none of class {missing[0]}"
+        raise DataError("every class among the training rows of each fold", found, "use fewer or larger folds")
     wide = np.zeros((len(response), len(classes)))
     for column, label in enumerate(classes):
         if label in known:

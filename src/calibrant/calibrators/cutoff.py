@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.beta import BetaCalibrator
-from calibrant.calibrators.log_odds import constant_fit, log_scores, target_positives
+from calibrant.calibrators.log_odds import LogOddsCalibrator, constant_fit, target_positives
 from calibrant.calibrators.platt import PlattCalibrator
 from calibrant.calibrators.temperature import TemperatureCalibrator
 from calibrant.distributions.brownian import range_quantile
@@ -21,9 +21,7 @@ from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["CutoffCalibrator"]
 
-Member = PlattCalibrator | BetaCalibrator | TemperatureCalibrator
-
-_KINDS: dict[str, type[Member]] = {
+_KINDS: dict[str, type[LogOddsCalibrator]] = {
     "platt": PlattCalibrator,
     "beta": BetaCalibrator,
     "temperature": TemperatureCalibrator,
@@ -68,8 +66,6 @@ class CutoffCalibrator(Calibrator):
         Whether no map with an error up to the noise level was found.
     message_ : str
         What was found, in one sentence.
-    n_features_in_ : int
-        1.
 
     Notes
     -----
@@ -85,8 +81,8 @@ class CutoffCalibrator(Calibrator):
     ``1 / (2 n)``. Where the likeliest map is outside the limit it takes about a second for 10^5 distinct scores and up
     to half a minute for 10^6; scores rounded to fewer values are faster.
 
-    With weights that are not whole numbers n is their sum. The cells of an inexact table are treated as rows at their
-    mean score. The map is monotone, so statements about monotone recalibration cover it.
+    With weights that are not whole numbers n is their sum. The map is monotone, so statements about monotone
+    recalibration cover it.
 
     References
     ----------
@@ -128,7 +124,7 @@ class CutoffCalibrator(Calibrator):
         maps, expand = _maps(member, table, target)
         if isinstance(member, PlattCalibrator) and member.slope_ < 0.0:  # the likeliest map that does not fall
             member.slope_, member.intercept_ = 0.0, constant_fit(table, target)
-        start = np.linalg.pinv(expand) @ _parameters(member)
+        start = np.linalg.pinv(expand) @ member._theta
         at_start, noise = _error(maps, start), _noise(maps, start)
         theta, limit, refuted = start, noise, False
         if self.objective == "cutoff" or at_start > noise:
@@ -139,8 +135,8 @@ class CutoffCalibrator(Calibrator):
             if self.objective == "log_loss":
                 limit = _MARGIN * error if refuted else noise
                 theta = start if at_start <= limit else _likeliest_within(maps, start, minima, limit)
-        _set_parameters(member, expand @ theta)
-        self.calibrator_: Member = member
+        member._theta = expand @ theta
+        self.calibrator_ = member
         self.cutoff_ = _error(maps, theta)
         self.limit_ = limit
         self.refuted_ = refuted
@@ -150,45 +146,25 @@ class CutoffCalibrator(Calibrator):
         return self.calibrator_._predict(scores)
 
 
-def _maps(member: Member, table: ScoreTable, target: FloatArray) -> tuple[LogisticMaps, FloatArray]:
+def _maps(member: LogOddsCalibrator, table: ScoreTable, target: FloatArray) -> tuple[LogisticMaps, FloatArray]:
     """Return the maps to search, and the matrix that turns their coefficients into parameters of the family.
 
     Where scores are too few or too close together to tell the parameters apart, the two powers of beta calibration
     are kept equal; with a single score nothing but the constant is left.
     """
-    log_score, log_rest = log_scores(table.score, member.clip_)
-    one = np.ones(len(table))
-    if isinstance(member, BetaCalibrator):
-        columns = [log_score, -log_rest, one]
-        choices = [np.eye(3), np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.array([[0.0], [0.0], [1.0]])]
-    elif isinstance(member, PlattCalibrator):
-        columns = [log_score - log_rest, one]
-        choices = [np.eye(2), np.array([[0.0], [1.0]])]
-    else:
-        columns, choices = [log_score - log_rest], [np.eye(1)]
-    free = np.array([column is one for column in columns])
+    columns = member._columns(table.score)
+    size = len(columns)
+    choices = [np.eye(size)]
+    if size == 3:
+        choices.append(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    if size > 1:
+        choices.append(np.eye(size)[:, -1:])
+    constant = np.append(np.zeros(size - 1), float(size > 1))
     for expand in choices:
-        maps = logistic_maps(expand.T @ np.stack(columns), free @ expand > 0.0, table, target)
+        maps = logistic_maps(expand.T @ np.stack(columns), constant @ expand > 0.0, table, target)
         if maps.basis.shape[1] == expand.shape[1]:
             break
     return maps, expand
-
-
-def _parameters(member: Member) -> FloatArray:
-    if isinstance(member, BetaCalibrator):
-        return np.array([member.a_, member.b_, member.c_])
-    if isinstance(member, PlattCalibrator):
-        return np.array([member.slope_, member.intercept_])
-    return np.array([member.inverse_temperature_])
-
-
-def _set_parameters(member: Member, theta: FloatArray) -> None:
-    if isinstance(member, BetaCalibrator):
-        member.a_, member.b_, member.c_ = theta.tolist()
-    elif isinstance(member, PlattCalibrator):
-        member.slope_, member.intercept_ = theta.tolist()
-    else:
-        (member.inverse_temperature_,) = theta.tolist()
 
 
 def _error(maps: LogisticMaps, theta: FloatArray) -> float:

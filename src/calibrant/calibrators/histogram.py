@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.calibrators.base import Calibrator
-from calibrant.table.bins import equal_mass_bins, equal_width_bins
-from calibrant.table.parameters import check_between, check_choice, check_count
+from calibrant.table.bins import bin_starts, equal_width_bins
+from calibrant.table.parameters import check_between, check_choice
 from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["HistogramCalibrator"]
@@ -41,12 +41,6 @@ class HistogramCalibrator(Calibrator):
         Probability of each bin that holds rows.
     count_ : ndarray of float64, shape (b,)
         Rows, or weight, in each bin.
-    n_features_in_ : int
-        1.
-
-    Notes
-    -----
-    The cells of an inexact table are treated as rows at their mean score.
 
     References
     ----------
@@ -70,15 +64,15 @@ class HistogramCalibrator(Calibrator):
         self.smoothing = smoothing
 
     def _fit_table(self, table: ScoreTable) -> None:
-        n_bins = check_count("n_bins", self.n_bins, 1, "ten bins are customary")
         check_choice("strategy", self.strategy, ("quantile", "uniform"))
+        starts = bin_starts(table, self.n_bins, self.strategy)
         smoothing = check_between("smoothing", self.smoothing, 0.0, np.inf, closed="left")
-        quantile = self.strategy == "quantile"
-        bins = equal_mass_bins(table, n_bins) if quantile else equal_width_bins(table, n_bins)
-        starts = np.flatnonzero(np.append(True, bins[1:] != bins[:-1]))
         n = np.add.reduceat(table.n, starts).astype(np.float64)
         k = np.add.reduceat(table.k, starts).astype(np.float64)
-        self.edges_ = _between_scores(table, starts) if quantile else _between_bins(bins[starts], n_bins)
+        if self.strategy == "quantile":
+            self.edges_ = _between_scores(table, starts)
+        else:
+            self.edges_ = _between_bins(equal_width_bins(table, int(self.n_bins))[starts], int(self.n_bins))
         self.value_ = (k + smoothing) / (n + 2.0 * smoothing)
         self.count_ = n
 

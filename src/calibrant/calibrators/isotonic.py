@@ -31,8 +31,6 @@ class IsotonicCalibrator(Calibrator):
     ----------
     fit_ : IsotonicFit
         Blocks of scores with their probabilities.
-    n_features_in_ : int
-        1.
 
     References
     ----------

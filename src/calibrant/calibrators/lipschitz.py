@@ -26,23 +26,19 @@ class LipschitzIsotonicCalibrator(Calibrator):
         the largest slope of the right map; a larger limit loses little, a smaller one leaves a bias at any number of
         rows. Log-odds that are too flat by a factor of 5 need 5.
     log_safe : bool, default=True
-        Keep all probabilities strictly between 0 and 1 by adding half a positive to the first score and half a negative
-        to the last.
+        Keep probabilities inside (0, 1): half a positive more at the first score, half a negative more at the last.
 
     Attributes
     ----------
     fit_ : LipschitzFit
         The map by its knots.
-    n_features_in_ : int
-        1.
 
     Notes
     -----
     Between the scores of the sample the map is linear, outside their range constant. Where the limit binds, the
     calibration error on the sample is not 0, as it is for the plain isotonic fit. The map is monotone, so statements
-    about monotone recalibration cover it. The cells of an inexact table are treated as rows at their mean score.
-
-    The fit is exact. 10^5 distinct scores take about half a second, 10^6 up to some seconds.
+    about monotone recalibration cover it. The fit is exact; it takes about half a second for 10^5 distinct scores and
+    up to some seconds for 10^6.
 
     References
     ----------

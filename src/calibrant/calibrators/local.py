@@ -42,8 +42,6 @@ class LocalCalibrator(Calibrator):
         Scores at which the fit was made.
     value_ : ndarray of float64, shape (j,)
         Probability at each.
-    n_features_in_ : int
-        1.
 
     Notes
     -----
@@ -53,7 +51,6 @@ class LocalCalibrator(Calibrator):
 
     With 1000 points and windows of 15% of the rows, about 1% of a window is exchanged from one point to the next.
     Degree 0 with the rectangular kernel comes from running sums; other fits go through all scores of each window.
-    The cells of an inexact table are treated as rows at their mean score.
 
     References
     ----------

@@ -1,19 +1,29 @@
-"""What the calibrators that work on log-odds share: clipping, targets and the likelihood fit."""
+"""What the calibrators that work on log-odds share: their base class, clipping, targets and the likelihood fit."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from calibrant.calibrators.base import Calibrator
 from calibrant.errors import DataError
 from calibrant.fits.logistic import logistic_fit
 from calibrant.table.parameters import check_between
 from calibrant.table.score_table import FloatArray, ScoreTable
 
-__all__ = ["Clip", "constant_fit", "find_clip", "likelihood_fit", "log_scores", "probability", "target_positives"]
+__all__ = [
+    "LogOddsCalibrator",
+    "constant_fit",
+    "find_clip",
+    "likelihood_fit",
+    "log_scores",
+    "probability",
+    "target_positives",
+]
 
 Clip = tuple[float, float]
 
@@ -22,22 +32,40 @@ _MOST = 0.25  # keeps 0 and 1 apart when there is no other score
 _LARGEST = 1.0 - 2.0**-53  # the float below 1
 
 
+class LogOddsCalibrator(Calibrator):
+    """Base of the maps whose log-odds are a sum of coefficients times columns made of the score."""
+
+    _COEFFICIENTS: ClassVar[tuple[str, ...]]  # names of the attributes, in the order of the columns
+
+    clip_: Clip
+
+    def __init__(self, *, smooth_targets: bool = True, clip: float | Literal["auto"] = "auto") -> None:
+        self.smooth_targets = smooth_targets
+        self.clip = clip
+
+    @abstractmethod
+    def _columns(self, scores: FloatArray) -> list[FloatArray]:
+        """Return the columns; a constant one is the last of several."""
+
+    @property
+    def _theta(self) -> FloatArray:
+        return np.array([getattr(self, name) for name in self._COEFFICIENTS])
+
+    @_theta.setter
+    def _theta(self, theta: FloatArray) -> None:
+        for name, value in zip(self._COEFFICIENTS, theta.tolist(), strict=True):
+            setattr(self, name, value)
+
+    def _predict(self, scores: FloatArray) -> FloatArray:
+        terms = [factor * column for factor, column in zip(self._theta, self._columns(scores), strict=True)]
+        return probability(np.asarray(sum(terms[1:], terms[0])))
+
+
 def find_clip(table: ScoreTable, clip: float | Literal["auto"]) -> Clip:
     """Return how far from 0 and from 1 scores are kept before their logarithm is taken.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        Training data.
-    clip : float or "auto"
-        The distance; "auto" goes half way from 0 to the smallest positive score, and from 1 to the largest score below,
-        at most 1/4. At an end where the sample has no score of exactly 0 (or 1) it goes no further than ``1 / (2 m)``
-        for m distinct scores, so that scores beyond the sample are hardly ever clipped.
-
-    Returns
-    -------
-    tuple of float
-        Distance from 0 and distance from 1.
+    "auto" goes half way to the nearest score, as `PlattCalibrator` says. At an end where the sample has no score of
+    exactly 0 (or 1) it is limited so that scores beyond the sample are hardly ever clipped.
     """
     if isinstance(clip, str) and clip == "auto":
         return _half_way(table.score[:2], len(table)), _half_way(1.0 - table.score[:-3:-1], len(table))
@@ -85,10 +113,7 @@ def target_positives(table: ScoreTable, smooth: bool) -> FloatArray:
 def likelihood_fit(columns: Sequence[FloatArray], table: ScoreTable, positives: FloatArray) -> FloatArray | None:
     """Return the coefficients with the largest likelihood, or None if the columns do not determine them.
 
-    Raises
-    ------
-    DataError
-        If no finite coefficients have the largest likelihood.
+    Raises a `DataError` if no finite ones have it.
     """
     fit = logistic_fit(np.stack(columns).T, table.n, positives)
     if fit.status == "collinear":
@@ -99,13 +124,7 @@ def likelihood_fit(columns: Sequence[FloatArray], table: ScoreTable, positives: 
 
 
 def constant_fit(table: ScoreTable, positives: FloatArray) -> float:
-    """Return the logit of the share of positives, the best constant.
-
-    Raises
-    ------
-    DataError
-        If it is infinite.
-    """
+    """Return the logit of the share of positives, the best constant; a `DataError` if it is infinite."""
     hits = float(positives.sum())
     if not 0.0 < hits < table.total:
         raise _infinite("one class only")

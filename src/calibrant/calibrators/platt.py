@@ -6,13 +6,12 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.log_odds import (
+    LogOddsCalibrator,
     constant_fit,
     find_clip,
     likelihood_fit,
     log_scores,
-    probability,
     target_positives,
 )
 from calibrant.table.parameters import check_choice
@@ -23,7 +22,7 @@ __all__ = ["PlattCalibrator"]
 _LEAST_SPREAD = 1e-150
 
 
-class PlattCalibrator(Calibrator):
+class PlattCalibrator(LogOddsCalibrator):
     """Logistic calibration: ``logit P(y = 1) = slope * x + intercept``, by maximum likelihood.
 
     Where scores are probabilities, `x` should be their logit, so that the identity is among the maps; on the score
@@ -52,14 +51,11 @@ class PlattCalibrator(Calibrator):
         scores are equal the slope is 0 and the map a constant.
     clip_ : tuple of two floats
         Distance from 0 and from 1 at which scores are clipped; 0 with ``on="score"``.
-    n_features_in_ : int
-        1.
 
     Notes
     -----
     Predictions are strictly between 0 and 1: the largest is ``1 - 2**-53``. With all labels alike the slope is 0 and
-    the probability the target. With weights, P and N are sums of weights. The cells of an inexact table are treated as
-    rows at their mean score.
+    the probability the target. With weights, P and N are sums of weights.
 
     References
     ----------
@@ -74,6 +70,8 @@ class PlattCalibrator(Calibrator):
     [0.25, 0.5, 0.75]
     """
 
+    _COEFFICIENTS = ("slope_", "intercept_")
+
     def __init__(
         self,
         *,
@@ -82,29 +80,26 @@ class PlattCalibrator(Calibrator):
         smooth_targets: bool = True,
         clip: float | Literal["auto"] = "auto",
     ) -> None:
+        super().__init__(smooth_targets=smooth_targets, clip=clip)
         self.on = on
         self.increasing = increasing
-        self.smooth_targets = smooth_targets
-        self.clip = clip
 
     def _fit_table(self, table: ScoreTable) -> None:
         check_choice("on", self.on, ("logit", "score"))
         self.clip_ = find_clip(table, self.clip) if self.on == "logit" else (0.0, 0.0)
         positives = target_positives(table, self.smooth_targets)
-        x = self._x(table.score)
+        columns = self._columns(table.score)
+        x = columns[0]
         # No float is a slope over so little; the log-odds of different scores are further apart.
         flat = float(x[-1] - x[0]) < _LEAST_SPREAD
-        line = None if flat else likelihood_fit([x, np.ones(len(table))], table, positives)
+        line = None if flat else likelihood_fit(columns, table, positives)
         if line is None or (self.increasing and line[0] < 0.0):
             self.slope_, self.intercept_ = 0.0, constant_fit(table, positives)
         else:
             self.slope_, self.intercept_ = line.tolist()
 
-    def _predict(self, scores: FloatArray) -> FloatArray:
-        return probability(self.slope_ * self._x(scores) + self.intercept_)
-
-    def _x(self, scores: FloatArray) -> FloatArray:
+    def _columns(self, scores: FloatArray) -> list[FloatArray]:
         if self.on == "score":
-            return scores
+            return [scores, np.ones(len(scores))]
         log_score, log_rest = log_scores(scores, self.clip_)
-        return log_score - log_rest
+        return [log_score - log_rest, np.ones(len(scores))]

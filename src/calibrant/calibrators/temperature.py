@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-import numpy as np
-
-from calibrant.calibrators.base import Calibrator
-from calibrant.calibrators.log_odds import find_clip, likelihood_fit, log_scores, probability, target_positives
+from calibrant.calibrators.log_odds import LogOddsCalibrator, find_clip, likelihood_fit, log_scores, target_positives
 from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["TemperatureCalibrator"]
 
 
-class TemperatureCalibrator(Calibrator):
+class TemperatureCalibrator(LogOddsCalibrator):
     """Temperature scaling: ``logit P(y = 1) = logit(score) / temperature``, by maximum likelihood.
 
-    The map keeps 1/2 where it is, so it can repair scores that are too sharp or too flat, but no bias.
+    The map keeps 1/2 where it is, so it can repair scores that are too sharp or too flat, but no bias. Predictions are
+    strictly between 0 and 1, see `PlattCalibrator`.
 
     Parameters
     ----------
@@ -33,13 +29,6 @@ class TemperatureCalibrator(Calibrator):
         1/2; it is 1 if all scores are 1/2.
     clip_ : tuple of two floats
         Distance from 0 and from 1 at which scores are clipped.
-    n_features_in_ : int
-        1.
-
-    Notes
-    -----
-    Predictions are strictly between 0 and 1: the largest is ``1 - 2**-53``. The cells of an inexact table are treated
-    as rows at their mean score.
 
     References
     ----------
@@ -53,9 +42,7 @@ class TemperatureCalibrator(Calibrator):
     (2.0, [0.25, 0.5, 0.75])
     """
 
-    def __init__(self, *, smooth_targets: bool = True, clip: float | Literal["auto"] = "auto") -> None:
-        self.smooth_targets = smooth_targets
-        self.clip = clip
+    _COEFFICIENTS = ("inverse_temperature_",)
 
     @property
     def temperature_(self) -> float:
@@ -64,12 +51,9 @@ class TemperatureCalibrator(Calibrator):
 
     def _fit_table(self, table: ScoreTable) -> None:
         self.clip_ = find_clip(table, self.clip)
-        factor = likelihood_fit([self._logit(table.score)], table, target_positives(table, self.smooth_targets))
+        factor = likelihood_fit(self._columns(table.score), table, target_positives(table, self.smooth_targets))
         self.inverse_temperature_ = 1.0 if factor is None else max(0.0, float(factor[0]))
 
-    def _predict(self, scores: FloatArray) -> FloatArray:
-        return probability(self.inverse_temperature_ * self._logit(scores))
-
-    def _logit(self, scores: FloatArray) -> FloatArray:
+    def _columns(self, scores: FloatArray) -> list[FloatArray]:
         log_score, log_rest = log_scores(scores, self.clip_)
-        return np.asarray(log_score - log_rest)
+        return [log_score - log_rest]

@@ -24,8 +24,6 @@ class VennAbersCalibrator(Calibrator):
     ----------
     fit_ : VennAbersFit
         Both probabilities as step functions of the score, which hold every score there can be.
-    n_features_in_ : int
-        1.
 
     Notes
     -----
@@ -33,7 +31,6 @@ class VennAbersCalibrator(Calibrator):
     the worst case [1]_. It lies between p0 and p1, strictly between 0 and 1 (for less than 2**53 rows). The guarantee
     is that of the pair; the one number has none of its own, but as it never falls with the score, statements about
     monotone recalibration cover it. The new object has weight 1; the guarantee needs weights that count rows.
-    The cells of an inexact table are treated as rows at their mean score.
 
     References
     ----------
@@ -53,18 +50,9 @@ class VennAbersCalibrator(Calibrator):
     """
 
     def predict_interval(self, scores: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Give both probabilities.
+        """Return p0 and p1, the isotonic fits with the new object taken for a negative and for a positive.
 
-        Parameters
-        ----------
-        scores : array-like of shape (n,) or (n, 1)
-            Scores in [0, 1].
-
-        Returns
-        -------
-        p0, p1 : ndarray of float64, shape (n,)
-            Isotonic fit at each score with the new object taken for a negative and for a positive; ``p0 <= p1``.
-            Not a confidence interval.
+        ``p0 <= p1``, but they are no confidence interval.
         """
         clean = self._clean(scores)
         return self.fit_.lower(clean), self.fit_.upper(clean)

@@ -14,17 +14,7 @@ STRATEGIES = ("quantile", "uniform", "type7")
 
 
 def bin_starts(table: ScoreTable, n_bins: int, strategy: str) -> npt.NDArray[np.intp]:
-    """Return the first row of the table in each bin that is not empty.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        The rows to bin.
-    n_bins : int
-        Wanted number of bins, at least 1.
-    strategy : {"quantile", "uniform", "type7"}
-        `equal_mass_bins`, `equal_width_bins` or `type7_bins`.
-    """
+    """Return the first row of the table in each bin that is not empty."""
     check_choice("strategy", strategy, STRATEGIES)
     n_bins = check_count("n_bins", n_bins, 1, "ten bins are customary")
     number = {"quantile": equal_mass_bins, "uniform": equal_width_bins, "type7": type7_bins}[strategy]

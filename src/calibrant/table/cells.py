@@ -18,30 +18,15 @@ class CellSums:
 
     A cell is a run of neighbouring scores that share one row of a table. All arrays have one entry per row of
     the table; sums are over the rows of the data in the cell, each times its weight.
-
-    Attributes
-    ----------
-    low, high : ndarray of float64
-        Limits of the scores in the cell; attained where they are equal, and then the row is exact.
-    rise : ndarray of float64
-        Sum of `1 - s` over the positives: the most that the cumulative residuals can rise inside the cell.
-    fall : ndarray of float64
-        Sum of `s` over the negatives: the most that the cumulative residuals can fall inside the cell.
-    squared : ndarray of float64
-        Sum of `(y - s)**2`.
-    log_loss_sum : ndarray of float64
-        Sum of `-log` of the probability given to the observed label.
-    residual : Whole or None
-        Sum of `y - s`, in whole units; None if the weights are not numbers of rows, or if it is not known.
     """
 
-    low: FloatArray
+    low: FloatArray  # limits of the scores in the cell; attained where they are equal, and then the row is exact
     high: FloatArray
-    rise: FloatArray
-    fall: FloatArray
-    squared: FloatArray
-    log_loss_sum: FloatArray
-    residual: FixedPoint | None = None
+    rise: FloatArray  # sum of 1 - s over the positives: the most that the cumulative residuals can rise inside
+    fall: FloatArray  # sum of s over the negatives: the most that they can fall inside
+    squared: FloatArray  # sum of (y - s)**2
+    log_loss_sum: FloatArray  # sum of -log of the probability given to the observed label
+    residual: FixedPoint | None = None  # sum of y - s; None if weights are not numbers of rows, or if not known
 
     @property
     def arrays(self) -> list[FloatArray]:
@@ -52,20 +37,7 @@ class CellSums:
 def join_cells(
     n: NumberArray, k: NumberArray, cells: CellSums
 ) -> tuple[FloatArray, NumberArray, NumberArray, CellSums]:
-    """Put cells into increasing order and make one of those that overlap.
-
-    Parameters
-    ----------
-    n, k : ndarray
-        Rows and positives of each cell, or their weight.
-    cells : CellSums
-        The other sums.
-
-    Returns
-    -------
-    tuple
-        Mean scores, rows, positives and the other sums of the joined cells.
-    """
+    """Put cells into increasing order and make one of those that overlap; mean scores, n, k and the other sums."""
     order = score_order(cells.low, cells.high)
     low, reach = cells.low[order], np.maximum.accumulate(cells.high[order])
     starts = np.flatnonzero(np.append(True, low[1:] > reach[:-1]))

@@ -25,42 +25,22 @@ _VALUES = 1 << 23  # walks of many clusters are kept at fewer edges
 
 @dataclass(frozen=True, eq=False)
 class ClusterResiduals:
-    """Walks of all clusters at the edges.
+    """Walks of all g clusters at the k edges. Cut t lies above the first t of m scores of the table.
 
-    Attributes
-    ----------
-    total : float
-        Rows, as they count.
-    size : ndarray of float64, shape (g,)
-        Rows of each cluster, as they count.
-    edges : ndarray of int64, shape (k,)
-        Places of the edges among the cuts; cut t lies above the first t scores of the table.
-    at_edge : ndarray of float64, shape (k, g)
-        Sum of the steps of each cluster below each edge.
-    sum_at_cut : ndarray of float64, shape (m + 1,)
-        Sum of all steps below each cut.
-    nearest : ndarray of int64, shape (m + 1,)
-        Number of the nearer edge of each cut.
-    reach, centred_reach : ndarray of float64, shape (k,)
-        Largest distance of an edge to a cut it is the nearer edge of; and if the walk of each cluster is taken around
-        its share of `drift`.
-    between, centred_between : ndarray of float64, shape (k - 1,)
-        Largest distance of a cut between two edges to the straight line from one to the other.
-    drift : ndarray of float64, shape (m + 1,)
-        Expectation per row of the sum of the steps below each cut.
+    A centred walk is taken around the share of `drift` that belongs to the size of its cluster.
     """
 
-    total: float
-    size: FloatArray
-    edges: npt.NDArray[np.int64]
-    at_edge: FloatArray
-    sum_at_cut: FloatArray
-    nearest: npt.NDArray[np.int64]
-    reach: FloatArray
+    total: float  # rows, as they count
+    size: FloatArray  # of each cluster, in rows as they count
+    edges: npt.NDArray[np.int64]  # places of the edges among the cuts
+    at_edge: FloatArray  # sum of the steps of each cluster below each edge, shape (k, g)
+    sum_at_cut: FloatArray  # sum of all steps below each cut, shape (m + 1,)
+    nearest: npt.NDArray[np.int64]  # number of the nearer edge of each cut
+    reach: FloatArray  # largest distance of an edge to a cut it is the nearer edge of
     centred_reach: FloatArray
-    between: FloatArray
+    between: FloatArray  # largest distance of a cut between two edges to the line from one to the other, shape (k - 1,)
     centred_between: FloatArray
-    drift: FloatArray
+    drift: FloatArray  # expectation per row of the sum of the steps below each cut
 
     @cached_property
     def squared_sizes(self) -> float:
@@ -81,13 +61,10 @@ class ClusterResiduals:
         return np.asarray(np.einsum("kg,g->k", self.at_edge, self.size))
 
     def largest_spread(self) -> float:
-        r"""Bound ``max(sqrt(sum W_g^2), sqrt(sum (W_g - m_g C)^2))`` over all intervals.
+        """Bound ``max(sqrt(sum W_g^2), sqrt(sum (W_g - m_g C)^2))`` over all intervals from above.
 
-        Returns
-        -------
-        float
-            W_g is the sum of steps of cluster g in the interval, m_g its rows, C the `drift` over the interval. An
-            upper bound, rounded up to seven digits: the number of threads of a matrix product does not show.
+        W_g is the sum of steps of cluster g in the interval, m_g its rows, C the `drift` over the interval. Rounded up
+        to seven digits: the number of threads of a matrix product does not show.
         """
         drift = self.drift[self.edges]
         change = drift - drift[:, None]
@@ -101,22 +78,11 @@ class ClusterResiduals:
 
 
 def cluster_residuals(rows: ClusteredRows, step: FloatArray | None = None) -> ClusterResiduals:
-    """Add up steps by cluster at a few scores.
+    """Add up steps, one for each entry and by default its residuals, by cluster at a few scores.
 
-    Parameters
-    ----------
-    rows : ClusteredRows
-        The rows.
-    step : ndarray of float64, shape (e,), optional
-        One step for each entry; by default its residuals.
-
-    Returns
-    -------
-    ClusterResiduals
-        Edges lie where the squares of the steps add up to equal parts. With few scores every cut is an edge.
+    Edges lie where the squares of the steps add up to equal parts. With few scores every cut is an edge.
     """
-    residual = rows.step
-    step = residual if step is None else step
+    step = rows.step if step is None else step
     stops = np.append(0, rows.ends + 1)
     edges = _edges(step, stops, len(rows.size))
     clusters, total = len(rows.size), float(rows.size.sum())
@@ -124,7 +90,7 @@ def cluster_residuals(rows: ClusteredRows, step: FloatArray | None = None) -> Cl
     at_edge = np.zeros((len(edges), clusters))
     inside = np.bincount(block * clusters + rows.cluster, step, (len(edges) - 1) * clusters)
     np.cumsum(inside.reshape(-1, clusters), axis=0, out=at_edge[1:])
-    drift = _below(residual, stops) / total
+    drift = _below(rows.step, stops) / total
     sums, lean = _below(step, stops), _below(rows.size[rows.cluster] * step, stops)
     squared_sizes = float(np.dot(rows.size, rows.size))
 
@@ -171,22 +137,10 @@ def cluster_residuals(rows: ClusteredRows, step: FloatArray | None = None) -> Cl
 def squares_from(
     rows: ClusteredRows, step: FloatArray, cut: int
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Add up steps by cluster from one cut to every other, without rounding to edges.
+    """Add up steps, one for each entry, by cluster from one cut to every other, without rounding to edges.
 
-    Parameters
-    ----------
-    rows : ClusteredRows
-        The rows.
-    step : ndarray of float64, shape (e,)
-        One step for each entry.
-    cut : int
-        Place of the cut, above so many scores.
-
-    Returns
-    -------
-    total, square, with_size, slack : ndarray of float64, shape (m + 1,)
-        Sums over the clusters, for every other cut, of their sums W in between, of W squared, and of W times the rows
-        of the cluster; and zeros.
+    Returns sums over the clusters, for every other cut, of their sums W in between, of W squared and of W times the
+    rows of the cluster; and zeros. `cut` lies above so many scores.
     """
     stops = np.append(0, rows.ends + 1)
     upper = np.arange(len(step)) >= stops[cut]

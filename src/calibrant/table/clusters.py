@@ -19,7 +19,7 @@ from calibrant.table.parameters import check_count
 from calibrant.table.pooling import number_values, score_order
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table, need_counts
 from calibrant.table.seeding import hash_rows, scramble
-from calibrant.table.validation import clean_rows, describe_missing_group
+from calibrant.table.validation import clean_rows, describe_missing_group, one_column
 
 __all__ = ["ClusteredRows", "Clusters", "cap_clusters", "cluster_rows"]
 
@@ -29,36 +29,21 @@ Clusters = npt.ArrayLike | Iterable[Hashable]
 
 @dataclass(frozen=True, eq=False)
 class ClusteredRows:
-    """Rows added up by score and cluster, in the order of the scores.
+    """Rows added up by score and cluster, in the order of the scores. An entry is the rows of one cluster at one score.
 
-    Attributes
-    ----------
-    table : ScoreTable
-        All rows, without their clusters, as they count.
-    score, n, k : ndarray, shape (e,)
-        Score, rows and positives, as they count, of each entry: the rows of one cluster at one score.
-    cluster : ndarray of int64, shape (e,)
-        Number of its cluster, from 0. Clusters are numbered by what they contain, so that neither the order of the rows
-        nor the names of the clusters can show in a result.
-    ends : ndarray of int64, shape (m,)
-        The last entry at each score of the table.
-    size : ndarray of float64, shape (g,)
-        Rows of each cluster, as they count.
-    weight : ndarray of float64, shape (g,)
-        What each row of a cluster counts, in (0, 1]; 1 unless clusters are capped.
-    cap : float
-        Rows that a cluster counts at most; infinite if clusters are not capped.
+    Clusters are numbered by what they contain, so that neither the order of the rows nor the names of the clusters can
+    show in a result.
     """
 
-    table: ScoreTable
-    score: FloatArray
-    n: NumberArray
+    table: ScoreTable  # all rows, without their clusters, as they count
+    score: FloatArray  # of each entry, as the next three
+    n: NumberArray  # rows as they count
     k: NumberArray
-    cluster: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
-    size: FloatArray
-    weight: FloatArray
-    cap: float = math.inf
+    cluster: npt.NDArray[np.int64]  # from 0
+    ends: npt.NDArray[np.int64]  # the last entry at each score of the table
+    size: FloatArray  # rows of each cluster, as they count
+    weight: FloatArray  # what each row of a cluster counts, in (0, 1]; 1 unless clusters are capped
+    cap: float = math.inf  # rows that a cluster counts at most
 
     @cached_property
     def step(self) -> FloatArray:
@@ -102,26 +87,10 @@ def cluster_rows(
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> ClusteredRows:
-    """Pool rows by score and cluster.
+    """Pool rows by score and cluster; identical for every order of the rows and all names of the clusters.
 
-    Parameters
-    ----------
-    y_true, y_proba, sample_weight, pos_label
-        As in `ScoreTable.from_scores`; weights must be whole numbers.
-    clusters : array-like or sequence of hashable, length n
-        The cluster of each row.
-
-    Returns
-    -------
-    ClusteredRows
-        Identical for every order of the rows and all names of the clusters.
-
-    Raises
-    ------
-    ArgumentError
-        If a table is given instead of rows.
-    DataError
-        If the input cannot be used, or the cluster of a row is missing.
+    Rows are as in `ScoreTable.from_scores`, with weights that are whole numbers. An `ArgumentError` refuses a table, a
+    `DataError` rows that cannot be used or whose cluster is missing.
     """
     if isinstance(y_true, ScoreTable):
         raise ArgumentError(
@@ -150,22 +119,7 @@ def cluster_rows(
 def cap_clusters(rows: ClusteredRows, max_rows_per_cluster: int = 1) -> ClusteredRows:
     """Let no cluster count more rows than a cap M: each row of a cluster of m rows counts ``min(1, M / m)``.
 
-    Parameters
-    ----------
-    rows : ClusteredRows
-        Rows as they came.
-    max_rows_per_cluster : int
-        The cap, at least 1. With 1 every cluster counts the same.
-
-    Returns
-    -------
-    ClusteredRows
-        All rows stay, none is drawn at random.
-
-    Raises
-    ------
-    ArgumentError
-        If the cap is not a whole number of at least 1.
+    All rows stay, none is drawn at random. The cap is a whole number of at least 1, or an `ArgumentError`.
     """
     cap = float(check_count("max_rows_per_cluster", max_rows_per_cluster, 1, "1 lets every cluster count the same"))
     if rows.size.max() <= cap:
@@ -189,14 +143,13 @@ def _codes(clusters: Clusters, n_rows: int) -> npt.NDArray[np.int64]:
     if isinstance(clusters, (str, bytes)) or not isinstance(clusters, Iterable):
         raise DataError("one cluster per row", repr(clusters), "pass a column of the same table")
     # Tuples are good names, which an array would take apart.
-    column = None if isinstance(clusters, (list, tuple)) else _flat(np.asarray(clusters))
+    remedy = "join the columns that name a cluster, for example into one text per row"
+    named = isinstance(clusters, (list, tuple))
+    column = None if named else one_column(np.asarray(clusters), "clusters in one column", remedy)
     values = clusters if column is None else column
     if len(values) != n_rows:  # type: ignore[arg-type]
-        raise DataError(
-            "as many clusters as scores",
-            f"{len(values)} clusters and {n_rows} scores",  # type: ignore[arg-type]
-            "pass columns of the same table",
-        )
+        found = f"{len(values)} clusters and {n_rows} scores"  # type: ignore[arg-type]
+        raise DataError("as many clusters as scores", found, "pass columns of the same table")
     if column is not None and column.dtype.kind in "iu":
         return number_values(column)
     values = list(values) if column is None else column.tolist()
@@ -204,29 +157,14 @@ def _codes(clusters: Clusters, n_rows: int) -> npt.NDArray[np.int64]:
     try:
         codes = np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int64)
     except TypeError:
-        raise DataError(
-            "clusters that can be told apart, such as numbers or text",
-            "values that cannot be hashed",
-            "name the clusters",
-        ) from None
+        wanted = "clusters that can be told apart, such as numbers or text"
+        raise DataError(wanted, "values that cannot be hashed", "name the clusters") from None
     missing = [number for value, number in numbers.items() if _is_missing(value)]
     bad = np.isin(codes, missing)
     if bad.any():
         where = int(np.argmax(bad))
         raise describe_missing_group(repr(values[where]), f"row {where}", int(bad.sum()))
     return codes
-
-
-def _flat(clusters: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    if clusters.ndim == 2 and clusters.shape[1] == 1:
-        clusters = clusters[:, 0]
-    if clusters.ndim != 1:
-        raise DataError(
-            "clusters in one column",
-            f"an array of shape {clusters.shape}",
-            "join the columns that name a cluster, for example into one text per row",
-        )
-    return clusters
 
 
 def _is_missing(value: Hashable) -> bool:

@@ -19,71 +19,31 @@ __all__ = ["Extremes", "Walk", "cumulative_residuals", "extremes"]
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """The walk at the end of each row of the table.
+    """The walk at the end of each row of the table."""
 
-    Attributes
-    ----------
-    score : ndarray of float64, shape (m,)
-        The largest score of each row of the table.
-    value : ndarray of float64, shape (m,)
-        Sum of residuals `y - s` over all rows up to there, divided by the total weight. It starts from 0.
-    above, below : ndarray of float64, shape (h,)
-        Limits of the walk inside each row of the table that holds several scores, between its ends.
-    """
-
-    score: FloatArray
-    value: FloatArray
-    above: FloatArray
+    score: FloatArray  # the largest score of each row of the table
+    value: FloatArray  # sum of residuals y - s over all rows up to there, divided by the total weight
+    above: FloatArray  # limits of the walk inside each row of the table that holds several scores, between its ends
     below: FloatArray
 
 
 @dataclass(frozen=True)
 class Extremes:
-    """Where a walk rises and falls the most.
+    """Where a walk rises and falls the most."""
 
-    Attributes
-    ----------
-    value : float
-        Range of the walk, the cutoff calibration error, as far as it is seen at the ends of rows of the table.
-    at_most : float
-        What the range is at most; more than `value` only if cells can hide the highest or lowest point.
-    under, over : float
-        Largest rise (more positives than predicted) and largest fall (fewer than predicted).
-    low, high : float
-        The score interval `(low, high]` that attains `value`; `low` is `-inf` if it starts below the smallest
-        score. Both are NaN if the walk never leaves 0.
-    sign : int
-        1 if the walk climbs over that interval, -1 if it drops, 0 if there is none.
-    ks : float
-        Largest distance of the walk from 0.
-    bias : float
-        End of the walk: base rate minus mean score.
-    """
-
-    value: float
-    at_most: float
-    under: float
-    over: float
-    low: float
+    value: float  # range of the walk, the cutoff calibration error, as far as it is seen at the ends of rows
+    at_most: float  # of the range; more than `value` only if cells can hide the highest or lowest point
+    under: float  # largest rise: more positives than predicted
+    over: float  # largest fall: fewer than predicted
+    low: float  # (low, high] attains `value`; -inf if it starts below the smallest score, NaN if there is none
     high: float
-    sign: int
-    ks: float
-    bias: float
+    sign: int  # 1 if the walk climbs over that interval, -1 if it drops, 0 if there is none
+    ks: float  # largest distance of the walk from 0
+    bias: float  # end of the walk: base rate minus mean score
 
 
 def cumulative_residuals(table: ScoreTable) -> Walk:
-    """Add up the residuals of a table in the order of its scores.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        Any table; at the ends of its rows the walk is exact, cells or not.
-
-    Returns
-    -------
-    Walk
-        One value per row of the table.
-    """
+    """Add up the residuals in the order of the scores; at the ends of rows the walk is exact, cells or not."""
     residual = table.residual
     if residual is not None:
         sums = residual.cumsum().to_float()

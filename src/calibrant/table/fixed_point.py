@@ -35,10 +35,7 @@ def score_units(score: npt.NDArray[np.floating]) -> IntArray:
 class FixedPoint:
     """Whole numbers of units, each in two words: ``upper * 2**32 + lower``.
 
-    Attributes
-    ----------
-    upper, lower : ndarray of int64, shape (..., m)
-        ``0 <= lower < 2**32``, so that equal numbers have equal words.
+    ``0 <= lower < 2**32``, so that equal numbers have equal words.
     """
 
     upper: IntArray
@@ -46,15 +43,7 @@ class FixedPoint:
 
     @classmethod
     def of(cls, upper: IntArray, lower: IntArray, *, word: int = _WORD) -> FixedPoint:
-        """Return ``upper * 2**word + lower``, for words of any size and sign.
-
-        Parameters
-        ----------
-        upper, lower : ndarray of int64
-            Words, as sums leave them.
-        word : int
-            At most 32.
-        """
+        """Return ``upper * 2**word + lower``, for words of any size and sign as sums leave them; `word` is up to 32."""
         upper = upper + (lower >> word)
         lower = lower & ((1 << word) - 1)
         spare = _WORD - word

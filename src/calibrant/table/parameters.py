@@ -24,25 +24,9 @@ __all__ = [
 def check_between(
     name: str, value: float, low: float, high: float, *, closed: str = "neither", remedy: str | None = None
 ) -> float:
-    """Return `value` as a float if it lies between `low` and `high`.
+    """Return `value` as a float if it is a number between `low` and `high`, else raise an `ArgumentError`.
 
-    Parameters
-    ----------
-    name : str
-        Name of the parameter, for the message.
-    value : float
-        The value given.
-    low, high : float
-        The range.
-    closed : {"neither", "left", "right", "both"}
-        Which ends belong to the range.
-    remedy : str, optional
-        Advice that replaces the general one.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not a number or out of range.
+    `closed` says which ends belong to the range: "neither", "left", "right" or "both".
     """
     left, right = ("[" if closed in ("left", "both") else "("), ("]" if closed in ("right", "both") else ")")
     advice = remedy or f"choose a {name} in that range"
@@ -58,7 +42,7 @@ def check_between(
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """Return `value` if it is one of `choices`, else raise an `ArgumentError` that lists them."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         listed = ", ".join(repr(c) for c in choices)
         raise ArgumentError(f"{name} to be one of {listed}", repr(value), "check the spelling")
     return str(value)
@@ -90,10 +74,10 @@ def check_rows(n: float) -> float:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value can be read as a float."""
+    """Whether a value can be read as a float; whole numbers beyond its range cannot."""
     try:
         float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return True
 

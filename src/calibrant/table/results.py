@@ -25,13 +25,9 @@ class Result:
     """Base of the frozen result types; subclasses are dataclasses."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain data.
+        """Return the fields as plain data: only dict, list, str, int, float, bool and None.
 
-        Returns
-        -------
-        dict
-            Only dict, list, str, int, float, bool and None. Numbers that are not finite become None, since JSON
-            has no word for them.
+        Numbers that are not finite become None, since JSON has no word for them.
         """
         return {field.name: plain(getattr(self, field.name)) for field in fields(self) if field.repr}  # type: ignore[arg-type]
 
@@ -44,22 +40,9 @@ class Tabular(Result):
     """Base of results that are curves: arrays of equal length, one entry per point."""
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return the arrays as columns of a dataframe; single numbers are left out.
+        """Return the arrays as columns of a dataframe, one row per point; single numbers are left out.
 
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}, optional
-            Whose dataframe. By default the first of them that is installed.
-
-        Returns
-        -------
-        pandas.DataFrame, polars.DataFrame or pyarrow.Table
-            One row per point.
-
-        Raises
-        ------
-        ArgumentError
-            If the backend is not installed, or none is.
+        It is one of the `backend`, "pandas", "polars" or "pyarrow"; by default of the first of them that is installed.
         """
         return frame_of(self.columns(), backend)
 
@@ -76,19 +59,10 @@ class Drawable(Tabular):
     """Base of results that have a picture."""
 
     def plot(self, ax: Axes | None = None, **keywords: Any) -> Any:
-        """Draw the result.
+        """Draw the result: a `calibrant.plots.Display` with `ax_`, `figure_` and `how_to_read`.
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw. By default on a new figure of pyplot, so that notebooks show it.
-        **keywords
-            Passed on to the ``plot`` method of the display.
-
-        Returns
-        -------
-        calibrant.plots.Display
-            With `ax_`, `figure_` and `how_to_read`.
+        By default it is drawn on a new figure of pyplot, so that notebooks show it. Keywords are passed on to the
+        ``plot`` method of the display.
         """
         # Results are in a layer below the package that draws them. The lazy import of the top package reaches it when a
         # picture is asked for, so that no module of the lower layers imports it.
@@ -112,9 +86,8 @@ def _installed(backend: str | None) -> Any:
     for name in wanted:
         if importlib.util.find_spec(name) is not None:
             return name
-    raise ArgumentError(
-        f"{' or '.join(wanted)} to be installed", "none of them", "install one, or use to_dict() for plain lists"
-    )
+    expected = f"{' or '.join(wanted)} to be installed"
+    raise ArgumentError(expected, "none of them", "install one, or use to_dict() for plain lists")
 
 
 def plain(value: Any) -> Any:

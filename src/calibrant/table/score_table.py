@@ -16,16 +16,10 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cells import CellSums, join_cells
 from calibrant.table.fixed_point import BITS, MOST_ROWS, FixedPoint, score_units
-from calibrant.table.pooling import (
-    FloatArray,
-    NumberArray,
-    pool_counts,
-    pool_rows,
-    pool_weighted,
-)
+from calibrant.table.pooling import FloatArray, NumberArray, pool_counts, pool_rows, pool_weighted
 from calibrant.table.seeding import digest_rows
 from calibrant.table.splitting import chances_of, split_counts
-from calibrant.table.validation import check_weight_range, clean_rows, clean_scores
+from calibrant.table.validation import as_array, as_floats, check_weight_range, clean_rows, clean_scores
 
 if TYPE_CHECKING:
     from calibrant.ingest.chunk_rows import Chunks
@@ -65,10 +59,7 @@ class ScoreTable:
     cells: CellSums | None = None
 
     def __post_init__(self) -> None:
-        arrays = [self.score, self.n, self.k]
-        if self.cells is not None:
-            arrays += self.cells.arrays
-        for array in arrays:
+        for array in [self.score, self.n, self.k, *(self.cells.arrays if self.cells is not None else [])]:
             array.setflags(write=False)
 
     @classmethod
@@ -97,11 +88,6 @@ class ScoreTable:
         -------
         ScoreTable
             Exact, identical for every order of the rows.
-
-        Raises
-        ------
-        DataError
-            If the input cannot be used; the message says what to do.
         """
         rows = clean_rows(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
         if rows.weight is None:
@@ -116,8 +102,7 @@ class ScoreTable:
         ----------
         chunks : callable or iterable
             Chunks ``(labels, scores)`` or ``(labels, scores, weights)``, each as in `from_scores`. A function is called
-            for every reading and returns an iterable of all chunks; a list or another object that can be gone through
-            again will do too. An iterator is read once.
+            for every reading and returns all chunks; a list can be read again too. An iterator is read once.
         pos_label : scalar, optional
             The label value that counts as 1.
 
@@ -127,18 +112,14 @@ class ScoreTable:
             Equal to that of `from_scores` up to two million different scores. With more, neighbours share cells,
             except where the cutoff calibration error and the isotonic fit need single scores: both stay exact. That
             takes further readings, usually two. If the rows can be read only once, the error is known within limits,
-            see `value_at_most` of `calibrant.metrics.cutoff_calibration`. The table does not depend on the order of
-            the rows nor on how they are cut into chunks: not in one bit if weights are whole numbers, up to rounding
-            if they are not.
+            see `value_at_most` of `calibrant.metrics.cutoff_calibration`. Neither the order of the rows nor the cuts
+            between chunks show: not in one bit if weights are whole numbers, up to rounding if they are not.
 
         Raises
         ------
         DataError
             If a chunk cannot be used; the message names it, counted from 0. If chunks do not belong together, such as
-            labels {0, 1} and {-1, 1}; if `pos_label` is met in none; if a later reading yields other rows than the
-            first.
-        ArgumentError
-            If `chunks` is neither.
+            labels {0, 1} and {-1, 1}; if a later reading yields other rows than the first.
 
         Examples
         --------
@@ -173,13 +154,6 @@ class ScoreTable:
         ScoreTable
             As `from_chunks` gives it for rows that can be read again; of a dataframe in memory always exact.
 
-        Raises
-        ------
-        DataError
-            If it is no dataframe, has no such column, or holds a value that cannot be used.
-        SourceError
-            If the engine fails.
-
         Examples
         --------
         >>> import pandas as pd
@@ -194,28 +168,15 @@ class ScoreTable:
 
     @classmethod
     def from_counts(cls, score: npt.ArrayLike, n: npt.ArrayLike, k: npt.ArrayLike) -> ScoreTable:
-        """Make an exact table from per-score totals, in any order and with repeats.
+        """Make an exact table from totals per score, in any order and with repeats.
 
-        Parameters
-        ----------
-        score : array-like of float, shape (m,)
-            Scores in [0, 1].
-        n, k : array-like, shape (m,)
-            Rows and positives at each, `0 <= k <= n`. Scores with `n == 0` are dropped.
-
-        Returns
-        -------
-        ScoreTable
-            One row per distinct score.
+        `n` and `k` are the rows and positives at each score, ``0 <= k <= n``. Scores without rows are dropped.
         """
         s = clean_scores(score).astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
         total, positive = _same_kind(n, k)
         if not total.shape == positive.shape == s.shape:
-            raise DataError(
-                "as many n and k as scores",
-                f"{len(s)} scores, n of shape {total.shape} and k of shape {positive.shape}",
-                "pass three columns of the same table",
-            )
+            found = f"{len(s)} scores, n of shape {total.shape} and k of shape {positive.shape}"
+            raise DataError("as many n and k as scores", found, "pass three columns of the same table")
         if not ((positive >= 0) & (positive <= total) & (total < np.inf)).all():
             raise DataError("finite 0 <= k <= n at every score", "a row that breaks it", "check the aggregation")
         kept = total > 0
@@ -228,17 +189,7 @@ class ScoreTable:
     def from_cells(cls, n: NumberArray, k: NumberArray, cells: CellSums) -> ScoreTable:
         """Make a table from cells, in any order; cells that overlap become one.
 
-        Parameters
-        ----------
-        n, k : ndarray
-            Rows and positives of each cell, or their weight.
-        cells : CellSums
-            The other sums. A cell with `low == high` is a single score.
-
-        Returns
-        -------
-        ScoreTable
-            Cells in increasing order.
+        `n` and `k` are the rows and positives of each cell. One with ``low == high`` is a single score.
         """
         return cls(*join_cells(n, k, cells))
 
@@ -352,18 +303,9 @@ class ScoreTable:
         return f"ScoreTable({len(self)} {kind}, n={self.total:g}, positives={self.positives:g})"
 
     def merge(self, other: ScoreTable) -> ScoreTable:
-        """Return the table of both data sets together.
-
-        Parameters
-        ----------
-        other : ScoreTable
-            Another table. Cells that overlap become one cell.
-
-        Returns
-        -------
-        ScoreTable
-            The same whichever of the two is asked.
-        """
+        """Return the table of both data sets together, the same whichever is asked; cells that overlap become one."""
+        if not isinstance(other, ScoreTable):
+            raise ArgumentError("another ScoreTable to merge", repr(other), "build it with ScoreTable.from_scores")
         n = np.concatenate([self.n, other.n])
         k = np.concatenate([self.k, other.k])
         if self.cells is None and other.cells is None:
@@ -377,34 +319,17 @@ class ScoreTable:
         return ScoreTable.from_cells(n, k, CellSums(**both, residual=residual))
 
     def split(self, parts: int | Sequence[float], rng: np.random.Generator) -> list[ScoreTable]:
-        """Split the rows at random into parts, each row independently.
+        """Split the rows at random into exact tables, each row independently; one may be empty if there are few rows.
 
-        The split is done on counts, so it does not depend on the order of the rows and costs as much as the
-        table is long. The rows of a cell are split as if all had its mean score.
-
-        Parameters
-        ----------
-        parts : int or sequence of float
-            Number of parts of equal chance, at least 2; or the chance of each part, adding up to 1.
-        rng : numpy.random.Generator
-            Source of chance.
-
-        Returns
-        -------
-        list of ScoreTable
-            Exact tables; a part may be empty when there are few rows.
-
-        Raises
-        ------
-        DataError
-            If the weights are not whole numbers, because then rows cannot be told apart.
+        `parts` is a number of parts of equal chance, at least 2, or the chance of each, adding up to 1. The split is
+        done on counts, so it does not depend on the order of the rows and costs as much as the table is long. The rows
+        of a cell are split as if all had its mean score.
         """
         if not self.counts:
-            raise DataError(
-                "weights that are whole numbers of rows",
-                "other weights",
-                "pass rows, or weights that count rows",
-            )
+            remedy = "pass rows, or weights that count rows"
+            raise DataError("weights that are whole numbers of rows", "other weights", remedy)
+        if not isinstance(rng, np.random.Generator):
+            raise ArgumentError("rng to be a numpy.random.Generator", repr(rng), "pass numpy.random.default_rng(0)")
         chances = chances_of(parts)
         positives, negatives = split_counts(self.k, chances, rng), split_counts(self.n - self.k, chances, rng)
         tables = []
@@ -424,11 +349,8 @@ def as_table(
     """Return the table given as first argument, or pool the rows given as two."""
     if isinstance(y_true, ScoreTable):
         if y_proba is not None or sample_weight is not None or pos_label is not None:
-            raise ArgumentError(
-                "a ScoreTable alone, or labels and scores",
-                "a ScoreTable with further data",
-                "the table already holds scores and weights",
-            )
+            wanted, remedy = "a ScoreTable alone, or labels and scores", "the table already holds scores and weights"
+            raise ArgumentError(wanted, "a ScoreTable with further data", remedy)
         if len(y_true) == 0:
             raise DataError("at least one row", "an empty table", "check how it was built")
         return y_true
@@ -440,15 +362,12 @@ def as_table(
 def need_counts(table: ScoreTable, because: str) -> None:
     """Raise a `DataError` if weights are not numbers of rows, which finite samples are counted in."""
     if not table.counts:
-        raise DataError(
-            "weights that are whole numbers of independent rows",
-            "other weights",
-            f"{because}; leave the weights out, or use them for point estimates only",
-        )
+        remedy = f"{because}; leave the weights out, or use them for point estimates only"
+        raise DataError("weights that are whole numbers of independent rows", "other weights", remedy)
 
 
 def _same_kind(n: npt.ArrayLike, k: npt.ArrayLike) -> tuple[NumberArray, NumberArray]:
-    total, positive = np.asarray(n), np.asarray(k)
-    whole = total.dtype.kind in "iu" and positive.dtype.kind in "iu" and total.sum(dtype=np.float64) < 2.0**53
-    kind = np.int64 if whole else np.float64
-    return total.astype(kind), positive.astype(kind)
+    total, positive = as_array(n, "n"), as_array(k, "k")
+    if total.dtype.kind in "iu" and positive.dtype.kind in "iu" and total.sum(dtype=np.float64) < 2.0**53:
+        return total.astype(np.int64), positive.astype(np.int64)
+    return as_floats(total, "n"), as_floats(positive, "k")

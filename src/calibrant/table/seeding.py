@@ -26,24 +26,10 @@ class _Digested(Protocol):
 
 
 def generator_for(rows: _Digested, random_state: int | np.random.Generator) -> np.random.Generator:
-    """Return random numbers fixed by the seed and the rows together.
+    """Return random numbers fixed by the seed and the rows (a `ScoreTable` or `ClusteredRows`, counted) together.
 
-    Parameters
-    ----------
-    rows : ScoreTable or ClusteredRows
-        Rows that are counted; neither their order nor the way they were read matters.
-    random_state : int or numpy.random.Generator
-        A seed. A generator is used as it is: whoever passes one makes it once, not anew for every sample.
-
-    Returns
-    -------
-    numpy.random.Generator
-        The same for the same rows and seed on every platform.
-
-    Raises
-    ------
-    ArgumentError
-        If `random_state` is no seed.
+    They are the same on every platform. A generator is used as it is: whoever passes one makes it once, not anew for
+    every sample. What is no seed raises an `ArgumentError`.
     """
     check_random_state(random_state)
     if isinstance(random_state, (np.random.Generator, np.random.BitGenerator, np.random.RandomState)):

@@ -8,23 +8,19 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
+from calibrant.table.parameters import is_number
 from calibrant.table.pooling import FloatArray, NumberArray
 
 __all__ = ["chances_of", "split_counts"]
 
 
 def chances_of(parts: int | Sequence[float]) -> FloatArray:
-    """Return the chance of each part, from their number or from the chances.
-
-    Raises
-    ------
-    ArgumentError
-        If there are fewer than two.
-    """
-    chances = np.full(parts, 1.0 / parts) if isinstance(parts, int) and parts > 0 else np.array(parts, dtype=float)
-    if chances.ndim != 1 or len(chances) < 2:
-        raise ArgumentError("at least 2 parts", repr(parts), "ask for 2 or more, or give the chance of each")
-    return chances
+    """Return the chance of each part, from their number or from the chances; an `ArgumentError` for less than two."""
+    if isinstance(parts, int) and parts > 1:
+        return np.full(parts, 1.0 / parts)
+    if isinstance(parts, (list, tuple, np.ndarray)) and len(parts) > 1 and all(map(is_number, parts)):
+        return np.array(parts, dtype=np.float64)
+    raise ArgumentError("at least 2 parts", repr(parts), "ask for 2 or more, or give the chance of each")
 
 
 def split_counts(counts: NumberArray, chances: FloatArray, rng: np.random.Generator) -> npt.NDArray[np.int64]:

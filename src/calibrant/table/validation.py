@@ -1,4 +1,4 @@
-"""Labels, scores, weights and parameters: clean arrays, or an error that says what to do."""
+"""Labels, scores and weights: clean arrays, or an error that says what to do."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.errors import DataError
+from calibrant.errors import ArgumentError, DataError
 from calibrant.table.fixed_point import MOST_ROWS
 from calibrant.table.parameters import is_number
+from calibrant.table.pooling import FloatArray
 
 __all__ = [
     "CleanRows",
+    "as_array",
+    "as_floats",
+    "check_same_rows",
     "check_weight_range",
     "clean_labels",
     "clean_rows",
@@ -27,7 +31,9 @@ __all__ = [
     "describe_missing_label",
     "describe_no_rows",
     "describe_not_numbers",
+    "describe_other_rows",
     "describe_zero_weights",
+    "one_column",
     "swapped_columns",
 ]
 
@@ -61,43 +67,16 @@ def clean_rows(
     pos_label: Any = None,
     part: bool = False,
 ) -> CleanRows:
-    """Validate the three columns together.
+    """Validate the three columns together, with arguments as in `ScoreTable.from_scores`.
 
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        Two label values: {0, 1}, {False, True}, {-1, 1}, or anything with `pos_label`.
-    y_proba : array-like of shape (n,) or (n, 2)
-        Probabilities of the positive class in [0, 1]; of two columns the second is taken.
-    sample_weight : array-like of shape (n,), optional
-        Finite weights, none negative, not all zero. Whole numbers count as repeated rows.
-    pos_label : scalar, optional
-        The label value that counts as 1.
-    part : bool
-        Whether these rows are a part of the data: then positive labels and positive weights may be in other parts.
-
-    Returns
-    -------
-    CleanRows
-        Arrays of equal length. Scores keep float32 or float64; no copy is made of clean float scores.
-
-    Raises
-    ------
-    DataError
-        If there are no rows, lengths differ, or any value is unusable.
+    In a part of the data positive labels and positive weights may be missing: they may be in other parts. Scores keep
+    float32 or float64; no copy is made of clean float scores.
     """
     score = clean_scores(y_proba)
-    raw = _as_array(y_true, "labels")
-    if raw.ndim == 2 and raw.shape[1] == 1:
-        raw = raw[:, 0]
-    if raw.ndim != 1:
-        raise DataError("labels in one column", f"an array of shape {raw.shape}", "pass a one-dimensional array")
+    raw = one_column(as_array(y_true, "labels"), "labels in one column", "pass a one-dimensional array")
     if raw.shape[0] != score.shape[0]:
-        raise DataError(
-            "as many labels as scores",
-            f"{raw.shape[0]} labels and {score.shape[0]} scores",
-            "pass two columns of the same table",
-        )
+        found = f"{raw.shape[0]} labels and {score.shape[0]} scores"
+        raise DataError("as many labels as scores", found, "pass two columns of the same table")
     label = _labels_or_swapped(raw, score, pos_label, part=part)
     weight = None if sample_weight is None else clean_weights(sample_weight, score.shape[0], part=part)
     return CleanRows(label, score, weight)
@@ -105,27 +84,17 @@ def clean_rows(
 
 def clean_scores(y_proba: npt.ArrayLike) -> npt.NDArray[np.floating]:
     """Return the scores as a one-dimensional float32 or float64 array in [0, 1], without copying if possible."""
-    raw = _as_array(y_proba, "scores")
+    raw = as_array(y_proba, "scores")
     if raw.ndim == 2 and raw.shape[1] == 2:
         raw = raw[:, 1]
-    elif raw.ndim == 2 and raw.shape[1] == 1:
-        raw = raw[:, 0]
-    if raw.ndim != 1:
-        raise DataError(
-            "scores in one column, or in two as predict_proba gives them",
-            f"an array of shape {raw.shape}",
-            "pass the probabilities of the positive class",
-        )
+    wanted = "scores in one column, or in two as predict_proba gives them"
+    raw = one_column(raw, wanted, "pass the probabilities of the positive class")
     if raw.shape[0] == 0:
         raise describe_no_rows()
     if raw.dtype.kind == "c":
         raise DataError("real numbers as scores", "complex numbers", "pass predicted probabilities")
     if raw.dtype.kind != "f" or raw.dtype.itemsize not in (4, 8) or not raw.dtype.isnative:
-        try:
-            raw = raw.astype(np.float64)
-        except (TypeError, ValueError):
-            where, value = _first(raw, lambda v: not is_number(v))
-            raise describe_not_numbers("scores", repr(value), f"row {where}") from None
+        raw = as_floats(raw, "scores")
     for start in range(0, raw.shape[0], _CHUNK):
         chunk = raw[start : start + _CHUNK]
         # A NaN makes both comparisons false, so one test finds every kind of bad score.
@@ -142,8 +111,8 @@ def describe_no_rows(place: str = "") -> DataError:
 
 def describe_not_numbers(what: str, value: str, place: str, count: int = 1, remedy: str | None = None) -> DataError:
     """Phrase the error for `what` ("scores", "weights") that are no numbers; `value` is shown as it is."""
-    advice = {"scores": "convert or drop the rows that are not numeric", "weights": "convert or drop those rows"}
-    return DataError(f"numbers as {what}", _and_more(value, place, count), remedy or advice[what])
+    advice = "convert or drop the rows that are not numeric" if what == "scores" else "convert or drop those rows"
+    return DataError(f"numbers as {what}", _and_more(value, place, count), remedy or advice)
 
 
 def _and_more(value: str, place: str, count: int) -> str:
@@ -162,20 +131,12 @@ def _bad_scores(score: npt.NDArray[np.floating]) -> DataError:
 def describe_bad_scores(value: float, place: str, count: int, low: float, high: float) -> DataError:
     """Phrase the error for scores that are not probabilities, whatever they were read from.
 
-    Parameters
-    ----------
-    value, place : float, str
-        The first bad score and where it stands.
-    count : int
-        How many bad scores there are.
-    low, high : float
-        Range of the finite scores, from which the likely cause is guessed for the advice only.
+    `value` is the first of them; the advice guesses the likely cause from `low` and `high`, the range of finite scores.
     """
     found = _and_more(repr(value), place, count)
     if not math.isfinite(value):
-        return DataError(
-            "finite scores", found, "drop or repair these rows before the audit, and count how many they were"
-        )
+        remedy = "drop or repair these rows before the audit, and count how many they were"
+        return DataError("finite scores", found, remedy)
     if low < 0.0:
         remedy = _LOGIT_REMEDY
     elif 1.0 < high <= 100.0 and high > 2.0:
@@ -209,7 +170,7 @@ def clean_labels(y_true: npt.ArrayLike, pos_label: Any = None, *, part: bool = F
     Follows scikit-learn: without `pos_label`, {0, 1}, booleans and {-1, 1} are understood and the larger
     value is the positive class. In a part of the data the positive class may be missing.
     """
-    raw = _as_array(y_true, "labels")
+    raw = as_array(y_true, "labels")
     if raw.dtype.kind == "O":
         raw = _from_objects(raw)
     if raw.dtype.kind == "f" and not np.isfinite(raw).all():
@@ -243,34 +204,25 @@ def describe_missing_group(value: str, place: str, count: int = 1) -> DataError:
 
 
 def describe_bad_labels(values: Sequence[Any], pos_label: Any = None, *, met: bool = False) -> DataError:
-    """Phrase the error for labels that are not two classes.
+    """Phrase the error for labels that are not two classes, given in order of appearance; a few are named.
 
-    Parameters
-    ----------
-    values : sequence
-        Label values in order of appearance, as many as were looked at; a few are named.
-    pos_label : scalar, optional
-        The value that was to count as 1.
-    met : bool
-        Whether any row has it.
+    `met` says whether any row has `pos_label`.
     """
     found = _some_values(values)
     if pos_label is not None and met:
-        return DataError(
-            "two label values", found, "drop the rows of other classes, or recode them as 'not the positive class'"
-        )
+        remedy = "drop the rows of other classes, or recode them as 'not the positive class'"
+        return DataError("two label values", found, remedy)
     if pos_label is not None:
         return DataError(f"some rows with the positive label {pos_label!r}", found, "check the spelling of pos_label")
     if all(isinstance(value, (int, float)) for value in values):
-        return DataError(
-            "two label values, 0 and 1",
-            found,
-            "name the positive class with pos_label (--pos-label), or drop the other classes",
-        )
+        remedy = "name the positive class with pos_label (--pos-label), or drop the other classes"
+        return DataError("two label values, 0 and 1", found, remedy)
     return DataError("labels 0 and 1", found, "say which value is the positive class with pos_label (--pos-label)")
 
 
 def _labels_by_name(raw: npt.NDArray[Any], pos_label: Any, *, part: bool) -> npt.NDArray[np.int8]:
+    if isinstance(pos_label, (list, tuple, np.ndarray)):
+        raise ArgumentError("pos_label to be one label value", repr(pos_label), "pass the value that counts as 1")
     if raw.dtype.kind in "US" and not isinstance(pos_label, (str, bytes)):
         pos_label = str(pos_label)
     positive = np.asarray(raw == pos_label)
@@ -284,9 +236,9 @@ def _labels_by_name(raw: npt.NDArray[Any], pos_label: Any, *, part: bool) -> npt
 
 def _from_objects(raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
     values = raw.tolist()
-    if any(v is None or (isinstance(v, float) and math.isnan(v)) for v in values):
-        where, value = _first(raw, lambda v: v is None or (isinstance(v, float) and math.isnan(v)))
-        raise describe_missing_label(repr(value), f"row {where}")
+    for where, value in enumerate(values):
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            raise describe_missing_label(repr(value), f"row {where}")
     try:
         plain = np.array(values)
     except ValueError:
@@ -301,18 +253,11 @@ def clean_weights(sample_weight: npt.ArrayLike, n_rows: int, *, part: bool = Fal
 
     Those of a part of the data may all be 0 or tiny.
     """
-    raw = _as_array(sample_weight, "weights")
+    raw = as_array(sample_weight, "weights")
     if raw.shape != (n_rows,):
-        raise DataError(
-            f"one weight per row ({n_rows} rows)",
-            f"weights of shape {raw.shape}",
-            "pass a column of the same table",
-        )
-    try:
-        weight = raw.astype(np.float64)
-    except (TypeError, ValueError):
-        where, value = _first(raw, lambda v: not is_number(v))
-        raise describe_not_numbers("weights", repr(value), f"row {where}") from None
+        found = f"weights of shape {raw.shape}"
+        raise DataError(f"one weight per row ({n_rows} rows)", found, "pass a column of the same table")
+    weight = as_floats(raw, "weights")
     bad = ~(np.isfinite(weight) & (weight >= 0.0))
     if bad.any():
         where = int(np.argmax(bad))
@@ -329,11 +274,8 @@ def clean_weights(sample_weight: npt.ArrayLike, n_rows: int, *, part: bool = Fal
 
 def describe_bad_weight(value: float, place: str, count: int = 1) -> DataError:
     """Phrase the error for weights that are negative or not finite."""
-    return DataError(
-        "finite weights that are not negative",
-        _and_more(repr(value), place, count),
-        "a weight says how many rows this row stands for; drop or correct such rows",
-    )
+    remedy = "a weight says how many rows this row stands for; drop or correct such rows"
+    return DataError("finite weights that are not negative", _and_more(repr(value), place, count), remedy)
 
 
 def check_weight_range(largest: float, total: float) -> None:
@@ -362,7 +304,8 @@ def describe_zero_weights() -> DataError:
     return DataError("some positive weight", "only zeros", "check that this is the column of weights")
 
 
-def _as_array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+def as_array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+    """Return values, such as "scores", as an array without masked ones."""
     if np.ma.is_masked(values):
         masked = int(np.ma.getmaskarray(np.ma.asarray(values)).sum())
         raise DataError(f"{what} in every row", f"{masked} masked values", "drop those rows from all columns")
@@ -372,8 +315,26 @@ def _as_array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
         raise DataError(f"{what} in one column", "rows of different lengths", "pass a flat column") from None
 
 
+def one_column(raw: npt.NDArray[Any], wanted: str, remedy: str) -> npt.NDArray[Any]:
+    """Return an array of one dimension, or of one column, in one dimension; the error says what is wanted."""
+    if raw.ndim == 2 and raw.shape[1] == 1:
+        raw = raw[:, 0]
+    if raw.ndim != 1:
+        raise DataError(wanted, f"an array of shape {raw.shape}", remedy)
+    return raw
+
+
+def as_floats(raw: npt.NDArray[Any], what: str) -> FloatArray:
+    """Return an array of one dimension as floats, or name the first value that is no number."""
+    try:
+        return raw.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        where, value = _first(raw, lambda v: not is_number(v))
+        raise describe_not_numbers(what, repr(value), f"row {where}") from None
+
+
 def _first(values: npt.NDArray[Any], bad: Callable[[Any], bool]) -> tuple[int, Any]:
-    return next((i, v) for i, v in enumerate(values.tolist()) if bad(v))
+    return next((i, v) for i, v in enumerate(values.ravel().tolist()) if bad(v))
 
 
 def _some_values(values: Sequence[Any], most: int = 5) -> str:

@@ -14,13 +14,7 @@ _WIDE = 0.25
 
 
 def score_view(score: FloatArray) -> tuple[float, float]:
-    """Stretch of scores to show: all of [0, 1], or where the scores are if they lie close together.
-
-    Parameters
-    ----------
-    score : ndarray of float64
-        Increasing scores.
-    """
+    """Stretch to show of increasing scores: all of [0, 1], or where they are if they lie close together."""
     low, high = float(score[0]), float(score[-1])
     width = high - low
     if width >= _WIDE:

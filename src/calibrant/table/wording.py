@@ -21,17 +21,7 @@ def at_least(confidence_level: float) -> str:
 
 
 def near_one(value: float) -> str:
-    """Write a number just below 1 as a decimal, with three significant digits of its distance from 1.
-
-    Parameters
-    ----------
-    value : float
-        In (0, 1).
-
-    Returns
-    -------
-    str
-        Less than "1", however close `value` is.
+    """Write a number just below 1 as a decimal, with three significant digits of its distance from 1; never as "1".
 
     Examples
     --------

@@ -19,7 +19,7 @@ from calibrant.calibrators import (
     PlattCalibrator,
     TemperatureCalibrator,
 )
-from calibrant.calibrators.linear_pool import log_likelihood, pool_weights
+from calibrant.calibrators.auto import log_likelihood, pool_weights
 from calibrant.certificates import certify_recalibrated
 from calibrant.errors import ArgumentError
 from calibrant.metrics import log_loss
@@ -242,7 +242,10 @@ def test_manners_of_an_estimator():
     estimator_checks.check_set_params(name, AutoCalibrator())
 
 
-@pytest.mark.parametrize("parameters", [{"members": []}, {"members": ["platt"]}, {"n_folds": 1}, {"n_folds": 2.5}])
+@pytest.mark.parametrize(
+    "parameters",
+    [{"members": []}, {"members": ["platt"]}, {"members": 7}, {"n_folds": 1}, {"n_folds": 2.5}, {"random_state": "x"}],
+)
 def test_bad_parameters(parameters):
     with pytest.raises(ArgumentError):
         AutoCalibrator(**parameters).fit(*sample())

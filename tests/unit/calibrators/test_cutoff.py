@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 from scipy.special import expit
@@ -276,6 +276,7 @@ def test_derivatives_of_the_walk_and_of_the_loss():
         np.testing.assert_allclose(curvature[i], change, atol=1e-7)
 
 
+@example(seed=1267)  # the non-negative least squares of SciPy 1.14 give up on it
 @given(seed=st.integers(0, 10_000))
 def test_nearest_point_is_the_minimum(seed):
     rng = np.random.default_rng(seed)

@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from calibrant.calibrators import SingleIndexClassifier
 from calibrant.calibrators.single_index.rows import index_rows
-from calibrant.calibrators.single_index.start import start_direction
+from calibrant.calibrators.single_index.search import start_direction
 from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics import cutoff_calibration_error
 

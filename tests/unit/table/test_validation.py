@@ -5,6 +5,8 @@ All through public functions, since that is where users meet the messages.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,7 @@ from calibrant.certificates.widths import bernstein_width
 from calibrant.decisions import expected_cost, regret_bound, saving_bound, threshold
 from calibrant.distributions.brownian import range_quantile
 from calibrant.metrics import brier_score, cutoff_calibration, cutoff_calibration_error, log_loss, roc_auc
+from calibrant.references import bibtex, cite
 
 TAKES_ROWS = [
     brier_score,
@@ -333,3 +336,25 @@ def test_input_arrays_are_left_as_they_were():
     assert np.signbit(s[0])
     with pytest.raises(ValueError, match="read-only"):
         table.n[0] = 5
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        (lambda t: brier_score([0, 1], [0.2, 10**400]), "row 1"),
+        (lambda t: brier_score([0, 1], [0.2, 0.7], pos_label=[1]), r"\[1\]"),
+        (lambda t: certify([0, 1], [0.2, 0.7], tolerance=10**400), "1000"),
+        (lambda t: certify([0, 1], [0.2, 0.7], method=np.array(["a", "b"])), "array"),
+        (lambda t: ScoreTable.from_counts([0.2], ["a"], [1]), "'a' in row 0"),
+        (lambda t: ScoreTable.from_counts([0.2], [1], [None]), "a row that breaks it"),
+        (lambda t: t.merge("rows"), "'rows'"),
+        (lambda t: t.split("two", np.random.default_rng(0)), "'two'"),
+        (lambda t: t.split(2, None), "None"),
+        (lambda t: cite(7), "7"),
+        (lambda t: bibtex([[]]), r"\[\]"),
+    ],
+)
+def test_wrong_kinds_of_arguments_are_named(call, found):
+    with pytest.raises(CalibrantError) as caught:
+        call(ScoreTable.from_scores([0, 1], [0.2, 0.7]))
+    assert re.search(found, caught.value.found)

@@ -12,8 +12,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from calibrant.calibrators.single_index.rows import IndexRows, index_of, index_rows
-from calibrant.calibrators.single_index.search import Link, fit_link, last_up_to_half, search_direction
-from calibrant.calibrators.single_index.start import start_direction
+from calibrant.calibrators.single_index.search import (
+    Link,
+    fit_link,
+    last_up_to_half,
+    search_direction,
+    start_direction,
+)
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.parameters import check_between, check_choice, check_count
 from calibrant.table.score_table import FloatArray
@@ -26,9 +31,8 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     """Binary classifier ``P(y = 1 | x) = u(w . x)`` with a nondecreasing link u, calibrated on its training rows.
 
     A search for the solution of Gao et al. (2017), section 3.2.2: the least loss among classifiers without calibration
-    error on the sample. Two steps take turns: w is moved so that the loss falls, and u is fitted anew by isotonic
-    regression in the order of ``w . x``, which sets the calibration error to 0. The second step is the same for every
-    proper loss. The end is a local minimum.
+    error on the sample. Two steps take turns until a local minimum: w is moved so that the loss falls, and u is fitted
+    anew by isotonic regression in the order of ``w . x``, which sets the error to 0 and suits every proper loss.
 
     Parameters
     ----------
@@ -48,8 +52,7 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     start : {"log", "squared", "hinge"}, default="log"
         Loss of the linear model whose direction the search starts from; not used with ``loss="hinge"``.
     log_safe : bool, default=True
-        Keep all probabilities strictly between 0 and 1 by giving the final link half a positive at the lower end and
-        half a negative at the upper one. The calibration error on the sample is then below ``1 / (2 n)``.
+        Keep probabilities strictly between 0 and 1, see `IsotonicCalibrator`; it concerns the final link only.
     max_iter : int, default=100
         Most turns. With 0 the start is calibrated and nothing else.
     tol : float, default=1e-6
@@ -72,18 +75,14 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         Turns taken, the last and unsuccessful one included.
     classes_ : ndarray, shape (2,)
         The two labels.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of str
-        Names of the features, if the data had them.
+    n_features_in_, feature_names_in_
+        Number of features, and their names if the data had them.
 
     Notes
     -----
     The direction is fitted to the same rows as the link, so neither the certificate for a fixed classifier nor the one
-    for monotone recalibration holds for these rows. Certify on others.
-
-    A logistic regression is better if its link is right: a free link costs some accuracy. The gain is
-    large where the true link is far from logistic, for instance a step.
+    for monotone recalibration holds for these rows. Certify on others. A logistic regression is better if its link is
+    right; the gain is large where the true link is far from logistic, for instance a step.
 
     The fit is deterministic. Rows are brought into a fixed order first, so that theirs does not matter, and
     whole-number weights equal repeated rows. Linear start models have a penalty of half the squared length of the
@@ -132,28 +131,10 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.tol = tol
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:  # noqa: N803
-        """Fit direction and link.
+        """Fit direction and link to features of shape (n, d) and labels of two classes, the larger one positive.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            Features.
-        y : array-like of shape (n,)
-            Labels of two classes; the larger one is the positive class.
-        sample_weight : array-like of shape (n,), optional
-            Non-negative weights; a whole number stands for as many rows.
-
-        Returns
-        -------
-        CalibratedIndexClassifier
-            Itself.
-
-        Raises
-        ------
-        DataError
-            If there are not two classes, or weights cannot be used.
-        ArgumentError
-            If a parameter is out of range.
+        Weights are non-negative; a whole number stands for as many rows. Raises a `DataError` if there are not two
+        classes or weights cannot be used, an `ArgumentError` if a parameter is out of range.
         """
         lipschitz = self._checked()
         features, labels = validate_data(self, X, y, dtype=np.float64, order="C")
@@ -178,69 +159,26 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return self
 
     def index(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
-        """Return ``w . x``, the argument of the link.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            Features.
-
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-            For each row the same number whatever the other rows are.
-        """
+        """Return ``w . x``, the argument of the link: for each row the same number whatever the other rows are."""
         check_is_fitted(self)
         features = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         return index_of((features - self.mean_) / self.scale_, self.coef_[0])
 
     def decision_function(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
-        """Return the index, brought to where it is positive exactly if the probability is above 1/2.
+        """Return ``h(index) - h(threshold_)``, ``h(t) = t / (1 + |t|)``: positive where the probability is above 1/2.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            Features.
-
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-            ``h(index) - h(threshold_)`` with ``h(t) = t / (1 + |t|)``. It increases with the index, and so ranks rows
-            that the link maps to the same probability too. The plain difference could not be finite where all
-            probabilities are on one side of 1/2.
+        It increases with the index, and so ranks rows that the link maps to the same probability too. The plain
+        difference could not be finite where all probabilities are on one side of 1/2.
         """
         return _bounded(self.index(X)) - _bounded(np.array(self.threshold_))
 
     def predict_proba(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            Features.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, 2)
-            In the order of `classes_`.
-        """
-        index = self.index(X)
-        positive = self.link_.linear(index)
+        """Return the probabilities of `classes_`, shape (n, 2)."""
+        positive = self.link_.linear(self.index(X))
         return np.column_stack([1.0 - positive, positive])
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:  # noqa: N803
-        """Return the more likely class, the first where both are equally likely.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            Features.
-
-        Returns
-        -------
-        ndarray, shape (n,)
-            Labels from `classes_`.
-        """
+        """Return the more likely label of `classes_`, the first where both are equally likely."""
         likely = (self.predict_proba(X)[:, 1] > 0.5).astype(np.intp)
         return np.asarray(self.classes_[likely])
 
@@ -270,14 +208,9 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         if self.loss == "hinge":
             self.losses_, self.n_iter_ = np.array([first.loss]), 1
             return first.direction
+        limits: dict[str, Any] = {"max_iter": int(self.max_iter), "tol": float(self.tol)}
         found = search_direction(
-            rows,
-            first.direction,
-            loss=self.loss,
-            lipschitz=lipschitz,
-            update=self.update,
-            max_iter=int(self.max_iter),
-            tol=float(self.tol),
+            rows, first.direction, loss=self.loss, lipschitz=lipschitz, update=self.update, **limits
         )
         self.losses_, self.n_iter_ = np.array(found.losses), found.turns
         return found.direction

@@ -14,23 +14,13 @@ __all__ = ["IndexRows", "index_of", "index_rows"]
 
 
 class IndexRows(NamedTuple):
-    """Distinct rows of features, with the rows and the positives of each.
+    """Distinct rows of features, with the rows and the positives of each, or their weight."""
 
-    Attributes
-    ----------
-    features : ndarray of float64, shape (m, d)
-        Standardised: mean 0 and standard deviation 1 over the rows; constant features are 0.
-    n, k : ndarray, shape (m,)
-        Rows and positives, or their weight.
-    mean, scale : ndarray of float64, shape (d,)
-        What was subtracted, and by what it was divided.
-    """
-
-    features: FloatArray
+    features: FloatArray  # shape (m, d): mean 0 and standard deviation 1 over the rows; constant features are 0
     n: NumberArray
     k: NumberArray
-    mean: FloatArray
-    scale: FloatArray
+    mean: FloatArray  # shape (d,): what was subtracted
+    scale: FloatArray  # by what it was divided
 
     @property
     def total(self) -> float:
@@ -52,14 +42,9 @@ def index_rows(features: FloatArray, label: npt.NDArray[np.int8], weight: Number
         largest = np.abs(plain - mean).max(axis=0)
     if not np.isfinite(largest).all():
         column = int(np.argmin(np.isfinite(largest)))
-        raise DataError(
-            "features whose differences are finite",
-            f"larger ones in column {column}",
-            "divide that column by a constant",
-        )
-    unit = np.where(
-        largest > 0.0, largest, 1.0
-    )  # squares of what is very large or small would leave the range of floats
+        found = f"larger ones in column {column}"
+        raise DataError("features whose differences are finite", found, "divide that column by a constant")
+    unit = np.where(largest > 0.0, largest, 1.0)  # squares of very large or small numbers leave the range of floats
     spread = unit * np.sqrt(share @ ((plain - mean) / unit) ** 2)
     constant = (plain == plain[0]).all(axis=0)
     mean, scale = np.where(constant, plain[0], mean), np.where(constant | (spread == 0.0), 1.0, spread)

@@ -1,4 +1,4 @@
-"""Move the direction of an index so that the loss falls after the link is fitted anew."""
+"""The direction of an index: where the search starts, and how it moves so that the loss falls with the link."""
 
 from __future__ import annotations
 
@@ -13,12 +13,20 @@ from calibrant.fits.lipschitz import LipschitzFit, lipschitz_fit
 from calibrant.table.pooling import FloatArray, pool_counts
 from calibrant.table.score_table import ScoreTable
 
-__all__ = ["Link", "Search", "fit_link", "last_up_to_half", "search_direction"]
+__all__ = ["Link", "Search", "Start", "fit_link", "last_up_to_half", "search_direction", "start_direction"]
 
 Link = IsotonicFit | LipschitzFit
 
 _GRID = 400  # points at which the link is smoothed
+_ROUNDED = (0.5, 0.05)  # half width over which the corner of the hinge is rounded, first coarsely
 _FIRST_STEP, _LAST_STEP, _LONGER = 0.5, 1e-4, 1.3
+
+
+class Start(NamedTuple):
+    """A direction of length 1, and the mean loss of the linear model that it belongs to."""
+
+    direction: FloatArray
+    loss: float
 
 
 class Search(NamedTuple):
@@ -29,12 +37,40 @@ class Search(NamedTuple):
     turns: int
 
 
+def start_direction(rows: IndexRows, loss: str) -> Start:
+    """Fit a linear model to the margins ``(2 y - 1) (w . x + b)`` with the "log", "squared" or "hinge" loss.
+
+    What is minimised is the sum of losses plus half the squared length of w. The corner of the hinge is rounded within
+    0.05; the loss returned is the plain one.
+    """
+    from scipy.optimize import minimize
+
+    total, d = rows.total, rows.features.shape[1]
+    hits, misses = rows.k / total, (rows.n - rows.k) / total
+
+    def objective(theta: FloatArray, half: float) -> tuple[float, FloatArray]:
+        w, b = theta[:-1], theta[-1]
+        value = rows.features @ w + b
+        of_hit, hit_slope = _margin_loss(value, loss, half)
+        of_miss, miss_slope = _margin_loss(-value, loss, half)
+        pull = hits * hit_slope - misses * miss_slope
+        slope = np.append(rows.features.T @ pull + w / total, pull.sum())
+        return float(hits @ of_hit + misses @ of_miss + 0.5 * (w @ w) / total), slope
+
+    theta = np.zeros(d + 1)
+    options = {"maxiter": 2000, "ftol": 1e-15, "gtol": 1e-9}
+    for half in _ROUNDED if loss == "hinge" else (0.0,):
+        theta = minimize(objective, theta, args=(half,), jac=True, method="L-BFGS-B", options=options).x
+    w = theta[:-1]
+    value = rows.features @ w + theta[-1]
+    mean = float(hits @ _margin_loss(value, loss, 0.0)[0] + misses @ _margin_loss(-value, loss, 0.0)[0])
+    length = float(np.linalg.norm(w))
+    return Start(w / length if length > 0.0 else np.eye(d)[0], mean)
+
+
 def fit_link(rows: IndexRows, direction: FloatArray, lipschitz: float | None, *, log_safe: bool = False) -> Link:
     """Fit the best nondecreasing link of the index, with a largest slope unless `lipschitz` is None."""
-    table = _table(rows, direction)
-    if lipschitz is None:
-        return isotonic_fit(table, log_safe=log_safe)
-    return lipschitz_fit(table, lipschitz=lipschitz, log_safe=log_safe)
+    return _best_link(_table(rows, direction), lipschitz, log_safe=log_safe)
 
 
 def last_up_to_half(link: Link) -> float:
@@ -49,39 +85,12 @@ def last_up_to_half(link: Link) -> float:
 
 
 def search_direction(
-    rows: IndexRows,
-    start: FloatArray,
-    *,
-    loss: str,
-    lipschitz: float | None,
-    update: str,
-    max_iter: int,
-    tol: float,
+    rows: IndexRows, start: FloatArray, *, loss: str, lipschitz: float | None, update: str, max_iter: int, tol: float
 ) -> Search:
-    """Let the two steps take turns until none lowers the loss.
+    """Let the two steps take turns until none lowers the loss by the share `tol`, at most `max_iter` times.
 
-    Parameters
-    ----------
-    rows : IndexRows
-        The sample.
-    start : ndarray of float64, shape (d,)
-        Direction of length 1.
-    loss : {"squared", "log"}
-        Proper loss that falls.
-    lipschitz : float or None
-        Largest slope of the link, if it is limited.
-    update : {"gradient", "matching"}
-        Direction of the first step.
-    max_iter : int
-        Most turns.
-    tol : float
-        Relative decrease that a turn must bring.
-
-    Returns
-    -------
-    Search
-        A step of the direction is taken only if the loss with the link that belongs to it is lower, and halved
-        otherwise.
+    A step is taken only if the loss with the link that belongs to the new direction is lower, and halved otherwise.
+    `start` has length 1; `loss` is "squared" or "log", `update` "gradient" or "matching".
     """
     direction, step = start, _FIRST_STEP
     link, value = _profile(rows, direction, loss, lipschitz)
@@ -109,17 +118,19 @@ def _table(rows: IndexRows, direction: FloatArray) -> ScoreTable:
     return ScoreTable(*pool_counts(index_of(rows.features, direction), rows.n, rows.k))
 
 
+def _best_link(table: ScoreTable, lipschitz: float | None, *, log_safe: bool) -> Link:
+    if lipschitz is None:
+        return isotonic_fit(table, log_safe=log_safe)
+    return lipschitz_fit(table, lipschitz=lipschitz, log_safe=log_safe)
+
+
 def _profile(rows: IndexRows, direction: FloatArray, loss: str, lipschitz: float | None) -> tuple[Link, float]:
     """Return the link that belongs to a direction, and the mean loss with it."""
     table = _table(rows, direction)
-    link = isotonic_fit(table) if lipschitz is None else lipschitz_fit(table, lipschitz=lipschitz)
-    p, hits, misses = link.linear(table.score), table.k, table.n - table.k
-    if loss == "squared":
-        terms = hits * (1.0 - p) ** 2 + misses * p**2
-    else:
-        # The isotonic fit is 0 (or 1) only where there is no positive (no negative).
-        with np.errstate(divide="ignore", invalid="ignore"):
-            terms = np.where(hits > 0, -hits * np.log(p), 0.0) + np.where(misses > 0, -misses * np.log1p(-p), 0.0)
+    link = _best_link(table, lipschitz, log_safe=False)
+    fitted = ScoreTable(link.linear(table.score), table.n, table.k)
+    # The isotonic fit is 0 (or 1) only where there is no positive (no negative), so the log loss is finite.
+    terms = fitted.squared if loss == "squared" else fitted.log_loss_sum
     return link, float(terms.sum()) / rows.total
 
 
@@ -150,3 +161,20 @@ def _smoothed(link: Link, index: FloatArray, rows: IndexRows) -> tuple[FloatArra
     kernel = np.exp(-0.5 * ((grid[:, None] - grid) / width) ** 2)
     smooth = kernel @ link.linear(grid) / kernel.sum(axis=1)
     return np.interp(index, grid, smooth), np.interp(index, grid, np.gradient(smooth, grid))
+
+
+def _margin_loss(margin: FloatArray, loss: str, half: float) -> tuple[FloatArray, FloatArray]:
+    """Return the loss and its derivative; the hinge has its corner rounded within `half`."""
+    from scipy.special import expit
+
+    if loss == "log":
+        return np.logaddexp(0.0, -margin), -expit(-margin)
+    if loss == "squared":
+        return (1.0 - margin) ** 2, -2.0 * (1.0 - margin)
+    short = 1.0 - margin
+    plain, slope = np.maximum(short, 0.0), np.where(short > 0.0, -1.0, 0.0)
+    if half == 0.0:
+        return plain, slope
+    near = np.abs(short) < half
+    rounded, rounded_slope = (short + half) ** 2 / (4.0 * half), -(short + half) / (2 * half)
+    return np.where(near, rounded, plain), np.where(near, rounded_slope, slope)

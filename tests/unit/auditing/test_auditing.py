@@ -8,21 +8,14 @@ import pytest
 
 import calibrant as cal
 from calibrant.auditing import cross_fitted_isotonic
-from calibrant.auditing.wording import (
-    cells_sentence,
-    interval_text,
-    number,
-    one_line,
-    rows,
-    share,
-    summary,
-    walk_description,
-)
+from calibrant.auditing.numbers import interval_text, number, rows, share
+from calibrant.auditing.wording import cells_sentence, one_line, summary
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.certificates import calibration_test, certify_recalibrated, isotonic_band
 from calibrant.decisions import max_regret
 from calibrant.ingest import gathering
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss, roc_auc, smooth_calibration_error
+from calibrant.report.pictures import cumulative_residuals_description
 from support import oracles
 
 
@@ -88,7 +81,7 @@ def test_expected_cost():
     y, p = world(5_000)
     decision = cal.audit(y, p, costs=(1, 4)).decision
     assert decision.threshold == 0.2
-    assert decision.best_cost <= decision.cost <= min(decision.cost_act_always, decision.cost_act_never)
+    assert decision.best_cost <= decision.cost <= min(decision.cost_treat_all, decision.cost_treat_none)
     assert decision.saving == decision.cost - decision.best_cost
     # less than by Hoeffding's inequality: (a + b) sqrt(log(1 / delta) / (2 n))
     assert 0.0 < decision.saving_bound - decision.saving < 5 * math.sqrt(math.log(20) / 10_000)
@@ -208,7 +201,7 @@ def test_an_error_known_within_limits_is_shown_as_such(once):
     assert most - seen > 1e-5
     said = f"{seen:.4f} (up to {number(most - seen)} larger, since neighbouring scores were pooled)"
     assert f"Calibration error  {said}; predictions are too " in summary(result)
-    assert f" by {said}, the calibration error, over scores " in walk_description(result)
+    assert f" by {said}, the calibration error, over scores " in cumulative_residuals_description(result)
     assert "Reading the rows more than once would give the exact calibration error." in cells_sentence(result)
     assert json.loads(result.to_json())["cutoff"]["value_at_most"] == most
 
@@ -219,7 +212,7 @@ def test_an_error_that_is_exact_is_shown_alone(once):
     again = cal.audit(cal.ScoreTable.from_chunks([(y, p)]))
     for result in (again, cal.audit(y, p)):
         assert f"Calibration error  {cutoff_calibration_error(y, p):.4f}; predictions are too " in summary(result)
-        assert "larger" not in walk_description(result) + cells_sentence(result)
+        assert "larger" not in cumulative_residuals_description(result) + cells_sentence(result)
         assert " to " not in one_line(result)
         assert result.to_dict()["cutoff"]["value_at_most"] == result.cutoff.value
     assert "pooled into cells" in cells_sentence(again)
@@ -232,11 +225,11 @@ def test_agreement_that_cells_may_hide():
     assert (result.cutoff.value, result.cutoff.value_at_most, result.cutoff.interval) == (0.0, 0.125, None)
     more = "0.0000 (up to 0.1250 larger, since neighbouring scores were pooled)"
     assert f"{more}; mean predicted and observed rate agree at every score after pooling\n" in summary(result)
-    assert walk_description(result).endswith("agree at every score after pooling.")
+    assert cumulative_residuals_description(result).endswith("agree at every score after pooling.")
     assert " error 0.0000 to 0.1250 (at most" in one_line(result)
     exact = cal.audit([0, 1, 0, 1], [0.5] * 4)
     assert "0.0000; mean predicted and observed rate agree at every score\n" in summary(exact)
-    assert walk_description(exact).endswith("agree at every score.")
+    assert cumulative_residuals_description(exact).endswith("agree at every score.")
 
 
 def test_no_chance_is_blamed_for_what_is_not_seen(once):

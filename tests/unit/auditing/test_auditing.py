@@ -8,14 +8,15 @@ import pytest
 
 import calibrant as cal
 from calibrant.auditing import cross_fitted_isotonic
-from calibrant.auditing.numbers import interval_text, number, rows, share
+from calibrant.auditing.numbers import number
 from calibrant.auditing.wording import cells_sentence, one_line, summary
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.certificates import calibration_test, certify_recalibrated, isotonic_band
-from calibrant.decisions import max_regret
+from calibrant.decisions import isotonic_harm_bound, max_regret
 from calibrant.ingest import gathering
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss, roc_auc, smooth_calibration_error
 from calibrant.report.pictures import cumulative_residuals_description
+from calibrant.table.seeding import generator_for
 from support import oracles
 
 
@@ -111,6 +112,26 @@ def test_recalibration_on_all_rows_is_certified():
     after = IsotonicCalibrator().fit(p, y).predict(p)
     assert found.bound_after == certify_recalibrated(y, after, after, confidence_level=0.9).bound
     assert found.confidence_level == 0.9
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "step"])
+def test_the_map_that_is_judged_is_the_one_that_is_fitted(interpolation):
+    """Each of two folds is mapped by the fit of the other."""
+    table = cal.ScoreTable.from_scores(*world(400, distortion=1.5))
+    parts = table.split(2, generator_for(table, 0))
+    maps = [IsotonicCalibrator(interpolation=interpolation).fit(part) for part in reversed(parts)]
+    mapped = [one.predict(part.score) for part, one in zip(parts, maps, strict=True)]
+    losses = [part.k @ (1 - p) ** 2 + (part.n - part.k) @ p**2 for part, p in zip(parts, mapped, strict=True)]
+    found = cross_fitted_isotonic(table, n_folds=2, interpolation=interpolation)
+    assert found.brier_after == pytest.approx(sum(losses) / table.total, rel=1e-9)
+
+
+def test_what_only_the_page_said_is_in_the_json():
+    y, p = world(1_000)
+    result = cal.audit(y, p, confidence_level=0.9)
+    found = result.to_dict()
+    assert found["recalibration"]["harm_bound"] == isotonic_harm_bound(1_000, 0.9)
+    assert found["sample"]["observed_over_expected"] == pytest.approx(y.mean() / p.mean())
 
 
 def test_too_few_rows_are_not_cross_fitted():
@@ -248,26 +269,6 @@ def test_perfect_agreement_has_no_interval():
     assert result.cutoff.interval is None
     assert result.cutoff.value == 0.0
     assert "agree at every score" in summary(result)
-
-
-@pytest.mark.parametrize(
-    ("write", "value", "text"),
-    [
-        (number, 0.0, "0.0000"),
-        (number, 0.01234, "0.0123"),
-        (number, 0.000123, "0.00012"),
-        (number, math.inf, "infinite"),
-        (number, math.nan, "unknown"),
-        (share, 0.31, "31.0%"),
-        (share, 0.00012, "0.012%"),
-        (rows, 1234567.0, "1,234,567"),
-        (rows, 12.5, "12.50"),
-        (interval_text, (-math.inf, 0.5), "up to 0.5"),
-        (interval_text, (0.42, 0.61), "above 0.42 and up to 0.61"),
-    ],
-)
-def test_numbers_in_words(write, value, text):
-    assert write(value) == text
 
 
 def test_one_line_and_repr():

@@ -241,7 +241,7 @@ def test_an_error_that_is_exact_is_shown_alone(once):
 
 
 def test_agreement_that_cells_may_hide():
-    """Arithmetic: the walk is at 0 at the end of the cell, and drops by 1/8 and climbs back inside."""
+    """Arithmetic: the cumulative residuals are at 0 at the end of the cell, and drop by 1/8 and climb back inside."""
     result = cal.audit(oracles.cell_table([0, 1], [0.25, 0.75], None, []))
     assert (result.cutoff.value, result.cutoff.value_at_most, result.cutoff.interval) == (0.0, 0.125, None)
     more = "0.0000 (up to 0.1250 larger, since neighbouring scores were pooled)"

@@ -53,7 +53,7 @@ class TestEveryKind:
         assert np.nanmax([curve.rate, curve.upper]) <= top
         assert beneath.get_xlim() == ax.get_xlim()
 
-    def test_walk_is_that_of_the_audit(self, audit):
+    def test_cumulative_residuals_are_those_of_the_audit(self, audit):
         (ax,) = cumulative_residuals_figure(audit).get_axes()
         line = next(line for line in ax.lines if line.get_color() == LIGHT.blue)
         at = (

@@ -182,8 +182,10 @@ def test_costs_are_those_of_trying_every_threshold(rows: Rows, costs):
         assert found.cost == pytest.approx(cost, abs=1e-12)
         assert found.best_cost == pytest.approx(best, abs=1e-12)
         assert best == pytest.approx(oracles.cheapest_nondecreasing_rule_cost(*rows, a, b), abs=1e-12)
-        assert found.cost_act_always == pytest.approx(oracles.cost_of_acting(rows.y, rows.w, [True] * len(acted), a, b))
-        assert found.cost_act_never == pytest.approx(oracles.cost_of_acting(rows.y, rows.w, [False] * len(acted), a, b))
+        assert found.cost_treat_all == pytest.approx(oracles.cost_of_acting(rows.y, rows.w, [True] * len(acted), a, b))
+        assert found.cost_treat_none == pytest.approx(
+            oracles.cost_of_acting(rows.y, rows.w, [False] * len(acted), a, b)
+        )
 
 
 @some

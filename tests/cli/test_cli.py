@@ -289,7 +289,7 @@ def test_cite_prints_bibtex():
 def test_text_wraps_only_on_a_terminal(scores, monkeypatch):
     arguments = ("audit", scores, "--label", "y", "--score", "p")
     assert len(run(*arguments).stdout.splitlines()) == 12
-    monkeypatch.setattr("calibrant.cli.main._width", lambda: 60)
+    monkeypatch.setattr("calibrant.cli.terminal.width", lambda: 60)
     lines = run(*arguments).stdout.splitlines()
     assert len(lines) > 12
     assert max(map(len, lines)) <= 60
@@ -353,7 +353,7 @@ def test_a_person_sees_what_an_audit_of_groups_is_at(tmp_path, monkeypatch):
     quiet = run(*arguments)
     seen, terminal = [], Console(file=io.StringIO(), force_terminal=True)
     monkeypatch.setattr(Status, "update", lambda _, stage: seen.append(stage))
-    monkeypatch.setattr("calibrant.cli.main._console", lambda: terminal)
+    monkeypatch.setattr("calibrant.cli.terminal.console", lambda: terminal)
     watched = run(*arguments)
     assert (watched.exit_code, watched.stdout) == (0, quiet.stdout)
     assert seen == [

@@ -41,16 +41,8 @@ def advise(
 ) -> Advice:
     """Weigh the verdict, the evidence and the cross-fitted gain.
 
-    Parameters
-    ----------
-    cutoff : CutoffCalibration
-        The error measured.
-    test : CalibrationTest or None
-        Test of perfect calibration; if None, the 95% limit under perfect calibration decides.
-    certificate : Certificate or None
-        None if the weights are not whole numbers.
-    recalibration : Recalibration or None
-        None if there were too few rows to assess it.
+    Without a test of perfect calibration the 95% limit under perfect calibration decides. There is no certificate if
+    the weights are not whole numbers, and no recalibration if there were too few rows to assess it.
     """
     if certificate is None:
         return Advice(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["Audit", "audit", "check_audit"]
 
 # Points drawn of the cumulative residuals: more than a picture has pixels, few enough for a small file.
-_WALK_POINTS = 900
+_CURVE_POINTS = 900
 # Columns of a printed audit: a usual terminal.
 _WIDTH = 80
 # Simulated paths behind statements about clusters.
@@ -294,7 +295,7 @@ def audit(
         local=local_curve(table),
         band=drawable_band(table, confidence_level),
         histogram=score_histogram(table),
-        walk=cumulative_residuals(table, n_points=_WALK_POINTS),
+        cumulative_residuals=cumulative_residuals(table, n_points=_CURVE_POINTS),
         references=tuple(dict.fromkeys(references)),
         version=calibrant.__version__,
     )
@@ -348,4 +349,5 @@ def _sample(table: ScoreTable, grouped: ClusteredRows | None) -> Sample:
         tied_rows=float(table.n[table.n > 1].sum()) if known else None,
         weights="rows" if table.counts else "other",
         clusters=None if grouped is None else len(grouped.size),
+        observed_over_expected=table.base_rate / table.mean_score if table.mean_score > 0.0 else math.inf,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -29,18 +30,8 @@ _BAND_POINTS = 400
 def affordable_test(table: ScoreTable, random_state: int | np.random.Generator) -> CalibrationTest | None:
     """Test by simulated labels where scores are few, by the asymptotic distribution where rows are many.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        Any table.
-    random_state : int or numpy.random.Generator
-        Seeds the simulation.
-
-    Returns
-    -------
-    CalibrationTest or None
-        None if the weights are not whole numbers, or if so many scores predict so few events that the asymptotic
-        distribution is wrong and simulation would take long.
+    None if the weights are not whole numbers, or if so many scores predict so few events that the asymptotic
+    distribution is wrong and simulation would take long.
     """
     if not table.counts:
         return None
@@ -51,20 +42,7 @@ def affordable_test(table: ScoreTable, random_state: int | np.random.Generator) 
 
 
 def bounds_of_expected_error(table: ScoreTable, confidence_level: float) -> ExpectedErrorCertificate | None:
-    """Bound the expected calibration error.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        Any table.
-    confidence_level : float
-        Probability with which the statement holds.
-
-    Returns
-    -------
-    ExpectedErrorCertificate or None
-        None if the weights are not whole numbers, or the cells of the table were chosen by its maker.
-    """
+    """Bounds, or None if the weights are not whole numbers or the cells of the table were chosen by its maker."""
     if not table.counts:
         return None
     try:
@@ -76,17 +54,7 @@ def bounds_of_expected_error(table: ScoreTable, confidence_level: float) -> Expe
 def drawable_band(table: ScoreTable, confidence_level: float) -> Band | None:
     """Return the band around the isotonic fit at no more scores than a picture can show.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        Any table.
-    confidence_level : float
-        Probability with which the statement holds.
-
-    Returns
-    -------
-    Band or None
-        None if the weights are not whole numbers, or there are too few rows for a band.
+    None if the weights are not whole numbers, or there are too few rows for a band.
     """
     if not table.counts or table.total < _FEWEST_ROWS:
         return None
@@ -98,11 +66,5 @@ def drawable_band(table: ScoreTable, confidence_level: float) -> Band | None:
     kept[np.linspace(0, len(kept) - 1, _BAND_POINTS // 2).astype(np.intp)] = True
     rows = np.cumsum(band.n)
     kept[np.searchsorted(rows, np.linspace(0.0, 1.0, _BAND_POINTS // 2) * rows[-1])] = True
-    return replace(
-        band,
-        score=band.score[kept],
-        rate=band.rate[kept],
-        lower=band.lower[kept],
-        upper=band.upper[kept],
-        n=band.n[kept],
-    )
+    columns: dict[str, Any] = {name: values[kept] for name, values in band.columns().items()}
+    return replace(band, **columns)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +39,8 @@ class Sample(Result):
         Whether a weight is a number of rows.
     clusters : int or None
         Clusters of rows that may depend on each other; None if rows are independent.
+    observed_over_expected : float
+        O:E, the observed number of positives over the number that the scores predict; infinite if that is 0.
     """
 
     n: float
@@ -50,11 +51,7 @@ class Sample(Result):
     tied_rows: float | None
     weights: str
     clusters: int | None
-
-    @property
-    def observed_over_expected(self) -> float:
-        """O:E, the observed number of positives over the number that the scores predict; infinite if that is 0."""
-        return self.base_rate / self.mean_score if self.mean_score > 0.0 else math.inf
+    observed_over_expected: float
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ class Findings(Result):
         drawing, which widens it between the scores kept. None if the weights are not whole numbers, or rows too few.
     histogram : Histogram
         Distribution of the scores by class.
-    walk : CumulativeResiduals
+    cumulative_residuals : CumulativeResiduals
         The cumulative residuals, at fewer scores for drawing.
     references : tuple of str
         Keys of `calibrant.references`.
@@ -129,7 +126,7 @@ class Findings(Result):
     local: Curve
     band: Band | None
     histogram: Histogram
-    walk: CumulativeResiduals
+    cumulative_residuals: CumulativeResiduals
     references: tuple[str, ...]
     version: str
 

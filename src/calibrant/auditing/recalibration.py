@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import reduce
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.widths import monotone_width
-from calibrant.decisions import CostCurve, cost_curve
+from calibrant.decisions import CostCurve, cost_curve, isotonic_harm_bound
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
 from calibrant.table.clusters import ClusteredRows
-from calibrant.table.parameters import check_count, failure_probability
+from calibrant.table.parameters import check_choice, check_count, failure_probability
 from calibrant.table.pooling import pool_counts
 from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
@@ -48,8 +48,11 @@ class Recalibration(Result):
     bound_after : float or None
         Upper confidence bound on the true calibration error after recalibration by a fit on all rows; no row has to be
         held out for it (see `calibrant.certificates.certify_recalibrated`). None for clusters.
+    harm_bound : float or None
+        Upper confidence bound on how much recalibration by a fit on all rows raises the true cost of decisions, at all
+        costs of the two mistakes that add up to 1 (see `calibrant.decisions.isotonic_harm_bound`). None for clusters.
     confidence_level : float
-        Probability with which the statement holds.
+        Probability with which each statement holds.
     costs : CostCurve or None
         Cost of deciding by the scores before and after, at all trade-offs between the mistakes. The band around the
         cost before is proved. Everything about the cost after takes the maps of the folds as given, though each was
@@ -68,6 +71,7 @@ class Recalibration(Result):
     brier_gain: float
     brier_gain_error: float
     bound_after: float | None
+    harm_bound: float | None
     confidence_level: float
     costs: CostCurve | None
 
@@ -91,6 +95,7 @@ def cross_fitted_isotonic(
     rows: ScoreTable | ClusteredRows,
     *,
     n_folds: int = 5,
+    interpolation: Literal["linear", "step"] = "linear",
     confidence_level: float = 0.95,
     random_state: int | np.random.Generator = 0,
 ) -> Recalibration | None:
@@ -102,8 +107,10 @@ def cross_fitted_isotonic(
         Rows with whole-number weights. Clusters stay whole, so that no map is assessed on clusters it was fitted on.
     n_folds : int
         Number of folds, at least 2.
+    interpolation : {"linear", "step"}
+        As of `calibrant.calibrators.IsotonicCalibrator`.
     confidence_level : float
-        Probability with which the statement holds, in (0, 1).
+        Probability with which each statement holds, in (0, 1).
     random_state : int or numpy.random.Generator
         Seeds the split, together with a digest of the rows, so that every sample is split anew.
 
@@ -113,6 +120,7 @@ def cross_fitted_isotonic(
         None if there are fewer than two rows (or clusters) per fold, or the weights are not whole numbers.
     """
     n_folds = check_count("n_folds", n_folds, 2, "five folds are customary")
+    check_choice("interpolation", interpolation, ("linear", "step"))
     if isinstance(rows, ClusteredRows):
         table, folds = rows.table, _folds_of_clusters(rows, n_folds, random_state)
     else:
@@ -120,7 +128,7 @@ def cross_fitted_isotonic(
     if not folds:
         return None
     before, n, k = (np.concatenate(columns) for columns in zip(*((f.score, f.n, f.k) for f in folds), strict=True))
-    value = np.concatenate([isotonic_fit(fold.rest, log_safe=True).linear(fold.score) for fold in folds])
+    value = np.concatenate([_mapped(fold.rest, fold.score, interpolation) for fold in folds])
     of_positives, of_negatives = _brier_decreases(before, value)
     gain = float(np.dot(k, of_positives) + np.dot(n - k, of_negatives)) / table.total
     after = ScoreTable.from_counts(value, n, k)
@@ -128,14 +136,15 @@ def cross_fitted_isotonic(
         cluster = np.concatenate([fold.cluster for fold in folds if fold.cluster is not None])
         falls = np.bincount(cluster, k * of_positives + (n - k) * of_negatives - n * gain, len(rows.size))
         error = math.sqrt(float(np.dot(falls, falls)) * len(falls) / (len(falls) - 1)) / table.total
-        bound, costs = None, None
+        bound, harm, costs = None, None, None
     else:
         squares = float(np.dot(k, of_positives**2) + np.dot(n - k, of_negatives**2)) / table.total
         error = math.sqrt(max(0.0, squares - gain**2) / table.total)
-        fitted = ScoreTable.from_counts(isotonic_fit(table, log_safe=True).linear(table.score), table.n, table.k)
+        fitted = ScoreTable.from_counts(_mapped(table, table.score, interpolation), table.n, table.k)
         bound = min(
             1.0, cutoff_calibration_error(fitted) + monotone_width(table.total, failure_probability(confidence_level))
         )
+        harm = isotonic_harm_bound(table.total, confidence_level)
         costs = _costs(before, value, n, k, confidence_level)
     return Recalibration(
         method="isotonic",
@@ -149,9 +158,16 @@ def cross_fitted_isotonic(
         brier_gain=gain,
         brier_gain_error=error,
         bound_after=bound,
+        harm_bound=harm,
         confidence_level=confidence_level,
         costs=costs,
     )
+
+
+def _mapped(table: ScoreTable, score: FloatArray, interpolation: str) -> FloatArray:
+    """Scores mapped as `calibrant.calibrators.IsotonicCalibrator` fitted on a table would."""
+    fit = isotonic_fit(table, log_safe=True)
+    return fit.linear(score) if interpolation == "linear" else fit.step(score)
 
 
 def _folds_of_rows(table: ScoreTable, n_folds: int, random_state: int | np.random.Generator) -> list[_Fold]:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import math
 import textwrap
-from decimal import Decimal
 
 from calibrant.auditing.findings import Findings
+from calibrant.auditing.numbers import confidence, interval_text, number, points, rows, score_text, share
 from calibrant.auditing.recalibration import Recalibration
 from calibrant.certificates import CalibrationTest, Certificate, ExpectedErrorCertificate
-from calibrant.decisions import CostCurve, Decision
-from calibrant.table.wording import at_least, counted, near_one
+from calibrant.decisions import Decision
+from calibrant.table.wording import counted
 
 __all__ = [
     "accuracy_sentence",
     "advice_sentence",
     "assumption_sentence",
+    "auc_text",
     "cells_sentence",
     "certificate_sentence",
-    "confidence",
     "cost_sentence",
-    "costs_description",
     "data_sentence",
     "discrimination_sentence",
     "error_place",
@@ -31,67 +30,18 @@ __all__ = [
     "expected_error_sentence",
     "gain_sentence",
     "hidden_error",
-    "interval_text",
     "null_sentence",
-    "number",
     "one_line",
-    "recalibration_line",
     "recalibration_sentence",
-    "reliability_description",
-    "rows",
-    "share",
     "summary",
     "verdict_meaning",
     "verdict_sentence",
     "verdict_word",
-    "walk_description",
     "wrapped",
 ]
 
 # Columns of the labels in front of the sentences of an audit.
 _LABELS = 19
-
-
-def number(value: float) -> str:
-    """Write a number with four decimals, or two significant digits if it is small."""
-    if not math.isfinite(value):
-        return "infinite" if value > 0 else "unknown"
-    return f"{value + 0.0:.4f}" if value == 0.0 or abs(value) >= 0.001 else f"{value:.2g}"
-
-
-def share(value: float) -> str:
-    """Write a probability as a percentage with three significant digits or one decimal."""
-    percent = 100.0 * value
-    if 0.0 < percent < 1.0:
-        return f"{percent:.2g}%"
-    return ">99.9%" if 99.95 <= percent < 100.0 else f"{percent:.1f}%"
-
-
-def confidence(level: float) -> str:
-    """Write a confidence level as a percentage."""
-    return f"{float(100 * Decimal(at_least(level))):.16g}%"
-
-
-def rows(value: float) -> str:
-    """Write a count with thousands separated; a total weight keeps what is after the point."""
-    return f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
-
-
-def interval_text(interval: tuple[float, float]) -> str:
-    """Write a score interval in words that need no notation for its lower end."""
-    low, high = interval
-    return f"up to {score_text(high)}" if low == -math.inf else f"above {score_text(low)} and up to {score_text(high)}"
-
-
-def score_text(value: float) -> str:
-    """Write a score so that one close to 0 or 1 is not taken for it."""
-    return near_one(value) if 0.0 < 1.0 - value < 5e-5 else f"{value:.4g}"
-
-
-def points(value: float) -> str:
-    """Write a difference of probabilities in percentage points, with its sign."""
-    size = 100.0 * value
-    return "0 points" if size == 0.0 else f"{size:+.1f} points" if abs(size) >= 0.1 else f"{size:+.1g} points"
 
 
 def verdict_word(audit: Findings) -> str:
@@ -253,11 +203,15 @@ def _limit(certificate: Certificate) -> str:
     return " (asymptotic)" if certificate.n_clusters is None else " (asymptotic, cluster-robust)"
 
 
+def auc_text(audit: Findings, plus_minus: str = "+-") -> str:
+    """Area under the ROC curve, and to within what it is known where scores were pooled."""
+    return number(audit.roc_auc) + (f" {plus_minus} {audit.roc_auc_error:.1g}" if audit.roc_auc_error > 0.0 else "")
+
+
 def discrimination_sentence(audit: Findings) -> str:
     """Area under the ROC curve."""
-    unsure = f" +- {audit.roc_auc_error:.1g}" if audit.roc_auc_error > 0.0 else ""
     reversed_ = " (below 0.5: negatives tend to have the higher scores)" if audit.roc_auc < 0.5 else ""
-    return f"AUC {audit.roc_auc:.4f}{unsure}{reversed_}"
+    return f"AUC {auc_text(audit)}{reversed_}"
 
 
 def accuracy_sentence(audit: Findings) -> str:
@@ -300,23 +254,18 @@ def cost_sentence(audit: Findings) -> str:
         )
     sure = confidence(decision.confidence_level)
     return (
-        f"predicting positive from {decision.threshold:.4g} costs {number(decision.cost)} per case{_counting(decision)}"
-        f" ({sure} confidence interval {number(decision.cost_lower)} to {number(decision.cost_upper)}), "
-        f"{number(decision.cost_forecast)} predicted by the scores; treat all {number(decision.cost_act_always)}, "
-        f"treat none {number(decision.cost_act_never)}; "
+        f"predicting positive from {score_text(decision.threshold)} costs {number(decision.cost)} per case"
+        f"{_counting(decision)} ({sure} confidence interval {number(decision.cost_lower)} to "
+        f"{number(decision.cost_upper)}), {number(decision.cost_forecast)} predicted by the scores; "
+        f"treat all {number(decision.cost_treat_all)}, treat none {number(decision.cost_treat_none)}; "
         f"no order-preserving recalibration saves more than {number(decision.saving_bound)} "
         f"({sure} confidence"
         + ("; too few rows for a bound below the present cost)" if decision.saving_bound > decision.cost else ")")
     )
 
 
-def recalibration_sentence(audit: Findings) -> str:
+def recalibration_sentence(result: Recalibration | None) -> str:
     """What isotonic calibration achieves."""
-    return recalibration_line(audit.recalibration)
-
-
-def recalibration_line(result: Recalibration | None) -> str:
-    """The same without an audit."""
     if result is None:
         return "not assessed: too few rows, or weights that are not counts of rows"
     return (
@@ -365,43 +314,6 @@ def cells_sentence(audit: Findings) -> str:
     )
 
 
-def reliability_description(audit: Findings) -> str:
-    """What the reliability diagram shows, for readers who do not see it."""
-    curve = audit.reliability
-    points = "one point" if len(curve.score) == 1 else f"{len(curve.score)} points"
-    return (
-        f"The observed rate, in {points} for {rows(audit.sample.n)} rows, goes from {share(curve.rate[0])} at a mean "
-        f"predicted probability of {number(curve.score[0])} to {share(curve.rate[-1])} at {number(curve.score[-1])}. "
-        f"Largest calibration error: {error_place(audit)}."
-    )
-
-
-def walk_description(audit: Findings) -> str:
-    """What the picture of the cumulative residuals shows, for readers who do not see it."""
-    cutoff = audit.cutoff
-    if cutoff.interval is None:
-        return f"The line stays at zero: {error_place(audit)}."
-    course = "falls" if cutoff.direction == "too high" else "rises"
-    chance = (
-        f" 95% limit under perfect calibration: {number(cutoff.null_q95)}." if math.isfinite(cutoff.null_q95) else ""
-    )
-    return (
-        f"The line {course} by {error_text(audit)}, the calibration error, over scores "
-        f"{interval_text(cutoff.interval)}, and ends at {number(cutoff.bias)}.{chance}"
-    )
-
-
-def costs_description(curve: CostCurve) -> str:
-    """What the cost curve shows, for readers who do not see it."""
-    middle = len(curve.cost_parameter) // 2
-    after = "" if curve.cost_after is None else f", {number(float(curve.cost_after[middle]))} after recalibration"
-    return (
-        f"Where a false positive costs p = {curve.cost_parameter[middle]:.3g} and a false negative 1 - p, the mean "
-        f"cost per case is {number(float(curve.cost_before[middle]))} with these scores{after}, and "
-        f"{number(float(curve.cost_best[middle]))} at the best threshold."
-    )
-
-
 def assumption_sentence(audit: Findings) -> str:
     """What must hold, in brief."""
     if audit.certificate is None:
@@ -441,7 +353,7 @@ def summary(audit: Findings, width: int | None = None) -> str:
         "Accuracy": accuracy_sentence(audit),
         "Data": data_sentence(audit),
         "Expected cost": cost_sentence(audit),
-        "Recalibration": recalibration_sentence(audit),
+        "Recalibration": recalibration_sentence(audit.recalibration),
         "Advice": advice_sentence(audit),
         "Assumptions": assumption_sentence(audit),
     }

@@ -39,13 +39,7 @@ class Task(NamedTuple):
 
 
 class MinMaxMargin(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Scores in [0, 1] from a margin, stretched between its extremes on the training data (Gao et al. 2017, 5.2).
-
-    Parameters
-    ----------
-    estimator : classifier
-        One with a ``decision_function``.
-    """
+    """Scores in [0, 1] from a margin, stretched between its extremes on the training data (Gao et al. 2017, 5.2)."""
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
@@ -90,13 +84,7 @@ def demo_tasks() -> list[Task]:
 
 
 def demo_audits() -> Iterator[Audit]:
-    """Train every classifier on every task and audit its cross-validated scores, one after the other.
-
-    Yields
-    ------
-    Audit
-        With tolerance 0.05 and equal costs.
-    """
+    """Train every classifier on every task and audit its cross-validated scores, one after the other."""
     folds = StratifiedKFold(n_splits=5, shuffle=True, random_state=0)
     for task in demo_tasks():
         for name, model in demo_models().items():

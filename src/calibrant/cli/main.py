@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from calibrant.cli import terminal
 from calibrant.cli.options import AsJson, Confidence, Database, File, Files, Label, PosLabel, Report, Score, Sql, Weight
+from calibrant.cli.sources import name_of, paths_of, source_of
 from calibrant.errors import ArgumentError, CalibrantError
 
 __all__ = ["app", "main"]
@@ -131,12 +131,12 @@ def audit(
     if (cost_fp is None) != (cost_fn is None):
         raise ArgumentError("both --cost-fp and --cost-fn", "one of them", "give both, or neither")
     costs = None if cost_fp is None or cost_fn is None else (cost_fp, cost_fn)
-    source = _source(files, query, database)
+    source = source_of(files, query, database)
     check_audit(tolerance=tolerance, confidence_level=confidence, method=method, costs=costs, grouped=bool(cluster))
     if report is not None:
         from calibrant.atomic_write import check_writable
 
-        check_writable(report, *_paths_of(source))
+        check_writable(report, *paths_of(source))
     data = named_columns(
         source,
         label=label,
@@ -144,9 +144,9 @@ def audit(
         weight=weight,
         pos_label=pos_label,
         clusters=cluster or None,
-        console=_console(),
+        console=terminal.console(),
     )
-    with _progress():
+    with terminal.progress():
         result = run_audit(
             **data,
             tolerance=tolerance,
@@ -154,12 +154,12 @@ def audit(
             costs=costs,
             method=method,  # type: ignore[arg-type]  # checked above
             max_rows_per_cluster=max_rows_per_cluster,
-            name=f"column {score} of {_name_of(source)}",
+            name=f"column {score} of {name_of(source)}",
         )
     if report is not None:
         result.to_html(report)
         typer.echo(f"report written to {report}", err=True)
-    typer.echo(result.to_json() if as_json else summary(result, _width()))
+    typer.echo(result.to_json() if as_json else summary(result, terminal.width()))
     if result.certificate is not None and result.certificate.verdict not in (None, "certified"):
         raise typer.Exit(1)
 
@@ -188,7 +188,7 @@ def recalibrate(
     """Fit a recalibrator and write it to a JSON file."""
     from calibrant.atomic_write import check_writable, write_text
     from calibrant.auditing import cross_fitted_isotonic
-    from calibrant.auditing.wording import recalibration_line
+    from calibrant.auditing.wording import recalibration_sentence
     from calibrant.calibrators import AutoCalibrator, CutoffCalibrator, IsotonicCalibrator
     from calibrant.export import to_json
     from calibrant.export.layouts import LAYOUTS
@@ -201,18 +201,21 @@ def recalibrate(
         if method != "isotonic":
             raise ArgumentError("--interpolation with the method isotonic only", f"the method {method}", "omit it")
         options["interpolation"] = check_choice("interpolation", interpolation, ("linear", "step"))
-    source = _source(files, query, database)
-    check_writable(model, *_paths_of(source))
-    data = named_columns(source, label=label, score=score, weight=weight, pos_label=pos_label, console=_console())
+    source = source_of(files, query, database)
+    check_writable(model, *paths_of(source))
+    data = named_columns(
+        source, label=label, score=score, weight=weight, pos_label=pos_label, console=terminal.console()
+    )
     table = data["y_true"]
     calibrator = LAYOUTS[method].estimator(**options).fit(table)
     write_text(to_json(calibrator), model)
     if isinstance(calibrator, AutoCalibrator):
-        _print(calibrator.reason_)
+        terminal.print_wrapped(calibrator.reason_)
     elif isinstance(calibrator, CutoffCalibrator):
-        _print(calibrator.message_)
+        terminal.print_wrapped(calibrator.message_)
     elif isinstance(calibrator, IsotonicCalibrator):
-        _print(recalibration_line(cross_fitted_isotonic(table)))
+        judged = cross_fitted_isotonic(table, interpolation=calibrator.interpolation)
+        terminal.print_wrapped(recalibration_sentence(judged))
     typer.echo(f"model written to {model}", err=True)
 
 
@@ -234,7 +237,7 @@ def apply(
     from calibrant.ingest.paths import find_files
 
     check_writable(output, *find_files(file), model)
-    count = apply_to_file(read_model(model), file, output, score=score, column=column, console=_console())
+    count = apply_to_file(read_model(model), file, output, score=score, column=column, console=terminal.console())
     typer.echo(f"{count:,} rows written to {output}", err=True)
 
 
@@ -315,12 +318,12 @@ def demo(report: Report = None) -> None:
     # Imported only now: scikit-learn takes a second to load, and a wrong path should not have to wait for it.
     from calibrant.cli.demo import NOTE, TOLERANCE, demo_audits
 
-    _print(f"Is the calibration error of these scores at most {TOLERANCE:g}?\n", indent=0)
+    terminal.print_wrapped(f"Is the calibration error of these scores at most {TOLERANCE:g}?\n", indent=0)
     audits = []
     for result in demo_audits():
         audits.append(result)
-        _print(f"{result.name}\n    {one_line(result)}", indent=18)
-    _print(f"\n{NOTE}", indent=0)
+        terminal.print_wrapped(f"{result.name}\n    {one_line(result)}", indent=18)
+    terminal.print_wrapped(f"\n{NOTE}", indent=0)
     if report is not None:
         write_text(render(audits, title="Calibration of five classifiers on two data sets", note=NOTE), report)
         typer.echo(f"report written to {report}", err=True)
@@ -332,67 +335,6 @@ def cite() -> None:
     from calibrant.references import REFERENCES, bibtex
 
     typer.echo(bibtex(REFERENCES), nl=False)
-
-
-def _source(files: list[str] | None, query: str | None, database: str | None) -> Any:
-    """Return what to read: paths or a `Query`."""
-    from calibrant.ingest.query import Query
-
-    if bool(files) == (query is not None):
-        raise ArgumentError("a file or --query", "both" if files else "neither", "name one of them")
-    if query is None and database is not None:
-        raise ArgumentError("--database together with --query", "no query", "add --query 'SELECT ...'")
-    return files if query is None else Query(query, database)
-
-
-def _paths_of(source: Any) -> tuple[str, ...]:
-    """Return the files that are read, for protection against overwriting."""
-    from calibrant.ingest.paths import find_files
-    from calibrant.ingest.query import Query
-
-    return (source.database or "-",) if isinstance(source, Query) else find_files(source)
-
-
-def _name_of(source: Any) -> str:
-    from calibrant.ingest.paths import name_of
-    from calibrant.ingest.query import Query
-
-    if isinstance(source, Query):
-        return "the query"
-    return name_of([file if file == "-" else Path(file).name for file in source])
-
-
-def _print(text: str, *, indent: int = 2) -> None:
-    """Print text, broken at the width of a terminal."""
-    from calibrant.auditing.wording import wrapped
-
-    typer.echo(wrapped(text, _width(), indent=indent))
-
-
-def _width() -> int | None:
-    """Return the columns of the terminal; None where text goes elsewhere: one line per item suits grep and diff."""
-    return shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
-
-
-def _console() -> Any:
-    """Return a console for progress bars, only where standard error is a terminal."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        return None
-    from rich.console import Console
-
-    return Console(stderr=True)
-
-
-def _progress() -> AbstractContextManager[object]:
-    """Show the stage of a computation, only where standard error is a terminal."""
-    from calibrant.table.progress import listening
-
-    console = _console()
-    if console is None:
-        return nullcontext()
-    shown = ExitStack()
-    shown.enter_context(listening(shown.enter_context(console.status("Auditing")).update))
-    return shown
 
 
 def main() -> None:

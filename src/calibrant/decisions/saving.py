@@ -43,7 +43,7 @@ class Decision(Result):
         The same cost as the scores themselves would forecast it.
     forecast_error_lower, forecast_error_upper : float
         Confidence interval for the true expected cost less the true expected forecast, as in `cost_forecast`.
-    cost_act_always, cost_act_never : float
+    cost_treat_all, cost_treat_none : float
         Average cost of ignoring the scores, either way.
     best_cost : float
         Smallest average cost of any threshold on these rows.
@@ -73,8 +73,8 @@ class Decision(Result):
     cost_forecast: float
     forecast_error_lower: float
     forecast_error_upper: float
-    cost_act_always: float
-    cost_act_never: float
+    cost_treat_all: float
+    cost_treat_none: float
     best_cost: float
     saving: float
     saving_bound: float
@@ -214,8 +214,8 @@ def saving_bound(
         cost_forecast=mean_predicted.forecast,
         forecast_error_lower=mean_predicted.error_lower,
         forecast_error_upper=mean_predicted.error_upper,
-        cost_act_always=float(costs[0]),
-        cost_act_never=float(costs[-1]),
+        cost_treat_all=float(costs[0]),
+        cost_treat_none=float(costs[-1]),
         best_cost=best,
         saving=cost - best,
         saving_bound=bound,

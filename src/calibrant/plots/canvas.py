@@ -12,27 +12,20 @@ from calibrant.plots.style import Palette, drawing_style, ground_of, palette_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
     from matplotlib.lines import Line2D
 
-__all__ = ["Canvas", "canvas"]
+__all__ = ["Canvas", "canvas", "panels"]
 
 # Marks the artist that stands for a model, so that the next one on the same axes takes another colour.
 _MARK = "calibrant-series"
 
 
 class Canvas(NamedTuple):
-    """Axes to draw on.
+    """Axes to draw on: `beneath` is for the distribution of the scores, if there is a place for it below.
 
-    Attributes
-    ----------
-    ax : matplotlib.axes.Axes
-        For the picture.
-    beneath : matplotlib.axes.Axes or None
-        For the distribution of the scores, below `ax`; None if there is no such place.
-    own : bool
-        Whether the figure was made for this picture, so that its margins may be used.
-    palette : Palette
-        Colours for the ground.
+    `own` says whether the figure was made for this picture, so that its margins may be used. The palette suits the
+    ground.
     """
 
     ax: Axes
@@ -76,14 +69,8 @@ class Canvas(NamedTuple):
     def legend(self, *, height: float = 1.0, columns: int = 2, strip: float = 0.0) -> None:
         """Write the legend: above the axes of an own figure, where it hides nothing, otherwise inside the axes.
 
-        Parameters
-        ----------
-        height : float
-            Where the legend starts above axes, in heights of them.
-        columns : int
-            Columns of a legend above axes.
-        strip : float
-            Share of the height of the axes, from below, that a legend inside must leave free.
+        Above axes it starts at `height`, in heights of them. Inside, it leaves the share `strip` of their height, from
+        below, free.
         """
         handles, _ = self.ax.get_legend_handles_labels()
         if not handles:
@@ -103,8 +90,10 @@ class Canvas(NamedTuple):
                 "facecolor": ground,
                 "edgecolor": "none",
                 "framealpha": 0.7,
+                "fontsize": 7.5,
+                "labelspacing": 0.3,
+                "borderaxespad": 0.3,
             }
-            manner |= {"fontsize": 7.5, "labelspacing": 0.3, "borderaxespad": 0.3}
         legend = self.ax.legend(**manner)
         for text in legend.get_texts():
             text.set_parse_math(False)
@@ -112,23 +101,11 @@ class Canvas(NamedTuple):
 
 @contextmanager
 def canvas(ax: Axes | None, size: tuple[float, float], *, beneath: bool = False) -> Iterator[Canvas]:
-    """Provide axes within calibrant's style.
+    """Provide axes within calibrant's style: those of the user, or a new figure of so many inches.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes or None
-        Axes of the user, which get the colour of their figure as ground and small type, so that the words fit; their
-        frame and its colours stay. None makes a figure of pyplot with the user's ground, so that notebooks and
-        ``pyplot.show`` show it.
-    size : (float, float)
-        Inches of a new figure.
-    beneath : bool
-        Whether a new figure has a second panel below.
-
-    Raises
-    ------
-    ArgumentError
-        If `ax` is something else.
+    Axes of the user get the colour of their figure as ground and small type, so that the words fit; their frame and its
+    colours stay. None makes a figure of pyplot with the user's ground, so that notebooks and ``pyplot.show`` show it,
+    with a second panel if `beneath`.
     """
     from matplotlib.axes import Axes
 
@@ -141,11 +118,7 @@ def canvas(ax: Axes | None, size: tuple[float, float], *, beneath: bool = False)
         with drawing_style(palette):
             figure = plt.figure(figsize=size, facecolor=ground, layout="constrained")
             try:
-                if beneath:
-                    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[2.8, 1.0])
-                    yield _with_ticks(Canvas(upper, lower, own=True, palette=palette))
-                else:
-                    yield _with_ticks(Canvas(figure.subplots(), None, own=True, palette=palette))
+                yield _with_ticks(Canvas(*panels(figure, beneath=beneath), own=True, palette=palette))
             except Exception:
                 # Pyplot keeps figures, and would show this half-drawn one with the next.
                 plt.close(figure)
@@ -160,6 +133,14 @@ def canvas(ax: Axes | None, size: tuple[float, float], *, beneath: bool = False)
             yield Canvas(ax, None, own=False, palette=palette)
     else:
         raise ArgumentError("ax to be matplotlib axes", f"a {type(ax).__name__}", "pass one of plt.subplots()'s axes")
+
+
+def panels(figure: FigureBase, *, beneath: bool) -> tuple[Axes, Axes | None]:
+    """Make the axes of a picture on a figure, with a lower panel for the distribution of the scores if `beneath`."""
+    if not beneath:
+        return figure.subplots(), None
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[2.8, 1.0])
+    return upper, lower
 
 
 def _shortened(name: str, most: int) -> str:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.wording import number
+from calibrant.auditing.numbers import number
 from calibrant.curves import CumulativeResiduals, Curve, binned_curve, cumulative_residuals, local_curve
 from calibrant.errors import ArgumentError
 from calibrant.metrics import CutoffCalibration, cutoff_calibration
-from calibrant.plots.canvas import canvas
+from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display, positive_scores
-from calibrant.plots.distribution import write_shares
+from calibrant.plots.distribution import draw_shares
 from calibrant.plots.layers import draw_diagonal, frame_diagram
 from calibrant.table.parameters import check_choice
 from calibrant.table.score_table import as_table
@@ -27,7 +27,7 @@ __all__ = ["ComparisonDisplay", "Model"]
 
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
-_WALK_POINTS = 900
+_POINTS = 900
 
 
 class Model(NamedTuple):
@@ -39,19 +39,17 @@ class Model(NamedTuple):
         Bins or local curve.
     cutoff : CutoffCalibration
         Its calibration error is in the legend.
-    walk : CumulativeResiduals
+    cumulative_residuals : CumulativeResiduals
         Its cumulative share of rows is drawn below.
     """
 
     curve: Curve
     cutoff: CutoffCalibration
-    walk: CumulativeResiduals
+    cumulative_residuals: CumulativeResiduals
 
 
 class ComparisonDisplay(Display):
     """Several models on one reliability diagram, with their calibration errors in the legend.
-
-    Made by `from_predictions` or `from_estimator`, or from results at hand.
 
     Parameters
     ----------
@@ -62,8 +60,6 @@ class ComparisonDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
-        Where it was drawn last.
     lines_ : dict of str to matplotlib.lines.Line2D
         The line of each model.
     distribution_ax_ : matplotlib.axes.Axes or None
@@ -106,6 +102,8 @@ class ComparisonDisplay(Display):
     ) -> Self:
         """Compute a curve, the calibration error and the distribution of the scores of each model, and draw them.
 
+        Other parameters are as in `Display.from_predictions`.
+
         Parameters
         ----------
         y_true : array-like of shape (n,), or mapping of str to array-like or ScoreTable
@@ -118,19 +116,6 @@ class ComparisonDisplay(Display):
             Which curve to draw.
         sample_weight : array-like of shape (n,) or mapping of str to array-like, optional
             Non-negative weights of the rows, or of each model's own rows.
-        pos_label : scalar, optional
-            The label value that counts as 1.
-        name : str, optional
-            Title.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default on a new figure of pyplot.
-        **keywords
-            Passed on to `plot`.
-
-        Returns
-        -------
-        ComparisonDisplay
-            Already drawn.
 
         Raises
         ------
@@ -154,8 +139,8 @@ class ComparisonDisplay(Display):
                 pos_label=pos_label,
             )
             line = binned_curve(table, n_bins=n_bins, strategy=strategy) if curve == "binned" else local_curve(table)
-            walk = cumulative_residuals(table, n_points=_WALK_POINTS)
-            models[str(model)] = Model(line, cutoff_calibration(table), walk)
+            residuals = cumulative_residuals(table, n_points=_POINTS)
+            models[str(model)] = Model(line, cutoff_calibration(table), residuals)
         return cls(models, name=name).plot(ax, **keywords)
 
     @classmethod
@@ -168,25 +153,12 @@ class ComparisonDisplay(Display):
         pos_label: Any = None,
         **keywords: Any,
     ) -> Self:
-        """Draw fitted classifiers on the same data.
+        """Draw fitted classifiers on the same data; other parameters as in `Display.from_estimator`.
 
         Parameters
         ----------
         estimator : mapping of str to object with ``predict_proba``
             Fitted binary classifiers of the same two classes, by name.
-        X : array-like of shape (n, d)
-            Features.
-        y : array-like of shape (n,)
-            Labels.
-        pos_label : scalar, optional
-            The label value that counts as 1; by default ``classes_[1]``.
-        **keywords
-            Passed on to `from_predictions`.
-
-        Returns
-        -------
-        ComparisonDisplay
-            Already drawn.
         """
         if not isinstance(estimator, Mapping):
             raise ArgumentError(
@@ -197,10 +169,8 @@ class ComparisonDisplay(Display):
             scores[name], pos_label = positive_scores(one, X, pos_label)
         return cls.from_predictions(y, scores, pos_label=pos_label, **keywords)
 
-    @property
-    def how_to_read(self) -> str:
-        """A few sentences on how to read this picture, for its caption."""
-        return (
+    def _sentences(self) -> Iterator[str]:
+        yield (
             "x-axis: predicted probability; y-axis: observed rate. The closer a model's line is to the diagonal, the "
             "better it is calibrated: below the diagonal predictions are too high, above it too low. The legend gives "
             "the calibration error. Lower panel: cumulative share of rows by score; a line that rises mainly near 0 "
@@ -222,51 +192,43 @@ class ComparisonDisplay(Display):
         name: str | None = None,
         ref_line: bool = True,
         distribution: bool = True,
+        **keywords: Any,
     ) -> Self:
-        """Draw the diagram.
+        """Draw the diagram; other parameters as in `Display.plot`.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
             Where to draw. By default on a new figure of pyplot with a panel for the shares of rows; on axes of the
             user there is no such panel.
-        name : str, optional
-            Replaces the title given before.
         ref_line : bool
             Whether to draw the diagonal of perfect calibration.
         distribution : bool
             Whether to draw the cumulative shares of rows.
         """
-        name = self.name if name is None else name
-        walks = [model.walk for model in self.models.values()]
-        view = score_view(np.array([min(w.score[0] for w in walks), max(w.score[-1] for w in walks)]))
         size = (4.8, (5.3 if distribution else 4.4) + 0.18 * max(0, len(self.models) - 3))
-        self.lines_, self.distribution_ax_ = {}, None
-        with canvas(ax, size, beneath=distribution) as place:
-            first = place.series == 0
-            if ref_line and first:
-                draw_diagonal(place)
-            for model, (curve, cutoff, walk) in self.models.items():
-                i = place.series
-                manner: dict[str, Any] = {"color": place.colour(), "linestyle": _DASHES[i % len(_DASHES)]}
-                marks: dict[str, Any] = (
-                    {"marker": _MARKERS[i % len(_MARKERS)], "markersize": 4.5} if curve.kind == "binned" else {}
-                )
-                label = f"{model}, calibration error {number(cutoff.value)}"
-                (line,) = place.ax.plot(curve.score, curve.rate, linewidth=1.2, label=label, **marks, **manner)
-                place.mark(line)
-                self.lines_[model] = line
-                if place.beneath is not None:
-                    _draw_share(walk, place.beneath, view, manner)
+        return self._plot(ax, name, size, beneath=distribution, ref_line=ref_line, **keywords)
+
+    def _draw(self, place: Canvas, name: str | None, *, ref_line: bool = True, **keywords: Any) -> None:
+        curves = [model.cumulative_residuals for model in self.models.values()]
+        view = score_view(np.array([min(c.score[0] for c in curves), max(c.score[-1] for c in curves)]))
+        first = place.series == 0
+        if ref_line and first:
+            draw_diagonal(place)
+        self.lines_, self.distribution_ax_ = {}, place.beneath
+        for model, (curve, cutoff, residuals) in self.models.items():
+            i = place.series
+            manner: dict[str, Any] = {"color": place.colour(), "linestyle": _DASHES[i % len(_DASHES)], "linewidth": 1.2}
+            marks = {"marker": _MARKERS[i % len(_MARKERS)], "markersize": 4.5} if curve.kind == "binned" else {}
+            label = f"{model}, calibration error {number(cutoff.value)}"
+            (line,) = place.ax.plot(curve.score, curve.rate, **(manner | marks | keywords | {"label": label}))
+            place.mark(line)
+            self.lines_[model] = line
             if place.beneath is not None:
-                write_shares(place.beneath, place.palette)
-            self.distribution_ax_ = place.beneath
-            rates = np.concatenate([model.curve.rate for model in self.models.values()])
-            strip = frame_diagram(place, view, rates, first=first)
-            place.legend(columns=1, strip=strip)
-            place.title(name)
-            self._drawn_on(place)
-        return self
+                draw_shares(residuals, place.beneath, view, place.palette, **manner)
+        rates = np.concatenate([model.curve.rate for model in self.models.values()])
+        strip = frame_diagram(place, view, rates, first=first)
+        place.legend(columns=1, strip=strip)
 
 
 def _of(values: Any, name: str, what: str) -> Any:
@@ -276,8 +238,3 @@ def _of(values: Any, name: str, what: str) -> Any:
     if name not in values:
         raise ArgumentError(f"{what} of every model", f"none of {name!r}", "use the same names everywhere")
     return values[name]
-
-
-def _draw_share(walk: CumulativeResiduals, ax: Axes, view: tuple[float, float], manner: dict[str, Any]) -> None:
-    x, y = [view[0], *walk.score, view[1]], [0.0, *walk.share, 1.0]
-    ax.plot(x, y, drawstyle="steps-post", linewidth=1.2, **manner)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.decisions import CostCurve, cost_curve
-from calibrant.plots.canvas import Canvas, canvas
+from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display
 from calibrant.plots.style import write_ticks
 from calibrant.table.score_table import FloatArray, ScoreTable, as_table
@@ -23,8 +24,6 @@ __all__ = ["CostCurveDisplay"]
 class CostCurveDisplay(Display):
     """Mean cost per case by cost parameter, before and after recalibration, with that of the best threshold.
 
-    Made by `from_predictions` or `from_estimator`, or from results at hand.
-
     Parameters
     ----------
     curve : CostCurve
@@ -36,8 +35,6 @@ class CostCurveDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
-        Where it was drawn last.
     line_ : matplotlib.lines.Line2D
         The cost before.
 
@@ -50,6 +47,8 @@ class CostCurveDisplay(Display):
     >>> display.to_frame("pandas")[["cost_before", "cost_trivial"]].values.tolist()
     [[0.375, 0.125]]
     """
+
+    _size = (4.8, 4.0)
 
     def __init__(self, curve: CostCurve, *, trivial: FloatArray | None = None, name: str | None = None) -> None:
         self.curve, self.trivial, self.name = curve, trivial, name
@@ -69,35 +68,16 @@ class CostCurveDisplay(Display):
         ax: Axes | None = None,
         **keywords: Any,
     ) -> Self:
-        """Compute the costs, and draw them.
+        """Compute the costs, and draw them; other parameters as in `Display.from_predictions`.
 
         Parameters
         ----------
-        y_true : array-like of shape (n,) or ScoreTable
-            Labels, or a table that holds labels and scores; a table allows no `after`.
-        y_proba : array-like of shape (n,)
-            Predicted probabilities of the positive class, in [0, 1].
         after : array-like of shape (n,), optional
-            Other probabilities of the same rows: those of a calibrator fitted on other data.
+            Other probabilities of the same rows: those of a calibrator fitted on other data. Needs arrays, not a table.
         n_points : int
             Number of cost parameters, at equal distances in [0, 1], or where the scores are if they lie close together.
         at : array-like of float, optional
             Cost parameters to take instead, increasing, in (0, 1).
-        sample_weight : array-like of shape (n,), optional
-            Non-negative weights.
-        pos_label : scalar, optional
-            The label value that counts as 1.
-        name : str, optional
-            What is shown.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default on a new figure of pyplot.
-        **keywords
-            Passed on to `plot`.
-
-        Returns
-        -------
-        CostCurveDisplay
-            Already drawn.
         """
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
         p = grid_in_view(table.score, n_points) if at is None else at
@@ -107,49 +87,26 @@ class CostCurveDisplay(Display):
         trivial = cost_curve(nothing_known, at=p).cost_best
         return cls(curve, trivial=trivial, name=name).plot(ax, **keywords)
 
-    @property
-    def how_to_read(self) -> str:
-        """A few sentences on how to read this picture, for its caption."""
-        costs = (
+    def _sentences(self) -> Iterator[str]:
+        yield (
             "x-axis: cost p of a false positive, where a false negative costs 1 \N{MINUS SIGN} p; p is also the "
             "threshold from which a case is predicted positive. y-axis: mean cost per case; lower is better."
         )
-        sentences = [costs]
         if self.trivial is not None:
-            sentences.append("In the shaded area the cost is higher than that of treat all or treat none.")
-        sentences.append(
+            yield "In the shaded area the cost is higher than that of treat all or treat none."
+        yield (
             "The thin line is the cost at the best threshold for these rows (in-sample, optimistic): no "
             "order-preserving recalibration costs less on them."
         )
         if self.curve.cost_after is not None:
-            sentences.append("Where the line after lies below the line before, recalibration reduces the cost.")
-        return " ".join(sentences)
+            yield "Where the line after lies below the line before, recalibration reduces the cost."
 
     def columns(self) -> dict[str, Any]:
         """Return the costs, one entry per cost parameter."""
         trivial = {} if self.trivial is None else {"cost_trivial": self.trivial}
         return self.curve.columns() | trivial
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **keywords: Any) -> Self:
-        """Draw the costs.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default on a new figure of pyplot.
-        name : str, optional
-            Replaces the name given before.
-        **keywords
-            Of matplotlib, for the line of the cost before: ``color``, ``linewidth`` ...
-        """
-        name = self.name if name is None else name
-        with canvas(ax, (4.8, 4.0)) as place:
-            self.draw_on(place, name=name, **keywords)
-            place.title(name)
-        return self
-
-    def draw_on(self, place: Canvas, *, name: str | None = None, **keywords: Any) -> None:
-        """Draw the costs where everything is prepared."""
+    def _draw(self, place: Canvas, name: str | None, **keywords: Any) -> None:
         ax, palette, curve = place.ax, place.palette, self.curve
         p = curve.cost_parameter
         first = place.series == 0
@@ -175,4 +132,3 @@ class CostCurveDisplay(Display):
         ax.set_ylabel("mean cost per case")
         place.mark(self.line_)
         place.legend()
-        self._drawn_on(place)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.auditing.numbers import confidence
 from calibrant.decisions import NetBenefit, net_benefit
-from calibrant.plots.canvas import canvas
+from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display
 from calibrant.plots.style import write_ticks
 from calibrant.table.score_table import ScoreTable, as_table
@@ -23,8 +25,6 @@ __all__ = ["DecisionCurveDisplay"]
 class DecisionCurveDisplay(Display):
     """Net benefit by threshold, with those of treat all and treat none.
 
-    Made by `from_predictions` or `from_estimator`, or from results at hand.
-
     Parameters
     ----------
     curve : NetBenefit
@@ -34,8 +34,6 @@ class DecisionCurveDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
-        Where it was drawn last.
     line_ : matplotlib.lines.Line2D
         The net benefit of thresholding the scores.
 
@@ -67,96 +65,58 @@ class DecisionCurveDisplay(Display):
         ax: Axes | None = None,
         **keywords: Any,
     ) -> Self:
-        """Compute the net benefit, and draw it.
+        """Compute the net benefit, and draw it; other parameters as in `Display.from_predictions`.
 
         Parameters
         ----------
-        y_true : array-like of shape (n,) or ScoreTable
-            Labels, or a table that holds labels and scores.
-        y_proba : array-like of shape (n,)
-            Predicted probabilities of the positive class, in [0, 1].
         n_points : int
             Number of thresholds, at equal distances in [0, 1], or where the scores are if they lie close together.
         at : array-like of float, optional
             Thresholds to take instead, increasing, in (0, 1).
         confidence_level : float
             Confidence of each interval by itself, in (0, 1).
-        sample_weight : array-like of shape (n,), optional
-            Non-negative weights. Intervals are drawn only for whole numbers.
-        pos_label : scalar, optional
-            The label value that counts as 1.
-        name : str, optional
-            What is shown.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default on a new figure of pyplot.
-        **keywords
-            Passed on to `plot`.
-
-        Returns
-        -------
-        DecisionCurveDisplay
-            Already drawn.
         """
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
         thresholds = grid_in_view(table.score, n_points) if at is None else at
         return cls(net_benefit(table, at=thresholds, confidence_level=confidence_level), name=name).plot(ax, **keywords)
 
-    @property
-    def how_to_read(self) -> str:
-        """A few sentences on how to read this picture, for its caption."""
-        strip = (
-            " The shaded strip is a pointwise confidence interval; it is absent where no row is predicted positive."
-            if np.isfinite(self.curve.lower).any()
-            else ""
-        )
-        return (
+    def _sentences(self) -> Iterator[str]:
+        yield (
             "x-axis: threshold probability. y-axis: net benefit, that is true positives per case minus false positives "
             "per case weighted by the odds of the threshold. The scores are useful where their line lies above both "
-            f"treat all (grey line) and treat none (zero).{strip}"
+            "treat all (grey line) and treat none (zero)."
         )
+        if np.isfinite(self.curve.lower).any():
+            yield (
+                "The shaded strip is a pointwise confidence interval; it is absent where no row is predicted positive."
+            )
 
     def columns(self) -> dict[str, Any]:
         """Return the net benefits, one entry per threshold."""
         return dict(self.curve.columns())
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **keywords: Any) -> Self:
-        """Draw the net benefit.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default on a new figure of pyplot.
-        name : str, optional
-            Replaces the name given before.
-        **keywords
-            Of matplotlib, for the line: ``color``, ``linewidth`` ...
-        """
-        name = self.name if name is None else name
-        with canvas(ax, (4.8, 3.8)) as place:
-            ax, palette, curve, first = place.ax, place.palette, self.curve, place.series == 0
-            if first:
-                nothing: dict[str, Any] = {"color": palette.muted, "linewidth": 1.0, "linestyle": (0, (4, 3))}
-                ax.plot(curve.threshold, curve.treat_none, label="treat none", **nothing)
-                ax.plot(curve.threshold, curve.treat_all, color=palette.grey, linewidth=1.3, label="treat all")
-            manner: dict[str, Any] = {"color": place.colour(), "linewidth": 1.6} | keywords
-            known = np.isfinite(curve.lower)
-            text = place.label("thresholding the scores", name)
-            if known.any():
-                text += f", {100 * curve.confidence_level:g}% intervals"
-                strip: dict[str, Any] = {"color": manner["color"], "alpha": 0.18, "linewidth": 0}
-                ax.fill_between(curve.threshold, curve.lower, curve.upper, **strip)
-            (self.line_,) = ax.plot(curve.threshold, curve.net_benefit, **(manner | {"label": text}))
-            top, depth = max(0.0, *curve.net_benefit, *curve.treat_all), max(0.0, *-curve.net_benefit)
-            # At high thresholds treat all has a large negative net benefit, which need not be in view.
-            bottom = -max(0.25 * top, min(depth, top or depth))
-            margin = 0.1 * (top - bottom) or 0.01
-            place.limits(score_view(curve.threshold), (bottom - 0.2 * margin, top + margin), first=first)
-            write_ticks(ax.xaxis)
-            write_ticks(ax.yaxis)
-            ax.set_xlabel("threshold probability")
-            ax.set_ylabel("net benefit per case")
-            place.mark(self.line_)
-            place.legend(columns=1)
-            place.title(name)
-            self._drawn_on(place)
-        return self
+    def _draw(self, place: Canvas, name: str | None, **keywords: Any) -> None:
+        ax, palette, curve, first = place.ax, place.palette, self.curve, place.series == 0
+        if first:
+            nothing: dict[str, Any] = {"color": palette.muted, "linewidth": 1.0, "linestyle": (0, (4, 3))}
+            ax.plot(curve.threshold, curve.treat_none, label="treat none", **nothing)
+            ax.plot(curve.threshold, curve.treat_all, color=palette.grey, linewidth=1.3, label="treat all")
+        manner: dict[str, Any] = {"color": place.colour(), "linewidth": 1.6} | keywords
+        known = np.isfinite(curve.lower)
+        text = place.label("thresholding the scores", name)
+        if known.any():
+            text += f", {confidence(curve.confidence_level)} intervals"
+            strip: dict[str, Any] = {"color": manner["color"], "alpha": 0.18, "linewidth": 0}
+            ax.fill_between(curve.threshold, curve.lower, curve.upper, **strip)
+        (self.line_,) = ax.plot(curve.threshold, curve.net_benefit, **(manner | {"label": text}))
+        top, depth = max(0.0, *curve.net_benefit, *curve.treat_all), max(0.0, *-curve.net_benefit)
+        # At high thresholds treat all has a large negative net benefit, which need not be in view.
+        bottom = -max(0.25 * top, min(depth, top or depth))
+        margin = 0.1 * (top - bottom) or 0.01
+        place.limits(score_view(curve.threshold), (bottom - 0.2 * margin, top + margin), first=first)
+        write_ticks(ax.xaxis)
+        write_ticks(ax.yaxis)
+        ax.set_xlabel("threshold probability")
+        ax.set_ylabel("net benefit per case")
+        place.mark(self.line_)
+        place.legend(columns=1)

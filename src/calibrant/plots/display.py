@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.plots.canvas import Canvas
+from calibrant.plots.canvas import Canvas, canvas
 from calibrant.table.results import frame_of
 from calibrant.table.score_table import FloatArray
 
@@ -22,6 +23,8 @@ __all__ = ["Display", "positive_scores"]
 
 class Display(ABC):
     """A picture of finished numbers, in scikit-learn's manner.
+
+    Made by `from_predictions` or `from_estimator`, or from results at hand.
 
     Attributes
     ----------
@@ -36,19 +39,53 @@ class Display(ABC):
     name: str | None
     ax_: Axes
     figure_: Figure
+    _size = (4.8, 3.8)  # inches of a figure of its own
 
     @property
-    @abstractmethod
     def how_to_read(self) -> str:
         """A few sentences on how to read this picture, for its caption."""
+        return " ".join(self._sentences())
+
+    @abstractmethod
+    def _sentences(self) -> Iterator[str]:
+        """What `how_to_read` says, sentence by sentence."""
 
     @abstractmethod
     def columns(self) -> dict[str, Any]:
         """Columns of the table behind the picture, by name."""
 
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **keywords: Any) -> Self:
+        """Draw the picture.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default on a new figure of pyplot.
+        name : str, optional
+            Replaces the name given before.
+        **keywords
+            Of matplotlib, for the line, points or bars of what is shown: ``color``, ``linewidth`` ...
+        """
+        return self._plot(ax, name, self._size, **keywords)
+
+    def _plot(
+        self, ax: Axes | None, name: str | None, size: tuple[float, float], *, beneath: bool = False, **keywords: Any
+    ) -> Self:
+        """Draw on axes of the user or a new figure, which has a second panel if `beneath`."""
+        name = self.name if name is None else name
+        with canvas(ax, size, beneath=beneath) as place:
+            self.draw_on(place, name=name, **keywords)
+            place.title(name)
+        return self
+
+    def draw_on(self, place: Canvas, *, name: str | None = None, **keywords: Any) -> None:
+        """Draw where everything is prepared; keywords are those of `plot`."""
+        self._draw(place, name, **keywords)
+        self.ax_, self.figure_ = place.ax, place.ax.figure.canvas.figure
+
     @abstractmethod
-    def plot(self, ax: Axes | None = None, *, name: str | None = None) -> Self:
-        """Draw the picture."""
+    def _draw(self, place: Canvas, name: str | None, **keywords: Any) -> None:
+        """Draw on a canvas; the name is for the legend of shared axes."""
 
     @classmethod
     @abstractmethod
@@ -62,7 +99,39 @@ class Display(ABC):
         name: str | None = None,
         ax: Axes | None = None,
     ) -> Self:
-        """Compute what is shown from labels and scores, and draw it."""
+        """Compute what is shown from labels and scores, and draw it.
+
+        Every display takes these parameters, and some of its own.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,) or ScoreTable
+            Labels, or a table that holds labels and scores.
+        y_proba : array-like of shape (n,)
+            Predicted probabilities of the positive class, in [0, 1].
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weights. Intervals and limits are drawn only for whole numbers.
+        pos_label : scalar, optional
+            The label value that counts as 1.
+        name : str, optional
+            What is shown.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default on a new figure of pyplot, so that notebooks show it.
+        **keywords
+            Passed on to `plot`.
+
+        Returns
+        -------
+        Display
+            Already drawn.
+
+        Raises
+        ------
+        ArgumentError
+            If a parameter is out of range, or there is nothing to draw.
+        DataError
+            If the rows cannot be used.
+        """
 
     @classmethod
     def from_estimator(
@@ -71,10 +140,8 @@ class Display(ABC):
         X: Any,  # noqa: N803
         y: npt.ArrayLike,
         *,
-        sample_weight: npt.ArrayLike | None = None,
         pos_label: Any = None,
         name: str | None = None,
-        ax: Axes | None = None,
         **keywords: Any,
     ) -> Self:
         """Draw the picture of a fitted classifier on data.
@@ -87,16 +154,12 @@ class Display(ABC):
             Features.
         y : array-like of shape (n,)
             Labels.
-        sample_weight : array-like of shape (n,), optional
-            Non-negative weights.
         pos_label : scalar, optional
             The label value that counts as 1; by default ``estimator.classes_[1]``.
         name : str, optional
             By default the name of the estimator's class.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw. By default on a new figure of pyplot, so that notebooks show it.
         **keywords
-            Passed on to ``from_predictions``.
+            Passed on to `from_predictions`: ``sample_weight``, ``ax`` ...
 
         Returns
         -------
@@ -106,20 +169,13 @@ class Display(ABC):
         Raises
         ------
         ArgumentError
-            If the estimator has no ``predict_proba`` or not two classes, or does not know the label.
+            If the estimator has no ``predict_proba`` or not two classes.
         DataError
-            If the labels or scores cannot be used.
+            If the labels or scores cannot be used, or the estimator does not know the label.
         """
         y_proba, pos_label = positive_scores(estimator, X, pos_label)
-        return cls.from_predictions(
-            y,
-            y_proba,
-            sample_weight=sample_weight,
-            pos_label=pos_label,
-            name=type(estimator).__name__ if name is None else name,
-            ax=ax,
-            **keywords,
-        )
+        name = type(estimator).__name__ if name is None else name
+        return cls.from_predictions(y, y_proba, pos_label=pos_label, name=name, **keywords)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return the numbers that are drawn as a dataframe.
@@ -139,22 +195,9 @@ class Display(ABC):
     def __repr__(self) -> str:
         return f"<{type(self).__name__}{'' if self.name is None else f' {self.name!r}'}>"
 
-    def _drawn_on(self, place: Canvas) -> None:
-        self.ax_, self.figure_ = place.ax, place.ax.figure.canvas.figure
-
 
 def positive_scores(estimator: Any, X: Any, pos_label: Any = None) -> tuple[FloatArray, Any]:  # noqa: N803
-    """Return an estimator's probabilities of the positive class, and the label of that class.
-
-    Parameters
-    ----------
-    estimator : object with ``predict_proba``
-        A fitted binary classifier.
-    X : array-like of shape (n, d)
-        Features.
-    pos_label : scalar, optional
-        The label value that counts as 1; by default ``estimator.classes_[1]``.
-    """
+    """Return an estimator's probabilities of the positive class, and the label of that class."""
     if not hasattr(estimator, "predict_proba"):
         raise ArgumentError(
             "an estimator with predict_proba",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.curves import CumulativeResiduals, Histogram, score_histogram
-from calibrant.plots.canvas import canvas
+from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display
 from calibrant.plots.style import Palette, ground_of, write_ticks
 from calibrant.table.score_table import FloatArray, ScoreTable, as_table
@@ -17,7 +18,7 @@ from calibrant.table.visible_scores import score_view
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["DistributionDisplay", "draw_bars", "draw_shares", "write_shares"]
+__all__ = ["DistributionDisplay", "draw_bars", "draw_shares"]
 
 
 class DistributionDisplay(Display):
@@ -40,9 +41,10 @@ class DistributionDisplay(Display):
     [0.0, 2.0]
     """
 
+    _size = (4.8, 2.6)
+
     def __init__(self, histogram: Histogram, *, name: str | None = None) -> None:
-        self.histogram = histogram
-        self.name = name
+        self.histogram, self.name = histogram, name
 
     @classmethod
     def from_predictions(
@@ -55,27 +57,21 @@ class DistributionDisplay(Display):
         pos_label: Any = None,
         name: str | None = None,
         ax: Axes | None = None,
+        **keywords: Any,
     ) -> Self:
-        """Count the rows in bins, and draw them.
+        """Count the rows in bins, and draw them; other parameters as in `Display.from_predictions`.
 
         Parameters
         ----------
-        y_true, y_proba, n_bins, sample_weight, pos_label
-            As in `calibrant.curves.score_histogram`; the bins divide [0, 1], or where the scores are if they lie
-            close together.
-        name : str, optional
-            What is shown.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default on a new figure of pyplot.
+        n_bins : int
+            Number of bins; they divide [0, 1], or where the scores are if they lie close together.
         """
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
         histogram = score_histogram(table, n_bins=n_bins, within=score_view(table.score))
-        return cls(histogram, name=name).plot(ax)
+        return cls(histogram, name=name).plot(ax, **keywords)
 
-    @property
-    def how_to_read(self) -> str:
-        """A few sentences on how to read this picture, for its caption."""
-        return (
+    def _sentences(self) -> Iterator[str]:
+        yield (
             "x-axis: score; y-axis: rows per bin, positives above zero and negatives below, with separate scales, so "
             "that a rare class is visible."
         )
@@ -84,29 +80,16 @@ class DistributionDisplay(Display):
         """Return the bins: their ends, and positives and negatives in them."""
         return self.histogram.columns()
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None) -> Self:
-        """Draw the bars.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default on a new figure of pyplot.
-        name : str, optional
-            Replaces the name given before.
-        """
-        with canvas(ax, (4.8, 2.6)) as place:
-            draw_bars(self.histogram, place.ax, place.palette)
-            low, high = float(self.histogram.edges[0]), float(self.histogram.edges[-1])
-            margin = 0.015 * (high - low)
-            place.ax.set_xlim(low - margin, high + margin)
-            write_ticks(place.ax.xaxis)
-            place.ax.set_xlabel("score")
-            place.title(self.name if name is None else name)
-            self._drawn_on(place)
-        return self
+    def _draw(self, place: Canvas, name: str | None, **keywords: Any) -> None:
+        draw_bars(self.histogram, place.ax, place.palette, **keywords)
+        low, high = float(self.histogram.edges[0]), float(self.histogram.edges[-1])
+        margin = 0.015 * (high - low)
+        place.ax.set_xlim(low - margin, high + margin)
+        write_ticks(place.ax.xaxis)
+        place.ax.set_xlabel("score")
 
 
-def draw_bars(histogram: Histogram, ax: Axes, palette: Palette) -> None:
+def draw_bars(histogram: Histogram, ax: Axes, palette: Palette, **keywords: Any) -> None:
     """Draw positives above zero and negatives below, with separate scales."""
     widths = np.diff(histogram.edges)
     most, least = float(histogram.positives.max()), float(histogram.negatives.max())
@@ -123,7 +106,8 @@ def draw_bars(histogram: Histogram, ax: Axes, palette: Palette) -> None:
         return np.where(height > 0.0, height * up, height * down)
 
     for rows, colour in ((histogram.positives, palette.blue), (-histogram.negatives, palette.grey)):
-        ax.bar(histogram.edges[:-1], rows, widths, align="edge", color=colour, edgecolor=ground_of(ax), linewidth=0.4)
+        manner: dict[str, Any] = {"color": colour, "edgecolor": ground_of(ax), "linewidth": 0.4} | keywords
+        ax.bar(histogram.edges[:-1], rows, widths, align="edge", **manner)
     ax.axhline(0.0, color=palette.ink, linewidth=0.6)
     ax.set_yscale("function", functions=(squeeze, stretch))
     ax.set_ylim(-1.05 * down if least else -0.1, 1.05 * up if most else 0.1)
@@ -134,17 +118,13 @@ def draw_bars(histogram: Histogram, ax: Axes, palette: Palette) -> None:
     _remark(ax, "positives up, negatives down, separate scales", palette)
 
 
-def draw_shares(walk: CumulativeResiduals, ax: Axes, view: tuple[float, float], palette: Palette) -> None:
+def draw_shares(
+    residuals: CumulativeResiduals, ax: Axes, view: tuple[float, float], palette: Palette, **keywords: Any
+) -> None:
     """Draw the cumulative share of rows by score."""
     left, right = view
-    ax.plot(
-        [left, *walk.score, right], [0.0, *walk.share, 1.0], color=palette.blue, linewidth=1.3, drawstyle="steps-post"
-    )
-    write_shares(ax, palette)
-
-
-def write_shares(ax: Axes, palette: Palette) -> None:
-    """Label axes for the cumulative share of rows by score."""
+    manner: dict[str, Any] = {"color": palette.blue, "linewidth": 1.3, "drawstyle": "steps-post"} | keywords
+    ax.plot([left, *residuals.score, right], [0.0, *residuals.share, 1.0], **manner)
     ax.set_ylim(0.0, 1.03)
     ax.set_yticks([0.0, 0.5, 1.0], ["0%", "50%", "100%"])
     ax.set_ylabel("rows")

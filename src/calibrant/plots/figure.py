@@ -7,23 +7,24 @@ from typing import TYPE_CHECKING
 
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.wording import verdict_sentence
-from calibrant.plots.canvas import Canvas
+from calibrant.plots.canvas import Canvas, panels
 from calibrant.plots.cost import CostCurveDisplay
 from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
+from calibrant.plots.display import Display
 from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.style import LIGHT, drawing_style
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, FigureBase
 
 __all__ = [
     "audit_figure",
     "costs_figure",
     "costs_of",
     "cumulative_residuals_figure",
+    "cumulative_residuals_of",
     "reliability_figure",
     "reliability_of",
-    "walk_of",
 ]
 
 
@@ -35,14 +36,14 @@ def reliability_of(audit: Findings) -> ReliabilityDisplay:
         band=audit.band if audit.band is not None and audit.band.consistent else None,
         worst=audit.cutoff,
         distribution=audit.histogram,
-        walk=audit.walk,
+        cumulative_residuals=audit.cumulative_residuals,
         name=audit.name,
     )
 
 
-def walk_of(audit: Findings) -> CumulativeResidualsDisplay:
+def cumulative_residuals_of(audit: Findings) -> CumulativeResidualsDisplay:
     """Return the cumulative residuals of an audit, not yet drawn."""
-    return CumulativeResidualsDisplay(audit.walk, cutoff=audit.cutoff, name=audit.name)
+    return CumulativeResidualsDisplay(audit.cumulative_residuals, cutoff=audit.cutoff, name=audit.name)
 
 
 def costs_of(audit: Findings) -> CostCurveDisplay | None:
@@ -73,38 +74,35 @@ def audit_figure(audit: Findings) -> Figure:
         header.text(0.012, 0.58, shorten(audit.name, 90), fontsize=13, weight="bold", parse_math=False)
         header.text(0.012, 0.1, verdict_sentence(audit), fontsize=10, color=LIGHT.muted, parse_math=False)
         left, right = body.subfigures(1, 2, wspace=0.03)
-        ax, beneath = left.subplots(2, 1, sharex=True, height_ratios=[2.8, 1.0])
-        reliability_of(audit).draw_on(Canvas(ax, beneath, own=True, palette=LIGHT))
-        walk_of(audit).draw_on(Canvas(right.subplots(), None, own=True, palette=LIGHT))
+        _draw(reliability_of(audit), left, beneath=True)
+        _draw(cumulative_residuals_of(audit), right)
     return figure
 
 
 def reliability_figure(audit: Findings) -> Figure:
     """Draw the reliability diagram with the distribution of scores, alone."""
-    from matplotlib.figure import Figure
-
-    with drawing_style():
-        figure = Figure(figsize=(4.8, 5.3), layout="constrained")
-        ax, beneath = figure.subplots(2, 1, sharex=True, height_ratios=[2.8, 1.0])
-        reliability_of(audit).draw_on(Canvas(ax, beneath, own=True, palette=LIGHT))
-    return figure
+    return _figure(reliability_of(audit), 5.3, beneath=True)
 
 
 def cumulative_residuals_figure(audit: Findings) -> Figure:
     """Draw the cumulative residuals alone."""
-    from matplotlib.figure import Figure
-
-    with drawing_style():
-        figure = Figure(figsize=(4.8, 3.8), layout="constrained")
-        walk_of(audit).draw_on(Canvas(figure.subplots(), None, own=True, palette=LIGHT))
-    return figure
+    return _figure(cumulative_residuals_of(audit), 3.8)
 
 
 def costs_figure(display: CostCurveDisplay) -> Figure:
     """Draw a cost curve alone."""
+    return _figure(display, 3.8)
+
+
+def _figure(display: Display, height: float, *, beneath: bool = False) -> Figure:
+    """Draw a display without its title on a figure of so many inches that pyplot does not know."""
     from matplotlib.figure import Figure
 
     with drawing_style():
-        figure = Figure(figsize=(4.8, 3.8), layout="constrained")
-        display.draw_on(Canvas(figure.subplots(), None, own=True, palette=LIGHT))
+        figure = Figure(figsize=(4.8, height), layout="constrained")
+        _draw(display, figure, beneath=beneath)
     return figure
+
+
+def _draw(display: Display, figure: FigureBase, *, beneath: bool = False) -> None:
+    display.draw_on(Canvas(*panels(figure, beneath=beneath), own=True, palette=LIGHT))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.auditing.wording import share
+from calibrant.auditing.numbers import confidence, share
 from calibrant.curves import Curve
 from calibrant.metrics import CutoffCalibration
 from calibrant.plots.canvas import Canvas
@@ -59,7 +59,7 @@ def draw_points(curve: Curve, ax: Axes, manner: dict[str, Any], label: str) -> L
 
 def intervals_label(curve: Curve) -> str:
     """Words for the legend about intervals; none where there are none."""
-    return f" with {100 * curve.confidence_level:g}% intervals" if np.isfinite(curve.lower).any() else ""
+    return f" with {confidence(curve.confidence_level)} intervals" if np.isfinite(curve.lower).any() else ""
 
 
 def draw_line(curve: Curve, ax: Axes, manner: dict[str, Any], label: str) -> Line2D:
@@ -90,12 +90,8 @@ def draw_band(band: Any, ax: Axes, colour: str) -> None:
         facecolor=(colour, 0.25),
         edgecolor=(colour, 0.6),
         linewidth=0.6,
-        label=_band_label(band),
+        label=f"simultaneous {confidence(band.confidence_level)} band",
     )
-
-
-def _band_label(band: Any) -> str:
-    return f"simultaneous {100 * band.confidence_level:.12g}% band"
 
 
 def shade(cutoff: CutoffCalibration, place: Canvas, view: tuple[float, float]) -> None:
@@ -123,25 +119,10 @@ def strip_beneath(ax: Axes) -> Axes:
 def frame_diagram(
     place: Canvas, view: tuple[float, float], heights: FloatArray, *, first: bool, pos_label: Any = None
 ) -> float:
-    """Set limits, ticks and labels; a diagram that was there before stays in view.
+    """Set limits, ticks and labels; a diagram that was there before (unless `first`) stays in view.
 
-    Parameters
-    ----------
-    place : Canvas
-        Where the diagram is.
-    view : (float, float)
-        Stretch of scores to show.
-    heights : ndarray of float64
-        Shares that must be in view; NaN is passed over.
-    first : bool
-        Whether there was no diagram before.
-    pos_label : scalar, optional
-        Label of the positive class.
-
-    Returns
-    -------
-    float
-        Share of the height of the axes that a strip along their lower edge takes.
+    `view` is the stretch of scores to show; `heights` are shares that must be in view, NaN is passed over. Returns the
+    share of the height of the axes that a strip along their lower edge takes.
     """
     ax = place.ax
     strip = any(child.get_label() == _STRIP_NAME for child in ax.child_axes)

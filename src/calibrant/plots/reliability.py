@@ -19,7 +19,7 @@ from calibrant.curves import (
 )
 from calibrant.errors import ArgumentError
 from calibrant.metrics import CutoffCalibration
-from calibrant.plots.canvas import Canvas, canvas
+from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display
 from calibrant.plots.distribution import draw_bars, draw_shares
 from calibrant.plots.layers import (
@@ -48,8 +48,7 @@ _FEWEST_BARS = 9
 class ReliabilityDisplay(Display):
     """Reliability diagram: observed rate by predicted probability.
 
-    Made by `from_predictions` or `from_estimator`, or from results at hand; all of these are optional, but there must
-    be points, a line or a band.
+    Each of these results is optional, but there must be points, a line or a band.
 
     Parameters
     ----------
@@ -63,7 +62,7 @@ class ReliabilityDisplay(Display):
         Its interval is shaded.
     distribution : Histogram, optional
         Drawn below.
-    walk : CumulativeResiduals, optional
+    cumulative_residuals : CumulativeResiduals, optional
         Its cumulative share of rows is drawn below instead where the bins of `distribution` are too wide for the
         scores.
     name : str, optional
@@ -75,8 +74,6 @@ class ReliabilityDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
-        Where it was drawn last.
     line_ : matplotlib.lines.Line2D or None
         The points; if there are none, the line.
     distribution_ax_ : matplotlib.axes.Axes or None
@@ -107,13 +104,13 @@ class ReliabilityDisplay(Display):
         band: Any = None,
         worst: CutoffCalibration | None = None,
         distribution: Histogram | None = None,
-        walk: CumulativeResiduals | None = None,
+        cumulative_residuals: CumulativeResiduals | None = None,
         name: str | None = None,
         pos_label: Any = None,
         view: tuple[float, float] | None = None,
     ) -> None:
         self.points, self.line, self.band = points, line, None if band is None else _check_band(band)
-        self.worst, self.distribution, self.walk = worst, distribution, walk
+        self.worst, self.distribution, self.cumulative_residuals = worst, distribution, cumulative_residuals
         self.name, self.pos_label = name, pos_label
         scores = [layer.score for layer in (self.points, self.line, self.band) if layer is not None]
         if not scores:
@@ -143,12 +140,10 @@ class ReliabilityDisplay(Display):
     ) -> Self:
         """Compute bins, a curve without bins and the distribution of the scores, and draw them.
 
+        Other parameters are as in `Display.from_predictions`.
+
         Parameters
         ----------
-        y_true : array-like of shape (n,) or ScoreTable
-            Labels, or a table that holds labels and scores.
-        y_proba : array-like of shape (n,)
-            Predicted probabilities of the positive class, in [0, 1].
         n_bins : int or None
             Number of bins; None leaves the points out.
         strategy : {"quantile", "uniform"}
@@ -161,44 +156,18 @@ class ReliabilityDisplay(Display):
             Pointwise confidence of the intervals of bins or of the local curve, in (0, 1).
         band : object with arrays `score`, `lower` and `upper`, optional
             A simultaneous band, such as `calibrant.certificates` computes.
-        sample_weight : array-like of shape (n,), optional
-            Non-negative weights. Intervals are drawn only for whole numbers.
-        pos_label : scalar, optional
-            The label value that counts as 1.
-        name : str, optional
-            What is shown.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default on a new figure of pyplot.
-        **keywords
-            Passed on to `plot`.
-
-        Returns
-        -------
-        ReliabilityDisplay
-            Already drawn.
-
-        Raises
-        ------
-        ArgumentError
-            If a parameter is out of range, or there is nothing to draw.
-        DataError
-            If the rows cannot be used.
         """
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-        line = None
-        if curve is not None:
-            check_choice("curve", curve, ("isotonic", "local"))
-            local = curve == "local"
-            line = (
-                local_curve(table, span=span, degree=degree, confidence_level=confidence_level)
-                if local
-                else isotonic_curve(table)
-            )
+        points = line = None
+        if n_bins is not None:
+            points = binned_curve(table, n_bins=n_bins, strategy=strategy, confidence_level=confidence_level)
+        if curve is not None and check_choice("curve", curve, ("isotonic", "local")) == "local":
+            line = local_curve(table, span=span, degree=degree, confidence_level=confidence_level)
+        elif curve is not None:
+            line = isotonic_curve(table)
         view = score_view(table.score)
         display = cls(
-            None
-            if n_bins is None
-            else binned_curve(table, n_bins=n_bins, strategy=strategy, confidence_level=confidence_level),
+            points,
             line=line,
             band=band,
             distribution=score_histogram(table, within=view),
@@ -207,11 +176,6 @@ class ReliabilityDisplay(Display):
             view=view,
         )
         return display.plot(ax, **keywords)
-
-    @property
-    def how_to_read(self) -> str:
-        """A few sentences on how to read this picture, for its caption."""
-        return " ".join(self._sentences())
 
     def columns(self) -> dict[str, Any]:
         """Return all that is drawn of bins, line and band, one under the other; `part` says which.
@@ -235,7 +199,7 @@ class ReliabilityDisplay(Display):
         distribution: bool = True,
         **keywords: Any,
     ) -> Self:
-        """Draw the diagram.
+        """Draw the diagram; other parameters as in `Display.plot`.
 
         Parameters
         ----------
@@ -243,34 +207,26 @@ class ReliabilityDisplay(Display):
             Where to draw. By default on a new figure of pyplot with a panel for the distribution; on axes of the
             user the distribution lies in a strip along the lower edge. On axes that hold a diagram already, the next
             one takes another colour, and neither the dashed line nor the strip are drawn again.
-        name : str, optional
-            Replaces the name given before.
         ref_line : bool
             Whether to draw the diagonal of perfect calibration.
         distribution : bool
             Whether to draw the distribution of the scores.
-        **keywords
-            Of matplotlib, for the points, or for the line if there are none: ``color``, ``marker`` ...
         """
         beneath = distribution and self.distribution is not None
-        with canvas(ax, (4.8, 5.3) if beneath else (4.8, 4.4), beneath=beneath) as place:
-            name = self.name if name is None else name
-            self.draw_on(place, name=name, ref_line=ref_line, distribution=distribution, keywords=keywords)
-            place.title(name)
-        return self
+        size = (4.8, 5.3) if beneath else (4.8, 4.4)
+        return self._plot(ax, name, size, beneath=beneath, ref_line=ref_line, distribution=distribution, **keywords)
 
-    def draw_on(
+    def _draw(
         self,
         place: Canvas,
+        name: str | None,
         *,
-        name: str | None = None,
         ref_line: bool = True,
         distribution: bool = True,
-        keywords: dict[str, Any] | None = None,
+        **keywords: Any,
     ) -> None:
-        """Draw on a canvas; parameters as in `plot`."""
-        ax, palette, first, manner = place.ax, place.palette, place.series == 0, keywords or {}
-        colour = manner.get("color", place.colour())
+        ax, palette, first = place.ax, place.palette, place.series == 0
+        colour = keywords.get("color", place.colour())
         self.line_ = None
         if ref_line and first:
             draw_diagonal(place)
@@ -282,14 +238,14 @@ class ReliabilityDisplay(Display):
             text = f"{self.line.kind} curve" + intervals_label(self.line)
             self.line_ = draw_line(self.line, ax, quiet, text if first else "_nolegend_")
         elif self.line is not None:
-            own = {"color": colour, "linewidth": 1.5} | manner
+            own = {"color": colour, "linewidth": 1.5} | keywords
             text = place.label(f"{self.line.kind} curve", name) + intervals_label(self.line)
             self.line_ = draw_line(self.line, ax, own, text)
         if self.worst is not None:
             shade(self.worst, place, self.view)
         if self.points is not None:
             text = place.label("bins", name) + intervals_label(self.points)
-            self.line_ = draw_points(self.points, ax, {"color": colour} | manner, text)
+            self.line_ = draw_points(self.points, ax, {"color": colour} | keywords, text)
         if self.line_ is not None:
             place.mark(self.line_)
         self.distribution_ax_ = None
@@ -302,16 +258,15 @@ class ReliabilityDisplay(Display):
         heights = np.concatenate([_values(layer, name) for layer in layers for name in ("rate", "lower", "upper")])
         strip = frame_diagram(place, self.view, heights, first=first, pos_label=self.pos_label)
         place.legend(strip=strip)
-        self._drawn_on(place)
 
     def _draw_distribution(self, histogram: Histogram, ax: Axes, place: Canvas) -> None:
-        walk = self._shares
-        if walk is None:
+        residuals = self._shares
+        if residuals is None:
             draw_bars(histogram, ax, place.palette)
         else:
-            draw_shares(walk, ax, self.view, place.palette)
+            draw_shares(residuals, ax, self.view, place.palette)
         if place.beneath is None:
-            remark = "positives up, negatives down" if walk is None else "cumulative share of rows"
+            remark = "positives up, negatives down" if residuals is None else "cumulative share of rows"
             ax.set_title(remark, loc="left", fontsize=7, color=place.palette.muted, pad=1)
             ax.set_yticks([])
             ax.set_ylabel("")
@@ -319,11 +274,11 @@ class ReliabilityDisplay(Display):
     @property
     def _shares(self) -> CumulativeResiduals | None:
         """The cumulative residuals, if their shares of rows replace bars that are too wide; otherwise None."""
-        if self.walk is None or self.distribution is None:
+        if self.cumulative_residuals is None or self.distribution is None:
             return None
         edges = self.distribution.edges
         bars = np.count_nonzero((edges[1:] > self.view[0]) & (edges[:-1] < self.view[1]))
-        return self.walk if bars < _FEWEST_BARS else None
+        return self.cumulative_residuals if bars < _FEWEST_BARS else None
 
     def _sentences(self) -> Iterator[str]:
         yield "x-axis: predicted probability; y-axis: observed rate."
@@ -339,7 +294,7 @@ class ReliabilityDisplay(Display):
                 "The band behind holds at all scores simultaneously, under its assumptions and with the confidence in "
                 "the legend: where the diagonal leaves it, miscalibration is significant."
             )
-        yield ("On the diagonal the two agree; below it predictions are too high, above it too low.")
+        yield "On the diagonal the two agree; below it predictions are too high, above it too low."
         if self.worst is not None and self.worst.interval is not None:
             yield "The shaded interval of scores attains the calibration error."
         if self._beneath and self._shares is not None:

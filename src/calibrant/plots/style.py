@@ -12,17 +12,9 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+    from matplotlib.ticker import MaxNLocator
 
-__all__ = [
-    "DARK",
-    "LIGHT",
-    "Palette",
-    "drawing_style",
-    "ground_of",
-    "palette_on",
-    "tick_places",
-    "write_ticks",
-]
+__all__ = ["DARK", "LIGHT", "Palette", "drawing_style", "ground_of", "palette_on", "tick_places", "write_ticks"]
 
 
 @dataclass(frozen=True)
@@ -143,21 +135,25 @@ def ground_of(ax: Axes) -> Any:
     return ax.figure.canvas.figure.get_facecolor()
 
 
-def tick_places(low: float, high: float, *, most: int = 6) -> list[float]:
+def tick_places(low: float, high: float) -> list[float]:
     """Round numbers between two limits."""
-    from matplotlib.ticker import MaxNLocator
-
     slack = 1e-9 * (high - low)
-    places = MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+    places = _locator().tick_values(low, high)
     return [float(place) for place in places if low - slack <= place <= high + slack]
 
 
-def write_ticks(axis: Axis, *, most: int = 6) -> None:
+def write_ticks(axis: Axis) -> None:
     """Write few ticks, as plain decimals without an offset."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
+    from matplotlib.ticker import FuncFormatter
 
-    axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_locator(_locator())
     axis.set_major_formatter(FuncFormatter(_decimal))
+
+
+def _locator() -> MaxNLocator:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(6, steps=[1, 2, 2.5, 5, 10])
 
 
 def _decimal(value: float, _: int | None = None) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import calibrant
 from calibrant.auditing import wording
 from calibrant.auditing.findings import Findings
-from calibrant.decisions import isotonic_harm_bound
+from calibrant.auditing.numbers import confidence, number, share
 from calibrant.errors import ArgumentError
 from calibrant.references import cite
 from calibrant.report import view
@@ -52,9 +52,7 @@ def render(audits: Sequence[Findings], *, title: str, note: str = "") -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(
-        number=wording.number, share=wording.share, rows=wording.rows, confidence=wording.confidence
-    )
+    environment.filters.update(number=number, share=share, confidence=confidence)
     return environment.get_template("page.html.j2").render(
         title=title,
         note=note,
@@ -80,14 +78,11 @@ def _section(audit: Findings, place: int) -> dict[str, Any]:
         "gain": wording.gain_sentence(audit),
         "further": view.further(audit),
         "costs": view.costs(audit),
-        "harm": isotonic_harm_bound(audit.sample.n, audit.recalibration.confidence_level)
-        if audit.recalibration
-        else None,
         "intervals": not np.isnan(audit.reliability.lower).all(),
         "pictures": pictures(audit, anchor),
         "bins": view.bins(audit.reliability),
         "histogram": view.histogram(audit.histogram),
-        "walk": view.walk_points(audit.walk),
+        "residuals": view.residual_points(audit.cumulative_residuals),
         "assumptions": view.assumptions(audit),
         "cells": wording.cells_sentence(audit),
     }

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from calibrant.auditing.findings import Findings
-from calibrant.auditing.wording import costs_description, reliability_description, walk_description
-from calibrant.plots import costs_figure, cumulative_residuals_figure, figure_svg, reliability_figure
-from calibrant.plots.figure import costs_of, reliability_of, walk_of
+from calibrant.auditing.numbers import interval_text, number, rows, score_text, share
+from calibrant.auditing.wording import error_place, error_text
+from calibrant.decisions import CostCurve
+from calibrant.plots import Display, costs_figure, cumulative_residuals_figure, figure_svg, reliability_figure
+from calibrant.plots.figure import costs_of, cumulative_residuals_of, reliability_of
 
 if TYPE_CHECKING:
     from markupsafe import Markup
+    from matplotlib.figure import Figure
 
-__all__ = ["Picture", "Pictures", "pictures"]
+__all__ = ["Picture", "cumulative_residuals_description", "pictures"]
 
 
 class Picture(NamedTuple):
@@ -22,51 +26,69 @@ class Picture(NamedTuple):
     how_to_read: str
 
 
-class Pictures(NamedTuple):
-    """The pictures of one audit."""
+def pictures(audit: Findings, anchor: str) -> dict[str, Picture | None]:
+    """Draw an audit; the anchor, unique on the page, starts the ids inside the drawings.
 
-    reliability: Picture
-    walk: Picture
-    costs: Picture | None
-
-
-def pictures(audit: Findings, anchor: str) -> Pictures:
-    """Draw an audit.
-
-    Parameters
-    ----------
-    audit : Findings
-        What to draw.
-    anchor : str
-        Unique on the page; starts the ids inside the drawings.
+    The picture of costs is None unless recalibration was assessed for independent rows.
     """
-    from markupsafe import Markup
 
-    reliability = figure_svg(
-        reliability_figure(audit),
-        title=f"Reliability diagram: {audit.name}",
-        description=reliability_description(audit),
-        prefix=f"{anchor}-reliability",
+    def picture(name: str, figure: Figure, display: Display, description: str) -> Picture:
+        from markupsafe import Markup
+
+        prefix = f"{anchor}-{name.lower().replace(' ', '-')}"
+        svg = figure_svg(figure, title=f"{name}: {audit.name}", description=description, prefix=prefix)
+        # figure_svg escapes what it is given, and the drawing holds no other text of the user.
+        return Picture(Markup(svg), display.how_to_read)
+
+    costs = costs_of(audit)
+    return {
+        "reliability": picture(
+            "Reliability diagram", reliability_figure(audit), reliability_of(audit), reliability_description(audit)
+        ),
+        "cumulative_residuals": picture(
+            "Cumulative residuals",
+            cumulative_residuals_figure(audit),
+            cumulative_residuals_of(audit),
+            cumulative_residuals_description(audit),
+        ),
+        "costs": None
+        if costs is None
+        else picture("Cost curve", costs_figure(costs), costs, costs_description(costs.curve)),
+    }
+
+
+def reliability_description(audit: Findings) -> str:
+    """What the reliability diagram shows, for readers who do not see it."""
+    curve = audit.reliability
+    points = "one point" if len(curve.score) == 1 else f"{len(curve.score)} points"
+    return (
+        f"The observed rate, in {points} for {rows(audit.sample.n)} rows, goes from {share(curve.rate[0])} at a mean "
+        f"predicted probability of {number(curve.score[0])} to {share(curve.rate[-1])} at {number(curve.score[-1])}. "
+        f"Largest calibration error: {error_place(audit)}."
     )
-    walk = figure_svg(
-        cumulative_residuals_figure(audit),
-        title=f"Cumulative residuals: {audit.name}",
-        description=walk_description(audit),
-        prefix=f"{anchor}-walk",
+
+
+def cumulative_residuals_description(audit: Findings) -> str:
+    """What the picture of the cumulative residuals shows, for readers who do not see it."""
+    cutoff = audit.cutoff
+    if cutoff.interval is None:
+        return f"The line stays at zero: {error_place(audit)}."
+    course = "falls" if cutoff.direction == "too high" else "rises"
+    chance = (
+        f" 95% limit under perfect calibration: {number(cutoff.null_q95)}." if math.isfinite(cutoff.null_q95) else ""
     )
-    display = costs_of(audit)
-    costs = None
-    if display is not None:
-        drawing = figure_svg(
-            costs_figure(display),
-            title=f"Cost curve: {audit.name}",
-            description=costs_description(display.curve),
-            prefix=f"{anchor}-costs",
-        )
-        costs = Picture(Markup(drawing), display.how_to_read)
-    # figure_svg escapes what it is given, and the drawings hold no other text of the user.
-    return Pictures(
-        Picture(Markup(reliability), reliability_of(audit).how_to_read),
-        Picture(Markup(walk), walk_of(audit).how_to_read),
-        costs,
+    return (
+        f"The line {course} by {error_text(audit)}, the calibration error, over scores "
+        f"{interval_text(cutoff.interval)}, and ends at {number(cutoff.bias)}.{chance}"
+    )
+
+
+def costs_description(curve: CostCurve) -> str:
+    """What the cost curve shows, for readers who do not see it."""
+    middle = len(curve.cost_parameter) // 2
+    after = "" if curve.cost_after is None else f", {number(float(curve.cost_after[middle]))} after recalibration"
+    return (
+        f"Where a false positive costs p = {score_text(float(curve.cost_parameter[middle]))} and a false negative "
+        f"1 - p, the mean cost per case is {number(float(curve.cost_before[middle]))} with these scores{after}, and "
+        f"{number(float(curve.cost_best[middle]))} at the best threshold."
     )

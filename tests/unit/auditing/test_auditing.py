@@ -8,21 +8,15 @@ import pytest
 
 import calibrant as cal
 from calibrant.auditing import cross_fitted_isotonic
-from calibrant.auditing.wording import (
-    cells_sentence,
-    interval_text,
-    number,
-    one_line,
-    rows,
-    share,
-    summary,
-    walk_description,
-)
+from calibrant.auditing.numbers import number
+from calibrant.auditing.wording import cells_sentence, one_line, summary
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.certificates import calibration_test, certify_recalibrated, isotonic_band
-from calibrant.decisions import max_regret
+from calibrant.decisions import isotonic_harm_bound, max_regret
 from calibrant.ingest import gathering
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss, roc_auc, smooth_calibration_error
+from calibrant.report.pictures import cumulative_residuals_description
+from calibrant.table.seeding import generator_for
 from support import oracles
 
 
@@ -88,7 +82,7 @@ def test_expected_cost():
     y, p = world(5_000)
     decision = cal.audit(y, p, costs=(1, 4)).decision
     assert decision.threshold == 0.2
-    assert decision.best_cost <= decision.cost <= min(decision.cost_act_always, decision.cost_act_never)
+    assert decision.best_cost <= decision.cost <= min(decision.cost_treat_all, decision.cost_treat_none)
     assert decision.saving == decision.cost - decision.best_cost
     # less than by Hoeffding's inequality: (a + b) sqrt(log(1 / delta) / (2 n))
     assert 0.0 < decision.saving_bound - decision.saving < 5 * math.sqrt(math.log(20) / 10_000)
@@ -118,6 +112,26 @@ def test_recalibration_on_all_rows_is_certified():
     after = IsotonicCalibrator().fit(p, y).predict(p)
     assert found.bound_after == certify_recalibrated(y, after, after, confidence_level=0.9).bound
     assert found.confidence_level == 0.9
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "step"])
+def test_the_map_that_is_judged_is_the_one_that_is_fitted(interpolation):
+    """Each of two folds is mapped by the fit of the other."""
+    table = cal.ScoreTable.from_scores(*world(400, distortion=1.5))
+    parts = table.split(2, generator_for(table, 0))
+    maps = [IsotonicCalibrator(interpolation=interpolation).fit(part) for part in reversed(parts)]
+    mapped = [one.predict(part.score) for part, one in zip(parts, maps, strict=True)]
+    losses = [part.k @ (1 - p) ** 2 + (part.n - part.k) @ p**2 for part, p in zip(parts, mapped, strict=True)]
+    found = cross_fitted_isotonic(table, n_folds=2, interpolation=interpolation)
+    assert found.brier_after == pytest.approx(sum(losses) / table.total, rel=1e-9)
+
+
+def test_what_only_the_page_said_is_in_the_json():
+    y, p = world(1_000)
+    result = cal.audit(y, p, confidence_level=0.9)
+    found = result.to_dict()
+    assert found["recalibration"]["harm_bound"] == isotonic_harm_bound(1_000, 0.9)
+    assert found["sample"]["observed_over_expected"] == pytest.approx(y.mean() / p.mean())
 
 
 def test_too_few_rows_are_not_cross_fitted():
@@ -208,7 +222,7 @@ def test_an_error_known_within_limits_is_shown_as_such(once):
     assert most - seen > 1e-5
     said = f"{seen:.4f} (up to {number(most - seen)} larger, since neighbouring scores were pooled)"
     assert f"Calibration error  {said}; predictions are too " in summary(result)
-    assert f" by {said}, the calibration error, over scores " in walk_description(result)
+    assert f" by {said}, the calibration error, over scores " in cumulative_residuals_description(result)
     assert "Reading the rows more than once would give the exact calibration error." in cells_sentence(result)
     assert json.loads(result.to_json())["cutoff"]["value_at_most"] == most
 
@@ -219,7 +233,7 @@ def test_an_error_that_is_exact_is_shown_alone(once):
     again = cal.audit(cal.ScoreTable.from_chunks([(y, p)]))
     for result in (again, cal.audit(y, p)):
         assert f"Calibration error  {cutoff_calibration_error(y, p):.4f}; predictions are too " in summary(result)
-        assert "larger" not in walk_description(result) + cells_sentence(result)
+        assert "larger" not in cumulative_residuals_description(result) + cells_sentence(result)
         assert " to " not in one_line(result)
         assert result.to_dict()["cutoff"]["value_at_most"] == result.cutoff.value
     assert "pooled into cells" in cells_sentence(again)
@@ -227,16 +241,16 @@ def test_an_error_that_is_exact_is_shown_alone(once):
 
 
 def test_agreement_that_cells_may_hide():
-    """Arithmetic: the walk is at 0 at the end of the cell, and drops by 1/8 and climbs back inside."""
+    """Arithmetic: the cumulative residuals are at 0 at the end of the cell, and drop by 1/8 and climb back inside."""
     result = cal.audit(oracles.cell_table([0, 1], [0.25, 0.75], None, []))
     assert (result.cutoff.value, result.cutoff.value_at_most, result.cutoff.interval) == (0.0, 0.125, None)
     more = "0.0000 (up to 0.1250 larger, since neighbouring scores were pooled)"
     assert f"{more}; mean predicted and observed rate agree at every score after pooling\n" in summary(result)
-    assert walk_description(result).endswith("agree at every score after pooling.")
+    assert cumulative_residuals_description(result).endswith("agree at every score after pooling.")
     assert " error 0.0000 to 0.1250 (at most" in one_line(result)
     exact = cal.audit([0, 1, 0, 1], [0.5] * 4)
     assert "0.0000; mean predicted and observed rate agree at every score\n" in summary(exact)
-    assert walk_description(exact).endswith("agree at every score.")
+    assert cumulative_residuals_description(exact).endswith("agree at every score.")
 
 
 def test_no_chance_is_blamed_for_what_is_not_seen(once):
@@ -255,26 +269,6 @@ def test_perfect_agreement_has_no_interval():
     assert result.cutoff.interval is None
     assert result.cutoff.value == 0.0
     assert "agree at every score" in summary(result)
-
-
-@pytest.mark.parametrize(
-    ("write", "value", "text"),
-    [
-        (number, 0.0, "0.0000"),
-        (number, 0.01234, "0.0123"),
-        (number, 0.000123, "0.00012"),
-        (number, math.inf, "infinite"),
-        (number, math.nan, "unknown"),
-        (share, 0.31, "31.0%"),
-        (share, 0.00012, "0.012%"),
-        (rows, 1234567.0, "1,234,567"),
-        (rows, 12.5, "12.50"),
-        (interval_text, (-math.inf, 0.5), "up to 0.5"),
-        (interval_text, (0.42, 0.61), "above 0.42 and up to 0.61"),
-    ],
-)
-def test_numbers_in_words(write, value, text):
-    assert write(value) == text
 
 
 def test_one_line_and_repr():

@@ -38,7 +38,7 @@ def test_costs_by_hand():
     assert expected_cost(y, s, **costs(2, 3)) == 2 / 5  # tau = .4
     found = saving_bound(y, s, **costs(2, 3))
     assert (found.threshold, found.cost, found.best_cost) == (0.4, 2 / 5, 2 / 5)
-    assert (found.cost_act_always, found.cost_act_never) == (2 * 2 / 5, 3 * 3 / 5)
+    assert (found.cost_treat_all, found.cost_treat_none) == (2 * 2 / 5, 3 * 3 / 5)
     assert found.cost_forecast == pytest.approx((3 * 0.1 + 2 * (0.6 + 0.5 + 0.4 + 0.1)) / 5)
 
 
@@ -107,5 +107,5 @@ def test_costs_scale_with_the_currency():
     s = rng.random(200)
     y = rng.random(200) < s
     one, hundred = saving_bound(y, s, **costs(1, 3)), saving_bound(y, s, **costs(100, 300))
-    for name in ("cost", "cost_forecast", "best_cost", "saving", "saving_bound", "cost_act_always", "cost_act_never"):
+    for name in ("cost", "cost_forecast", "best_cost", "saving", "saving_bound", "cost_treat_all", "cost_treat_none"):
         assert getattr(hundred, name) == pytest.approx(100 * getattr(one, name))

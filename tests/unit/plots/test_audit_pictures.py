@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 import calibrant
 from calibrant.plots import audit_figure, cumulative_residuals_figure, figure_svg, reliability_figure
 from calibrant.plots.cumulative_residuals import crowded
-from calibrant.plots.figure import reliability_of, walk_of
+from calibrant.plots.figure import cumulative_residuals_of, reliability_of
 from calibrant.plots.style import LIGHT
 
 
@@ -53,13 +53,17 @@ class TestEveryKind:
         assert np.nanmax([curve.rate, curve.upper]) <= top
         assert beneath.get_xlim() == ax.get_xlim()
 
-    def test_walk_is_that_of_the_audit(self, audit):
+    def test_cumulative_residuals_are_those_of_the_audit(self, audit):
         (ax,) = cumulative_residuals_figure(audit).get_axes()
         line = next(line for line in ax.lines if line.get_color() == LIGHT.blue)
-        at = audit.walk.share if crowded(audit.walk) else audit.walk.score
+        at = (
+            audit.cumulative_residuals.share
+            if crowded(audit.cumulative_residuals)
+            else audit.cumulative_residuals.score
+        )
         end = 1 + len(at)
         assert np.array_equal(line.get_xdata()[1:end], at)
-        assert np.array_equal(line.get_ydata()[1:end], audit.walk.value)
+        assert np.array_equal(line.get_ydata()[1:end], audit.cumulative_residuals.value)
         assert line.get_ydata()[0] == 0.0
         drawn = line.get_ydata()
         assert max(drawn) - min(drawn) == pytest.approx(audit.cutoff.value, abs=1e-12)
@@ -106,7 +110,7 @@ class TestReliability:
         audit = audit_of("rare")
         _, beneath = reliability_figure(audit).get_axes()
         assert not beneath.containers
-        assert np.array_equal(beneath.lines[0].get_ydata()[1:-1], audit.walk.share)
+        assert np.array_equal(beneath.lines[0].get_ydata()[1:-1], audit.cumulative_residuals.share)
         assert "share of rows" in reliability_of(audit).how_to_read
 
     def test_close_scores_on_axes_of_the_user(self, audit_of):
@@ -128,10 +132,10 @@ class TestWalk:
         audit = audit_of("crowded")
         (ax,) = cumulative_residuals_figure(audit).get_axes()
         assert ax.get_xlabel() == "rows, ordered by score"
-        assert "ordered by score" in walk_of(audit).how_to_read
-        assert "ordered by score" not in walk_of(audit_of("spread")).how_to_read
+        assert "ordered by score" in cumulative_residuals_of(audit).how_to_read
+        assert "ordered by score" not in cumulative_residuals_of(audit_of("spread")).how_to_read
         low, high = audit.cutoff.interval
-        at = dict(zip(audit.walk.score, audit.walk.share, strict=True))
+        at = dict(zip(audit.cumulative_residuals.score, audit.cumulative_residuals.share, strict=True))
         assert spans(ax) == [pytest.approx((at.get(low, 0.0), at[high]))]
 
     def test_noise_band_has_the_height_of_the_noise(self, audit_of):

@@ -25,11 +25,11 @@ def rows():
     return rng.uniform(size=5000) < s**1.5, s
 
 
-def test_line_is_the_walk_and_its_height_the_error(rows):
+def test_line_is_the_curve_and_its_height_the_error(rows):
     display = CumulativeResidualsDisplay.from_predictions(*rows, ax=axes())
-    walk, error = cumulative_residuals(*rows, n_points=900), cutoff_calibration(*rows).value
+    curve, error = cumulative_residuals(*rows, n_points=900), cutoff_calibration(*rows).value
     drawn = display.line_.get_ydata()
-    assert np.array_equal(drawn[1:-1], walk.value)
+    assert np.array_equal(drawn[1:-1], curve.value)
     assert max(drawn) - min(drawn) == pytest.approx(error, abs=1e-12)
     assert f"calibration error {error:.4f}" in labels(display.ax_)
     assert len(display.to_frame("polars")) < 1000
@@ -64,7 +64,7 @@ def test_no_band_for_weights_that_are_no_rows():
     assert labels(display.ax_) == [f"calibration error {display.cutoff.value:.4f}"]
 
 
-def test_two_walks_are_named():
+def test_two_curves_are_named():
     ax = axes()
     for name in ("one", "two"):
         CumulativeResidualsDisplay(cumulative_residuals([0, 1, 1], [0.2, 0.4, 0.9]), name=name).plot(ax, color="red")

@@ -74,11 +74,11 @@ def test_results_know_no_pictures_until_they_are_drawn():
     program = (
         "import sys\n"
         "from calibrant.curves import cumulative_residuals\n"
-        "walk = cumulative_residuals([0, 1], [0.2, 0.4])\n"
+        "curve = cumulative_residuals([0, 1], [0.2, 0.4])\n"
         "assert 'calibrant.plots' not in sys.modules\n"
         "import matplotlib\n"
         "matplotlib.use('Agg')\n"
-        "print(walk.plot())\n"
+        "print(curve.plot())\n"
     )
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout == "<CumulativeResidualsDisplay>\n"

@@ -1,7 +1,7 @@
 """Bounds on the expected calibration error: width and time beside the isotonic band, and a search for worst cases.
 
-    python benchmarks/certified_ece.py --sizes 1000 10000 100000 1000000
-    python benchmarks/certified_ece.py --search 300
+    python -m benchmarks.certified_ece --sizes 1000 10000 100000 1000000
+    python -m benchmarks.certified_ece --search 300
 
 The table shows medians over samples. "band" is the bound that follows from `isotonic_band`: the mean of the larger
 distance of a score from its limits. Times are medians of processor time in the same run; the table is there already.
@@ -15,11 +15,13 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import differential_evolution
 
+from benchmarks.timing import timed
 from calibrant import ScoreTable
 from calibrant.certificates import certify_ece, isotonic_band
 
@@ -43,10 +45,8 @@ WORLDS: dict[str, World] = {
 }
 
 
-def timed(run: Callable[[], object]) -> tuple[object, float]:
-    started = time.process_time()
-    found = run()
-    return found, time.process_time() - started
+def cpu_timed(measure: Callable[[ScoreTable], Any], table: ScoreTable) -> tuple[Any, float]:
+    return timed(lambda: measure(table), time.process_time)
 
 
 def band_bound(table: ScoreTable) -> float:
@@ -78,10 +78,8 @@ def show_widths(sizes: list[int]) -> None:
         error = error_of(world)
         for n in sizes:
             tables = samples(world, n, 15 if n > 200_000 else 60, seed=n)
-            found, seconds = zip(*(timed(lambda table=table: certify_ece(table)) for table in tables), strict=True)
-            bands, band_seconds = zip(
-                *(timed(lambda table=table: band_bound(table)) for table in tables[:5]), strict=True
-            )
+            found, seconds = zip(*(cpu_timed(certify_ece, table) for table in tables), strict=True)
+            bands, band_seconds = zip(*(cpu_timed(band_bound, table) for table in tables[:5]), strict=True)
             bounds = [f.bound for f in found]
             low, middle, high = np.quantile(bounds, [0.1, 0.5, 0.9])
             lower = statistics.median(f.lower_bound for f in found)

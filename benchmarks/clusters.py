@@ -1,8 +1,8 @@
-"""Time of statements about grouped rows, beside one sort of the scores.
+"""Time of statements about clustered rows, beside one sort of the scores.
 
-Run it on a quiet machine; the scores of a group share part of their outcome:
+Run it on a quiet machine; the rows of a cluster share part of their outcome:
 
-    OMP_NUM_THREADS=1 python benchmarks/clusters.py --sizes 30000:500 300000:2000 3000000:20000
+    OMP_NUM_THREADS=1 python -m benchmarks.clusters --sizes 30000:500 300000:2000 3000000:20000
 
 Seconds are those of the processor, all threads together.
 """
@@ -16,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.timing import timed
 from calibrant import audit
 from calibrant.certificates import calibration_test, certify
 
@@ -36,22 +37,20 @@ def contestants(
         "one sort of the scores": lambda: np.sort(score),
         "certify, proved": lambda: certify(label, score, clusters=cluster),
         "certify, asymptotic": lambda: certify(label, score, clusters=cluster, method="asymptotic"),
-        "test, 999 redraws": lambda: calibration_test(label, score, clusters=cluster, method="asymptotic"),
+        "test, 999 simulations": lambda: calibration_test(label, score, clusters=cluster, method="asymptotic"),
         "audit": lambda: audit(label, score, clusters=cluster, tolerance=0.05, costs=(1, 4)),
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", nargs="+", default=["300000:2000", "3000000:20000"], metavar="ROWS:GROUPS")
+    parser.add_argument("--sizes", nargs="+", default=["300000:2000", "3000000:20000"], metavar="ROWS:CLUSTERS")
     for size in parser.parse_args().sizes:
         n, clusters = (int(part) for part in size.split(":"))
-        print(f"\n{n:,} rows in {clusters:,} groups\n{'':<26}{'seconds':>9}{'sorts':>9}")
+        print(f"\n{n:,} rows in {clusters:,} clusters\n{'':<26}{'seconds':>9}{'sorts':>9}")
         unit = 0.0
         for name, run in contestants(*rows(n, clusters)).items():
-            started = time.process_time()
-            run()
-            taken = time.process_time() - started
+            _, taken = timed(run, time.process_time)
             unit = unit or taken
             print(f"{name:<26}{taken:>9.2f}{taken / unit:>9.1f}", flush=True)
 

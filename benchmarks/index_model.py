@@ -2,7 +2,7 @@
 
 Prints the table of docs/index_model.md:
 
-    python benchmarks/index_model.py --repetitions 12
+    python -m benchmarks.index_model --repetitions 12
 
 Each world has 1500 rows to learn from, 10 features, of which 3 matter, and a link. `c` is the cutoff calibration error
 on 30,000 new rows; log loss, of probabilities kept 1/3000 away from 0 and 1, and squared error are against the true

@@ -70,8 +70,8 @@ WIDTHS: dict[str, Callable[[float], float]] = {
     "empirical Bernstein at any time": lambda n: anytime_width(n, BRIER, DELTA),
     "empirical Bernstein": lambda n: bernstein_width(n, BRIER, DELTA),
     "default": lambda n: default_width(n, BRIER, DELTA),
-    "two-sided, in the limit": lambda n: brownian_width(n, BRIER, DELTA),
-    "normal, in the limit": lambda n: asymptotic_width(n, BRIER, DELTA),
+    "two-sided, asymptotic": lambda n: brownian_width(n, BRIER, DELTA),
+    "normal, asymptotic": lambda n: asymptotic_width(n, BRIER, DELTA),
 }
 
 ONE_SCORE: dict[str, Callable[[float, float, float, float], float]] = {
@@ -86,7 +86,7 @@ SEARCHED = (
     *list(WIDTHS)[:4],
     "all monotone maps at once (after recalibration)",
     "two-sided, for these very scores (Skorokhod)",
-    "two-sided, in the limit",
+    "two-sided, asymptotic",
 )
 METHODS = {
     "Theorem 2 as its proof gives it": "uniform_convergence-proof",
@@ -96,7 +96,7 @@ METHODS = {
     "empirical Bernstein at any time": "anytime",
     "empirical Bernstein": "bernstein",
     "default": "default",
-    "normal, in the limit": "asymptotic",
+    "normal, asymptotic": "asymptotic",
 }
 
 

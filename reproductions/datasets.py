@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-__all__ = ["Dataset", "adult", "covtype"]
+__all__ = ["ADULT_NUMBERS", "Dataset", "adult", "adult_rows", "covtype", "covtype_rows"]
 
 # fmt: off
 _ADULT = ("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship",
           "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income")
-_ADULT_NUMBERS = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
+ADULT_NUMBERS = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
 # fmt: on
 # Columns of COVTYPE: numbers, indicators of areas, indicators of soils, and the kind of trees.
 _N_NUMBERS, _N_AREAS = 10, 4
@@ -66,26 +66,27 @@ def adult(folder: Path | None) -> Dataset:
     ConnectionError
         If there is no folder and the rows cannot be fetched.
     """
-    frame = _adult_fetched() if folder is None else _adult_read(folder)
+    frame = _adult_fetched() if folder is None else adult_rows(folder)
     frame = frame.sort_values(list(_ADULT), ignore_index=True)
-    names = [column for column in _ADULT[:-1] if column not in _ADULT_NUMBERS]
+    names = [column for column in _ADULT[:-1] if column not in ADULT_NUMBERS]
     coded = [pd.factorize(frame[column], sort=True) for column in names]
     return Dataset(
         "ADULT",
-        frame[list(_ADULT_NUMBERS)].to_numpy(np.float64),
+        frame[list(ADULT_NUMBERS)].to_numpy(np.float64),
         np.column_stack([codes for codes, _ in coded]),
         tuple(len(values) for _, values in coded),
         (frame["income"] == ">50K").to_numpy(),
     )
 
 
-def _adult_read(folder: Path) -> pd.DataFrame:
+def adult_rows(folder: Path) -> pd.DataFrame:
+    """Return all columns of UCI's files of ADULT, training and test rows together, in their order."""
     # adult.test starts with a comment, and its labels end in a full stop
     parts = [
         pd.read_csv(_found(folder / "adult" / file), names=list(_ADULT), skipinitialspace=True, skiprows=skipped)
         for file, skipped in (("adult.data", 0), ("adult.test", 1))
     ]
-    frame = pd.concat(parts)
+    frame = pd.concat(parts, ignore_index=True)
     return frame.assign(income=frame["income"].str.rstrip("."))
 
 
@@ -94,9 +95,9 @@ def _adult_fetched() -> pd.DataFrame:
 
     found = _fetched("ADULT", lambda: fetch_openml("adult", version=2, as_frame=True))
     frame = found.data.assign(income=found.target)
-    names = [column for column in _ADULT if column not in _ADULT_NUMBERS]
+    names = [column for column in _ADULT if column not in ADULT_NUMBERS]
     frame[names] = frame[names].astype(object).fillna("?").astype(str)
-    return frame.astype(dict.fromkeys(_ADULT_NUMBERS, np.int64))
+    return frame.astype(dict.fromkeys(ADULT_NUMBERS, np.int64))
 
 
 def covtype(folder: Path | None) -> Dataset:
@@ -116,13 +117,7 @@ def covtype(folder: Path | None) -> Dataset:
     ConnectionError
         If there is no folder and the rows cannot be fetched.
     """
-    if folder is None:
-        from sklearn.datasets import fetch_covtype
-
-        features, kind = _fetched("COVTYPE", lambda: fetch_covtype(return_X_y=True))
-    else:
-        rows = pd.read_csv(_found(folder / "covtype" / "covtype.data.gz"), header=None, dtype=np.int16).to_numpy()
-        features, kind = rows[:, :-1], rows[:, -1]
+    features, kind = covtype_rows(folder)
     numbers, areas, soils = np.split(features, [_N_NUMBERS, _N_NUMBERS + _N_AREAS], axis=1)
     return Dataset(
         "COVTYPE",
@@ -131,6 +126,18 @@ def covtype(folder: Path | None) -> Dataset:
         (areas.shape[1], soils.shape[1]),
         kind == _LARGEST,
     )
+
+
+def covtype_rows(folder: Path | None) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.int16]]:
+    """Return all features of COVTYPE (numbers, indicators of areas, indicators of soils) and the kind of trees."""
+    if folder is None:
+        from sklearn.datasets import fetch_covtype
+
+        features, kind = _fetched("COVTYPE", lambda: fetch_covtype(return_X_y=True))
+    else:
+        rows = pd.read_csv(_found(folder / "covtype" / "covtype.data.gz"), header=None, dtype=np.int16).to_numpy()
+        features, kind = rows[:, :-1], rows[:, -1]
+    return features, kind
 
 
 def _found(path: Path) -> Path:

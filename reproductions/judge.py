@@ -80,8 +80,8 @@ def family_limit(n_comparisons: int) -> float:
 def _one(row: Mapping[str, float], ours: Number, kind: str, limit: float) -> Comparison:
     quantity = str(row["quantity"])
     if kind == "range":
-        low, high, room = float(row["low"]), float(row["high"]), 2.0 * ours.standard_error
-        inside = low - room <= ours.value <= high + room
+        low, high, margin = float(row["low"]), float(row["high"]), 2.0 * ours.standard_error
+        inside = low - margin <= ours.value <= high + margin
         return Comparison(quantity, f"{low:g} to {high:g}", ours, kind, math.nan, inside)
     digits = int(row["digits"])
     shown = f"{row['value']:.{digits}f}"
@@ -118,7 +118,7 @@ def same_numbers(stored: Mapping[str, Number], again: Mapping[str, Number]) -> l
         if old is None:
             wrong.append(f"{quantity}: not among the stored numbers")
             continue
-        room = limit * math.hypot(old.standard_error, new.standard_error) + 1e-6 * max(1.0, abs(old.value))
-        if not abs(new.value - old.value) <= room:
-            wrong.append(f"{quantity}: stored {old.value:.6g}, found {new.value:.6g}, room {room:.2g}")
+        margin = limit * math.hypot(old.standard_error, new.standard_error) + 1e-6 * max(1.0, abs(old.value))
+        if not abs(new.value - old.value) <= margin:
+            wrong.append(f"{quantity}: stored {old.value:.6g}, found {new.value:.6g}, margin {margin:.2g}")
     return wrong

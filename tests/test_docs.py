@@ -1,7 +1,10 @@
 """Documents that cannot lie: their examples run, their links lead somewhere, every command and name is described."""
 
 import doctest
+import importlib
+import inspect
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,26 @@ PAGES = [
     *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG")),
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
+
+
+REFERENCE = runpy.run_path(str(ROOT / "docs" / "make_reference.py"))
+
+# Public names whose docstring has no example, and why.
+NO_EXAMPLE = {
+    "ArgumentError": "the example is that of CalibrantError",
+    "DataError": "the example of CalibrantError raises it",
+    "SourceError": "the example is that of CalibrantError",
+    "Model": "what a ComparisonDisplay is made of; its example makes them",
+    "Findings": "the fields of Audit, which audit returns",
+    "Advice": "a field of Audit, shown by the example of audit",
+    "audit_figure": "Audit.plot, whose picture is on the first page of the README",
+    "costs_figure": "a part of the report",
+    "cumulative_residuals_figure": "a part of the report",
+    "reliability_figure": "a part of the report",
+    "figure_svg": "its result is a page long",
+    "render": "Audit.to_html and `calibrant audit --report`; its result is a page",
+    "REFERENCES": "a dict; cite and bibtex have examples",
+}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
@@ -46,16 +69,12 @@ def test_changelog_names_every_command():
 
 @pytest.mark.slow
 def test_tables_are_those_the_script_writes():
-    import runpy
-
     script = runpy.run_path(str(ROOT / "docs" / "make_tables.py"))
     assert (ROOT / "docs" / "widths.md").read_text(encoding="utf-8").startswith(script["page"]())
 
 
 def test_the_default_is_nowhere_much_wider_than_it_was():
     """Against the single rate of version 0.1; where both say nothing they count as 1."""
-    import runpy
-
     script = runpy.run_path(str(ROOT / "docs" / "make_tables.py"))
     for delta in script["DELTAS"]:
         for brier in script["BRIERS"]:
@@ -66,7 +85,82 @@ def test_the_default_is_nowhere_much_wider_than_it_was():
 
 @pytest.mark.slow
 def test_table_of_failures_is_what_the_script_counts():
-    import runpy
-
     script = runpy.run_path(str(ROOT / "docs" / "make_tables.py"))
     assert (ROOT / "docs" / "widths.md").read_text(encoding="utf-8").endswith(script["worst_failures"]())
+
+
+def test_reference_is_what_the_script_writes():
+    assert (ROOT / "docs" / "reference.md").read_text(encoding="utf-8") == REFERENCE["page"]()
+
+
+def has_example(thing):
+    return ">>>" in (inspect.getdoc(thing) or "")
+
+
+def returned_by_examples(things):
+    """Words of the return types of all public functions whose docstrings have examples."""
+    found = (thing.__annotations__.get("return", "") for thing in things if inspect.isfunction(thing))
+    return {word for annotation in found for word in re.findall(r"\w+", str(annotation))}
+
+
+def test_every_public_name_has_an_example():
+    """Of its own; a result may be shown by the example of a function that returns it."""
+    named = {name: thing for _, name, thing in REFERENCE["public"]()}
+    shown = returned_by_examples(thing for thing in named.values() if has_example(thing))
+    without = {name for name, thing in named.items() if not has_example(thing) and name not in shown}
+    assert not without - NO_EXAMPLE.keys()
+    assert not NO_EXAMPLE.keys() - without, "these have an example now, or are gone"
+
+
+def test_every_public_method_has_a_docstring():
+    bare = [
+        f"{name}.{method}"
+        for _, name, thing in REFERENCE["public"]()
+        if inspect.isclass(thing)
+        for method in REFERENCE["public_methods"](thing)
+        if not inspect.getdoc(getattr(thing, method))
+    ]
+    assert not bare
+
+
+def exists(name):
+    """Whether a dotted name can be imported and looked up, part after part."""
+    package, *parts = name.split(".")
+    found = importlib.import_module(package)
+    path = package
+    for part in parts:
+        path += f".{part}"
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            try:
+                found = importlib.import_module(path)
+            except ImportError:
+                return False
+    return True
+
+
+def dotted_names(text):
+    """Names that start with ``calibrant.`` in code font or code blocks; `cal` is what examples call the package."""
+    code = re.findall(r"```.*?```", text, flags=re.DOTALL)
+    code += re.findall(r"`[^`\n]+`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+    found = {name for part in code for name in re.findall(r"(?<![\w./-])(?:calibrant|cal)(?:\.[A-Za-z_]\w*)+", part)}
+    return {re.sub(r"^cal\.", "calibrant.", name) for name in found}
+
+
+def test_names_in_the_documents_exist():
+    missing = [
+        f"{page.relative_to(ROOT)}: {name}"
+        for page in PAGES
+        for name in sorted(dotted_names(page.read_text(encoding="utf-8")))
+        if not exists(name)
+    ]
+    assert not missing, "\n".join(missing)
+
+
+def test_a_name_that_does_not_exist_is_found():
+    names = dotted_names(
+        "`cal.audit(y, p)`, calibrant.prose, `calibrant.metrics.nothing`\n```sh\ncalibrant.core.x\n```"
+    )
+    assert names == {"calibrant.audit", "calibrant.metrics.nothing", "calibrant.core.x"}
+    assert [name for name in sorted(names) if exists(name)] == ["calibrant.audit"]

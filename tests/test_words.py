@@ -1,11 +1,13 @@
-"""The source speaks of statistics in the words of its textbooks: coinages that were replaced do not come back."""
+"""Source and documents use the words of textbooks of statistics: coinages that were replaced do not come back."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[1] / "src"
+ROOT = Path(__file__).parents[1]
+PLACES = ("src", "docs", "benchmarks", "reproductions", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+KINDS = (".py", ".j2", ".md")
 
 # What was written before, each as a regular expression without regard to case unless it says otherwise.
 OLD_WORDS = (
@@ -19,25 +21,35 @@ OLD_WORDS = (
 )  # fmt: skip
 
 
-def offenders(pattern, folder=SOURCE):
-    """Lines of source files and templates, comments and docstrings alike, in which a pattern occurs as a word."""
-    old = re.compile(rf"(?<![A-Za-z0-9])(?:{pattern})(?![A-Za-z0-9])", re.IGNORECASE)
-    files = sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".j2"))
+def pattern_of(words):
+    """One expression that finds any of the words, standing alone."""
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(words)})(?![A-Za-z0-9])", re.IGNORECASE)
+
+
+def offenders(words, *places):
+    """Lines of texts, source files and templates, comments and docstrings alike, in which one of the words occurs."""
+    old = pattern_of(words)
+    files = (path for place in places for path in ([place] if place.is_file() else sorted(place.rglob("*"))))
     return [
-        f"{path.relative_to(folder)}:{number}: {line.strip()}"
+        f"{path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name}:{number}: {found[0]!r} in {line.strip()}"
         for path in files
+        if path.suffix in KINDS
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
-        if old.search(line)
+        if (found := old.search(line))
     ]
 
 
-@pytest.mark.parametrize("pattern", OLD_WORDS)
-def test_old_words_are_gone(pattern):
-    found = offenders(pattern)
+@pytest.mark.parametrize("place", PLACES)
+def test_old_words_are_gone(place):
+    found = offenders(OLD_WORDS, ROOT / place)
     assert not found, "\n" + "\n".join(found)
 
 
 def test_an_old_word_is_found(tmp_path):
     (tmp_path / "a.py").write_text('x = 1\n"""What the scores promise."""  # dealt\n')
-    assert offenders("promise", tmp_path) == ['a.py:2: """What the scores promise."""  # dealt']
-    assert not offenders("deal", tmp_path)
+    (tmp_path / "b.md").write_text("A power law, and the law.\n")
+    assert offenders(OLD_WORDS, tmp_path) == [
+        'a.py:2: \'promise\' in """What the scores promise."""  # dealt',
+        "b.md:1: 'law' in A power law, and the law.",
+    ]
+    assert not offenders(["deal"], tmp_path)

@@ -1,6 +1,6 @@
 """Fit every recalibrator on samples of every pair, and judge it on the test rows of the pair.
 
-``python benchmarks/recalibration/compare.py FOLDER OUT.csv`` reads the files that `pairs.py` wrote and appends one line
+``python -m benchmarks.recalibration.compare FOLDER OUT.csv`` reads the files that `pairs.py` wrote and appends one line
 per pair, sample size and method; lines already there are not computed again. `summary.py` makes tables of them.
 """
 
@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 import numpy as np
-from methods import Method, peers, quiet
 
+from benchmarks.recalibration.methods import Method, peers, quiet
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
 
 SIZES = (200, 1_000, 5_000, 20_000)
@@ -57,7 +57,7 @@ def judge(method: Method, score: np.ndarray, label: np.ndarray, pair: dict[str, 
 
 def main() -> None:
     """Compute what is missing."""
-    from ours import ours
+    from benchmarks.recalibration.ours import ours
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)

@@ -1,6 +1,6 @@
 """Tasks and classifiers that no choice was made on: other labels, other kinds of classifiers, and forecasts.
 
-``python benchmarks/recalibration/pairs.py FOLDER --fresh`` makes the pairs.
+``python -m benchmarks.recalibration.pairs FOLDER --fresh`` makes the pairs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from data import Task, adult_rows, covtype_rows, number_columns, scaled
+
+from benchmarks.recalibration.data import Task, covtype_sample, number_columns, scaled
+from reproductions.datasets import adult_rows
 
 
 def tasks(data: Path) -> Iterator[Task]:
@@ -21,16 +23,29 @@ def tasks(data: Path) -> Iterator[Task]:
     yield Task("digits, three", x, y == 3, 300)
     yield Task("digits, above four", x, y > 4, 300)
     if (data / "adult").exists():
-        columns = adult_rows(data / "adult")
+        rows = adult_rows(data)
         yield Task(
-            "adult, women", number_columns(columns, (1, 3, 5, 6, 8, 13, 14)), np.array(columns[9]) == "Female", 3_000
+            "adult, women",
+            number_columns(rows, ("sex", "relationship")),
+            rows["sex"].to_numpy(str) == "Female",
+            3_000,
         )
-        married = np.char.startswith(np.array(columns[5]), "Married")
-        yield Task("adult, married", number_columns(columns, (1, 3, 6, 8, 9, 13, 14)), married, 1_000)
-        private = np.array(columns[1]) == "Private"
-        yield Task("adult, private employer", number_columns(columns, (3, 5, 6, 7, 8, 9, 13, 14)), private, 1_000)
+        married = np.char.startswith(rows["marital-status"].to_numpy(str), "Married")
+        yield Task(
+            "adult, married",
+            number_columns(rows, ("marital-status", "relationship")),
+            married,
+            1_000,
+        )
+        private = rows["workclass"].to_numpy(str) == "Private"
+        yield Task(
+            "adult, private employer",
+            number_columns(rows, ("workclass",)),
+            private,
+            1_000,
+        )
     if (data / "covtype").exists():
-        x, kind = covtype_rows(data / "covtype")
+        x, kind = covtype_sample(data)
         for name, number, n_train in (("aspen", 5, 3_000), ("douglas fir", 6, 3_000), ("cottonwood", 4, 6_000)):
             yield Task(f"covtype, {name}", x, kind == number, n_train)
         lodgepole_or_spruce = kind <= 2

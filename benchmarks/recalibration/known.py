@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
-from data import Task, adult_rows, covtype_rows, number_columns, scaled
+from benchmarks.recalibration.data import Task, covtype_sample, number_columns, scaled
+from reproductions.datasets import adult_rows
 
 
 def tasks(data: Path) -> Iterator[Task]:
@@ -21,12 +21,15 @@ def tasks(data: Path) -> Iterator[Task]:
     x, y = load_wine(return_X_y=True)
     yield Task("wine, second kind", x, y == 1, 60)
     if (data / "adult").exists():
-        columns = adult_rows(data / "adult")
-        x, y = number_columns(columns, (1, 3, 5, 6, 7, 8, 9, 13)), np.array(columns[14]) == ">50K"
+        rows = adult_rows(data)
+        x, y = (
+            number_columns(rows, ("income",)),
+            rows["income"].to_numpy(str) == ">50K",
+        )
         yield Task("adult", x, y, 5_000)
         yield Task("adult, few rows", x, y, 600)
     if (data / "covtype").exists():
-        x, kind = covtype_rows(data / "covtype")
+        x, kind = covtype_sample(data)
         yield Task("covtype, lodgepole", x, kind == 2, 8_000)
         yield Task("covtype, lodgepole, few rows", x, kind == 2, 800)
         yield Task("covtype, spruce", x, kind == 1, 8_000)

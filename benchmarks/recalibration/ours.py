@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from methods import Method
 
+from benchmarks.recalibration.methods import Method
 from calibrant.calibrators import (
     BetaCalibrator,
     IsotonicCalibrator,

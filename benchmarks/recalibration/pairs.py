@@ -1,7 +1,7 @@
 """Train classifiers on real data and keep their scores on rows they have not seen.
 
 Each pair of a data set and a classifier becomes one file with the scores and labels of a pool to recalibrate from and
-of a test set: ``python benchmarks/recalibration/pairs.py FOLDER [--data ../shared/data]``.
+of a test set: ``python -m benchmarks.recalibration.pairs FOLDER [--data ../shared/data]``.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import time
 import warnings
 from pathlib import Path
 
-import fresh
-import known
 import numpy as np
+
+from benchmarks.recalibration import fresh, known
 
 POOL = 20_000  # the most rows that calibrators are fitted on
 TEST = 20_000

@@ -1,4 +1,4 @@
-"""Tables of what `compare.py` measured: ``python benchmarks/recalibration/summary.py OUT.csv``.
+"""Tables of what `compare.py` measured: ``python -m benchmarks.recalibration.summary OUT.csv``.
 
 For each measure and method: mean rank among all methods; mean and 95th percentile of what it is above the best method
 of the same pair and sample; and mean harm, ``max(0, method - none)``. Smaller is better everywhere. Repeats of one pair

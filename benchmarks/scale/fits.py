@@ -1,6 +1,6 @@
 """Recalibrate a Parquet file: time to read it into a table, to fit each calibrator and to apply it to all rows.
 
-    python benchmarks/scale/fits.py --rows 100000000
+    python -m benchmarks.scale.fits --rows 100000000
 
 Every calibrator has a process of its own. How far its map is from that of a fit to all single scores is measured on
 a file of a tenth of the rows, which are also held in memory for that.
@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import record
-from rows_file import rows_file
 
 import calibrant as cal
+from benchmarks import timing
+from benchmarks.rows import rows_file
 
 CALIBRATORS = {
     "isotonic": cal.calibrators.IsotonicCalibrator,
@@ -50,28 +50,25 @@ def one(name: str, path: str) -> None:
     import scipy.optimize  # noqa: F401
 
     from calibrant.export.apply import apply_to_file
-    from calibrant.ingest.files import read_table
 
     times = [time.perf_counter()]
-    table = read_table(path, **COLUMNS)
+    table = cal.read_table(path, **COLUMNS)
     times.append(time.perf_counter())
     calibrator = CALIBRATORS[name]().fit(table)
     times.append(time.perf_counter())
     with tempfile.TemporaryDirectory() as folder:
         apply_to_file(calibrator, path, Path(folder) / "out.parquet", score="score")
     times.append(time.perf_counter())
-    print(json.dumps({"times": np.diff(times).tolist(), "megabytes": record.peak_megabytes()}))
+    print(json.dumps({"times": np.diff(times).tolist(), "megabytes": timing.peak_megabytes()}))
 
 
 def difference(path: Path) -> dict[str, float]:
     """Return how far maps fitted to the cells of a file are from those fitted to its single scores."""
     import pyarrow.parquet as pq
 
-    from calibrant.ingest.files import read_table
-
     rows = pq.read_table(path)
     exact = cal.ScoreTable.from_scores(rows["label"].to_numpy(), rows["score"].to_numpy())
-    cells = read_table(path, **COLUMNS)
+    cells = cal.read_table(path, **COLUMNS)
     if cells.exact:
         raise SystemExit("too few rows: they would be held score by score")
     at = np.linspace(0.0, 1.0, 100_001)
@@ -83,25 +80,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=100_000_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--folder", type=Path, default=record.FOLDER, help="where the files are, or shall be made")
-    parser.add_argument("--output", type=Path, default=record.RESULTS / "fits.csv")
+    parser.add_argument("--folder", type=Path, default=timing.FOLDER, help="where the files are, or shall be made")
+    parser.add_argument("--output", type=Path, default=timing.RESULTS / "fits.csv")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--file", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
         one(arguments.one, arguments.file)
         return
-    before = record.machine()
+    before = timing.machine()
     off = difference(rows_file(arguments.folder, arguments.rows // 10, "float64"))
     path = rows_file(arguments.folder, arguments.rows, "float64")
     fits = []
     for name in CALIBRATORS:
-        runs = [record.in_own_process(__file__, "--one", name, "--file", str(path)) for _ in range(arguments.rounds)]
+        runs = [
+            timing.in_own_process("benchmarks.scale.fits", "--one", name, "--file", str(path))
+            for _ in range(arguments.rounds)
+        ]
         read, fit, apply = np.median([run["times"] for run in runs], axis=0).tolist()
         memory = max(run["megabytes"] for run in runs)
         fits.append(Fit(name, arguments.rows, arguments.rounds, read, fit, apply, memory, off[name]))
         print(fits[-1], flush=True)
-    record.write(fits, arguments.output, before)
+    timing.write(fits, arguments.output, before)
 
 
 if __name__ == "__main__":

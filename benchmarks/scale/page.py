@@ -1,6 +1,6 @@
 """Write the section on scale of docs/performance.md from what the other scripts of this folder measured.
 
-    python benchmarks/scale/page.py --page docs/performance.md
+    python -m benchmarks.scale.page --page docs/performance.md
 
 The section stands between two comments and is replaced; without them it is put at the end. Results that are not there
 are left out.
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import record
+from benchmarks import timing
 
 BEGIN, END = "<!-- scale: begin -->", "<!-- scale: end -->"
 READ = "one read of both arrays"
@@ -153,7 +153,7 @@ def section(results: Path) -> str:
         path = results / f"{name}.csv"
         if not path.exists():
             continue
-        rows, machine = record.read(path)
+        rows, machine = timing.read(path)
         parts += [show(rows), setting(rows, machine)]
         if path.with_suffix(".md").exists():
             parts += ["Arithmetic for a cluster, not measured:", path.with_suffix(".md").read_text("utf-8").strip()]
@@ -162,7 +162,7 @@ def section(results: Path) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--results", type=Path, default=record.RESULTS)
+    parser.add_argument("--results", type=Path, default=timing.RESULTS)
     parser.add_argument("--page", type=Path, default=Path("docs/performance.md"))
     arguments = parser.parse_args()
     text = arguments.page.read_text(encoding="utf-8")

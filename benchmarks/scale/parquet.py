@@ -1,6 +1,6 @@
 """Time and memory of the calibration error of a Parquet file: every way in, bare scans, and SQL that sorts.
 
-    python benchmarks/scale/parquet.py --rows 200000000 --rounds 5 --sort
+    python -m benchmarks.scale.parquet --rows 200000000 --rounds 5 --sort
 
 Every run is a process of its own, so that its peak memory is its own; imports are not timed, and the file is in the
 page cache. Engines take all cores; NumPy takes one. All ways have to find the same error.
@@ -11,16 +11,15 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import record
-from rows_file import ROW_GROUP, rows_file
 
 import calibrant as cal
+from benchmarks import timing
+from benchmarks.rows import ROW_GROUP, rows_file
 
 COLUMNS = {"label": "label", "score": "score"}
 
@@ -103,9 +102,7 @@ def from_duckdb(path: str) -> float:
 
 
 def read_table(path: str) -> float:
-    from calibrant.ingest import read_table as read
-
-    return error(read(path, **COLUMNS))
+    return error(cal.read_table(path, **COLUMNS))
 
 
 def sort_duckdb(path: str) -> float:
@@ -156,10 +153,8 @@ def one(name: str, path: str) -> None:
     for module in ("duckdb", "polars", "pyarrow.parquet", "narwhals", "scipy.optimize"):
         if _needs(name, module):
             __import__(module)
-    started = time.perf_counter()
-    value = EVERYONE[name](path)
-    seconds = time.perf_counter() - started
-    print(json.dumps({"seconds": seconds, "megabytes": record.peak_megabytes(), "value": value}))
+    value, seconds = timing.timed(lambda: EVERYONE[name](path))
+    print(json.dumps({"seconds": seconds, "megabytes": timing.peak_megabytes(), "value": value}))
 
 
 def _needs(name: str, module: str) -> bool:
@@ -170,17 +165,17 @@ def _needs(name: str, module: str) -> bool:
     return engine in name.lower() or (engine == "duckdb" and name.endswith("read_table"))
 
 
-def measure(path: Path, names: list[str], rounds: int, n: int, data: str) -> list[record.Timing]:
-    def run(name: str) -> record.Run:
-        return record.Run(**record.in_own_process(__file__, "--one", name, "--file", str(path)))
+def measure(path: Path, names: list[str], rounds: int, n: int, data: str) -> list[timing.Timing]:
+    def run(name: str) -> timing.Run:
+        return timing.Run(**timing.in_own_process("benchmarks.scale.parquet", "--one", name, "--file", str(path)))
 
     run("scan: Polars sum")  # brings the file into the page cache
-    runs = record.in_turn(names, rounds, run)
+    runs = timing.in_turn(names, rounds, run)
     check_agreement(runs)
-    return [record.summed_up(data, n, name, runs[name]) for name in names]
+    return [timing.summed_up(data, n, name, runs[name]) for name in names]
 
 
-def check_agreement(runs: dict[str, list[record.Run]]) -> None:
+def check_agreement(runs: dict[str, list[timing.Run]]) -> None:
     """Raise if one way finds another error: ours differ by at most two units of 2**-43, sums of floats by more."""
     values = {name: run.value for name, listed in runs.items() if name not in SCANS for run in listed}
     for name, value in values.items():
@@ -195,25 +190,25 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sort", action="store_true", help="also SQL that sorts, which is slow")
     parser.add_argument("--only", help="contestants of which the name holds this")
-    parser.add_argument("--folder", type=Path, default=record.FOLDER, help="where the file is, or shall be made")
-    parser.add_argument("--output", type=Path, default=record.RESULTS / "parquet.csv")
+    parser.add_argument("--folder", type=Path, default=timing.FOLDER, help="where the file is, or shall be made")
+    parser.add_argument("--output", type=Path, default=timing.RESULTS / "parquet.csv")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--file", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
         one(arguments.one, arguments.file)
         return
-    before = record.machine()
+    before = timing.machine()
     path = rows_file(arguments.folder, arguments.rows, arguments.scores)
     fielded = SCANS | OURS | (SORTS if arguments.sort else {})
     names = [name for name in fielded if not arguments.only or arguments.only in name]
     timings = measure(path, names, arguments.rounds, arguments.rows, arguments.scores)
-    for timing in timings:
+    for found in timings:
         print(
-            f"{timing.contestant:<48}{timing.seconds:9.2f} s  {timing.n / timing.seconds / 1e6:8.1f} Mrows/s"
-            f"{timing.megabytes:9.0f} MB"
+            f"{found.contestant:<48}{found.seconds:9.2f} s  {found.n / found.seconds / 1e6:8.1f} Mrows/s"
+            f"{found.megabytes:9.0f} MB"
         )
-    record.write(timings, arguments.output, before)
+    timing.write(timings, arguments.output, before)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Time, shuffle and memory of Spark on this machine, with one core and with two, and what that says about a cluster.
 
-    python benchmarks/scale/spark.py --rows 20000000 --rounds 3
+    python -m benchmarks.scale.spark --rows 20000000 --rounds 3
 
 Ten times the rows are run once, on two cores, to see what grows. Every run is a session of its own; what it shuffled
 comes from Spark's event log. The estimate for a cluster is arithmetic on what was measured here, no measurement.
@@ -18,10 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import parquet
-import record
-from rows_file import rows_file
-
+from benchmarks import timing
+from benchmarks.rows import rows_file
+from benchmarks.scale import parquet
 from calibrant.table.fixed_point import MOST_ROWS
 
 MASTERS = ("local[1]", "local[2]")
@@ -88,7 +87,7 @@ def one(path: str, master: str) -> None:
             **moved(list(events(log))[warm:]),
             "seconds": seconds,
             "java_megabytes": java,
-            "python_megabytes": record.peak_megabytes(),
+            "python_megabytes": timing.peak_megabytes(),
             "value": parquet.error(table),
         }
     print(json.dumps(found))
@@ -157,19 +156,19 @@ def descends(process: Path) -> bool:
 def measure(path: Path, n: int, rounds: int, masters: tuple[str, ...]) -> list[Shuffled]:
     details: dict[str, list[dict[str, Any]]] = {master: [] for master in masters}
 
-    def run(master: str) -> record.Run:
-        found = record.in_own_process(__file__, "--one", master, "--file", str(path))
+    def run(master: str) -> timing.Run:
+        found = timing.in_own_process("benchmarks.scale.spark", "--one", master, "--file", str(path))
         details[master].append(found)
-        return record.Run(found["seconds"], found["java_megabytes"], found["value"])
+        return timing.Run(found["seconds"], found["java_megabytes"], found["value"])
 
-    runs = record.in_turn(masters, rounds, run)
+    runs = timing.in_turn(masters, rounds, run)
     parquet.check_agreement(runs)
     rows = []
     for master in masters:
-        timing = record.summed_up("float32", n, master, runs[master])
+        took = timing.summed_up("float32", n, master, runs[master])
         last = {name: value for name, value in details[master][-1].items() if name != "seconds"}
         size = path.stat().st_size
-        rows.append(Shuffled(n, master, timing.seconds, timing.least, timing.most, **last, file_bytes=size))
+        rows.append(Shuffled(n, master, took.seconds, took.least, took.most, **last, file_bytes=size))
     return rows
 
 
@@ -241,19 +240,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=20_000_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--folder", type=Path, default=record.FOLDER)
-    parser.add_argument("--output", type=Path, default=record.RESULTS / "spark.csv")
+    parser.add_argument("--folder", type=Path, default=timing.FOLDER)
+    parser.add_argument("--output", type=Path, default=timing.RESULTS / "spark.csv")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--file", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
         one(arguments.file, arguments.one)
         return
-    before = record.machine()
+    before = timing.machine()
     rows = []
     for n, rounds, masters in ((arguments.rows, arguments.rounds, MASTERS), (10 * arguments.rows, 1, MASTERS[-1:])):
         rows += measure(rows_file(arguments.folder, n, "float32"), n, rounds, masters)
-    record.write(rows, arguments.output, before)
+    timing.write(rows, arguments.output, before)
     text = estimate(*rows[-2:])
     arguments.output.with_suffix(".md").write_text(text + "\n", encoding="utf-8")
     print(text)

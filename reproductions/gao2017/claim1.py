@@ -1,4 +1,4 @@
-"""Claim 1: acting from a / (a + b) on is optimal for a calibrated classifier; and how wrong it is for another."""
+"""Claim 1: the threshold a / (a + b) is optimal for a calibrated classifier; and how wrong it is for another."""
 
 from __future__ import annotations
 

@@ -63,13 +63,13 @@ METHODS = {
 
 
 def largest_rises(y: np.ndarray, before: np.ndarray, after: np.ndarray) -> tuple[float, float]:
-    """Largest rise of the loss over p if one acts from p on, and if one acts above p, as printed.
+    """Largest rise of the loss over p, predicting positive from p on, and only above p, as printed.
 
     The largest is at, or just above, a value of either score, where decisions change.
     """
     p = critical(np.concatenate([before, after, PERCENTS]))
     reached = cost_curve(y, after, at=p).cost_before - cost_curve(y, before, at=p).cost_before
-    # Acting above p is the same as calling the case negative if 1 - score reaches 1 - p.
+    # Predicting positive above p is the same as calling the case negative if 1 - score reaches 1 - p.
     after_too, before_too = (cost_curve(1 - y, 1.0 - score, at=1.0 - p).cost_before for score in (after, before))
     return float(reached.max()), float((after_too - before_too).max())
 
@@ -214,4 +214,4 @@ def _draw_losses(data: pd.DataFrame, palette: Palette) -> Figure:
     return figure
 
 
-ITEM = Item("gao2017", "claim5", "Claim 5: isotonic calibration on its own sample", measure, draw)
+ITEM = Item("gao2017", "claim5", "Claim 5: isotonic calibration on the sample it is fitted to", measure, draw)

@@ -102,7 +102,7 @@ def _samples(effort: Effort, runs: int) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def _limited_slope(effort: Effort) -> list[Number]:
-    """Calibration error on its own rows of the best link with slope at most 1.5, calibrated scores."""
+    """Calibration error on the training rows of the best link with slope at most 1.5, calibrated scores."""
     numbers = []
     sizes = [n for n in LIPSCHITZ_RUNS if not effort.fast or n == min(LIPSCHITZ_RUNS)]
     for n in effort.steps(sizes, "links with limited slope"):
@@ -113,7 +113,7 @@ def _limited_slope(effort: Effort) -> list[Number]:
             y = (rng.random(n) < score).astype(int)
             link = LipschitzIsotonicCalibrator(lipschitz=1.5, log_safe=False).fit(score, y)
             errors.append(cutoff_calibration_error(y, link.predict(score)))
-        numbers.append(mean_number(f"c on its own rows, slope at most 1.5, n = {n}", errors))
+        numbers.append(mean_number(f"c on the training rows, slope at most 1.5, n = {n}", errors))
     return numbers
 
 

@@ -50,7 +50,7 @@ class Rows:
 
 
 def split_rows(data: Dataset, split: int) -> Rows:
-    """Deal the rows at random; all classifiers get the same validation and test rows."""
+    """Split the rows at random; all classifiers get the same validation and test rows."""
     order = np.random.default_rng(split).permutation(len(data.label))[: N_VALIDATION + N_TEST + N_POOL]
     validation, test, train = (
         (np.column_stack([data.numbers[part], data.categories[part]]), data.label[part])

@@ -104,7 +104,7 @@ def by_topic(drawn: Documents, scores: FloatArray) -> pd.DataFrame:
                 "trivial l1 error": l1_error(p[train], np.full(PUBLISHED.train, frequency)),
                 "frequency of labels": frequency,
                 "mean true probability": p[train].mean(),
-                "noise floor": cutoff_calibration(y[train], s[train]).null_mean,
+                "null mean": cutoff_calibration(y[train], s[train]).null_mean,
                 "l1 error, new documents": l1_error(p[new], s[new]),
                 "empirical calibration, new documents": cutoff_calibration_error(y[new], s[new]),
                 "calibration error by true probabilities, new documents": cutoff_calibration_error(

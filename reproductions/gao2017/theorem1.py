@@ -86,11 +86,11 @@ def _verifiers_in_both_worlds(effort: Effort) -> tuple[list[Number], pd.DataFram
 
 
 def _verifiers(features: Array, scores: Array) -> list[Verifier]:
-    redraws = np.random.default_rng(3)
+    draws = np.random.default_rng(3)
     nearest = KDTree(features).query(features, NEIGHBOURS + 1)[1][:, 1:]
     half_bound = 0.5 * float(np.minimum(scores, 1.0 - scores).mean())
     tests: dict[str, Callable[[Labels, Array], float]] = {
-        "cutoff calibration test": lambda y, s: calibration_test(y, s, n_simulations=99, random_state=redraws).p_value,
+        "cutoff calibration test": lambda y, s: calibration_test(y, s, n_simulations=99, random_state=draws).p_value,
         "Hosmer-Lemeshow": lambda y, s: hosmer_lemeshow(y, s).p_value,
         "Spiegelhalter": lambda y, s: spiegelhalter(y, s).p_value,
         "nearest neighbours agree": lambda y, s: agreement_p_value(y - s, nearest[:, 0]),

@@ -142,7 +142,14 @@ def cite(keys: Iterable[str]) -> list[str]:
 
 
 def bibtex(keys: Iterable[str]) -> str:
-    """Return the references as BibTeX entries."""
+    """Return the references as BibTeX entries.
+
+    Examples
+    --------
+    >>> from calibrant.references import bibtex
+    >>> print(bibtex(["gao2017"]).splitlines()[0])
+    @inproceedings{gao2017,
+    """
     entries = []
     for key in _known(keys):
         kind, fields = REFERENCES[key]

@@ -28,7 +28,7 @@ from support.worlds import WORLDS, World, at, cumulative_hull, spread
 HARD = WORLDS | {
     "fair coins": spread(lambda s: np.full_like(s, 0.5)),
     "hidden positives": at([1.0], [0.0], [0.004]),
-    "never promised": at([0.5, 0.5], [0.001, 0.999], [0.011, 0.989]),
+    "never predicted": at([0.5, 0.5], [0.001, 0.999], [0.011, 0.989]),
     "a step": spread(lambda s: np.where(s < 0.5, 0.02, 0.98)),
 }
 SIZES = [10, 100, 1000, pytest.param(10_000, marks=pytest.mark.slow)]

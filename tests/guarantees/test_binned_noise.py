@@ -20,12 +20,12 @@ WORLDS = {
 CASES = [(name, n, n_bins) for name in WORLDS for n in (1, 7, 60, 500) for n_bins in (1, 3, 10)]
 
 
-def law_of_the_sum(chances):
+def pmf_of_the_sum(chances):
     """Probabilities of 0, 1, 2 ... successes of independent trials, one trial after the other."""
-    law = np.ones(1)
+    pmf = np.ones(1)
     for chance in chances:
-        law = np.append(law, 0.0) * (1.0 - chance) + np.append(0.0, law) * chance
-    return law
+        pmf = np.append(pmf, 0.0) * (1.0 - chance) + np.append(0.0, pmf) * chance
+    return pmf
 
 
 def average_error(s, found, compare):
@@ -33,8 +33,8 @@ def average_error(s, found, compare):
     total = 0.0
     for low, high in zip(found.low, found.high, strict=True):
         inside = s[(low <= s) & (s <= high)]
-        law = law_of_the_sum(np.where(inside > 0.5, inside, 1.0 - inside) if compare == "accuracy" else inside)
-        total += np.dot(law, np.abs(np.arange(len(law)) - inside.sum()))
+        pmf = pmf_of_the_sum(np.where(inside > 0.5, inside, 1.0 - inside) if compare == "accuracy" else inside)
+        total += np.dot(pmf, np.abs(np.arange(len(pmf)) - inside.sum()))
     return total / len(s)
 
 

@@ -88,7 +88,7 @@ def test_level_is_used_up_where_errors_do_not_tie():
 
 
 def test_leaving_out_the_observed_error_is_caught():
-    """#{c* >= c} / n_redraws instead of (1 + #) / (n_redraws + 1): with 20 redraws it rejects two times in 21."""
+    """#{c* >= c} / m instead of (1 + #) / (m + 1): with m = 20 simulations it rejects two times in 21."""
 
     class Wrong:
         def __init__(self, *args, n_simulations, **kwargs):

@@ -65,7 +65,7 @@ def test_theorem_2_at_one_score(score, form):
         assert_probability_within(worst_failure_probability(bounds, score), 0.05)
 
 
-# Found by search: score, true rate, n, delta. At the third the bound used up most of delta in the limit of many rows.
+# Found by search: score, true rate, n, delta. At the third the bound used up most of delta asymptotically.
 WORST = [(0.0, 0.333, 10, 0.05), (0.0, 0.305, 6, 0.20), (0.9, 0.86790, 3000, 0.05), (0.5, 0.5645, 300, 0.2)]
 
 
@@ -172,7 +172,7 @@ def test_scores_without_ties():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [50, 2000])
-@pytest.mark.parametrize("name", ["overconfident", "one atom", "several atoms", "rare, never promised", "ten grades"])
+@pytest.mark.parametrize("name", ["overconfident", "one atom", "several atoms", "rare, never predicted", "ten grades"])
 def test_wrong_verdicts_are_rare(name, n):
     world, certified, refuted = WORLDS[name], 0, 0
     for table in world.samples(n, 120, np.random.default_rng([n, 1])):

@@ -27,7 +27,7 @@ def one(value) -> np.ndarray:
     return np.array([float(value)])
 
 
-def law_of_positives(rows, rates):
+def pmf_of_positives(rows, rates):
     """Probabilities of each number of positives in a cell with several scores."""
     found = np.ones(1)
     for n, rate in zip(rows, rates, strict=True):
@@ -61,7 +61,7 @@ class Cell:
         away = np.abs(rates - self.scores)
         loss = self.rows @ away + KAPPA * self.rows @ away**2
         price = (self.jump if jump_price is None else jump_price) * np.ptp(rates)
-        expected = logsumexp(-self.lam * self.charge, b=law_of_positives(self.rows, rates))
+        expected = logsumexp(-self.lam * self.charge, b=pmf_of_positives(self.rows, rates))
         return float(expected + self.lam * (loss - price))
 
     def worst(self, rates) -> float:

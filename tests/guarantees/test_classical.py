@@ -1,4 +1,4 @@
-"""How often the classical tests reject calibrated scores, and where their limit laws do not hold."""
+"""How often the classical tests reject calibrated scores, and where their asymptotic distributions do not hold."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def hospitals(n_clusters, rng) -> Sample:
 
 
 def rare(expected: float, *, mean_predicted: bool, tails: bool = False) -> Callable[[int, np.random.Generator], Sample]:
-    """So many clusters are expected to show an event, in all their rows; it is promised by the scores, or is not."""
+    """So many clusters are expected to show an event, in all their rows; the scores predict it, or do not."""
 
     def draw(n_clusters, rng) -> Sample:
         g = unequal(n_clusters, rng) if tails else equal(n_clusters)
@@ -107,7 +107,7 @@ def rare(expected: float, *, mean_predicted: bool, tails: bool = False) -> Calla
 
 
 def seldom_not(n_clusters, rng) -> Sample:
-    """Three groups are expected to show a positive, where half of all rows were promised to be."""
+    """Three clusters are expected to show a positive, where half of all rows are predicted to."""
     g, p = equal(n_clusters), 3.0 / n_clusters
     return (rng.random(n_clusters) < p)[g] * 1, np.full(len(g), 0.5), g, 0.5 - p
 
@@ -136,11 +136,11 @@ def outbreaks(expected: float, base: float, *, mean_predicted: bool) -> Callable
 
 
 WORLDS = {
-    "outbreaks not promised 2": outbreaks(2.0, 0.02, mean_predicted=False),
-    "outbreaks not promised 2.4": outbreaks(2.4, 0.01, mean_predicted=False),
+    "outbreaks not predicted 2": outbreaks(2.0, 0.02, mean_predicted=False),
+    "outbreaks not predicted 2.4": outbreaks(2.4, 0.01, mean_predicted=False),
     "outbreaks among noise": outbreaks(1.8, 0.1, mean_predicted=False),
-    "outbreaks promised 1.5": outbreaks(1.5, 0.02, mean_predicted=True),
-    "outbreaks promised 2": outbreaks(2.0, 0.02, mean_predicted=True),
+    "outbreaks predicted 1.5": outbreaks(1.5, 0.02, mean_predicted=True),
+    "outbreaks predicted 2": outbreaks(2.0, 0.02, mean_predicted=True),
     "single rows": single_rows,
     "one outcome": one_outcome,
     "one outcome, unequal": one_outcome_unequal,
@@ -151,14 +151,14 @@ WORLDS = {
     "two sides": two_sides,
     "over and under": over_and_under,
     "hospitals": hospitals,
-    "never promised 2.9": rare(2.9, mean_predicted=False),
-    "never promised 5": rare(5.0, mean_predicted=False),
-    "never promised 2.9, unequal": rare(2.9, mean_predicted=False, tails=True),
-    "promised 1": rare(1.0, mean_predicted=True),
-    "promised 3": rare(3.0, mean_predicted=True),
-    "promised 8": rare(8.0, mean_predicted=True),
-    "promised 3, unequal": rare(3.0, mean_predicted=True, tails=True),
-    "promised 8, unequal": rare(8.0, mean_predicted=True, tails=True),
+    "never predicted 2.9": rare(2.9, mean_predicted=False),
+    "never predicted 5": rare(5.0, mean_predicted=False),
+    "never predicted 2.9, unequal": rare(2.9, mean_predicted=False, tails=True),
+    "predicted 1": rare(1.0, mean_predicted=True),
+    "predicted 3": rare(3.0, mean_predicted=True),
+    "predicted 8": rare(8.0, mean_predicted=True),
+    "predicted 3, unequal": rare(3.0, mean_predicted=True, tails=True),
+    "predicted 8, unequal": rare(8.0, mean_predicted=True, tails=True),
     "seldom not": seldom_not,
     "noise and rare": noise_and_rare,
 }
@@ -233,7 +233,7 @@ def test_a_third_of_the_width_is_caught(name):
 
 def test_without_the_term_for_hidden_events_the_bound_fails():
     """About three groups are expected to show an event: exp(-2.9) of the samples have none, others one."""
-    missed, said = upper_failures("never promised 2.9", 60, 200, lambda found: 1.7 * found.spread)
+    missed, said = upper_failures("never predicted 2.9", 60, 200, lambda found: 1.7 * found.spread)
     with pytest.raises(AssertionError, match="failures"):
         assert_failures_within(missed, said, 0.05)
 
@@ -260,14 +260,14 @@ def test_a_test_of_independent_rows_rejects_too_often():
 
 
 def test_without_the_shortfall_rare_events_are_rejected_too_often():
-    """Scores that promise 8 events; heavy tails make it likely that no large group shows one."""
+    """Scores that predict 8 events; heavy tails make it likely that no large cluster shows one."""
 
     def p_value(y, s, g):
         found = clustered(cluster_rows(y, s, g))
-        redrawn = found.simulated_errors(99, np.random.default_rng(0), centred=False) / found.shortfall
-        return (1 + (redrawn >= extremes(cumulative_residuals(found.rows.table)).value - 1e-12).sum()) / 100
+        simulated = found.simulated_errors(99, np.random.default_rng(0), centred=False) / found.shortfall
+        return (1 + (simulated >= extremes(cumulative_residuals(found.rows.table)).value - 1e-12).sum()) / 100
 
-    rejected, said = rejections("promised 8, unequal", 200, 300, p_value)
+    rejected, said = rejections("predicted 8, unequal", 200, 300, p_value)
     with pytest.raises(AssertionError, match="failures"):
         assert_failures_within(rejected, said, 0.05)
 
@@ -282,8 +282,8 @@ def test_the_test_finds_errors():
     assert sum(value <= 0.05 for value in p) >= 40
 
 
-@pytest.mark.parametrize("name", ["outbreaks not promised 2", "outbreaks among noise"])
-def test_without_room_for_what_no_group_has_shown_the_bound_fails(name):
+@pytest.mark.parametrize("name", ["outbreaks not predicted 2", "outbreaks among noise"])
+def test_without_a_term_for_what_no_cluster_has_shown_the_bound_fails(name):
     missed, said = upper_failures(name, 100, 300, lambda found: found.upper_width(0.05) - found.hidden(0.05))
     with pytest.raises(AssertionError, match="failures"):
         assert_failures_within(missed, said, 0.05)

@@ -78,7 +78,7 @@ def test_band_is_sharp_and_a_shrunk_one_is_caught():
 
 
 def test_band_is_never_left_more_often_than_it_says():
-    """Exact law of the largest deviation of an empirical distribution, which bounds that of the curve."""
+    """Exact distribution of the largest deviation of an empirical distribution, which bounds that of the curve."""
     for n in (1, 2, 3, 10, 100, 1000, 10_000):
         for delta in (0.5, 0.2, 0.05, 0.01, 1e-4):
             band = cost_curve(ScoreTable.from_counts([0.5], [n], [0]), confidence_level=1.0 - delta).band
@@ -168,7 +168,7 @@ def ranges(n: int, repetitions: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 10, 30, 100, 1000])
-def test_limit_of_the_law_of_kuiper_is_approached_from_below(n):
+def test_limit_of_the_distribution_of_kuiper_is_approached_from_below(n):
     repetitions = 20_000 if n <= 100 else 4_000
     seen = ranges(n, repetitions)
     for delta in (0.5, 0.2, 0.1, 0.05, 0.01):
@@ -183,10 +183,10 @@ def test_a_smaller_constant_is_caught():
 
 
 def cut_costs(mass, eta, p: float):
-    """Cost at p of acting from the i-th atom on, for every i."""
-    in_vain = np.concatenate([np.cumsum((mass * (1.0 - eta))[::-1])[::-1], [0.0]])
+    """Cost at p of predicting positive from the i-th atom on, for every i."""
+    false_positives = np.concatenate([np.cumsum((mass * (1.0 - eta))[::-1])[::-1], [0.0]])
     missed = np.concatenate([[0.0], np.cumsum(mass * eta)])
-    return p * in_vain + (1.0 - p) * missed
+    return p * false_positives + (1.0 - p) * missed
 
 
 def worst_disguised_harm(world: World, table: ScoreTable) -> float:

@@ -16,12 +16,12 @@ from support.worlds import WORLDS, World, at, true_cost, true_forecast
 
 PRICES = [(1.0, 1.0), (1.0, 3.0), (3.0, 1.0), (1.0, 50.0), (0.0, 1.0)]
 
-# Mistakes that are rare and dear, promises that are kept or broken by a hair, and certain ones.
+# Mistakes that are rare and dear, predictions that are right or nearly so, and certain ones.
 HARD = {
     "rare and dear": at([0.9, 0.09, 0.01], [0.001, 0.01, 0.3], [0.002, 0.01, 0.3]),
     "certain": at([1.0], [1.0], [0.999]),
     "certain, but for one in a thousand": at([1.0], [1.0], [1.0]),
-    "never promised": at([1.0], [0.0], [0.004]),
+    "never predicted": at([1.0], [0.0], [0.004]),
     "broken by a hair": at([0.5, 0.5], [0.0, 1.0], [1e-3, 1.0 - 1e-3]),
 }
 ALL = WORLDS | HARD
@@ -91,10 +91,10 @@ def test_no_mixture_of_the_two_mistakes_is_missed_too_often(n, a, b):
     found = [found_in(table, a, b, 0.1, threshold=0.5) for table in tables]
     lower, upper = (np.array([getattr(f, name) for f in found]) for name in ("cost_lower", "cost_upper"))
     for missed in (0.0, 1e-3, 0.01, 0.05, 0.2, 0.4):
-        for in_vain in (0.0, 1e-3, 0.02, 0.1, 0.3, 0.5):
-            truth = a * in_vain + b * missed
+        for false_positives in (0.0, 1e-3, 0.02, 0.1, 0.3, 0.5):
+            truth = a * false_positives + b * missed
             failed = (truth < lower - 1e-12) | (truth > upper + 1e-12)
-            chances = multinomial.pmf(counts, n, [missed, in_vain, 1.0 - missed - in_vain])
+            chances = multinomial.pmf(counts, n, [missed, false_positives, 1.0 - missed - false_positives])
             assert_probability_within(float(chances[failed].sum()), 0.1)
 
 

@@ -28,7 +28,7 @@ def too_low(low, high):
     return draw
 
 
-# Rows whose true error is known to 1e-6. A fixed seed dealt the judging part of 2,000 rows too many positives.
+# Rows whose true error is known to 1e-6. A fixed seed gave the judging part of 2,000 rows too many positives.
 SAMPLES = {
     "scores near .05, rate .75": (near_one_score, 0.7),
     "scores .6 to .8, rates .05 higher": (too_low(0.6, 0.8), 0.05),
@@ -83,9 +83,7 @@ def test_lower_bound_at_one_score_exactly(n, eta, seed, delta):
 def test_exact_test_at_one_score_exactly(score, n):
     tables = [ScoreTable.from_counts([score], [n], [k]) for k in range(n + 1)]
     for n_simulations, levels in ((99, (0.01, 0.05)), (999, (0.001, 0.01, 0.05, 0.2))):
-        found = per_count(
-            n, lambda k, redraws=n_simulations: calibration_test(tables[k], n_simulations=redraws).p_value
-        )
+        found = per_count(n, lambda k, m=n_simulations: calibration_test(tables[k], n_simulations=m).p_value)
         for level in levels:
             assert_probability_within(failure_probability(n, score, found <= level), level)
 
@@ -93,7 +91,7 @@ def test_exact_test_at_one_score_exactly(score, n):
 @pytest.mark.slow
 @pytest.mark.parametrize("n_simulations", [19, 99])
 def test_exact_test_at_many_scores(n_simulations):
-    """With redraws that are the same for every sample, the size at level .05 was that of one draw of a quantile."""
+    """With the same simulated labels for every sample, the size at level .05 was that of one draw of a quantile."""
     s, rng, rejected = (np.arange(60) + 0.5) / 60, np.random.default_rng(n_simulations), 0
     for _ in range(3000):
         rejected += calibration_test(rng.random(60) < s, s, n_simulations=n_simulations).p_value <= 0.05
@@ -103,7 +101,7 @@ def test_exact_test_at_many_scores(n_simulations):
 @pytest.mark.slow
 @pytest.mark.parametrize("grouped", [False, True])
 def test_what_recalibration_gains_does_not_depend_on_the_seed(grouped):
-    """Folds dealt alike in every sample have too many positives in the same places, and a mean gain of their own."""
+    """Folds split alike in every sample have too many positives in the same places, and a mean gain of their own."""
     rng, differences = np.random.default_rng(11), []
     for _ in range(300):
         s = rng.beta(2.0, 2.0, 200)

@@ -167,15 +167,15 @@ def test_defaults_on_fresh_data():
     for _ in range(40):
         y, s, g = outbreak(rng, 60, 2.5)
         found, interval = certify(y, s, clusters=g), cutoff_interval(y, s, clusters=g)
-        money = cluster_saving(cap_clusters(cluster_rows(y, s, g)), false_positive_cost=1.0, false_negative_cost=9.0)
+        costs = cluster_saving(cap_clusters(cluster_rows(y, s, g)), false_positive_cost=1.0, false_negative_cost=9.0)
         cost = 9.0 * (error + 0.02)  # a score of .02 is below the threshold of .1: one never acts
         saving = max(0.0, cost - (1.0 - error - 0.02))
         failures += [
             found.bound < error - 1e-9,
             found.lower_bound > error + 1e-9,
             not interval.low - 1e-9 <= error <= interval.high + 1e-9,
-            not money.cost_lower - 1e-9 <= cost <= money.cost_upper + 1e-9,
-            money.saving_bound < saving - 1e-9,
+            not costs.cost_lower - 1e-9 <= cost <= costs.cost_upper + 1e-9,
+            costs.saving_bound < saving - 1e-9,
         ]
     for count in failures:
         assert_failures_within(int(count), 40, 0.05)

@@ -60,7 +60,7 @@ def test_no_verifier_tells_the_worlds_apart_in_many_trials(verifier):
 
 
 def test_a_world_that_can_be_told_apart_is_caught():
-    """Were both worlds given by their labels' law, and one shifted, the comparison would notice."""
+    """Were both worlds given by the distribution of their labels, and one shifted, the comparison would notice."""
     state = {"calls": 0}
 
     def knows_the_world(y, p):

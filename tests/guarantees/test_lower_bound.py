@@ -95,7 +95,7 @@ def test_true_error_is_seldom_below_the_lower_bound(name, n):
     assert_failures_within(count_failures(name, n, 120), 120, 0.05)
 
 
-def test_the_certificate_gives_the_higher_bound_by_dealing_the_rows():
+def test_the_certificate_gives_the_higher_bound_by_splitting_the_rows():
     table = next(WORLDS["opposite"].samples(1000, 1, np.random.default_rng(0)))
     found = certify(table)
     assert found.lower_bound == split_lower_bound(table) > found.estimate - monotone_width(1000)

@@ -23,9 +23,9 @@ from support.worlds import WORLDS, World, at, true_largest_regret
 
 # Sharp cases of Claim 1, rare mistakes, and scores next to each other, where every band has a chance to look bad.
 HARD = {
-    "act in vain": at([1.0], [1.0], [0.293]),
+    "only false positives": at([1.0], [1.0], [0.293]),
     "fail to act": at([1.0], [0.0], [0.707]),
-    "rare and never promised": at([1.0], [0.0], [0.005]),
+    "rare and never predicted": at([1.0], [0.0], [0.005]),
     "near 1": at(np.full(5, 0.2), 1.0 - np.arange(5)[::-1] * 1e-6, np.full(5, 0.4)),
     "no information": at(np.full(50, 0.02), (np.arange(50) + 0.5) / 50, np.full(50, 0.5)),
     "right but for one in a hundred": at([0.01, 0.99], [0.99, 0.999], [0.0, 0.999]),
@@ -127,9 +127,9 @@ def test_true_largest_regrets_of_the_worlds():
     """Closed forms: integrals over the scores that are decided wrongly."""
     assert true_largest_regret(WORLDS["calibrated"]) == pytest.approx(0.0, abs=1e-12)
     assert true_largest_regret(WORLDS["one atom"]) == pytest.approx(0.1)
-    # promises .05 too low over [0, .95]: at every tau, .05 - u is lost at the scores u below it
+    # predictions .05 too low over [0, .95]: at every tau, .05 - u is lost at the scores u below it
     assert true_largest_regret(WORLDS["shifted"]) == pytest.approx(0.05**2 / 2 / 0.95, rel=0.06)
-    # rate 1 - s: acting from tau on loses (1 - tau) (3 tau - 1) / 2 against never acting, the most at tau = 2/3
+    # rate 1 - s: the threshold tau loses (1 - tau) (3 tau - 1) / 2 against treating none, the most at tau = 2/3
     assert true_largest_regret(WORLDS["opposite"]) == pytest.approx(1 / 6, rel=0.01)
 
 

@@ -102,7 +102,7 @@ def poisson_ranges(expected: float, repetitions: int, rng) -> np.ndarray:
 @pytest.mark.parametrize("expected", [0.06, 0.2, 0.3, 0.36, 0.83, 1.4, 2.6, 5.0, 12.0, 30.0])
 @pytest.mark.parametrize("chance", [0.2, 0.05, 0.01])
 def test_few_events_at_many_scores(expected, chance):
-    """Check 6.4: the most jagged law there is for a given V, in the limit of scores near 0."""
+    """Check 6.4: the most jagged distribution there is for a given V, in the limit of scores near 0."""
     rng = np.random.default_rng([round(100 * expected), round(100 * chance)])
     ranges = poisson_ranges(expected, 20_000, rng)
     above = int((ranges > calibrated_limit(expected, 1.0 - chance)).sum())

@@ -1,4 +1,4 @@
-"""The lower bound by dealing the rows is above the true error with probability at most delta."""
+"""The lower bound by splitting the rows is above the true error with probability at most delta."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HARD = WORLDS | {
     "all wrong": at([1.0], [1.0], [0.0]),
     "nearly all wrong": at([1.0], [1.0], [0.02]),
     "hidden positives": at([1.0], [0.0], [0.004]),
-    "rare and promised": at([0.99, 0.01], [0.01, 0.9], [0.0, 0.99]),
+    "rare and predicted": at([0.99, 0.01], [0.01, 0.9], [0.0, 0.99]),
     "just above": spread(lambda s: s + 1e-6, high=0.99),
     "two rare sides": at([0.5, 0.5], [0.001, 0.999], [0.011, 0.989]),
 }

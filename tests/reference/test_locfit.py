@@ -136,13 +136,13 @@ def test_published_simulation(transform, scale):
         wmse.append(weighted_mean_squared_error(table))
     row = (transform, scale, "No Calibration", "test")
 
-    def room(sd):
+    def margin(sd):
         return 4.0 * sd * np.sqrt(1 / 200 + 1 / repetitions)
 
     mean, sd = published(*row, "lcs_exact", "reproduced")
-    assert np.mean(lcs) == pytest.approx(mean, abs=room(sd))
+    assert np.mean(lcs) == pytest.approx(mean, abs=margin(sd))
     assert np.std(lcs) == pytest.approx(sd, rel=0.3)
     mean, sd = published(*row, "lcs", "published")
-    assert np.mean(lcs) == pytest.approx(mean, abs=room(sd) + 5e-4)
+    assert np.mean(lcs) == pytest.approx(mean, abs=margin(sd) + 5e-4)
     mean, sd = published(*row, "wmse", "published")
-    assert np.mean(wmse) == pytest.approx(mean, abs=room(sd) + 5e-5)
+    assert np.mean(wmse) == pytest.approx(mean, abs=margin(sd) + 5e-5)

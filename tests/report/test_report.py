@@ -203,7 +203,7 @@ class TestWhatMayBeMissing:
         assert "Possible saving at any costs" in page.text
         assert "Acting from score" not in page.text
 
-    def test_no_money_without_rows(self):
+    def test_no_costs_without_rows(self):
         audit = calibrant.audit([0, 1, 1, 0], [0.1, 0.6, 0.8, 0.7], sample_weight=[0.5, 1.5, 1.0, 0.7])
         assert ("h2", "Expected cost") not in Page(render([audit], title="t")).headings
 

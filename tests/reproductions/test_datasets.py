@@ -77,8 +77,8 @@ def test_adult_fetched_is_adult_read(adult_folder, monkeypatch):
     """OpenML's copy has another order of rows, categories for names and gaps for question marks."""
     lines = [line.rstrip(".").split(", ") for line in (ADULT_TEST + ADULT_DATA).splitlines() if line.count(",") == 14]
     frame = pd.DataFrame(lines, columns=list(datasets._ADULT)).replace("?", None)
-    frame = frame.astype(dict.fromkeys(datasets._ADULT_NUMBERS, int))
-    frame = frame.astype(dict.fromkeys(set(datasets._ADULT) - set(datasets._ADULT_NUMBERS), "category"))
+    frame = frame.astype(dict.fromkeys(datasets.ADULT_NUMBERS, int))
+    frame = frame.astype(dict.fromkeys(set(datasets._ADULT) - set(datasets.ADULT_NUMBERS), "category"))
 
     def fetch_openml(name, *, version, as_frame):
         assert (name, version, as_frame) == ("adult", 2, True)

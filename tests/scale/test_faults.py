@@ -65,7 +65,7 @@ def model(folder):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of its own with room for 2 MB."""
+    """A file system of its own with space for 2 MB."""
     place = tmp_path / "small"
     place.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)]
@@ -199,7 +199,7 @@ class TestFullDisks:
         assert contents(tmp_path) == before
 
     @pytest.mark.parametrize("source", ["stream", "query"])
-    def test_no_room_for_temporary_files(self, source, scores, small_disk):
+    def test_no_space_for_temporary_files(self, source, scores, small_disk):
         if source == "query":
             files = ["--query", f"SELECT y, p FROM '{scores}'"]
             done = run("audit", *files, *AUDIT, temporary=small_disk)
@@ -217,7 +217,7 @@ class TestFullDisks:
         assert contents(small_disk) == {}
 
     @pytest.mark.parametrize("limit", [1 << 20, None])
-    def test_no_room_to_spill(self, limit, scores, tmp_path, request):
+    def test_no_space_to_spill(self, limit, scores, tmp_path, request):
         """The memory that DuckDB may use is made small, so that grouping rows needs its temporary folder."""
         place = tmp_path if limit else request.getfixturevalue("small_disk")
         before = "from calibrant.ingest import connection; connection._MEMORY = '24MB'"
@@ -225,8 +225,8 @@ class TestFullDisks:
         one_line(done, "temporary files", "TMPDIR")
         assert contents(place) == {}
 
-    def test_enough_room_to_spill(self, scores, tmp_path, monkeypatch):
-        """The same reading succeeds where there is room, so that the room was what the test above took away."""
+    def test_enough_space_to_spill(self, scores, tmp_path, monkeypatch):
+        """The same reading succeeds where there is space, so that the space was what the test above took away."""
         monkeypatch.setattr(connection, "_MEMORY", "24MB")
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
         assert len(read_rows(scores, label="y", score="p", cluster="id").cluster) == N

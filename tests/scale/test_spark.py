@@ -64,7 +64,7 @@ def test_by_cells(parquet, name, monkeypatch):
 
 
 def partitioned(spark, frame, kind):
-    """Deal rows to partitions: one, several, nearly all in one, or some of them empty."""
+    """Split rows into partitions: one, several, nearly all in one, or some of them empty."""
     if kind == "one":
         return frame.coalesce(1)
     if kind == "seven":
@@ -99,14 +99,14 @@ def failing(spark, frame, times):
 
 
 def test_a_partition_that_fails_and_is_tried_again(spark, parquet, monkeypatch):
-    frame = failing(spark, parquet("promises too much", 3), times=2)
-    assert_same(ScoreTable.from_frame(frame, **NAMES), "promises too much")
+    frame = failing(spark, parquet("predicts too much", 3), times=2)
+    assert_same(ScoreTable.from_frame(frame, **NAMES), "predicts too much")
     few_in_memory(monkeypatch)
-    assert_same(ScoreTable.from_frame(frame, **NAMES), "promises too much")
+    assert_same(ScoreTable.from_frame(frame, **NAMES), "predicts too much")
 
 
 def test_a_partition_that_always_fails(spark, parquet):
-    frame = failing(spark, parquet("promises too much", 3), times=99)
+    frame = failing(spark, parquet("predicts too much", 3), times=99)
     with pytest.raises(SourceError, match=r"found an error of Pyspark: ValueError: the disk is gone;") as found:
         ScoreTable.from_frame(frame, **NAMES)
     assert len(str(found.value)) < 300

@@ -1,4 +1,4 @@
-"""Everything that a table of cells promises to be exact, in a form that shows every bit."""
+"""Everything that a table of cells says is exact, in a form that shows every bit."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 # A guarantee that holds with equality fails its test with this probability.
 FALSE_ALARM = 1e-4
-# Room for the rounding of a sum of binomial probabilities.
+# Allowance for the rounding of a sum of binomial probabilities.
 ROUNDING = 1e-12
 
 FloatArray = npt.NDArray[np.float64]

@@ -31,7 +31,7 @@ def cutoff_error(y, s, w=None) -> float:
 
 
 def one_sided_errors(y, s, w=None) -> tuple[float, float]:
-    """Largest shortfall and largest excess of the promise over all intervals."""
+    """Largest shortfall and largest excess of the predictions over all intervals."""
     residuals = _all_interval_residuals(y, s, w)
     return max(residuals), -min(residuals)
 

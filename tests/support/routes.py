@@ -30,8 +30,8 @@ def cases():
     whole = np.minimum(rng.geometric(0.3, N) - 1, 40) * rng.choice([1, 1, 1, 1000], N)
     found = {
         "calibrated": (observed_rate(rng, beta), beta),
-        "promises too much": (observed_rate(rng, uniform**1.5), uniform),
-        "promises too little": (observed_rate(rng, uniform**0.6), uniform),
+        "predicts too much": (observed_rate(rng, uniform**1.5), uniform),
+        "predicts too little": (observed_rate(rng, uniform**0.6), uniform),
         "bent both ways": (observed_rate(rng, uniform + 0.15 * np.sin(6.28 * uniform)), uniform),
         "backwards": (observed_rate(rng, 1.0 - uniform), uniform),
         "tiny": (observed_rate(rng, 300.0 * tiny), tiny),

@@ -1,4 +1,4 @@
-"""Laws of scores that defeat careless buckets, and outcomes for them."""
+"""Distributions of scores that defeat careless buckets, and outcomes for them."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ ANY = {
     "one atom": WORLDS["one atom"],
     "several atoms": WORLDS["several atoms"],
     "zeros and ones": WORLDS["zeros and ones"],
-    "rare, never promised": WORLDS["rare, never promised"],
+    "rare, never predicted": WORLDS["rare, never predicted"],
     "overconfident": WORLDS["overconfident"],
 }
 CALIBRATED = {
@@ -69,7 +69,7 @@ class Statement:
     n, repetitions : int
         Rows of a sample, and number of samples.
     at_most : float
-        Probability with which each thing may be wrong. More than .05 where a limit law is all that is promised.
+        Probability with which each thing may be wrong. More than .05 where what is claimed is asymptotic.
     """
 
     wrong: Judge
@@ -119,7 +119,7 @@ def with_squares(table: ScoreTable) -> tuple[FloatArray, FloatArray, FloatArray]
 
 
 def costs(world: World, score: FloatArray, points: FloatArray) -> FloatArray:
-    """Expected cost of acting from each point on, where a false positive costs the point and both mistakes 1."""
+    """Expected cost of each point as threshold, where a false positive costs the point and both mistakes 1."""
     acted = score[:, None] >= points
     return world.mass @ np.where(acted, (1.0 - world.eta)[:, None] * points, world.eta[:, None] * (1.0 - points))
 

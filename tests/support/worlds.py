@@ -58,8 +58,8 @@ def true_largest_regret(world: World) -> float:
     positive = np.concatenate([[0.0], np.cumsum(world.mass * world.eta)])
     inside = np.triu(np.ones((len(world.mass),) * 2, dtype=bool))
     share, observed_rate = mass[None, 1:] - mass[:-1, None], positive[None, 1:] - positive[:-1, None]
-    in_vain, missed = world.score[:, None] * share - observed_rate, observed_rate - world.score[None, :] * share
-    return max(0.0, float(in_vain[inside].max()), float(missed[inside].max()))
+    too_high, missed = world.score[:, None] * share - observed_rate, observed_rate - world.score[None, :] * share
+    return max(0.0, float(too_high[inside].max()), float(missed[inside].max()))
 
 
 def true_cost(world: World, a: float, b: float) -> float:
@@ -91,7 +91,7 @@ WORLDS = {
     "opposite": spread(lambda s: 1.0 - s),
     "rare, twice as many": spread(lambda s: 2.0 * s, high=0.02),
     "rare, calibrated": spread(lambda s: s, high=0.02),
-    "rare, never promised": at([0.98, 0.02], [0.0, 0.3], [0.01, 0.3]),
+    "rare, never predicted": at([0.98, 0.02], [0.0, 0.3], [0.01, 0.3]),
     "one atom": at([1.0], [0.5], [0.6]),
     "several atoms": at([0.3, 0.2, 0.4, 0.1], [0.1, 0.3, 0.6, 0.9], [0.2, 0.25, 0.5, 0.95]),
     "zeros and ones": at([0.6, 0.4], [0.0, 1.0], [0.1, 0.85]),

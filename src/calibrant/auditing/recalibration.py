@@ -118,6 +118,17 @@ def cross_fitted_isotonic(
     -------
     Recalibration or None
         None if there are fewer than two rows (or clusters) per fold, or the weights are not whole numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant import ScoreTable
+    >>> from calibrant.auditing import cross_fitted_isotonic
+    >>> p = np.random.default_rng(0).uniform(size=2000)
+    >>> y = np.random.default_rng(1).uniform(size=2000) < p**2
+    >>> found = cross_fitted_isotonic(ScoreTable.from_scores(y, p))
+    >>> round(found.error_before, 2), round(found.error_after, 2), found.helps
+    (0.17, 0.01, True)
     """
     n_folds = check_count("n_folds", n_folds, 2, "five folds are customary")
     check_choice("interpolation", interpolation, ("linear", "step"))

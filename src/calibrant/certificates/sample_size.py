@@ -206,6 +206,14 @@ def rows_to_decide(
     int or None
         None if no number of rows will do: the estimate is, or almost is, the tolerance, or it is above and there is no
         lower bound. A certificate then comes with a probability of about 0.8.
+
+    Examples
+    --------
+    >>> from calibrant.certificates import rows_to_decide
+    >>> from calibrant.certificates.widths import hoeffding_width
+    >>> widths = {"upper_width": hoeffding_width, "lower_width": hoeffding_width}
+    >>> rows_to_decide(0.01, tolerance=0.03, mean_variance=0.15, **widths)
+    25811
     """
     if estimate < tolerance:
         rows = _smallest(

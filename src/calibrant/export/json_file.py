@@ -73,6 +73,13 @@ def from_json(text: str) -> Calibrator:
     ------
     SourceError
         If the text is not such a document, is damaged, or was written by a newer version.
+
+    Examples
+    --------
+    >>> from calibrant.calibrators import PlattCalibrator
+    >>> from calibrant.export import from_json, to_json
+    >>> from_json(to_json(PlattCalibrator().fit([0.1, 0.4, 0.8], [0, 1, 1])))
+    PlattCalibrator()
     """
     try:
         document = json.loads(text, parse_constant=_no_number)
@@ -111,6 +118,17 @@ def read_model(path: str | PathLike[str]) -> Calibrator:
     ------
     SourceError
         If it cannot be read or is no such file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from calibrant.calibrators import PlattCalibrator
+    >>> from calibrant.export import read_model, to_json
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model = pathlib.Path(folder) / "model.json"
+    ...     _ = model.write_text(to_json(PlattCalibrator().fit([0.1, 0.4, 0.8], [0, 1, 1])))
+    ...     read_model(model)
+    PlattCalibrator()
     """
     try:
         text = Path(path).read_text(encoding="utf-8")

@@ -35,6 +35,13 @@ class Query(NamedTuple):
         File of DuckDB or SQLite, or the address of a PostgreSQL database (``postgresql://...``), for which the packages
         of ``calibrant[postgresql]`` are needed. Without one the query, in the SQL of DuckDB, names files itself:
         ``SELECT y, p FROM 'scores.parquet' WHERE year = 2024``.
+
+    Examples
+    --------
+    >>> from calibrant import Query, read_table
+    >>> query = Query("SELECT i % 2 AS y, i / 8 AS p FROM range(8) AS numbers(i)")
+    >>> read_table(query, label="y", score="p")
+    ScoreTable(8 distinct scores, n=8, positives=4)
     """
 
     sql: str

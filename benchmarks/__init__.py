@@ -1,0 +1,1 @@
+"""How fast and how good, measured beside other packages: each script is one question (see README.md)."""

@@ -1,0 +1,1 @@
+"""Recalibrators of several packages, compared on real classifiers and data."""

@@ -12,31 +12,16 @@ __all__ = ["DIALECTS", "Dialect"]
 
 @dataclass(frozen=True)
 class Dialect:
-    """How one SQL engine writes things.
+    """How one SQL engine writes things."""
 
-    Attributes
-    ----------
-    double : str
-        Type of 64-bit floating point numbers.
-    literal : callable
-        Writes a float so that the engine reads the same one.
-    quote : callable
-        Writes the name of a column.
-    least, greatest : str
-        Functions that return the smaller and the larger of two numbers.
-    guard : str
-        Condition on ``{operand}`` besides ``{score} BETWEEN 0 AND 1``, for engines that turn text into 0.
-    underflow_raises : bool
-        Whether a product too small for a float is an error, not 0.
-    """
-
-    double: str
-    literal: Callable[[float], str]
-    quote: Callable[[str], str]
-    least: str = "LEAST"
-    greatest: str = "GREATEST"
+    double: str  # type of 64-bit floating point numbers
+    literal: Callable[[float], str]  # writes a float so that the engine reads the same one
+    quote: Callable[[str], str]  # writes the name of a column
+    least: str = "LEAST"  # function that returns the smaller of two numbers
+    greatest: str = "GREATEST"  # and the larger
+    # Condition on ``{operand}`` besides ``{score} BETWEEN 0 AND 1``, for engines that turn text into 0.
     guard: str = ""
-    underflow_raises: bool = False
+    underflow_raises: bool = False  # whether a product too small for a float is an error, not 0
 
 
 def _exponent(value: float) -> str:

@@ -26,15 +26,7 @@ __all__ = ["formula_of"]
 
 
 def formula_of(calibrator: Calibrator) -> Formula:
-    """Return what a fitted calibrator computes.
-
-    Raises
-    ------
-    NotFittedError
-        If it is not fitted.
-    ArgumentError
-        If it is of a class that cannot be exported.
-    """
+    """Return what a calibrator computes; errors if it is not fitted, or of a class that cannot be exported."""
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(calibrator)

@@ -29,17 +29,12 @@ def to_json(calibrator: Calibrator) -> str:
     Parameters
     ----------
     calibrator : Calibrator
-        Fitted.
+        Fitted. A class of your own, or a parameter that is no number, text, bool or None, is an `ArgumentError`.
 
     Returns
     -------
     str
         Numbers are written so that reading them back gives the same floats.
-
-    Raises
-    ------
-    ArgumentError
-        If it is of a class that cannot be exported, or a parameter is no number, text, bool or None.
 
     Examples
     --------

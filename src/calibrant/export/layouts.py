@@ -32,22 +32,13 @@ __all__ = ["LAYOUTS", "Layout"]
 
 @dataclass(frozen=True)
 class Layout:
-    """How one class of calibrators is stored.
-
-    Attributes
-    ----------
-    estimator : type
-        The class.
-    fitted : dict
-        Name of each fitted attribute -> its type: bool, str, float, ndarray, a dataclass of arrays, a tuple of two
-        floats, a calibrator, or a list of texts or calibrators.
-    sound : callable
-        Whether a calibrator with these attributes can be one that was fitted.
-    """
+    """How one class of calibrators is stored."""
 
     estimator: type[Calibrator]
+    # Name of each fitted attribute -> its type: bool, str, float, ndarray, a dataclass of arrays, a tuple of two
+    # floats, a calibrator, or a list of texts or calibrators.
     fitted: Mapping[str, Any]
-    sound: Callable[[Any], bool]
+    sound: Callable[[Any], bool]  # whether a calibrator with these attributes can be one that was fitted
 
 
 def _isotonic(calibrator: IsotonicCalibrator) -> bool:

@@ -18,23 +18,9 @@ __all__ = ["Accumulator", "pool_slices", "pool_together"]
 class Accumulator:
     """Rows added up score by score as long as there are few different scores, and in buckets from then on.
 
-    Buckets have equal width: the smallest power of two, in units, at which few enough hold rows. So what is held
-    depends on the rows alone, bit for bit if weights are whole numbers: not on their order, nor on how they were cut
-    into chunks or distributed to several accumulators that were merged.
-
-    Parameters
-    ----------
-    most_distinct : int
-        Different scores up to which each is held by itself.
-    most_buckets : int
-        Buckets that may hold rows, at least 2.
-
-    Attributes
-    ----------
-    held : tuple of ndarray, or BucketSums
-        Distinct scores with rows and positives at each; once there are too many, sums over the buckets that hold rows.
-    grid : Grid
-        Buckets; units as long as scores are held.
+    Buckets have equal width: the smallest power of two, in units, at which no more than `most_buckets` (at least 2)
+    hold rows. So what is held depends on the rows alone, bit for bit if weights are whole numbers: not on their order,
+    nor on how they were cut into chunks.
     """
 
     def __init__(self, *, most_distinct: int, most_buckets: int) -> None:

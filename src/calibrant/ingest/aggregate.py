@@ -14,20 +14,7 @@ __all__ = ["aggregate"]
 
 
 def aggregate(source: Source, summary: Summary) -> ScoreTable:
-    """Add up the checked rows.
-
-    Parameters
-    ----------
-    source : Source
-        The open file.
-    summary : Summary
-        What the check found.
-
-    Returns
-    -------
-    ScoreTable
-        Of few different scores by one aggregation inside DuckDB; else from slices.
-    """
+    """Add up checked rows: few different scores by one aggregation inside DuckDB, more from slices."""
     distinct = summary.pairs if summary.weights == "other" else summary.distinct
     rows, slices = _rows(source, summary), SlicedRows(source, summary)
     return source.run(lambda: table_of_rows(rows, LazySummary(summary.low, summary.high, distinct), slices))

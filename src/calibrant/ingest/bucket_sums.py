@@ -27,41 +27,25 @@ _BLOCK = 1 << 15  # scores at a time, so that temporaries stay in the cache
 
 @dataclass(frozen=True, eq=False)
 class BucketSums:
-    """What is known of each bucket that holds rows. Sums are over its rows, each times its weight.
+    """What is known of each bucket that holds rows. Sums are over its rows, each times its weight."""
 
-    Attributes
-    ----------
-    bucket : ndarray of int64, shape (m,)
-        Number of the bucket on its grid, increasing.
-    low, high : ndarray of float64, shape (m,)
-        Limits of the scores, which are the smallest and the largest but for resolved cells, see `two_scans`.
-    counts : ndarray of int64 or float64, shape (3, m)
-        Rows; positives; rows to which probability 0 was given. Floats if weights are not numbers of rows.
-    upper, lower : ndarray like `counts`, shape (4, m)
-        Words of four sums in units, worth ``upper * 2**32 + lower``: `1 - s` over positives; `s` over negatives;
-        `(y - s)**2`; and, in multiples of ``2**-LOG_LOSS_BITS``, `-log` of the probability given to the observed label,
-        where that is not 0. Floats may have all in the upper word.
-    """
-
-    bucket: IntArray
-    low: FloatArray
+    bucket: IntArray  # number of the bucket on its grid, increasing
+    low: FloatArray  # limits of the scores: the smallest and the largest but for resolved cells, see `two_scans`
     high: FloatArray
+    # Shape (3, m): rows; positives; rows to which probability 0 was given. Floats if weights are not numbers of
+    # rows.
     counts: NumberArray
+    # Shape (4, m): words of four sums in units, worth ``upper * 2**32 + lower``: `1 - s` over positives; `s` over
+    # negatives; `(y - s)**2`; and, in multiples of ``2**-LOG_LOSS_BITS``, `-log` of the probability given to the
+    # observed label, where that is not 0. Floats may have all in the upper word.
     upper: NumberArray
     lower: NumberArray
 
     @classmethod
     def of_scores(cls, score: FloatArray, n: NumberArray, k: NumberArray, grid: Grid | None = None) -> BucketSums:
-        """Return sums over the buckets of a grid, from distinct increasing scores; without one each score has its own.
+        """Return sums over the buckets of a grid, from distinct increasing scores with rows and positives at each.
 
-        Parameters
-        ----------
-        score : ndarray of float64, shape (m,)
-            Scores.
-        n, k : ndarray of int64 or float64, shape (m,)
-            Rows and positives at each.
-        grid : Grid, optional
-            Buckets.
+        Without a grid each score has a bucket of its own.
         """
         units = score_units(score)
         bucket = np.arange(len(score)) if grid is None else grid.place(units)

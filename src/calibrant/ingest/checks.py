@@ -96,12 +96,8 @@ class Summary:
 def check(source: Source, columns: Columns) -> Summary:
     """Check labels, scores and weights in one scan.
 
-    Raises
-    ------
-    DataError
-        If any value cannot be used; the message names the column, the first such row and their number.
-    SourceError
-        If a column does not exist or the file is damaged.
+    A `DataError` names the column, the first row that cannot be used and how many there are; a `SourceError` says that
+    a column does not exist or the file is damaged.
     """
     shape: _Shape = partial(_rows_sql, columns=columns)
     sql = shape(source)
@@ -133,15 +129,7 @@ def check(source: Source, columns: Columns) -> Summary:
 
 
 def check_scores(source: Source, score: str) -> None:
-    """Check one column of scores, in which values may be missing.
-
-    Raises
-    ------
-    DataError
-        If a score that is there is no number in [0, 1].
-    SourceError
-        If the column does not exist or the file is damaged.
-    """
+    """Check one column of scores, in which values may be missing; errors are those of `check`."""
 
     def shape(source: Source) -> str:
         return f"SELECT {_score_columns(source, score)} FROM ({source.sql})"

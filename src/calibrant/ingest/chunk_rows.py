@@ -33,19 +33,9 @@ _BATCH = 1 << 20  # rows that are pooled together, whatever the size of the chun
 
 
 class ChunkRows:
-    """Rows in chunks of labels, scores and perhaps weights.
+    """Rows in chunks of labels, scores and perhaps weights: an iterable of them, or a function that returns one.
 
-    Parameters
-    ----------
-    chunks : callable or iterable
-        Returns an iterable of chunks whenever it is called; or is one. An iterator can be gone through only once.
-    pos_label : scalar, optional
-        The label that counts as 1.
-
-    Attributes
-    ----------
-    once : bool
-        Whether the rows can be read only once.
+    `once` says whether the rows can be read only once, as those of an iterator.
     """
 
     def __init__(self, chunks: Chunks, pos_label: Any = None) -> None:
@@ -80,12 +70,9 @@ class ChunkRows:
     def batches(self, buckets: BucketSet | None = None) -> Generator[Pooled]:
         """Yield the rows in some buckets, or all, checked and pooled, many at a time.
 
-        Raises
-        ------
-        DataError
-            If a chunk cannot be used; the message names it, counted from 0. If there is no row, or none of positive
-            weight. If labels of different chunks do not belong together, or the rows are not those of the first
-            reading.
+        A `DataError` names the chunk that cannot be used, counted from 0; or says that there is no row, or none of
+        positive weight, that labels of different chunks do not belong together, or that the rows are not those of the
+        first reading.
         """
         held: list[CleanRows] = []
         size = 0

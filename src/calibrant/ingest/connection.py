@@ -45,40 +45,12 @@ _MEMORY = "2GB"  # beyond it DuckDB writes to the temporary folder
 def open_source(
     path: Place | Query, *, wanted: tuple[str, ...] = (), console: Console | None = None
 ) -> Iterator[Source]:
-    r"""Open CSV, Parquet or JSON lines files for queries, or run a query and open its result.
+    """Open CSV, Parquet or JSON lines files for queries, or run a query and open its result.
 
-    Parameters
-    ----------
-    path : str, path-like, sequence of these, or Query
-        Files, patterns or folders, see `find_files`; or "-" for standard input, which is copied to a temporary file
-        because it is read more than once; or a query, of which the result is.
-    wanted : tuple of str
-        Columns of a query, or of several files, that are needed. Those of one file are all there.
-    console : rich.console.Console, optional
-        Where to show progress if reading takes long.
-
-    Yields
-    ------
-    Source
-        Valid inside the block; temporary files are removed at its end, however it ends.
-
-    Raises
-    ------
-    SourceError
-        If a file cannot be read, or several do not fit together; also later, by the queries.
-    DataError
-        If the file is empty, or all are.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from calibrant.ingest.connection import open_source
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder) / "scores.csv"
-    ...     _ = file.write_text("y,p\n0,0.2\n1,0.7\n")
-    ...     with open_source(file) as source:
-    ...         source.columns, source.rows(f"SELECT count(*) FROM ({source.sql})")
-    (('y', 'p'), [(2,)])
+    Standard input, "-", is copied to a temporary file because it is read more than once. `wanted` are the columns
+    needed of a query or of several files; those of one file are all there. The source is valid inside the block;
+    temporary files are removed at its end, however it ends. A `SourceError` says that a file cannot be read, or several
+    do not fit together, also later, by the queries; a `DataError` that all are empty.
     """
     with tempfile.TemporaryDirectory(prefix="calibrant-", ignore_cleanup_errors=True) as folder:
         if isinstance(path, Query):

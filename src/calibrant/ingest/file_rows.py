@@ -21,24 +21,12 @@ __all__ = ["Rows", "read_rows"]
 
 
 class Rows(NamedTuple):
-    """Columns of a file, in memory.
+    """Columns of a file, in memory."""
 
-    Attributes
-    ----------
-    label : ndarray of bool, shape (n,)
-        Whether each row is positive.
-    score : ndarray of float64, shape (n,)
-        Its score.
-    weight : ndarray of float64, shape (n,), or None
-        Its weight, if a column of weights was named.
-    cluster : ndarray of int64, shape (n,)
-        Number of its group, from 0, in the order of the groups' names.
-    """
-
-    label: npt.NDArray[np.bool_]
+    label: npt.NDArray[np.bool_]  # whether each row is positive
     score: FloatArray
-    weight: FloatArray | None
-    cluster: npt.NDArray[np.int64]
+    weight: FloatArray | None  # None if no column of weights was named
+    cluster: npt.NDArray[np.int64]  # number of its cluster, from 0, in the order of the clusters' names
 
 
 def read_rows(
@@ -51,34 +39,11 @@ def read_rows(
     pos_label: Any = None,
     console: Console | None = None,
 ) -> Rows:
-    r"""Read the rows of a file with the group each belongs to.
+    """Read the rows of a file with the cluster each belongs to, in the order of the file.
 
-    Parameters
-    ----------
-    path, label, score, weight, pos_label, console
-        As in `read_table`.
-    cluster : str or sequence of str
-        Column that names the group: a patient, a race, a customer; or columns that name it together. Compared as text.
-
-    Returns
-    -------
-    Rows
-        All rows at once: memory grows with the file, 17 bytes per row and 8 more with weights.
-
-    Raises
-    ------
-    SourceError, DataError, KeyboardInterrupt
-        As in `read_table`; a row without a group is an error too.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from calibrant.ingest.file_rows import read_rows
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder) / "scores.csv"
-    ...     _ = file.write_text("outcome,p,patient\n0,0.2,b\n1,0.7,a\n0,0.6,b\n")
-    ...     read_rows(file, label="outcome", score="p", cluster="patient").cluster.tolist()
-    [1, 0, 1]
+    `cluster` is the column that names the cluster (a patient, a race, a customer), or several that name it together;
+    they are compared as text, and each row must have one. The rest, and the errors, are as in `read_table`. Memory
+    grows with the file: 17 bytes per row and 8 more with weights.
     """
     named = (cluster,) if isinstance(cluster, str) else tuple(cluster)
     wanted = tuple(dict.fromkeys(name for name in (label, score, weight, *named) if name is not None))

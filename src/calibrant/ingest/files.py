@@ -33,7 +33,9 @@ def read_table(
     path : str, path-like, sequence of these, or Query
         A CSV (also with tabs, semicolons or bars), Parquet or JSON lines file, text formats also inside gzip; "-"
         for standard input; or a query of a database. Also several files of one format, whose rows then count
-        together: a list, a pattern such as ``"part-*.csv"``, or a folder of Parquet files; see `find_files`.
+        together: a list; a folder, of which all Parquet files are meant; or a pattern with ``*``, ``?``, ``[...]`` and
+        ``**`` (any number of folders), such as ``"part-*.csv"``. Patterns and folders pass over names that begin with a
+        dot or an underscore, as Spark does.
     label : str
         Column of outcomes: 0 and 1, true and false, -1 and 1, or anything with `pos_label`.
     score : str

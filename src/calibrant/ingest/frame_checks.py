@@ -68,22 +68,7 @@ class LazySummary:
 
 
 def checked_rows(frame: nw.LazyFrame[Any], columns: FrameColumns, fetch: Fetch) -> tuple[LazyRows, LazySummary]:
-    """Check the rows of a frame in one scan, and say how to ask for their sums.
-
-    Parameters
-    ----------
-    frame : narwhals.LazyFrame
-        The frame, which has the columns.
-    columns : FrameColumns
-        What to read.
-    fetch : callable
-        Runs a query, see `LazyRows`.
-
-    Raises
-    ------
-    DataError
-        If a value cannot be used.
-    """
+    """Check the rows of a frame, which has the columns, in one scan, and say how to ask for their sums."""
     import narwhals as nw
 
     try:

@@ -38,20 +38,9 @@ def fetched(frame: nw.LazyFrame[Any]) -> Arrays:
 class LazyRows:
     """Rows in an engine.
 
-    Parameters
-    ----------
-    frame : narwhals.LazyFrame
-        Columns ``s`` (score, float64), ``y`` (0 or 1, int64) and, with weights, ``w`` (positive; int64 if the weights
-        are numbers of rows, float64 otherwise).
-    weights : {"none", "whole", "other"}
-        Whether there are weights, and whether these are numbers of rows.
-    fetch : callable
-        Runs a query and returns its columns; `fetched`, or something that also tells what went wrong.
-
-    Attributes
-    ----------
-    frame : narwhals.LazyFrame
-        As above.
+    `frame` has the columns ``s`` (score, float64), ``y`` (0 or 1, int64) and, with weights, ``w`` (positive; int64 if
+    the weights are numbers of rows, float64 otherwise). `weights` says which: "none", "whole" (numbers of rows) or
+    "other". `fetch` runs a query and returns its columns, as `fetched`, or something that also tells what went wrong.
     """
 
     def __init__(self, frame: nw.LazyFrame[Any], weights: str, fetch: Fetch) -> None:

@@ -61,13 +61,7 @@ class FrameRows(NamedTuple):
 def open_frame(frame: Any, columns: FrameColumns) -> FrameArrays | FrameRows:
     """Take the columns out of a frame in memory; check those of a frame in an engine, in one scan there.
 
-    Raises
-    ------
-    DataError
-        If it is no dataframe of a library that narwhals knows, if a column does not exist or is there twice, or if a
-        value cannot be used. Values of frames in memory are checked later, apart from missing ones.
-    SourceError
-        If the engine fails.
+    Values of frames in memory are checked later, apart from missing ones.
     """
     import narwhals as nw
     from narwhals.exceptions import DuplicateError

@@ -63,21 +63,9 @@ def table_of_frame(frame: Any, *, label: str, score: str, weight: str | None, po
 
 
 def table_of_rows(rows: Rows, summary: LazySummary, slices: Slices | None) -> ScoreTable:
-    """Ask checked rows in an engine or in files.
+    """Ask checked rows in an engine or in files for distinct scores, if these are few, else for cells.
 
-    Parameters
-    ----------
-    rows : Rows
-        The rows.
-    summary : LazySummary
-        Their range, and about how many different scores there are.
-    slices : callable, optional
-        Returns the same rows in arrays, a slice at a time, whenever it is called, where that is the faster way.
-
-    Returns
-    -------
-    ScoreTable
-        Distinct scores if they are few; else cells, except where an exact result needs single scores.
+    `slices` returns the same rows in arrays, a slice at a time, whenever it is called, where that is the faster way.
     """
     if summary.distinct <= MOST_DISTINCT:
         return ScoreTable.from_counts(*rows.pooled_scores(None))

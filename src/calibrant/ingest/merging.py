@@ -16,18 +16,10 @@ __all__ = ["coarsened"]
 def coarsened(sums: BucketSums, widest: Grid) -> BucketSums:
     """Put scores together that were looked at one by one where in the end nothing was found.
 
-    Parameters
-    ----------
-    sums : BucketSums
-        Sums of all rows; the cumulative residuals and the isotonic fit are exact.
-    widest : Grid
-        Its buckets are the widest cells, and each of the given ones lies in one of them.
-
-    Returns
-    -------
-    BucketSums
-        In increasing order. The walk and the fit still are exact, and it can be seen that no cell hides more of the
-        range of the walk: where a widest cell could, for all that its sums say, nothing is put together.
+    `sums` are of all rows, with exact cumulative residuals and isotonic fit. The buckets of `widest` are the widest
+    cells; each given one lies in one of them. In the result, in increasing order, the walk and the fit still are exact,
+    and it can be seen that no cell hides more of the range of the walk: where a widest cell could, nothing is put
+    together.
     """
     sums = sums.pick(score_order(sums.low))
     cell = widest.place(score_units(sums.low))

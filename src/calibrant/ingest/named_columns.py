@@ -26,30 +26,11 @@ def named_columns(
     pos_label: Any = None,
     console: Console | None = None,
 ) -> dict[str, Any]:
-    """Read labels and scores: into a table, or row by row where rows belong to clusters.
+    """Read labels and scores of a dataframe, files or a query: into a table, or row by row where rows are clustered.
 
-    Parameters
-    ----------
-    source : dataframe, path, sequence of paths or Query
-        As `ScoreTable.from_frame` and `read_table` take it.
-    label, score, weight : str
-        Names of columns.
-    clusters : str or sequence of str, optional
-        Column that says which rows depend on each other, or columns that say it together.
-    pos_label : scalar, optional
-        The label value that counts as 1.
-    console : rich.console.Console, optional
-        Where progress on files is shown.
-
-    Returns
-    -------
-    dict
-        Keywords ``y_true``, ``y_proba``, ``sample_weight`` and ``clusters``, as far as they are there.
-
-    Raises
-    ------
-    SourceError, DataError
-        If the source cannot be read, a column does not exist or a value cannot be used.
+    `clusters` is the column that says which rows depend on each other, or several that say it together. Returns the
+    keywords ``y_true``, ``y_proba``, ``sample_weight``, ``clusters`` and ``pos_label`` of `calibrant.audit`, as far as
+    they are there.
     """
     if label == score:
         raise SourceError(

@@ -84,17 +84,7 @@ class _EqualMass:
 def pruned_range(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -> float | None:
     """Return the range of the cumulative residuals of unweighted rows, or None if too many rows would need sorting.
 
-    Parameters
-    ----------
-    label : ndarray of int8, shape (n,)
-        Labels 0 and 1.
-    score : ndarray of float32 or float64, shape (n,)
-        Scores in [0, 1].
-
-    Returns
-    -------
-    float or None
-        The same number, to the last bit, as ``extremes(cumulative_residuals(table)).value``.
+    It is the same number, to the last bit, as ``extremes(cumulative_residuals(table)).value``.
     """
     buckets, atoms = _choose_buckets(score)
     sums = _bucket_sums(label, score, buckets, atoms)

@@ -20,18 +20,10 @@ _POLL = 0.05  # seconds between two looks at the query
 
 
 class QueryRunner:
-    """Runs queries of one connection in a thread of their own.
+    """Runs queries of one connection in a thread of their own, one at a time.
 
-    The calling thread stays free to draw a progress bar and to notice Ctrl-C, which stops the query at once.
-
-    Parameters
-    ----------
-    connection : duckdb.DuckDBPyConnection
-        Used by one query at a time.
-    name : str
-        What is being read, shown beside the bar.
-    console : rich.console.Console, optional
-        Where to draw; without it nothing is drawn.
+    The calling thread stays free to draw a progress bar on the console, if there is one, and to notice Ctrl-C, which
+    stops the query at once. `name` is shown beside the bar.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, name: str, console: Console | None) -> None:
@@ -52,15 +44,7 @@ class QueryRunner:
         return self._console is not None
 
     def expect(self, count: int, unit: str) -> None:
-        """Tell how much a scan reads, so that its speed can be shown.
-
-        Parameters
-        ----------
-        count : int
-            Rows or bytes.
-        unit : {"rows", "bytes"}
-            Which of them.
-        """
+        """Tell how much a scan reads, in "rows" or "bytes", so that its speed can be shown."""
         self._count, self._unit = count, unit
 
     def reached(self, count: int | None) -> None:
@@ -70,22 +54,9 @@ class QueryRunner:
         self._reached = count
 
     def run(self, work: Callable[[], T]) -> T:
-        """Return the result of `work`, which uses the connection.
+        """Return the result of `work`, which executes a query and fetches what it finds; its errors are raised here.
 
-        Parameters
-        ----------
-        work : callable
-            Executes a query and fetches its result.
-
-        Returns
-        -------
-        object
-            What `work` returned; an exception in it is raised here.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            If the user stopped it; the query has ended by then.
+        At a KeyboardInterrupt the query has ended by the time it is raised.
         """
         outcome: list[T] = []
         failure: list[BaseException] = []
@@ -139,28 +110,7 @@ class QueryRunner:
 
 
 def speed(done: float, unit: str, seconds: float) -> str:
-    """Say how fast a scan is; nothing before it has begun, or where its length is unknown.
-
-    Parameters
-    ----------
-    done : float
-        How much has been read.
-    unit : {"rows", "bytes"}
-        Rows or bytes.
-    seconds : float
-        Time it took, positive.
-
-    Returns
-    -------
-    str
-        Such as "1,200,000 rows/s" or "84.0 MB/s".
-
-    Examples
-    --------
-    >>> from calibrant.ingest.query_runner import speed
-    >>> speed(3_000_000, "rows", 2.0)
-    '1,500,000 rows/s'
-    """
+    """Say how fast a scan is, such as "1,500,000 rows/s" or "84.0 MB/s"; "" where that is not known."""
     if done <= 0:
         return ""
     return f"{done / seconds:,.0f} rows/s" if unit == "rows" else f"{done / seconds / 1e6:,.1f} MB/s"

@@ -42,14 +42,9 @@ class Rows(Protocol):
 
 
 class Resolved(NamedTuple):
-    """Cells in which no part of the answer is expected.
+    """Cells in which no part of the answer is expected, and the grid of the buckets that they are made of.
 
-    Attributes
-    ----------
-    sums : BucketSums
-        Sums over cells, between two of which no bucket is cut. No block of the isotonic fit ends inside one.
-    grid : Grid
-        The buckets that they are made of.
+    Between two cells no bucket is cut, and no block of the isotonic fit ends inside one.
     """
 
     sums: BucketSums
@@ -66,27 +61,11 @@ class Resolved(NamedTuple):
 def refined(
     rows: Rows, first: BucketSums, grid: Grid, *, most: float, widest: Grid, resolved: Resolved | None = None
 ) -> BucketSums:
-    """Divide buckets until the cumulative residuals and the isotonic fit are exact.
+    """Divide buckets until the cumulative residuals and the isotonic fit are exact; return sums of all rows.
 
-    Parameters
-    ----------
-    rows : Rows
-        Where to look again.
-    first : BucketSums
-        Sums over the buckets of `grid`, or over single scores, of all rows that are not in `resolved`.
-    grid : Grid
-        The buckets of the first scan.
-    most : float
-        Rows, or weight, that may be fetched score by score.
-    widest : Grid
-        Its buckets are the widest cells of the result; none of those given is wider.
-    resolved : Resolved, optional
-        Other rows. If the walk turns out to be able to turn there, they are looked at again.
-
-    Returns
-    -------
-    BucketSums
-        Sums of all rows, see `coarsened`. Where the answer lies each has a single score.
+    `first` has sums over the buckets of `grid`, or over single scores, of all rows that are not in `resolved`; if the
+    walk turns out to be able to turn in there, those rows are looked at again. At most `most` rows, or so much weight,
+    are fetched score by score. The buckets of `widest` are the widest cells of the result, see `coarsened`.
     """
     held, grids = [first], [grid]
     rest = [] if resolved is None else [resolved.sums]

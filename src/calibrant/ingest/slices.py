@@ -17,16 +17,9 @@ _LEAST = 1 << 17  # rows of a span; a query for fewer takes longer to begin than
 
 
 class SlicedRows:
-    """The rows of a source, to be read as often as needed.
+    """Checked rows of a source, to be read as often as needed.
 
     Those that cannot be read from the middle, or are in too many pieces, are copied to a temporary table first.
-
-    Parameters
-    ----------
-    source : Source
-        The open file.
-    summary : Summary
-        What the check found.
     """
 
     def __init__(self, source: Source, summary: Summary) -> None:

@@ -30,63 +30,30 @@ _AGAIN = "copy or download it again, or write it anew"
 
 
 class Span(NamedTuple):
-    """Some of the rows of a source.
+    """Some of the rows of a source."""
 
-    Attributes
-    ----------
-    sql : str
-        A SELECT of them that reads no others.
-    rows : int
-        How many they are.
-    """
-
-    sql: str
-    rows: int
+    sql: str  # a SELECT of them that reads no others
+    rows: int  # how many they are
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file, several files, or the result of a query, as a table that can be asked.
+    """A file, several files, or the result of a query, as a table that can be asked."""
 
-    Attributes
-    ----------
-    connection : duckdb.DuckDBPyConnection
-        For statements of your own; `arrays` and `rows` are to be preferred.
-    sql : str
-        A SELECT of all columns under the names in `columns`, to stand in brackets after FROM.
-    original : str
-        The same with JSON values as they stand in the file, for copying them.
-    columns : tuple of str
-        Names of the columns.
-    types : tuple of str
-        Their DuckDB types; all VARCHAR if the format is text.
-    typed : bool
-        Whether the file itself knows types (Parquet, query).
-    format : {"CSV", "Parquet", "JSON lines", "query"}
-        Its format.
-    name : str
-        What messages call it.
-    folder : Path
-        For temporary files; removed with all that is in it when the source is closed.
-    spans : callable
-        Returns all rows, with the columns of `sql`, as spans of a few million at most; None if they cannot be read so.
-    parts : tuple of Source
-        Where several files are read as one: each alone, with the same columns.
-    """
-
-    connection: duckdb.DuckDBPyConnection
-    sql: str
-    original: str
+    connection: duckdb.DuckDBPyConnection  # for statements of your own; `arrays` and `rows` are to be preferred
+    sql: str  # a SELECT of all columns under the names in `columns`, to stand in brackets after FROM
+    original: str  # the same with JSON values as they stand in the file, for copying them
     columns: tuple[str, ...]
-    types: tuple[str, ...]
-    typed: bool
-    format: str
-    name: str
+    types: tuple[str, ...]  # DuckDB types of the columns; all VARCHAR if the format is text
+    typed: bool  # whether the file itself knows types (Parquet, query)
+    format: str  # "CSV", "Parquet", "JSON lines" or "query"
+    name: str  # what messages call it
     _in_file: dict[str, list[str]]  # names in the file -> names in `columns`
     _runner: QueryRunner
-    folder: Path
+    folder: Path  # for temporary files; removed with all that is in it when the source is closed
+    # Returns all rows, with the columns of `sql`, as spans of a few million at most; None where that is impossible.
     spans: Callable[[], list[Span] | None] = lambda: None
-    parts: tuple[Source, ...] = ()
+    parts: tuple[Source, ...] = ()  # where several files are read as one: each alone, with the same columns
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -98,13 +65,7 @@ class Source:
         return quote_name(self.found(name))
 
     def found(self, name: str) -> str:
-        """Return which of `columns` has that name in the file.
-
-        Raises
-        ------
-        SourceError
-            If there is none, or more than one.
-        """
+        """Return which of `columns` has that name in the file; a `SourceError` if none has, or more than one."""
         meant = self._in_file.get(name, [])
         if len(meant) > 1:
             raise SourceError(
@@ -141,12 +102,7 @@ class Source:
     def run(self, work: Callable[[], T]) -> T:
         """Call `work`, which uses the connection, with progress shown and Ctrl-C heard.
 
-        Raises
-        ------
-        SourceError
-            If the file turns out to be damaged or memory to be short.
-        KeyboardInterrupt
-            If the user stopped it.
+        A `SourceError` says that the file is damaged or memory short; after a KeyboardInterrupt nothing runs any more.
         """
         import duckdb
 

@@ -14,27 +14,7 @@ _FULL = re.compile(r"No space left on device|File too large|Disk quota exceeded|
 
 
 def describe_no_space(text: str, name: str) -> SourceError | None:
-    """Return an error if the text is about memory or files of our own, else None.
-
-    Parameters
-    ----------
-    text : str
-        What DuckDB says.
-    name : str
-        What messages call that which is being read.
-
-    Returns
-    -------
-    SourceError or None
-        It names the place.
-
-    Examples
-    --------
-    >>> from calibrant.ingest.storage_errors import describe_no_space
-    >>> text = 'IO Error: Could not write file "/data/.calibrant-x1/out.csv": No space left on device'
-    >>> describe_no_space(text, "in.csv").expected
-    'to write /data/out.csv'
-    """
+    """Return an error, which names the place, if `text` of DuckDB is about memory or files of our own; else None."""
     found = _FILE.search(text)
     if found is not None:
         file = Path(found[1])

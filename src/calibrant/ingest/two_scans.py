@@ -32,51 +32,24 @@ _BATCH = 1 << 20  # rows that are pooled together
 
 
 class Scanned(NamedTuple):
-    """What two scans find.
+    """What two scans find."""
 
-    Attributes
-    ----------
-    first : BucketSums
-        Rows where the answer can lie, by single scores if these are few enough; else in buckets, to be refined.
-    grid : Grid
-        The buckets of `first`.
-    resolved : Resolved
-        Cells of all other rows, as wide as can be. Their `low` and `high` are limits of the scores in them.
-    widest : Grid
-        No cell is wider than the buckets of this one.
-    mean_weight : float
-        Weight of a row.
-    """
-
+    # rows where the answer can lie, by single scores if these are few; else in buckets, to be refined
     first: BucketSums
-    grid: Grid
-    resolved: Resolved
-    widest: Grid
-    mean_weight: float
+    grid: Grid  # the buckets of `first`
+    resolved: Resolved  # cells of all other rows; `low` and `high` are limits of their scores
+    widest: Grid  # no cell is wider than the buckets of this grid
+    mean_weight: float  # of a row
 
 
 def two_scans(
     slices: Slices, low: float, high: float, *, most_distinct: int, most_buckets: int, cell_bits: int
 ) -> Scanned:
-    """Add up rows in as few cells as can be.
+    """Add up rows, checked, in as few cells as can be: at most ``2**cell_bits`` where the answer cannot lie.
 
-    Parameters
-    ----------
-    slices : callable
-        Returns all rows, checked, a slice at a time whenever it is called.
-    low, high : float
-        The range of the scores, or a wider one.
-    most_distinct : int
-        Scores that may be held one by one where the answer can lie.
-    most_buckets : int
-        Buckets that may be held there if there are more.
-    cell_bits : int
-        Two to this power are the widest cells.
-
-    Returns
-    -------
-    Scanned
-        What does not depend on the order of the rows, nor on how they were cut into slices.
+    `low` and `high` are the range of the scores, or a wider one. Where the answer can lie, up to `most_distinct` scores
+    are held one by one, or else up to `most_buckets` buckets. What is returned depends neither on the order of the rows
+    nor on how they were cut into slices.
     """
     counts = BucketCounts(Grid.over(low, high, bits=FINE_BITS), low, high, bits=max(0, FINE_BITS - cell_bits))
     for block in blocks(slices()):

@@ -21,7 +21,7 @@ from calibrant.table.validation import (
     describe_bad_labels,
     describe_bad_scores,
     describe_bad_weight,
-    describe_missing_group,
+    describe_missing_cluster,
     describe_missing_label,
     describe_no_rows,
     describe_not_numbers,
@@ -50,13 +50,13 @@ _SCORE_AGGREGATES = {
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns to read and what counts as positive; `group` is read only where rows are kept apart."""
+    """The columns to read and what counts as positive; `clusters` are read only where rows are kept apart."""
 
     label: str
     score: str
     weight: str | None
     pos_label: Any
-    group: tuple[str, ...] = ()
+    clusters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Summary:
     Attributes
     ----------
     sql : str
-        A SELECT of the columns s (score, DOUBLE), positive (BOOLEAN), with weights w (DOUBLE), with groups g (VARCHAR).
+        A SELECT of the columns s (score, DOUBLE), positive (BOOLEAN), with weights w (DOUBLE), with clusters c (VARCHAR).
     distinct : int
         About how many different scores there are.
     pairs : int
@@ -113,9 +113,9 @@ def check(source: Source, columns: Columns) -> Summary:
         raise describe_not_numbers("scores", "an empty value", place, seen["score_missing"], remedy)
     _refuse_bad_scores(source, columns.score, shape, seen)
     _check_labels(source, columns, shape, seen)
-    if seen.get("group_missing"):
-        place, _ = _first(source, shape, " and ".join(columns.group), "g IS NULL", "g")
-        raise describe_missing_group("an empty value", place, seen["group_missing"])
+    if seen.get("cluster_missing"):
+        place, _ = _first(source, shape, " and ".join(columns.clusters), "c IS NULL", "c")
+        raise describe_missing_cluster("an empty value", place, seen["cluster_missing"])
     weights = "none" if columns.weight is None else _check_weights(source, columns, shape, seen)
     return Summary(
         sql=sql,
@@ -158,11 +158,11 @@ def _rows_sql(source: Source, columns: Columns, rows: str | None = None) -> str:
     if columns.weight is not None:
         weight = source.column(columns.weight)
         parts += [f"{weight} AS weight_raw", f"{_as_number(weight, source.kind(columns.weight))} AS w"]
-    if columns.group:
-        named = [f"CAST({source.column(name)} AS VARCHAR)" for name in columns.group]
-        # Columns that name the group together are joined by a character that text does not hold; some may be empty.
+    if columns.clusters:
+        named = [f"CAST({source.column(name)} AS VARCHAR)" for name in columns.clusters]
+        # Columns that name the cluster together are joined by a character that text does not hold; some may be empty.
         joined = " || chr(31) || ".join(f"coalesce({name}, '')" for name in named)
-        parts.append(f"CASE WHEN coalesce({', '.join(named)}) IS NOT NULL THEN {joined} END AS g")
+        parts.append(f"CASE WHEN coalesce({', '.join(named)}) IS NOT NULL THEN {joined} END AS c")
     return f"SELECT {', '.join(parts)} FROM ({rows or source.sql})"
 
 
@@ -226,8 +226,8 @@ def _aggregates(columns: Columns) -> dict[str, str]:
             "one_number": f"coalesce(min(label_number) {rest} = max(label_number) {rest}, false)",
             "no_number": _count("NOT positive AND label_number IS NULL"),
         }
-    if columns.group:
-        wanted["group_missing"] = _count("g IS NULL")
+    if columns.clusters:
+        wanted["cluster_missing"] = _count("c IS NULL")
     if columns.weight is not None:
         wanted |= {
             "weight_missing": _count("weight_raw IS NULL"),

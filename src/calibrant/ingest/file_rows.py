@@ -50,10 +50,10 @@ def read_rows(
     with open_source(path, wanted=wanted, console=console) as source:
         summary = check(source, Columns(label, score, weight, pos_label, named))
         source.in_order()
-        names = f"SELECT g, row_number() OVER (ORDER BY g) - 1 AS number FROM (SELECT DISTINCT g FROM ({summary.sql}))"
-        columns = "rows.positive, rows.s, groups.number" + ("" if weight is None else ", rows.w")
+        names = f"SELECT c, row_number() OVER (ORDER BY c) - 1 AS number FROM (SELECT DISTINCT c FROM ({summary.sql}))"
+        columns = "rows.positive, rows.s, clusters.number" + ("" if weight is None else ", rows.w")
         numbered = f"SELECT row_number() OVER () AS place, * FROM ({summary.sql})"
         found = source.arrays(
-            f"SELECT {columns} FROM ({numbered}) AS rows JOIN ({names}) AS groups ON rows.g = groups.g ORDER BY place"
+            f"SELECT {columns} FROM ({numbered}) AS rows JOIN ({names}) AS clusters ON rows.c = clusters.c ORDER BY place"
         )
     return Rows(found["positive"], found["s"], found.get("w"), found["number"].astype(np.int64))

@@ -31,7 +31,7 @@ from calibrant.table.validation import (
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["FrameColumns", "LazySummary", "checked_rows", "need_numbers"]
+__all__ = ["FrameColumns", "LazySummary", "checked_rows", "column_of", "need_numbers"]
 
 _SIFT = 1021  # one in so many values is looked at to estimate how many are different; a prime
 _SPREAD = 1652.0127  # makes fractions of products of score and weight vary; any number without a pattern will do
@@ -96,7 +96,7 @@ def _emptiness(frame: nw.LazyFrame[Any], columns: FrameColumns, fetch: Fetch) ->
 
     named = {"scores": columns.score, "labels": columns.label, "weights": columns.weight}
     used = {what: name for what, name in named.items() if name is not None}
-    missing = {what: _count(_column(name, frame).is_null()) for what, name in used.items()}
+    missing = {what: _count(column_of(name, frame).is_null()) for what, name in used.items()}
     seen = {name: values[0] for name, values in fetch(frame.select(rows=nw.len(), **missing)).items()}
     rows = int(seen["rows"])
     if not rows:
@@ -117,21 +117,21 @@ def _raw(frame: nw.LazyFrame[Any], columns: FrameColumns) -> nw.LazyFrame[Any]:
 
     types = frame.collect_schema()
     need_numbers(columns.score, types[columns.score], "scores")
-    label, text = _label(_column(columns.label, frame), types[columns.label], columns.label)
+    label, text = _label(column_of(columns.label, frame), types[columns.label], columns.label)
     meant = _meant(columns.pos_label, text=text)
     wanted = {
-        "s": _column(columns.score, frame).cast(nw.Float64),
+        "s": column_of(columns.score, frame).cast(nw.Float64),
         "label": label,
         "number": nw.lit(math.pi) if text else label.cast(nw.Float64),  # text is neither 0, 1 nor -1
         "y": (nw.lit(0) if meant is None else nw.when(label == meant).then(1).otherwise(0)).cast(nw.Int64),
     }
     if columns.weight is not None:
         need_numbers(columns.weight, types[columns.weight], "weights")
-        wanted["w"] = _column(columns.weight, frame).cast(nw.Float64)
+        wanted["w"] = column_of(columns.weight, frame).cast(nw.Float64)
     return frame.select(**wanted)
 
 
-def _column(name: str, frame: nw.LazyFrame[Any]) -> nw.Expr:
+def column_of(name: str, frame: nw.LazyFrame[Any]) -> nw.Expr:
     """Return a column; Spark takes dots in a name for fields of a struct unless it is quoted."""
     import narwhals as nw
 

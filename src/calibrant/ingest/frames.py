@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from calibrant.errors import DataError, SourceError
-from calibrant.ingest.frame_checks import FrameColumns, LazySummary, checked_rows, need_numbers
+from calibrant.ingest.frame_checks import FrameColumns, LazySummary, checked_rows, column_of, need_numbers
 from calibrant.ingest.frame_rows import Arrays, LazyRows, fetched
 from calibrant.table.validation import (
     CleanRows,
@@ -25,8 +25,7 @@ from calibrant.table.validation import (
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["FrameArrays", "FrameColumns", "FrameRows", "LazySummary", "open_frame"]
-
+__all__ = ["FrameArrays", "FrameColumns", "FrameRows", "LazySummary", "frame_in_memory", "open_frame"]
 
 _BATCH = 1 << 20  # rows
 
@@ -64,6 +63,31 @@ def open_frame(frame: Any, columns: FrameColumns) -> FrameArrays | FrameRows:
     Values of frames in memory are checked later, apart from missing ones.
     """
     import narwhals as nw
+
+    found = _opened(frame, (columns.label, columns.score, columns.weight))
+    if isinstance(found, nw.DataFrame):
+        return _arrays(found, columns)
+    rows, summary = checked_rows(found, columns, _asked)
+    return FrameRows(rows, summary, _slices(rows.frame))
+
+
+def frame_in_memory(frame: Any, columns: FrameColumns, clusters: Sequence[str]) -> tuple[FrameArrays, list[Any]]:
+    """Take the columns out of any frame, with the cluster of each row: a tuple where several columns name it."""
+    import narwhals as nw
+
+    names = (columns.label, columns.score, columns.weight, *clusters)
+    found = _opened(frame, names)
+    if isinstance(found, nw.LazyFrame):
+        wanted = [column_of(name, found).alias(name) for name in dict.fromkeys(names) if name is not None]
+        with _failing(found.implementation):
+            found = found.select(*wanted).collect()
+    listed = [found[name].to_list() for name in clusters]
+    return _arrays(found, columns), listed[0] if len(listed) == 1 else list(zip(*listed, strict=True))
+
+
+def _opened(frame: Any, names: Iterable[str | None]) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+    """Return a frame that narwhals reads and that has each of the columns once; None is no column."""
+    import narwhals as nw
     from narwhals.exceptions import DuplicateError
 
     try:
@@ -78,11 +102,17 @@ def open_frame(frame: Any, columns: FrameColumns) -> FrameArrays | FrameRows:
         raise DataError(
             "different names of columns", "a name that is there twice", "give the columns different names"
         ) from None
-    _check_names(_names(found), columns)
-    if isinstance(found, nw.DataFrame):
-        return _arrays(found, columns)
-    rows, summary = checked_rows(found, columns, _asked)
-    return FrameRows(rows, summary, _slices(rows.frame))
+    there = _names(found)
+    for name in names:
+        if name is None or there.count(name) == 1:
+            continue
+        if name in there:
+            raise DataError(
+                f"one column {name!r}", f"{there.count(name)} of that name", "give the columns different names"
+            )
+        shown = ", ".join(there[:20]) + (", ..." if len(there) > 20 else "")
+        raise DataError(f"a column {name!r}", f"the columns {shown}", "check the name of the column")
+    return found
 
 
 def _fails(check: Callable[[], Any]) -> bool:
@@ -99,18 +129,6 @@ def _names(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> list[str]:
         return list(frame.to_native().columns)
     with _failing(frame.implementation):
         return list(frame.collect_schema())
-
-
-def _check_names(names: list[str], columns: FrameColumns) -> None:
-    for name in (columns.label, columns.score, columns.weight):
-        if name is None or names.count(name) == 1:
-            continue
-        if name in names:
-            raise DataError(
-                f"one column {name!r}", f"{names.count(name)} of that name", "give the columns different names"
-            )
-        shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-        raise DataError(f"a column {name!r}", f"the columns {shown}", "check the name of the column")
 
 
 def _arrays(frame: nw.DataFrame[Any], columns: FrameColumns) -> FrameArrays:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from calibrant.errors import DataError, SourceError
+from calibrant.errors import SourceError
 from calibrant.ingest.query import Query
 from calibrant.table.score_table import ScoreTable
 
@@ -37,41 +37,26 @@ def named_columns(
             "different columns for label and score", f"{label!r} for both", "name the column of outcomes with --label"
         )
     columns: dict[str, Any] = {"label": label, "score": score, "weight": weight, "pos_label": pos_label}
-    if not isinstance(source, (str, PathLike, Query, list, tuple)):
-        if clusters is None:
-            return {"y_true": ScoreTable.from_frame(source, **columns)}
-        return _frame_rows(source, clusters, **columns)
+    in_files = isinstance(source, (str, PathLike, Query, list, tuple))
+    if clusters is None and not in_files:
+        return {"y_true": ScoreTable.from_frame(source, **columns)}
     if clusters is None:
         from calibrant.ingest.files import read_table
 
         return {"y_true": read_table(source, **columns, console=console)}
-    from calibrant.ingest.file_rows import read_rows
+    if in_files:
+        from calibrant.ingest.file_rows import read_rows
 
-    rows = read_rows(source, **columns, cluster=clusters, console=console)
-    return {"y_true": rows.label, "y_proba": rows.score, "sample_weight": rows.weight, "clusters": rows.cluster}
+        rows = read_rows(source, **columns, cluster=clusters, console=console)
+        return {"y_true": rows.label, "y_proba": rows.score, "sample_weight": rows.weight, "clusters": rows.cluster}
+    from calibrant.ingest.frames import FrameColumns, frame_in_memory
 
-
-def _frame_rows(
-    frame: Any, clusters: str | Sequence[str], *, label: str, score: str, weight: str | None, pos_label: Any
-) -> dict[str, Any]:
-    import narwhals as nw
-
-    from calibrant.ingest.frames import FrameArrays, FrameColumns, open_frame
-
-    named = [clusters] if isinstance(clusters, str) else list(clusters)
-    wanted = dict.fromkeys(name for name in (label, score, weight, *named) if name is not None)
-    lazy = nw.from_native(frame).lazy()
-    there = lazy.collect_schema().names()
-    if missing := [name for name in wanted if name not in there]:
-        raise DataError(f"a column {missing[0]!r}", f"columns {there}", "check the spelling")
-    held = lazy.select(*wanted).collect()
-    found = open_frame(held.to_native(), FrameColumns(label, score, weight, pos_label))
-    assert isinstance(found, FrameArrays)  # a collected frame is in memory
-    names = held[named[0]].to_list() if len(named) == 1 else list(zip(*(held[n].to_list() for n in named), strict=True))
+    named = (clusters,) if isinstance(clusters, str) else tuple(clusters)
+    held, names = frame_in_memory(source, FrameColumns(**columns), named)
     return {
-        "y_true": found.labels,
-        "y_proba": found.scores,
-        "sample_weight": found.weights,
+        "y_true": held.labels,
+        "y_proba": held.scores,
+        "sample_weight": held.weights,
         "clusters": names,
         "pos_label": pos_label,
     }

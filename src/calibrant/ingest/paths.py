@@ -48,7 +48,10 @@ def name_of(place: Place) -> str:
 
 
 def _named(place: Place) -> list[str]:
-    items = [place] if isinstance(place, str | os.PathLike) else place
+    items = [place] if isinstance(place, str | os.PathLike) else list(place)
+    for item in items:
+        if not isinstance(item, str | os.PathLike):
+            raise SourceError("paths of files", f"a {type(item).__name__}", "pass a path, or a list of them")
     return [os.fspath(item) for item in items]
 
 

@@ -40,7 +40,7 @@ def apply_to_file(
     column: str = "calibrated",
     console: Console | None = None,
 ) -> int:
-    """Copy a file with one more column of what `calibrator.predict` gives, in bounded memory; return the number of rows.
+    """Copy a file with one more column, what `calibrator.predict` gives, in bounded memory; return the number of rows.
 
     The order of the rows and the other columns are kept. Logistic maps agree to about 1e-15. `path` may be "-" for
     standard input; a pattern must name one file. The ending of `output` chooses CSV, Parquet or JSON lines; it appears

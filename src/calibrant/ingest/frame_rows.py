@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,12 @@ from calibrant.ingest.bucket_sums import LOG_LOSS_BITS, BucketSums
 from calibrant.ingest.grid import BucketSet, Grid
 from calibrant.table.fixed_point import BITS, FixedPoint, IntArray
 from calibrant.table.pooling import NumberArray, Pooled, pool_counts, score_order
+from calibrant.table.validation import CleanRows
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["Arrays", "Fetch", "LazyRows", "fetched"]
+__all__ = ["Arrays", "CheckedRows", "Fetch", "LazyRows", "fetched"]
 
 _HALF = 21  # sums of half words stay below 2**63 for up to 2**41 rows
 _SUMS = ("distance", "squared", "log_loss_sum")
@@ -103,6 +104,17 @@ class LazyRows:
         if numbers is None:
             return self.frame.filter(place.is_in(buckets.numbers.tolist()))
         return self.frame.with_columns(place=place).join(numbers, on="place", how="semi")
+
+
+class CheckedRows(NamedTuple):
+    """Rows in an engine or in files, what one scan of them tells, and perhaps a faster way to all of them."""
+
+    rows: LazyRows
+    low: float
+    high: float
+    distinct: int  # about how many different scores; if weights are not numbers of rows, pairs of score and weight
+    # Returns the same rows in arrays, a slice at a time, whenever it is called.
+    slices: Callable[[], Iterator[CleanRows]] | None = None
 
 
 def _as_frame(numbers: IntArray, like: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,21 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from calibrant.errors import DataError, SourceError
-from calibrant.ingest.frame_checks import FrameColumns, LazySummary, checked_rows, column_of, need_numbers
-from calibrant.ingest.frame_rows import Arrays, LazyRows, fetched
-from calibrant.table.validation import (
-    CleanRows,
-    clean_labels,
-    clean_scores,
-    describe_missing_label,
-    describe_no_rows,
-    describe_not_numbers,
-)
+from calibrant.ingest.faults import Columns, describe_missing
+from calibrant.ingest.frame_checks import checked_rows, column_of, need_numbers
+from calibrant.ingest.frame_rows import Arrays, CheckedRows, fetched
+from calibrant.table.validation import CleanRows, clean_labels, clean_scores, describe_no_rows
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["FrameArrays", "FrameColumns", "FrameRows", "LazySummary", "frame_in_memory", "open_frame"]
+__all__ = ["FrameArrays", "frame_in_memory", "open_frame"]
 
 _BATCH = 1 << 20  # rows
 
@@ -36,7 +30,7 @@ class FrameArrays(NamedTuple):
     labels: Any
     scores: Any
     weights: Any
-    names: FrameColumns
+    names: Columns
 
     def locate(self, error: DataError) -> DataError:
         """Return an error about one of the arrays with the name of its column."""
@@ -49,49 +43,40 @@ class FrameArrays(NamedTuple):
         return DataError(error.expected, f"{error.found} {word} column {name}", error.remedy)
 
 
-class FrameRows(NamedTuple):
-    """Checked rows of a frame in an engine; and the way to have them in arrays, if the engine hands over batches."""
-
-    rows: LazyRows
-    summary: LazySummary
-    slices: Callable[[], Iterator[CleanRows]] | None
-
-
-def open_frame(frame: Any, columns: FrameColumns) -> FrameArrays | FrameRows:
+def open_frame(frame: Any, columns: Columns) -> FrameArrays | CheckedRows:
     """Take the columns out of a frame in memory; check those of a frame in an engine, in one scan there.
 
     Values of frames in memory are checked later, apart from missing ones.
     """
     import narwhals as nw
 
-    found = _opened(frame, (columns.label, columns.score, columns.weight))
+    found = _opened(frame, columns)
     if isinstance(found, nw.DataFrame):
         return _arrays(found, columns)
-    rows, summary = checked_rows(found, columns, _asked)
-    return FrameRows(rows, summary, _slices(rows.frame))
+    checked = checked_rows(found, columns, _asked)
+    return checked._replace(slices=_slices(checked.rows.frame))
 
 
-def frame_in_memory(frame: Any, columns: FrameColumns, clusters: Sequence[str]) -> tuple[FrameArrays, list[Any]]:
+def frame_in_memory(frame: Any, columns: Columns) -> tuple[FrameArrays, list[Any]]:
     """Take the columns out of any frame, with the cluster of each row: a tuple where several columns name it."""
     import narwhals as nw
 
-    names = (columns.label, columns.score, columns.weight, *clusters)
-    found = _opened(frame, names)
+    found = _opened(frame, columns)
     if isinstance(found, nw.LazyFrame):
-        wanted = [column_of(name, found).alias(name) for name in dict.fromkeys(names) if name is not None]
+        wanted = [column_of(name, found).alias(name) for name in columns.names]
         with _failing(found.implementation):
             found = found.select(*wanted).collect()
-    listed = [found[name].to_list() for name in clusters]
+    listed = [found[name].to_list() for name in columns.clusters]
     return _arrays(found, columns), listed[0] if len(listed) == 1 else list(zip(*listed, strict=True))
 
 
-def _opened(frame: Any, names: Iterable[str | None]) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
-    """Return a frame that narwhals reads and that has each of the columns once; None is no column."""
+def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+    """Return a frame that narwhals reads and that has each of the columns once."""
     import narwhals as nw
     from narwhals.exceptions import DuplicateError
 
     try:
-        found = nw.from_native(frame)
+        found: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(frame)
     except TypeError:
         raise DataError(
             "a dataframe: pandas, Polars, PyArrow, DuckDB, PySpark or another that narwhals reads",
@@ -103,8 +88,8 @@ def _opened(frame: Any, names: Iterable[str | None]) -> nw.DataFrame[Any] | nw.L
             "different names of columns", "a name that is there twice", "give the columns different names"
         ) from None
     there = _names(found)
-    for name in names:
-        if name is None or there.count(name) == 1:
+    for name in columns.names:
+        if there.count(name) == 1:
             continue
         if name in there:
             raise DataError(
@@ -131,21 +116,17 @@ def _names(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> list[str]:
         return list(frame.collect_schema())
 
 
-def _arrays(frame: nw.DataFrame[Any], columns: FrameColumns) -> FrameArrays:
-    remedy = "drop or repair these rows, and count how many they were"
+def _arrays(frame: nw.DataFrame[Any], columns: Columns) -> FrameArrays:
     if not len(frame):
         raise describe_no_rows()
-    for name, what in ((columns.score, "scores"), (columns.label, "labels"), (columns.weight, "weights")):
+    for what, name in (("score", columns.score), ("label", columns.label), ("weight", columns.weight)):
         if name is None:
             continue
         count = frame[name].null_count()
-        if what != "labels" and count < len(frame):  # the type of a column of nothing says nothing
-            need_numbers(name, frame.schema[name], what)
+        if what != "label" and count < len(frame):  # the type of a column of nothing says nothing
+            need_numbers(name, frame.schema[name], f"{what}s")
         if count:
-            place = f"row {frame[name].is_null().to_numpy().argmax()} of column {name}"
-            if what == "labels":
-                raise describe_missing_label("an empty value", place, count)
-            raise describe_not_numbers(what, "an empty value", place, count, remedy if what == "scores" else None)
+            raise describe_missing(what, f"row {frame[name].is_null().to_numpy().argmax()} of column {name}", count)
     label, score = frame[columns.label].to_numpy(), frame[columns.score].to_numpy()
     return FrameArrays(label, score, None if columns.weight is None else frame[columns.weight].to_numpy(), columns)
 

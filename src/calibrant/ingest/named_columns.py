@@ -45,14 +45,15 @@ def named_columns(
 
         return {"y_true": read_table(source, **columns, console=console)}
     if in_files:
-        from calibrant.ingest.file_rows import read_rows
+        from calibrant.ingest.files import read_rows
 
         rows = read_rows(source, **columns, cluster=clusters, console=console)
         return {"y_true": rows.label, "y_proba": rows.score, "sample_weight": rows.weight, "clusters": rows.cluster}
-    from calibrant.ingest.frames import FrameColumns, frame_in_memory
+    from calibrant.ingest.faults import Columns
+    from calibrant.ingest.frames import frame_in_memory
 
     named = (clusters,) if isinstance(clusters, str) else tuple(clusters)
-    held, names = frame_in_memory(source, FrameColumns(**columns), named)
+    held, names = frame_in_memory(source, Columns(**columns, clusters=named))
     return {
         "y_true": held.labels,
         "y_proba": held.scores,

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from calibrant import DataError, SourceError
-from calibrant.ingest.file_rows import read_rows
+from calibrant.ingest.files import read_rows
 
 COLUMNS = {"label": "y", "score": "p", "cluster": "g"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ __all__ = [
     "LogTerm",
     "Logistic",
     "Mixture",
+    "Writer",
     "lines_through",
     "steps",
 ]
@@ -108,3 +110,35 @@ def lines_through(knot: FloatArray, value: FloatArray) -> Lines:
     level = slope == 0.0
     kept = np.append(True, ~(level[1:] & level[:-1] & (value[1:] == value[:-1])))
     return Lines(knot[kept[1:]], value[kept], slope[kept])
+
+
+class Writer(ABC):
+    """Writes a formula in some language; every method returns the expression, or the name, of its result."""
+
+    def formula(self, formula: Formula) -> str:
+        """Write a formula of any kind."""
+        if isinstance(formula, Lines):
+            return self.lines(formula)
+        if isinstance(formula, Logistic):
+            return self.logistic(formula)
+        return self.mixture(formula)
+
+    def logit(self, logistic: Logistic) -> str:
+        """Write the log-odds of a logistic map."""
+        return self.log_odds(logistic.logit) if isinstance(logistic.logit, LogOdds) else self.lines(logistic.logit)
+
+    @abstractmethod
+    def lines(self, lines: Lines) -> str:
+        """Write level or straight pieces."""
+
+    @abstractmethod
+    def log_odds(self, logit: LogOdds) -> str:
+        """Write a weighted sum of logarithms."""
+
+    @abstractmethod
+    def logistic(self, logistic: Logistic) -> str:
+        """Write a logistic map."""
+
+    @abstractmethod
+    def mixture(self, mixture: Mixture) -> str:
+        """Write a weighted mean of formulas."""

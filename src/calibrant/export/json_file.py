@@ -14,7 +14,7 @@ import numpy as np
 import calibrant
 from calibrant.calibrators.base import Calibrator
 from calibrant.errors import ArgumentError, SourceError
-from calibrant.export.layouts import LAYOUTS
+from calibrant.export.layouts import LAYOUTS, not_exportable
 
 __all__ = ["from_json", "read_model", "to_json"]
 
@@ -29,12 +29,17 @@ def to_json(calibrator: Calibrator) -> str:
     Parameters
     ----------
     calibrator : Calibrator
-        Fitted. A class of your own, or a parameter that is no number, text, bool or None, is an `ArgumentError`.
+        Fitted.
 
     Returns
     -------
     str
         Numbers are written so that reading them back gives the same floats.
+
+    Raises
+    ------
+    ArgumentError
+        If it is of a class that cannot be exported, or a parameter is no number, text, bool or None.
 
     Examples
     --------
@@ -129,9 +134,7 @@ def _fitted(calibrator: Calibrator) -> dict[str, Any]:
 def _unfitted(calibrator: Calibrator) -> dict[str, Any]:
     method = next((name for name, layout in LAYOUTS.items() if layout.estimator is type(calibrator)), None)
     if method is None:
-        raise ArgumentError(
-            "a calibrator that can be exported", type(calibrator).__name__, "use one of calibrant.calibrators"
-        )
+        raise not_exportable(calibrator)
     parameters = calibrator.get_params(deep=False)
     return {"method": method, "parameters": {name: _parameter(name, value) for name, value in parameters.items()}}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -79,14 +79,8 @@ class BucketSums:
         """Return all buckets one after the other."""
         if len(parts) == 1:
             return parts[0]
-        return cls(
-            np.concatenate([part.bucket for part in parts]),
-            np.concatenate([part.low for part in parts]),
-            np.concatenate([part.high for part in parts]),
-            np.concatenate([part.counts for part in parts], axis=1),
-            np.concatenate([part.upper for part in parts], axis=1),
-            np.concatenate([part.lower for part in parts], axis=1),
-        )
+        names = (field.name for field in fields(cls))
+        return cls(*(np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in names))
 
     def __len__(self) -> int:
         return len(self.bucket)
@@ -96,14 +90,7 @@ class BucketSums:
 
     def pick(self, which: npt.NDArray[np.generic]) -> BucketSums:
         """Return some of the buckets, in the order asked for."""
-        return BucketSums(
-            self.bucket[which],
-            self.low[which],
-            self.high[which],
-            self.counts[:, which],
-            self.upper[:, which],
-            self.lower[:, which],
-        )
+        return BucketSums(*(getattr(self, field.name)[..., which] for field in fields(self)))
 
     def pooled(self) -> BucketSums:
         """Return the sums in the order of bucket numbers, one for each number."""
@@ -129,7 +116,7 @@ class BucketSums:
 
     def coarser(self, bits: int) -> BucketSums:
         """Return the sums over buckets of which each is ``2**bits`` of these, see `Grid.coarser`."""
-        return BucketSums(self.bucket >> bits, self.low, self.high, self.counts, self.upper, self.lower).pooled()
+        return replace(self, bucket=self.bucket >> bits).pooled()
 
     @property
     def n(self) -> NumberArray:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from calibrant.ingest.accumulator import pick
 from calibrant.ingest.grid import Grid
 from calibrant.table.fixed_point import BITS, MOST_ROWS, IntArray, score_units
 from calibrant.table.pooling import FloatArray, NumberArray
@@ -20,10 +21,9 @@ _WORD = 32
 
 def blocks(slices: Iterable[CleanRows]) -> Iterator[CleanRows]:
     """Cut rows into pieces that stay in the cache while they are worked on."""
-    for label, score, weight in slices:
-        for start in range(0, len(score), _BLOCK):
-            rows = slice(start, start + _BLOCK)
-            yield CleanRows(label[rows], score[rows], None if weight is None else weight[rows])
+    for rows in slices:
+        for start in range(0, len(rows.score), _BLOCK):
+            yield pick(rows, slice(start, start + _BLOCK))
 
 
 class BucketCounts:

@@ -12,7 +12,7 @@ import numpy as np
 
 from calibrant.errors import SourceError
 from calibrant.ingest.formats import quote_name, quote_text
-from calibrant.ingest.storage_errors import describe_no_space
+from calibrant.ingest.source import describe_no_space
 
 if TYPE_CHECKING:
     import duckdb

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     import duckdb
@@ -102,7 +103,7 @@ class QueryRunner:
         while self._console is None or time.monotonic() < self._started + _PATIENCE:
             if done.wait(_POLL):
                 return
-        with _Bar(self._name, self._console) as show:
+        with _bar(self._name, self._console) as show:
             while not done.wait(_POLL):
                 reached = self._reached
                 percent = self._connection.query_progress() if reached is None else 100.0 * reached / self._count
@@ -116,27 +117,21 @@ def speed(done: float, unit: str, seconds: float) -> str:
     return f"{done / seconds:,.0f} rows/s" if unit == "rows" else f"{done / seconds / 1e6:,.1f} MB/s"
 
 
-class _Bar:
-    """A progress bar that leaves no trace."""
+@contextmanager
+def _bar(name: str, console: Console) -> Iterator[Callable[[float, str], None]]:
+    """Draw a progress bar that leaves no trace; yield how to tell it the percentage and the speed."""
+    from rich.markup import escape
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    def __init__(self, name: str, console: Console) -> None:
-        from rich.markup import escape
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-        self._progress = Progress(
-            TextColumn(f"Reading {escape(name)}"),
-            BarColumn(),
-            TextColumn("{task.percentage:>3.0f}%"),
-            TextColumn("{task.fields[speed]}"),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-        )
-        self._task = self._progress.add_task("read", total=100.0, speed="")
-
-    def __enter__(self) -> Callable[[float, str], Any]:
-        self._progress.start()
-        return lambda percent, pace: self._progress.update(self._task, completed=max(0.0, percent), speed=pace)
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
+    progress = Progress(
+        TextColumn(f"Reading {escape(name)}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TextColumn("{task.fields[speed]}"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+    )
+    task = progress.add_task("read", total=100.0, speed="")
+    with progress:
+        yield lambda percent, pace: progress.update(task, completed=max(0.0, percent), speed=pace)

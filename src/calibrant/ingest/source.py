@@ -14,17 +14,20 @@ import numpy.typing as npt
 from calibrant.errors import SourceError
 from calibrant.ingest.formats import quote_name, quote_text
 from calibrant.ingest.query_runner import QueryRunner
-from calibrant.ingest.storage_errors import describe_no_space
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["SPAN_ROWS", "Source", "Span", "spans_of_table"]
+__all__ = ["SPAN_ROWS", "Source", "Span", "describe_no_space", "spans_of_table"]
 
 T = TypeVar("T")
 
 _NUMERIC = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BIGNUM")
 SPAN_ROWS = 1 << 21
+
+# What DuckDB says where not the input but memory or a place to write is at fault.
+_FILE = re.compile(r'(?:write file|open file|create directory) \\?"(.+?)\\?": ([^"\n]+)')
+_FULL = re.compile(r"No space left on device|File too large|Disk quota exceeded|max_temp_directory_size|Out of Memory")
 
 _AGAIN = "copy or download it again, or write it anew"
 
@@ -150,6 +153,31 @@ def spans_of_table(connection: duckdb.DuckDBPyConnection, name: str) -> list[Spa
         )
         for begin in range(0, rows, SPAN_ROWS)
     ]
+
+
+def describe_no_space(text: str, name: str) -> SourceError | None:
+    """Return an error, which names the place, if `text` of DuckDB is about memory or files of our own; else None."""
+    found = _FILE.search(text)
+    if found is not None:
+        file = Path(found[1])
+        # Our own folders, gone by the time the message is read: that of a draft and that of temporary files.
+        draft, temporary = (
+            [folder.parent for folder in file.parents if folder.name.startswith(start)]
+            for start in (".calibrant-", "calibrant-")
+        )
+        if draft or temporary:
+            return SourceError(
+                f"to write {draft[-1] / file.name}" if draft else f"to write temporary files in {temporary[-1]}",
+                found[2],
+                "check permissions and free space, or choose another place" + ("" if draft else " by setting TMPDIR"),
+            )
+    if _FULL.search(text) is None:
+        return None
+    return SourceError(
+        "enough memory and space for temporary files",
+        f"too little of them for {name}",
+        "free space there, or set TMPDIR to a larger disk",
+    )
 
 
 def _explain(text: str, name: str, format_: str, n_columns: int) -> SourceError:

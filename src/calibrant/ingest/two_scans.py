@@ -6,13 +6,12 @@ except where the answer can lie.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from calibrant.ingest.accumulator import Accumulator, pool_slices
+from calibrant.ingest.accumulator import Accumulator, pick, pooled_batches
 from calibrant.ingest.bucket_sums import HALF, HALF_MASK, LOG_LOSS_BITS, BucketSums
 from calibrant.ingest.grid import Grid
 from calibrant.ingest.histogram import BucketCounts, blocks
@@ -28,7 +27,6 @@ Slices = Callable[[], Iterable[CleanRows]]
 
 FINE_BITS = 22  # two to this power buckets of which rows and positives are counted
 _FEW_ROWS = 1 << 17  # terms of sums are below 2**46, so those of so many rows add up in one word
-_BATCH = 1 << 20  # rows that are pooled together
 
 
 class Scanned(NamedTuple):
@@ -59,16 +57,25 @@ def two_scans(
     cells = cut(counts)
     # So many buckets that those which are pending never have to be put together.
     found = Accumulator(most_distinct=most_distinct, most_buckets=max(most_buckets, 2 * int(cells.pending.sum())))
-    resolved, pending = _CellSums(counts, cells), _PendingRows(found)
+    resolved = _CellSums(counts, cells)
     rows = positives = 0
-    for block in blocks(slices()):
-        cell = resolved.add(block)
-        pending.add(block, np.flatnonzero(cells.pending[cell]))
-        rows += len(block.score) if block.weight is None else int(np.count_nonzero(block.weight))
-        positives += int(np.count_nonzero(block.label))
-    pending.put_away()
+
+    def pending_rows() -> Iterator[CleanRows]:
+        nonlocal rows, positives
+        for block in blocks(slices()):
+            cell = resolved.add(block)
+            rows += len(block.score) if block.weight is None else int(np.count_nonzero(block.weight))
+            positives += int(np.count_nonzero(block.label))
+            pending = np.flatnonzero(cells.pending[cell])
+            if block.weight is not None:
+                pending = pending[block.weight[pending] > 0]
+            if len(pending):
+                yield pick(block, pending)
+
+    for pooled in pooled_batches(pending_rows()):
+        found.add(pooled)
     check_same_rows((counts.rows, counts.positives), (rows, positives))
-    if not pending.hold(cells):
+    if not _all_there(found, cells):
         raise describe_other_rows("as many, but other scores or weights")
     first = found.held if isinstance(found.held, BucketSums) else BucketSums.of_scores(*found.held)
     return Scanned(
@@ -160,37 +167,13 @@ class _Words:
         return whole.upper, whole.lower
 
 
-class _PendingRows:
-    """Rows where the answer can lie, pooled many at a time."""
-
-    def __init__(self, found: Accumulator) -> None:
-        self._found = found
-        self._waiting: list[CleanRows] = []
-        self._rows = 0
-
-    def add(self, rows: CleanRows, which: npt.NDArray[np.intp]) -> None:
-        label, score, weight = rows
-        if weight is not None:
-            which = which[weight[which] > 0]
-        if not len(which):
-            return
-        self._waiting.append(CleanRows(label[which], score[which], None if weight is None else weight[which]))
-        self._rows += len(which)
-        if self._rows >= _BATCH:
-            self.put_away()
-
-    def hold(self, cells: Partition) -> bool:
-        """Tell whether these are as many as were counted, where weights can be compared."""
-        found = self._found.held
-        n, k = (found.n, found.k) if isinstance(found, BucketSums) else found[1:]
-        if n.dtype.kind == "f" or cells.n.dtype.kind == "f":
-            return True
-        return bool(n.sum() == cells.n[cells.pending].sum() and k.sum() == cells.k[cells.pending].sum())
-
-    def put_away(self) -> None:
-        if self._waiting:
-            self._found.add(pool_slices(self._waiting))
-        self._waiting, self._rows = [], 0
+def _all_there(pending: Accumulator, cells: Partition) -> bool:
+    """Tell whether pending rows are as many as were counted, where weights can be compared."""
+    found = pending.held
+    n, k = (found.n, found.k) if isinstance(found, BucketSums) else found[1:]
+    if n.dtype.kind == "f" or cells.n.dtype.kind == "f":
+        return True
+    return bool(n.sum() == cells.n[cells.pending].sum() and k.sum() == cells.k[cells.pending].sum())
 
 
 def _whole(values: FloatArray, factor: float) -> IntArray:

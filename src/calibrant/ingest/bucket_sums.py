@@ -13,7 +13,7 @@ from calibrant.table.cells import CellSums
 from calibrant.table.fixed_point import BITS, FixedPoint, IntArray, score_units
 from calibrant.table.pooling import FloatArray, NumberArray, score_order
 
-__all__ = ["HALF", "HALF_MASK", "LOG_LOSS_BITS", "BucketSums"]
+__all__ = ["HALF", "HALF_MASK", "LOG_LOSS_BITS", "BucketSums", "carried"]
 
 # -log(p) reaches 745 where p is the smallest double, so it is kept in coarser units than residuals are.
 LOG_LOSS_BITS = 36
@@ -71,7 +71,7 @@ class BucketSums:
                     below = hits * (of_hit & HALF_MASK) + misses * (of_miss & HALF_MASK)
                     upper[i, runs], lower[i, runs] = (np.add.reduceat(half, begins) for half in (above, below))
         ends = np.append(starts[1:], len(score)) - 1
-        words = _carried(upper, lower, word=32 if few else HALF)
+        words = carried(upper, lower, word=32 if few else HALF)
         return cls(bucket[starts], score[starts], score[ends], counts, *words)
 
     @classmethod
@@ -111,7 +111,7 @@ class BucketSums:
             np.minimum.reduceat(self.low, starts),
             np.maximum.reduceat(self.high, starts),
             np.add.reduceat(self.counts, starts, axis=1),
-            *_carried(upper, lower),
+            *carried(upper, lower),
         )
 
     def coarser(self, bits: int) -> BucketSums:
@@ -182,7 +182,8 @@ def _terms(
     yield hits, of_hit, misses, of_miss
 
 
-def _carried(upper: NumberArray, lower: NumberArray, *, word: int = 32) -> tuple[NumberArray, NumberArray]:
+def carried(upper: NumberArray, lower: NumberArray, *, word: int = 32) -> tuple[NumberArray, NumberArray]:
+    """Return words as `FixedPoint` has them, from words as sums leave them; floats as they are."""
     if upper.dtype.kind == "f":
         return upper, lower
     whole = FixedPoint.of(upper, lower, word=word)

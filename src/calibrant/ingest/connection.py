@@ -169,30 +169,26 @@ def _describe(
     connection: duckdb.DuckDBPyConnection, file: Path, layout: Layout, name: str, folder: Path, runner: QueryRunner
 ) -> Source:
     """Find the columns."""
+    typed = layout.format == "Parquet"
+    bare = Source(connection, "", "", (), (), typed, layout.format, name, {}, runner, folder)
 
-    def source(
-        sql: str, names: tuple[str, ...], types: tuple[str, ...], old_names: tuple[str, ...], original: str = ""
-    ) -> Source:
-        in_file: dict[str, list[str]] = {}
-        for old, new in zip(old_names, names, strict=True):
-            in_file.setdefault(old.strip(), []).append(new)
-        typed = layout.format == "Parquet"
-        return Source(
-            connection, sql, original or sql, names, types, typed, layout.format, name, in_file, runner, folder
-        )
+    def rows(columns: tuple[str, ...] = (), type_: str = "VARCHAR") -> str:
+        return f"SELECT * FROM {table_function([file], layout, columns, type_=type_)}"
 
-    names: tuple[str, ...]
     if layout.format == "CSV":
-        names = unique_names(layout.names)
-        sql = f"SELECT * FROM {table_function([file], layout, names)}"
-        return source(sql, names, ("VARCHAR",) * len(names), layout.names)
-    sql = f"SELECT * FROM {table_function([file], layout)}"
-    described = source(sql, (), (), ()).rows(f"DESCRIBE {sql}")
-    names, types = tuple(row[0] for row in described), tuple(str(row[1]) for row in described)
-    if layout.format != "JSON lines":
-        return replace(source(sql, names, types, names), spans=partial(_spans_of_parquet, connection, file, names))
-    text, values = (f"SELECT * FROM {table_function([file], layout, names, type_=t)}" for t in ("VARCHAR", "JSON"))
-    return source(text, names, ("VARCHAR",) * len(names), names, values)
+        in_file, names = layout.names, unique_names(layout.names)
+        types: tuple[str, ...] = ("VARCHAR",) * len(names)
+    else:
+        described = bare.rows(f"DESCRIBE {rows()}")
+        in_file = names = tuple(row[0] for row in described)
+        types = tuple(str(row[1]) for row in described) if typed else ("VARCHAR",) * len(names)
+    found: dict[str, list[str]] = {}
+    for old, new in zip(in_file, names, strict=True):
+        found.setdefault(old.strip(), []).append(new)
+    sql = rows(names)
+    original = rows(names, "JSON") if layout.format == "JSON lines" else sql
+    spans = partial(_spans_of_parquet, connection, file, names) if typed else bare.spans
+    return replace(bare, sql=sql, original=original, columns=names, types=types, _in_file=found, spans=spans)
 
 
 def _spans_of_parquet(connection: duckdb.DuckDBPyConnection, file: Path, names: tuple[str, ...]) -> list[Span] | None:

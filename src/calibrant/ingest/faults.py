@@ -6,7 +6,8 @@ it asked for one of them. Conditions and words are those of `calibrant.table.val
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -25,7 +26,7 @@ from calibrant.table.validation import (
     swapped_columns,
 )
 
-__all__ = ["Columns", "Rows", "describe_missing", "kind_of_weights", "refuse", "refuse_values"]
+__all__ = ["Columns", "Rows", "describe_missing", "describe_no_column", "kind_of_weights", "refuse", "refuse_values"]
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,15 @@ def refuse_values(faults: Iterable[str], seen: Mapping[str, Any], column: str, r
         if what == "weight":
             raise describe_bad_weight(value, place, count)
         raise describe_bad_scores(value, place, count, *rows.score_limits())
+
+
+def describe_no_column(name: str, there: Sequence[str], place: str = "") -> tuple[str, str, str]:
+    """Phrase what an error says of a column that is not there: expected, found and remedy."""
+    lower = {column.lower(): column for column in there}
+    near = difflib.get_close_matches(name.strip().lower(), lower, n=1)
+    listed = ", ".join(there[:20]) + (", ..." if len(there) > 20 else "")
+    remedy = f"did you mean {lower[near[0]]!r}?" if near else "check the name of the column"
+    return f"a column {name!r}{place}", f"the columns {listed}", remedy
 
 
 def describe_missing(what: str, place: str, count: int, value: str = "an empty value") -> DataError:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from calibrant.errors import DataError, SourceError
-from calibrant.ingest.faults import Columns, describe_missing
+from calibrant.ingest.faults import Columns, describe_missing, describe_no_column
 from calibrant.ingest.frame_checks import checked_rows, column_of, need_numbers
 from calibrant.ingest.frame_rows import Arrays, CheckedRows, fetched
 from calibrant.table.validation import CleanRows, clean_labels, clean_scores, describe_no_rows
@@ -95,8 +95,7 @@ def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[An
             raise DataError(
                 f"one column {name!r}", f"{there.count(name)} of that name", "give the columns different names"
             )
-        shown = ", ".join(there[:20]) + (", ..." if len(there) > 20 else "")
-        raise DataError(f"a column {name!r}", f"the columns {shown}", "check the name of the column")
+        raise DataError(*describe_no_column(name, there))
     return found
 
 

@@ -37,18 +37,15 @@ def named_columns(
             "different columns for label and score", f"{label!r} for both", "name the column of outcomes with --label"
         )
     columns: dict[str, Any] = {"label": label, "score": score, "weight": weight, "pos_label": pos_label}
-    in_files = isinstance(source, (str, PathLike, Query, list, tuple))
-    if clusters is None and not in_files:
-        return {"y_true": ScoreTable.from_frame(source, **columns)}
-    if clusters is None:
-        from calibrant.ingest.files import read_table
+    if isinstance(source, (str, PathLike, Query, list, tuple)):
+        from calibrant.ingest.files import read_rows, read_table
 
-        return {"y_true": read_table(source, **columns, console=console)}
-    if in_files:
-        from calibrant.ingest.files import read_rows
-
+        if clusters is None:
+            return {"y_true": read_table(source, **columns, console=console)}
         rows = read_rows(source, **columns, cluster=clusters, console=console)
         return {"y_true": rows.label, "y_proba": rows.score, "sample_weight": rows.weight, "clusters": rows.cluster}
+    if clusters is None:
+        return {"y_true": ScoreTable.from_frame(source, **columns)}
     from calibrant.ingest.faults import Columns
     from calibrant.ingest.frames import frame_in_memory
 

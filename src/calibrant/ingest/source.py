@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy.typing as npt
 
 from calibrant.errors import SourceError
+from calibrant.ingest.faults import describe_no_column
 from calibrant.ingest.formats import quote_name, quote_text
 from calibrant.ingest.query_runner import QueryRunner
 
@@ -76,12 +76,7 @@ class Source:
             )
         if meant:
             return meant[0]
-        lower = {column.lower(): column for column in self._in_file}
-        near = difflib.get_close_matches(name.strip().lower(), lower, n=1)
-        shown = list(self._in_file)
-        listed = ", ".join(shown[:20]) + (", ..." if len(shown) > 20 else "")
-        remedy = f"did you mean {lower[near[0]]!r}?" if near else "check the name of the column"
-        raise SourceError(f"a column {name!r} in {self.name}", f"the columns {listed}", remedy)
+        raise SourceError(*describe_no_column(name, list(self._in_file), f" in {self.name}"))
 
     def type_of(self, name: str) -> str:
         """Return the DuckDB type of a column."""

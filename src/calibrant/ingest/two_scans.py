@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.ingest.accumulator import Accumulator, pick, pooled_batches
-from calibrant.ingest.bucket_sums import HALF, HALF_MASK, LOG_LOSS_BITS, BucketSums
+from calibrant.ingest.bucket_sums import HALF, HALF_MASK, LOG_LOSS_BITS, BucketSums, carried
 from calibrant.ingest.grid import Grid
 from calibrant.ingest.histogram import BucketCounts, blocks
 from calibrant.ingest.partition import Partition, cut
 from calibrant.ingest.refinement import Resolved
-from calibrant.table.fixed_point import BITS, FixedPoint, IntArray, score_units
+from calibrant.table.fixed_point import BITS, IntArray, score_units
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.validation import CleanRows, check_same_rows, check_weight_range, describe_other_rows
 
@@ -160,11 +160,9 @@ class _Words:
                 np.add.at(total, place, part if weight is None else part * weight)
 
     def words(self) -> tuple[NumberArray, NumberArray]:
-        if self._upper.dtype.kind == "f":
-            return self._upper, self._lower
-        none = np.zeros_like(self._lower)
-        whole = FixedPoint.of(none, self._lower) if self._few else FixedPoint.of(self._upper, self._lower, word=HALF)
-        return whole.upper, whole.lower
+        if self._few:
+            return carried(np.zeros_like(self._lower), self._lower)
+        return carried(self._upper, self._lower, word=HALF)
 
 
 def _all_there(pending: Accumulator, cells: Partition) -> bool:

@@ -106,3 +106,5 @@ def test_columns_that_are_none(frame, sources):
                 named_columns(source, label="y", score="p" if clusters else "q", clusters=clusters)
     with pytest.raises(CalibrantError, match="different columns"):
         named_columns(frame, label="y", score="y")
+    with pytest.raises(DataError, match=r"did you mean 'y'\?"):
+        named_columns(frame, label="Y", score="p")

@@ -19,8 +19,7 @@ import pytest
 from calibrant.atomic_write import replacing
 from calibrant.errors import SourceError
 from calibrant.ingest import connection
-from calibrant.ingest.file_rows import read_rows
-from calibrant.ingest.files import read_table
+from calibrant.ingest.files import read_rows, read_table
 
 if os.name == "nt":
     pytest.skip("signals and limits of POSIX", allow_module_level=True)

@@ -19,8 +19,7 @@ from calibrant import ScoreTable
 from calibrant.cli.main import app
 from calibrant.errors import CalibrantError, SourceError
 from calibrant.ingest.connection import open_source
-from calibrant.ingest.file_rows import read_rows
-from calibrant.ingest.files import read_table
+from calibrant.ingest.files import read_rows, read_table
 from calibrant.ingest.paths import find_files
 from calibrant.metrics import cutoff_calibration
 from support.routes import few_in_memory

@@ -17,6 +17,7 @@ from calibrant import ScoreTable
 from calibrant.errors import CalibrantError, DataError, SourceError
 from calibrant.ingest import frame_rows as lazy_rows
 from calibrant.ingest import frames, gathering
+from calibrant.ingest.faults import Columns
 from support.frame_cases import RIGHT, WRONG
 from support.routes import CASES, assert_same, few_in_memory
 
@@ -167,7 +168,7 @@ def test_columns_in_memory_are_not_copied(library):
         "polars": lambda: pl.DataFrame({"p": pl.Series(p), "y": np.ones(1000)}),
         "pyarrow": lambda: pa.table({"p": p, "y": np.ones(1000)}),
     }[library]()
-    found = frames.open_frame(frame, frames.FrameColumns("y", "p", None, None))
+    found = frames.open_frame(frame, Columns("y", "p", None, None))
     if library == "polars":
         assert np.shares_memory(found.scores, frame["p"].to_numpy(allow_copy=False))
     else:
@@ -286,7 +287,7 @@ class TestScans:
         assert looks + 2 <= len(scans) <= looks + 7
 
     def test_batches_need_pyarrow_of_duckdb(self, make, monkeypatch):
-        columns = frames.FrameColumns("y", "p", None, None)
+        columns = Columns("y", "p", None, None)
         assert frames.open_frame(make({"y": [0, 1], "p": [0.2, 0.7]}), columns).slices is not None
         monkeypatch.setattr(frames, "find_spec", lambda name: None)
         frame = make({"y": [0, 1], "p": [0.2, 0.7]})
@@ -307,15 +308,15 @@ class TestScans:
         rng = np.random.default_rng(5)
         few, many = rng.integers(0, 1000, 300_000) / 1000, rng.random(300_000)
         for scores, least, most in ((few, 0, 10_000), (many, 250_000, 350_000)):
-            found = frames.open_frame(make({"y": few > 0.5, "p": scores}), frames.FrameColumns("y", "p", None, None))
-            assert least <= found.summary.distinct <= most
+            found = frames.open_frame(make({"y": few > 0.5, "p": scores}), Columns("y", "p", None, None))
+            assert least <= found.distinct <= most
 
     def test_different_weights_are_estimated(self, make):
         # Few scores, but each row with a weight of its own: the pairs are as many as the rows.
         rng = np.random.default_rng(6)
         columns = {"y": rng.integers(0, 2, 300_000), "p": rng.integers(0, 10, 300_000) / 10, "w": rng.random(300_000)}
-        found = frames.open_frame(make(columns), frames.FrameColumns("y", "p", "w", None))
-        assert 250_000 <= found.summary.distinct <= 350_000
+        found = frames.open_frame(make(columns), Columns("y", "p", "w", None))
+        assert 250_000 <= found.distinct <= 350_000
 
 
 @pytest.mark.parametrize("library", ["duckdb", "lazy polars"])
@@ -325,7 +326,7 @@ def test_many_buckets_can_be_looked_into(library):
 
     units = np.arange(200_000, dtype=np.int64) << 20
     frame = LIBRARIES[library]({"y": np.arange(200_000) % 2, "p": units * 2.0**-42})
-    rows = frames.open_frame(frame, frames.FrameColumns("y", "p", None, None)).rows
+    rows = frames.open_frame(frame, Columns("y", "p", None, None)).rows
     score, n, k = rows.pooled_scores(BucketSet(Grid(20), np.arange(0, 200_000, 2)))
     np.testing.assert_array_equal(score, units[::2] * 2.0**-42)
     assert (n.sum(), k.sum()) == (100_000, 0)

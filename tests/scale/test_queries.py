@@ -20,8 +20,7 @@ from typer.testing import CliRunner
 from calibrant import ScoreTable
 from calibrant.cli.main import app
 from calibrant.errors import DataError, SourceError
-from calibrant.ingest.file_rows import read_rows
-from calibrant.ingest.files import read_table
+from calibrant.ingest.files import read_rows, read_table
 from calibrant.ingest.query import Query
 
 RNG = np.random.default_rng(3)

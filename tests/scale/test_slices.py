@@ -11,9 +11,10 @@ import pytest
 from rich.console import Console
 
 from calibrant.errors import DataError, SourceError
-from calibrant.ingest import connection, query_runner, slices, source, two_scans
-from calibrant.ingest.checks import Columns, check
+from calibrant.ingest import connection, files, query_runner, source, two_scans
+from calibrant.ingest.checks import check
 from calibrant.ingest.connection import open_source
+from calibrant.ingest.faults import Columns
 from calibrant.ingest.files import read_table
 from calibrant.ingest.query import Query
 from calibrant.table.validation import CleanRows
@@ -27,7 +28,7 @@ def small_limits(monkeypatch):
     few_in_memory(monkeypatch)
     monkeypatch.setattr(source, "SPAN_ROWS", 700)
     monkeypatch.setattr(connection, "SPAN_ROWS", 700)
-    monkeypatch.setattr(slices, "_LEAST", 1)
+    monkeypatch.setattr(files, "_LEAST", 1)
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def write(path, name="calibrated", *, groups=300, also=()):
 def spans_of(path):
     with open_source(path) as opened:
         found = check(opened, Columns("y", "s", None, None))
-        rows = list(slices.SlicedRows(opened, found)())
+        rows = list(files.SlicedRows(opened, found)())
     return [len(part.score) for part in rows], rows
 
 
@@ -77,7 +78,7 @@ def test_copied_where_spans_are_slow(tmp_path, copies, monkeypatch, case):
         write(place, also=["File_Row_Number"])
     else:
         place = tmp_path
-        monkeypatch.setattr(slices, "_LEAST", 1 if case != "small files" else 2000)
+        monkeypatch.setattr(files, "_LEAST", 1 if case != "small files" else 2000)
         monkeypatch.setattr(connection, "_MOST_IN_GROUP", 1000)
         y, s, _ = CASES["calibrated"]
         for i, part in enumerate((slice(0, 1200), slice(1200, 3000))):
@@ -177,13 +178,13 @@ def test_no_thread_stays_behind(tmp_path, monkeypatch):
 
 def test_a_file_damaged_after_the_check(tmp_path, monkeypatch):
     path = write(tmp_path / "a.parquet")
-    read = slices.SlicedRows._read
+    read = files.SlicedRows._read
 
     def damaged(self, span):
         path.write_bytes(path.read_bytes()[:1000])
         return read(self, span)
 
-    monkeypatch.setattr(slices.SlicedRows, "_read", damaged)
+    monkeypatch.setattr(files.SlicedRows, "_read", damaged)
     with pytest.raises(SourceError, match=r"a whole Parquet file, found .*a.parquet damaged or cut short"):
         read_table(path, **NAMES)
 

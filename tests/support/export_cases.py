@@ -19,8 +19,8 @@ from calibrant.calibrators import (
     TemperatureCalibrator,
     VennAbersCalibrator,
 )
-from calibrant.export.fitted import formula_of
 from calibrant.export.formula import Lines, LogOdds, Mixture
+from calibrant.export.layouts import formula_of
 from support.strategies import small_rows
 
 CALIBRATORS = {

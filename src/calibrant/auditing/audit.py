@@ -187,9 +187,16 @@ def audit(
         tolerance=tolerance, confidence_level=confidence_level, method=method, costs=costs, grouped=clusters is not None
     )
     check_random_state(random_state)
-    if label is not None or score is not None:
-        found = _named(
-            y_true, y_proba, sample_weight, label, score, weight=weight, clusters=clusters, pos_label=pos_label
+    if not (label is None and score is None and weight is None):
+        found = _named_rows(
+            y_true,
+            y_proba,
+            sample_weight,
+            label=label,
+            score=score,
+            weight=weight,
+            clusters=clusters,
+            pos_label=pos_label,
         )
         y_true, y_proba, sample_weight, clusters, pos_label = (
             found.get(name) for name in ("y_true", "y_proba", "sample_weight", "clusters", "pos_label")
@@ -301,15 +308,26 @@ def audit(
     )
 
 
-def _named(source: Any, *arrays: Any, **columns: Any) -> dict[str, Any]:
-    y_proba, sample_weight, label, score = arrays
+def _named_rows(
+    source: Any,
+    y_proba: Any,
+    sample_weight: Any,
+    *,
+    label: str | None,
+    score: str | None,
+    weight: str | None,
+    clusters: Any,
+    pos_label: Any,
+) -> dict[str, Any]:
+    """Return what stands in the named columns, as arguments of `audit`; arrays cannot be given beside names."""
     if label is None or score is None or y_proba is not None or sample_weight is not None:
+        given = {"label": label, "score": score, "weight": weight, "y_proba": y_proba, "sample_weight": sample_weight}
         raise ArgumentError(
             "the names of both columns, label and score, and no arrays of scores or weights",
-            "label and score without each other, or with arrays",
-            "pass audit(frame, label='y', score='p'), or audit(y, p)",
+            " and ".join(name for name, value in given.items() if value is not None),
+            "pass audit(frame, label='y', score='p', weight='w'), or audit(y, p, sample_weight=w)",
         )
-    return named_columns(source, label=label, score=score, **columns)
+    return named_columns(source, label=label, score=score, weight=weight, clusters=clusters, pos_label=pos_label)
 
 
 def check_audit(

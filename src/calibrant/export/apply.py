@@ -40,34 +40,11 @@ def apply_to_file(
     column: str = "calibrated",
     console: Console | None = None,
 ) -> int:
-    """Copy a file with one more column, in bounded memory.
+    """Copy a file with one more column, what `calibrator.predict` gives, in bounded memory; return the number of rows.
 
-    Parameters
-    ----------
-    calibrator : Calibrator
-        Fitted; the column holds what its `predict` gives, for logistic maps to about 1e-15.
-    path : path-like
-        CSV, Parquet or JSON lines file, or "-" for standard input; one file, also where a pattern names it.
-    output : path-like
-        File to write; its ending chooses CSV, Parquet or JSON lines. It appears once it is complete.
-    score : str
-        Column of scores in [0, 1]. Missing scores stay missing.
-    column : str
-        Name of the new column.
-    console : rich.console.Console, optional
-        Where to show progress if it takes long.
-
-    Returns
-    -------
-    int
-        Number of rows. Their order and the other columns are kept.
-
-    Raises
-    ------
-    SourceError
-        If a file or column cannot be read or written.
-    DataError
-        If a score is not a probability.
+    The order of the rows and the other columns are kept. Logistic maps agree to about 1e-15. `path` may be "-" for
+    standard input; a pattern must name one file. The ending of `output` chooses CSV, Parquet or JSON lines; it appears
+    once it is complete. Missing scores stay missing; a score that is no probability is a `DataError`.
     """
     target = Path(output)
     if target.suffix.lower() not in _FORMATS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ __all__ = [
     "LogTerm",
     "Logistic",
     "Mixture",
+    "Writer",
     "lines_through",
     "steps",
 ]
@@ -35,59 +37,32 @@ _NEGLIGIBLE = 2.0**-900  # a coefficient that moves no logit by as much as round
 class Lines:
     """Level or straight pieces, each from its first score up to the first score of the next.
 
-    Attributes
-    ----------
-    start : ndarray of float64, shape (m,)
-        Scores at which pieces 1 to m begin, strictly increasing. Piece 0 is what comes before.
-    value : ndarray of float64, shape (m + 1,)
-        Value of each piece at its start.
-    slope : ndarray of float64, shape (m + 1,)
-        Finite; that of piece 0 is 0. Piece i is ``slope[i] * (score - start[i - 1]) + value[i]``.
+    Piece 0 is what comes before ``start[0]``; piece i is ``slope[i] * (score - start[i - 1]) + value[i]``.
     """
 
-    start: FloatArray
-    value: FloatArray
-    slope: FloatArray
+    start: FloatArray  # scores at which pieces 1 to m begin, strictly increasing, shape (m,)
+    value: FloatArray  # value of each piece at its start, shape (m + 1,)
+    slope: FloatArray  # finite, 0 for piece 0, shape (m + 1,)
 
 
 @dataclass(frozen=True)
 class LogTerm:
-    """``coefficient * log(x)``, where x is the score or the rest, ``1 - score``.
+    """``coefficient * log(x)``, where x is the score or the rest, ``1 - score``."""
 
-    Attributes
-    ----------
-    coefficient : float
-        Not 0.
-    of_rest : bool
-        Whether x is the rest.
-    least : float
-        What x is raised to where it is smaller, positive.
-    most : float or None
-        What the logarithm is lowered to where it is larger; None where that changes less than rounding does.
-    """
-
-    coefficient: float
-    of_rest: bool
-    least: float
-    most: float | None
+    coefficient: float  # not 0
+    of_rest: bool  # whether x is the rest
+    least: float  # what x is raised to where it is smaller, positive
+    most: float | None  # what the logarithm is lowered to where it is larger; None where rounding changes more
 
 
 @dataclass(frozen=True)
 class LogOdds:
-    """``of_score * log(score) + of_rest * log(1 - score) + constant``, with scores kept away from 0 and 1.
-
-    Attributes
-    ----------
-    of_score, of_rest, constant : float
-        The coefficients.
-    clip : tuple of two floats
-        Distance from 0 and from 1 at which scores are clipped, both positive.
-    """
+    """``of_score * log(score) + of_rest * log(1 - score) + constant``, with scores kept away from 0 and 1."""
 
     of_score: float
     of_rest: float
     constant: float
-    clip: tuple[float, float]
+    clip: tuple[float, float]  # distance from 0 and from 1 at which scores are clipped, both positive
 
     @property
     def terms(self) -> list[LogTerm]:
@@ -135,3 +110,35 @@ def lines_through(knot: FloatArray, value: FloatArray) -> Lines:
     level = slope == 0.0
     kept = np.append(True, ~(level[1:] & level[:-1] & (value[1:] == value[:-1])))
     return Lines(knot[kept[1:]], value[kept], slope[kept])
+
+
+class Writer(ABC):
+    """Writes a formula in some language; every method returns the expression, or the name, of its result."""
+
+    def formula(self, formula: Formula) -> str:
+        """Write a formula of any kind."""
+        if isinstance(formula, Lines):
+            return self.lines(formula)
+        if isinstance(formula, Logistic):
+            return self.logistic(formula)
+        return self.mixture(formula)
+
+    def logit(self, logistic: Logistic) -> str:
+        """Write the log-odds of a logistic map."""
+        return self.log_odds(logistic.logit) if isinstance(logistic.logit, LogOdds) else self.lines(logistic.logit)
+
+    @abstractmethod
+    def lines(self, lines: Lines) -> str:
+        """Write level or straight pieces."""
+
+    @abstractmethod
+    def log_odds(self, logit: LogOdds) -> str:
+        """Write a weighted sum of logarithms."""
+
+    @abstractmethod
+    def logistic(self, logistic: Logistic) -> str:
+        """Write a logistic map."""
+
+    @abstractmethod
+    def mixture(self, mixture: Mixture) -> str:
+        """Write a weighted mean of formulas."""

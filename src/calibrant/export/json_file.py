@@ -14,7 +14,7 @@ import numpy as np
 import calibrant
 from calibrant.calibrators.base import Calibrator
 from calibrant.errors import ArgumentError, SourceError
-from calibrant.export.layouts import LAYOUTS
+from calibrant.export.layouts import LAYOUTS, not_exportable
 
 __all__ = ["from_json", "read_model", "to_json"]
 
@@ -152,9 +152,7 @@ def _fitted(calibrator: Calibrator) -> dict[str, Any]:
 def _unfitted(calibrator: Calibrator) -> dict[str, Any]:
     method = next((name for name, layout in LAYOUTS.items() if layout.estimator is type(calibrator)), None)
     if method is None:
-        raise ArgumentError(
-            "a calibrator that can be exported", type(calibrator).__name__, "use one of calibrant.calibrators"
-        )
+        raise not_exportable(calibrator)
     parameters = calibrator.get_params(deep=False)
     return {"method": method, "parameters": {name: _parameter(name, value) for name, value in parameters.items()}}
 

@@ -1,4 +1,4 @@
-"""What is stored of every calibrator, and when what is read back is sound."""
+"""Every calibrator that can be exported: its formula, what is stored of it, and when what is read back is sound."""
 
 from __future__ import annotations
 
@@ -22,32 +22,44 @@ from calibrant.calibrators import (
     VennAbersCalibrator,
 )
 from calibrant.calibrators.base import Calibrator
+from calibrant.errors import ArgumentError
+from calibrant.export.formula import IDENTITY, Formula, Lines, Logistic, LogOdds, Mixture, lines_through, steps
 from calibrant.fits.isotonic import IsotonicFit
 from calibrant.fits.lipschitz import LipschitzFit
 from calibrant.fits.venn_abers import VennAbersFit
 from calibrant.table.score_table import FloatArray
 
-__all__ = ["LAYOUTS", "Layout"]
+__all__ = ["LAYOUTS", "Layout", "formula_of", "not_exportable"]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How one class of calibrators is stored.
-
-    Attributes
-    ----------
-    estimator : type
-        The class.
-    fitted : dict
-        Name of each fitted attribute -> its type: bool, str, float, ndarray, a dataclass of arrays, a tuple of two
-        floats, a calibrator, or a list of texts or calibrators.
-    sound : callable
-        Whether a calibrator with these attributes can be one that was fitted.
-    """
+    """How one class of calibrators is stored and computed."""
 
     estimator: type[Calibrator]
+    # Name of each fitted attribute -> its type: bool, str, float, ndarray, a dataclass of arrays, a tuple of two
+    # floats, a calibrator, or a list of texts or calibrators.
     fitted: Mapping[str, Any]
-    sound: Callable[[Any], bool]
+    sound: Callable[[Any], bool]  # whether a calibrator with these attributes can be one that was fitted
+    formula: Callable[[Any], Formula]  # what a fitted one computes
+
+
+def formula_of(calibrator: Calibrator) -> Formula:
+    """Return what a calibrator computes; errors if it is not fitted, or of a class that cannot be exported."""
+    from sklearn.utils.validation import check_is_fitted
+
+    check_is_fitted(calibrator)
+    layout = next((layout for layout in LAYOUTS.values() if isinstance(calibrator, layout.estimator)), None)
+    if layout is None:
+        raise not_exportable(calibrator)
+    return layout.formula(calibrator)
+
+
+def not_exportable(calibrator: Calibrator) -> ArgumentError:
+    """Phrase the error for a class of calibrators that is not ours."""
+    return ArgumentError(
+        "a calibrator that can be exported", type(calibrator).__name__, "use one of calibrant.calibrators"
+    )
 
 
 def _isotonic(calibrator: IsotonicCalibrator) -> bool:
@@ -133,6 +145,42 @@ def _counts(*arrays: FloatArray) -> bool:
     return all(bool(((values >= 0.0) & (values < np.inf)).all()) for values in arrays)
 
 
+def _isotonic_formula(calibrator: IsotonicCalibrator) -> Formula:
+    fit = calibrator.fit_
+    return lines_through(*fit.knots()) if calibrator.interpolation == "linear" else steps(fit.low[1:], fit.value)
+
+
+def _venn_abers_formula(calibrator: VennAbersCalibrator) -> Formula:
+    # One of the two probabilities jumps at its edges, the other just after them.
+    at, after = calibrator.fit_.lower_edge, np.nextafter(calibrator.fit_.upper_edge, 2.0)
+    after = after[after <= 1.0]
+    start = np.insert(at, np.searchsorted(at, after), after)
+    return steps(start, calibrator.predict(np.append(0.0, start)))
+
+
+def _platt_formula(calibrator: PlattCalibrator) -> Formula:
+    slope, intercept = calibrator.slope_, calibrator.intercept_
+    if calibrator.on == "score":
+        return Logistic(Lines(np.zeros(1), np.full(2, intercept), np.array([0.0, slope])))
+    return _of_log_odds(slope, -slope, intercept, calibrator)
+
+
+def _temperature_formula(calibrator: TemperatureCalibrator) -> Formula:
+    factor = calibrator.inverse_temperature_
+    return _of_log_odds(factor, -factor, 0.0, calibrator)
+
+
+def _of_log_odds(of_score: float, of_rest: float, constant: float, calibrator: Any) -> Formula:
+    return Logistic(LogOdds(of_score, of_rest, constant, calibrator.clip_))
+
+
+def _auto_formula(calibrator: AutoCalibrator) -> Formula:
+    if calibrator.decision_ == "left alone":
+        return IDENTITY
+    members = [IDENTITY, *(formula_of(member) for member in calibrator.calibrators_)]
+    return Mixture(tuple(zip(calibrator.weights_.tolist(), members, strict=True)))
+
+
 # Name in files and on the command line -> layout.
 LAYOUTS = {
     "auto": Layout(
@@ -146,24 +194,42 @@ LAYOUTS = {
             "gain_": float,
         },
         _auto,
+        _auto_formula,
     ),
-    "isotonic": Layout(IsotonicCalibrator, {"fit_": IsotonicFit}, _isotonic),
+    "isotonic": Layout(IsotonicCalibrator, {"fit_": IsotonicFit}, _isotonic, _isotonic_formula),
     "lipschitz": Layout(
-        LipschitzIsotonicCalibrator, {"fit_": LipschitzFit}, lambda c: _knots(c.fit_.score, c.fit_.value)
+        LipschitzIsotonicCalibrator,
+        {"fit_": LipschitzFit},
+        lambda c: _knots(c.fit_.score, c.fit_.value),
+        lambda c: lines_through(c.fit_.score, c.fit_.value),
     ),
     "local": Layout(
-        LocalCalibrator, {"score_": np.ndarray, "value_": np.ndarray}, lambda c: _knots(c.score_, c.value_)
+        LocalCalibrator,
+        {"score_": np.ndarray, "value_": np.ndarray},
+        lambda c: _knots(c.score_, c.value_),
+        lambda c: lines_through(c.score_, c.value_),
     ),
-    "venn-abers": Layout(VennAbersCalibrator, {"fit_": VennAbersFit}, _venn_abers),
+    "venn-abers": Layout(VennAbersCalibrator, {"fit_": VennAbersFit}, _venn_abers, _venn_abers_formula),
     "histogram": Layout(
-        HistogramCalibrator, {"edges_": np.ndarray, "value_": np.ndarray, "count_": np.ndarray}, _histogram
+        HistogramCalibrator,
+        {"edges_": np.ndarray, "value_": np.ndarray, "count_": np.ndarray},
+        _histogram,
+        lambda c: steps(c.edges_, c.value_),
     ),
-    "platt": Layout(PlattCalibrator, {"slope_": float, "intercept_": float, "clip_": tuple}, _platt),
-    "temperature": Layout(TemperatureCalibrator, {"inverse_temperature_": float, "clip_": tuple}, _temperature),
-    "beta": Layout(BetaCalibrator, {"a_": float, "b_": float, "c_": float, "clip_": tuple}, _beta),
+    "platt": Layout(PlattCalibrator, {"slope_": float, "intercept_": float, "clip_": tuple}, _platt, _platt_formula),
+    "temperature": Layout(
+        TemperatureCalibrator, {"inverse_temperature_": float, "clip_": tuple}, _temperature, _temperature_formula
+    ),
+    "beta": Layout(
+        BetaCalibrator,
+        {"a_": float, "b_": float, "c_": float, "clip_": tuple},
+        _beta,
+        lambda c: _of_log_odds(c.a_, -c.b_, c.c_, c),
+    ),
     "cutoff": Layout(
         CutoffCalibrator,
         {"calibrator_": Calibrator, "cutoff_": float, "limit_": float, "refuted_": bool, "message_": str},
         _cutoff,
+        lambda c: formula_of(c.calibrator_),
     ),
 }

@@ -10,9 +10,8 @@ import numpy as np
 import calibrant
 from calibrant.calibrators.base import Calibrator
 from calibrant.errors import ArgumentError
-from calibrant.export.fitted import formula_of
-from calibrant.export.formula import LEAST, MOST, Lines, Logistic, LogOdds, Mixture
-from calibrant.export.writer import Writer
+from calibrant.export.formula import LEAST, MOST, Lines, Logistic, LogOdds, Mixture, Writer
+from calibrant.export.layouts import formula_of
 
 if TYPE_CHECKING:
     import onnx
@@ -156,8 +155,7 @@ class _Graph(Writer):
         return count
 
     def logistic(self, logistic: Logistic) -> str:
-        inner = logistic.logit
-        logit = self.log_odds(inner) if isinstance(inner, LogOdds) else self.lines(inner)
+        logit = self.logit(logistic)
         small = self.add("Exp", self.add("Neg", self.add("Abs", logit)))
         one = self.real(1.0)
         above = self.add("Where", self.add("GreaterOrEqual", logit, self.real(0.0)), one, small)

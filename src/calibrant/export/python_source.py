@@ -8,9 +8,8 @@ import keyword
 import calibrant
 from calibrant.calibrators.base import Calibrator
 from calibrant.errors import ArgumentError
-from calibrant.export.fitted import formula_of
-from calibrant.export.formula import LEAST, MOST, Lines, Logistic, LogOdds, Mixture
-from calibrant.export.writer import Writer
+from calibrant.export.formula import LEAST, MOST, Lines, Logistic, LogOdds, Mixture, Writer
+from calibrant.export.layouts import formula_of
 
 __all__ = ["to_python"]
 
@@ -94,8 +93,7 @@ class _Source(Writer):
         return f"{slope}[{piece}] * (s - {origin}[{piece}]) + {value}[{piece}]"
 
     def logistic(self, logistic: Logistic) -> str:
-        logit = self.log_odds(logistic.logit) if isinstance(logistic.logit, LogOdds) else self.lines(logistic.logit)
-        logit = self.variable("logit", logit)
+        logit = self.variable("logit", self.logit(logistic))
         small = self.variable("small", f"math.exp(-abs({logit}))")
         plain = f"(1.0 if {logit} >= 0.0 else {small}) / (1.0 + {small})"
         return _limited(plain)

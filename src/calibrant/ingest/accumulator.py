@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import bisect
+from collections.abc import Generator, Iterable
 
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.grid import Grid
@@ -12,29 +14,17 @@ from calibrant.table.fixed_point import BITS, MOST_ROWS, score_units
 from calibrant.table.pooling import Pooled, pool_counts, pool_rows, pool_weighted
 from calibrant.table.validation import CleanRows
 
-__all__ = ["Accumulator", "pool_slices", "pool_together"]
+__all__ = ["Accumulator", "pick", "pool_together", "pooled_batches"]
+
+_BATCH = 1 << 20  # rows that are pooled together
 
 
 class Accumulator:
     """Rows added up score by score as long as there are few different scores, and in buckets from then on.
 
-    Buckets have equal width: the smallest power of two, in units, at which few enough hold rows. So what is held
-    depends on the rows alone, bit for bit if weights are whole numbers: not on their order, nor on how they were cut
-    into chunks or distributed to several accumulators that were merged.
-
-    Parameters
-    ----------
-    most_distinct : int
-        Different scores up to which each is held by itself.
-    most_buckets : int
-        Buckets that may hold rows, at least 2.
-
-    Attributes
-    ----------
-    held : tuple of ndarray, or BucketSums
-        Distinct scores with rows and positives at each; once there are too many, sums over the buckets that hold rows.
-    grid : Grid
-        Buckets; units as long as scores are held.
+    Buckets have equal width: the smallest power of two, in units, at which no more than `most_buckets` (at least 2)
+    hold rows. So what is held depends on the rows alone, bit for bit if weights are whole numbers: not on their order,
+    nor on how they were cut into chunks.
     """
 
     def __init__(self, *, most_distinct: int, most_buckets: int) -> None:
@@ -47,29 +37,14 @@ class Accumulator:
     def add(self, pooled: Pooled) -> None:
         """Add distinct scores with rows and positives at each."""
         if isinstance(self.held, BucketSums):
-            self._put_together(self.held, BucketSums.of_scores(*pooled, self.grid), self.grid)
+            self.held += BucketSums.of_scores(*pooled, self.grid)
+            while len(self.held) > self._most_buckets:
+                self.held, self.grid = self.held.coarser(1), self.grid.coarser(1)
             return
         self.held = pool_together([self.held, pooled])
         if len(self.held[0]) > self._most_distinct:
             self.grid = self._narrowest(self.held)
             self.held = BucketSums.of_scores(*self.held, self.grid)
-
-    def merge(self, other: Accumulator) -> None:
-        """Add what another accumulator with the same limits holds."""
-        if not isinstance(other.held, BucketSums):
-            self.add(other.held)
-        elif isinstance(self.held, BucketSums):
-            self._put_together(self.held, other.held, other.grid)
-        else:
-            scores, self.held, self.grid = self.held, other.held, other.grid
-            self.add(scores)
-
-    def _put_together(self, held: BucketSums, sums: BucketSums, grid: Grid) -> None:
-        shift = max(self.grid.shift, grid.shift)
-        held = held.coarser(shift - self.grid.shift) + sums.coarser(shift - grid.shift)
-        while len(held) > self._most_buckets:
-            held, shift = held.coarser(1), shift + 1
-        self.held, self.grid = held, Grid(shift)
 
     def _narrowest(self, pooled: Pooled) -> Grid:
         """Return the narrowest buckets of which few enough hold rows."""
@@ -89,8 +64,26 @@ def pool_together(parts: list[Pooled]) -> Pooled:
     return pool_counts(score, n, k)
 
 
-def pool_slices(slices: list[CleanRows]) -> Pooled:
-    """Add up the rows of several slices at each score."""
+def pooled_batches(parts: Iterable[CleanRows]) -> Generator[Pooled]:
+    """Add up rows at each score, many parts at a time, whatever their size."""
+    held: list[CleanRows] = []
+    size = 0
+    for part in parts:
+        held.append(part)
+        size += len(part.score)
+        if size >= _BATCH:
+            yield _pool(held)
+            held, size = [], 0
+    if held:
+        yield _pool(held)
+
+
+def pick(rows: CleanRows, which: slice | npt.NDArray[np.intp]) -> CleanRows:
+    """Return some of the rows; with a slice without copying."""
+    return CleanRows(rows.label[which], rows.score[which], None if rows.weight is None else rows.weight[which])
+
+
+def _pool(slices: list[CleanRows]) -> Pooled:
     label, score = (np.concatenate(columns) for columns in list(zip(*slices, strict=True))[:2])
     if all(rows.weight is None for rows in slices):
         return pool_rows(label, score)

@@ -18,21 +18,9 @@ def rounding_slack(rise: FloatArray, fall: FloatArray) -> float:
 def can_hold_extreme(rise: FloatArray, fall: FloatArray, slack: float) -> npt.NDArray[np.bool_]:
     """Tell which buckets can hold the highest or lowest point of the walk strictly inside them.
 
-    Parameters
-    ----------
-    rise, fall : ndarray of float64
-        Sum of `1 - s` over the positives and of `s` over the negatives of each bucket, in the order of scores.
-    slack : float
-        How far sums can be off by rounding; buckets within it are kept.
-
-    Returns
-    -------
-    ndarray of bool
-        False only where the walk provably stays within what its bucket edges already show.
-
-    Notes
-    -----
-    Inside a bucket the walk is highest if all its positives come first: ``before + rise``, which is ``after + fall``.
+    `rise` and `fall` are sums of `1 - s` over the positives and of `s` over the negatives of each bucket, in the order
+    of scores; `slack` is how far they can be off by rounding. False only where the walk provably stays within what its
+    bucket edges show: it is highest if all positives come first, ``before + rise``, which is ``after + fall``.
     """
     after = np.cumsum(rise - fall)
     before = after - (rise - fall)
@@ -46,19 +34,8 @@ def can_hold_turn(
 ) -> npt.NDArray[np.bool_]:
     """Tell which buckets can hold an end of the largest climb or drop of the walk strictly inside them.
 
-    Parameters
-    ----------
-    rise, fall : ndarray of float64
-        As for `can_hold_extreme`.
-    single : ndarray of bool
-        Whether a bucket holds a single score, and so no place inside.
-    slack : float
-        How far sums can be off by rounding; buckets within it are kept.
-
-    Returns
-    -------
-    ndarray of bool
-        False only where a climb or drop that begins or ends inside is provably not the largest.
+    A bucket with a `single` score has no place inside. The rest is as for `can_hold_extreme`: False only where a climb
+    or drop that begins or ends inside is provably not the largest.
     """
     after = np.cumsum(rise - fall)
     before = after - (rise - fall)
@@ -84,24 +61,13 @@ def _can_end(edges: FloatArray, top: FloatArray, bottom: FloatArray, slack: floa
 
 
 def can_hold_corner(n: NumberArray, k: NumberArray) -> npt.NDArray[np.bool_]:
-    """Tell which buckets can hold an end of a block of the isotonic fit strictly inside them.
+    """Tell which buckets can hold an end of a block of the isotonic fit strictly inside them; all `n` are positive.
 
-    Parameters
-    ----------
-    n, k : ndarray
-        Rows and positives of each bucket, in the order of scores; all `n` positive.
-
-    Returns
-    -------
-    ndarray of bool
-        False only where neither the plain fit nor the log-safe one can have such an end.
-
-    Notes
-    -----
-    Blocks end at corners of the greatest convex minorant of the points (rows, positives) added up in the order of
-    scores. Inside a bucket these points lie on or above the path that takes all its negatives first. If the turn of
-    that path is on or above the minorant of the bucket edges, the minorant of all points has no corner inside. The
-    half rows of the log-safe fit are further points, so its minorant is nowhere higher and needs no test of its own.
+    False only where neither the plain fit nor the log-safe one can have such an end. Blocks end at corners of the
+    greatest convex minorant of the points (rows, positives) added up in the order of scores. Inside a bucket these
+    points lie on or above the path that takes all its negatives first. If the turn of that path is on or above the
+    minorant of the bucket edges, the minorant of all points has no corner inside. The half rows of the log-safe fit are
+    further points, so its minorant is nowhere higher and needs no test of its own.
     """
     from scipy.optimize import isotonic_regression
 
@@ -117,16 +83,8 @@ def can_hold_corner(n: NumberArray, k: NumberArray) -> npt.NDArray[np.bool_]:
 def beside_corner(n: NumberArray, k: NumberArray) -> npt.NDArray[np.bool_]:
     """Tell which buckets begin or end a block of the isotonic fit of the buckets.
 
-    Parameters
-    ----------
-    n, k : ndarray
-        As for `can_hold_corner`.
-
-    Returns
-    -------
-    ndarray of bool
-        True at the first and the last bucket of each block. Half rows before the first score and after the last, as in
-        the log-safe fit, add no other: the corners of a minorant of more points are corners of that of fewer.
+    Half rows before the first score and after the last, as in the log-safe fit, add no other: the corners of a minorant
+    of more points are corners of that of fewer.
     """
     from scipy.optimize import isotonic_regression
 
@@ -139,20 +97,7 @@ def beside_corner(n: NumberArray, k: NumberArray) -> npt.NDArray[np.bool_]:
 
 
 def beside_turn(rise: FloatArray, fall: FloatArray, slack: float) -> npt.NDArray[np.bool_]:
-    """Tell which buckets begin or end where the largest climb or drop of the walk does.
-
-    Parameters
-    ----------
-    rise, fall : ndarray of float64
-        As for `can_hold_extreme`.
-    slack : float
-        How far sums can be off by rounding; buckets within it are kept.
-
-    Returns
-    -------
-    ndarray of bool
-        True on both sides of each end; a climb or drop of 0 has none.
-    """
+    """Tell which buckets lie on either side of an end of the largest climb or drop of the walk, unless that is 0."""
     edges = np.append(0.0, np.cumsum(rise - fall))
     end = np.zeros(len(edges), dtype=np.bool_)
     if rise.any():

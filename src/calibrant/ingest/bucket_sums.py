@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from calibrant.table.cells import CellSums
 from calibrant.table.fixed_point import BITS, FixedPoint, IntArray, score_units
 from calibrant.table.pooling import FloatArray, NumberArray, score_order
 
-__all__ = ["HALF", "HALF_MASK", "LOG_LOSS_BITS", "BucketSums"]
+__all__ = ["HALF", "HALF_MASK", "LOG_LOSS_BITS", "BucketSums", "carried"]
 
 # -log(p) reaches 745 where p is the smallest double, so it is kept in coarser units than residuals are.
 LOG_LOSS_BITS = 36
@@ -27,41 +27,25 @@ _BLOCK = 1 << 15  # scores at a time, so that temporaries stay in the cache
 
 @dataclass(frozen=True, eq=False)
 class BucketSums:
-    """What is known of each bucket that holds rows. Sums are over its rows, each times its weight.
+    """What is known of each bucket that holds rows. Sums are over its rows, each times its weight."""
 
-    Attributes
-    ----------
-    bucket : ndarray of int64, shape (m,)
-        Number of the bucket on its grid, increasing.
-    low, high : ndarray of float64, shape (m,)
-        Limits of the scores, which are the smallest and the largest but for resolved cells, see `two_scans`.
-    counts : ndarray of int64 or float64, shape (3, m)
-        Rows; positives; rows to which probability 0 was given. Floats if weights are not numbers of rows.
-    upper, lower : ndarray like `counts`, shape (4, m)
-        Words of four sums in units, worth ``upper * 2**32 + lower``: `1 - s` over positives; `s` over negatives;
-        `(y - s)**2`; and, in multiples of ``2**-LOG_LOSS_BITS``, `-log` of the probability given to the observed label,
-        where that is not 0. Floats may have all in the upper word.
-    """
-
-    bucket: IntArray
-    low: FloatArray
+    bucket: IntArray  # number of the bucket on its grid, increasing
+    low: FloatArray  # limits of the scores: the smallest and the largest but for resolved cells, see `two_scans`
     high: FloatArray
+    # Shape (3, m): rows; positives; rows to which probability 0 was given. Floats if weights are not numbers of
+    # rows.
     counts: NumberArray
+    # Shape (4, m): words of four sums in units, worth ``upper * 2**32 + lower``: `1 - s` over positives; `s` over
+    # negatives; `(y - s)**2`; and, in multiples of ``2**-LOG_LOSS_BITS``, `-log` of the probability given to the
+    # observed label, where that is not 0. Floats may have all in the upper word.
     upper: NumberArray
     lower: NumberArray
 
     @classmethod
     def of_scores(cls, score: FloatArray, n: NumberArray, k: NumberArray, grid: Grid | None = None) -> BucketSums:
-        """Return sums over the buckets of a grid, from distinct increasing scores; without one each score has its own.
+        """Return sums over the buckets of a grid, from distinct increasing scores with rows and positives at each.
 
-        Parameters
-        ----------
-        score : ndarray of float64, shape (m,)
-            Scores.
-        n, k : ndarray of int64 or float64, shape (m,)
-            Rows and positives at each.
-        grid : Grid, optional
-            Buckets.
+        Without a grid each score has a bucket of its own.
         """
         units = score_units(score)
         bucket = np.arange(len(score)) if grid is None else grid.place(units)
@@ -87,7 +71,7 @@ class BucketSums:
                     below = hits * (of_hit & HALF_MASK) + misses * (of_miss & HALF_MASK)
                     upper[i, runs], lower[i, runs] = (np.add.reduceat(half, begins) for half in (above, below))
         ends = np.append(starts[1:], len(score)) - 1
-        words = _carried(upper, lower, word=32 if few else HALF)
+        words = carried(upper, lower, word=32 if few else HALF)
         return cls(bucket[starts], score[starts], score[ends], counts, *words)
 
     @classmethod
@@ -95,14 +79,8 @@ class BucketSums:
         """Return all buckets one after the other."""
         if len(parts) == 1:
             return parts[0]
-        return cls(
-            np.concatenate([part.bucket for part in parts]),
-            np.concatenate([part.low for part in parts]),
-            np.concatenate([part.high for part in parts]),
-            np.concatenate([part.counts for part in parts], axis=1),
-            np.concatenate([part.upper for part in parts], axis=1),
-            np.concatenate([part.lower for part in parts], axis=1),
-        )
+        names = (field.name for field in fields(cls))
+        return cls(*(np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in names))
 
     def __len__(self) -> int:
         return len(self.bucket)
@@ -112,14 +90,7 @@ class BucketSums:
 
     def pick(self, which: npt.NDArray[np.generic]) -> BucketSums:
         """Return some of the buckets, in the order asked for."""
-        return BucketSums(
-            self.bucket[which],
-            self.low[which],
-            self.high[which],
-            self.counts[:, which],
-            self.upper[:, which],
-            self.lower[:, which],
-        )
+        return BucketSums(*(getattr(self, field.name)[..., which] for field in fields(self)))
 
     def pooled(self) -> BucketSums:
         """Return the sums in the order of bucket numbers, one for each number."""
@@ -140,12 +111,12 @@ class BucketSums:
             np.minimum.reduceat(self.low, starts),
             np.maximum.reduceat(self.high, starts),
             np.add.reduceat(self.counts, starts, axis=1),
-            *_carried(upper, lower),
+            *carried(upper, lower),
         )
 
     def coarser(self, bits: int) -> BucketSums:
         """Return the sums over buckets of which each is ``2**bits`` of these, see `Grid.coarser`."""
-        return BucketSums(self.bucket >> bits, self.low, self.high, self.counts, self.upper, self.lower).pooled()
+        return replace(self, bucket=self.bucket >> bits).pooled()
 
     @property
     def n(self) -> NumberArray:
@@ -211,7 +182,8 @@ def _terms(
     yield hits, of_hit, misses, of_miss
 
 
-def _carried(upper: NumberArray, lower: NumberArray, *, word: int = 32) -> tuple[NumberArray, NumberArray]:
+def carried(upper: NumberArray, lower: NumberArray, *, word: int = 32) -> tuple[NumberArray, NumberArray]:
+    """Return words as `FixedPoint` has them, from words as sums leave them; floats as they are."""
     if upper.dtype.kind == "f":
         return upper, lower
     whole = FixedPoint.of(upper, lower, word=word)

@@ -1,91 +1,61 @@
-"""Look at every row once before anything is computed, and say what is wrong with which.
+"""Look at every row of a source once before anything is computed, and say what is wrong with which.
 
-The conditions and the words are those of `calibrant.table.validation`; here they are aggregates of one scan. Only when
-a condition fails is the file asked again, in its own order, for the first row that breaks it.
+The conditions of `calibrant.ingest.faults` are aggregates of one scan here. Only when one of them fails is the source
+asked again, in its own order, for the first row that has the fault.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from calibrant.errors import DataError
+from calibrant.ingest.faults import Columns, kind_of_weights, refuse, refuse_values
 from calibrant.ingest.formats import quote_text
 from calibrant.ingest.source import Source
-from calibrant.table.fixed_point import MOST_ROWS
-from calibrant.table.validation import (
-    check_weight_range,
-    describe_bad_labels,
-    describe_bad_scores,
-    describe_bad_weight,
-    describe_missing_group,
-    describe_missing_label,
-    describe_no_rows,
-    describe_not_numbers,
-    describe_zero_weights,
-    swapped_columns,
-)
 
-__all__ = ["Columns", "Summary", "check", "check_scores"]
+__all__ = ["Summary", "check", "check_scores"]
 
 # Of the rows of a source, or of one of its files, the SELECT that names their columns s, w, positive and so on.
 _Shape = Callable[[Source], str]
 
 _LOOK = 100_000  # rows looked at to name label values in a message
 
+# The condition that rows with a fault meet, and the column that is shown of the first of them. NaN is above every
+# number for DuckDB, so comparisons find it too; NULL is left out.
+_FAULTS = {
+    "score_missing": ("score_raw IS NULL", "score_raw"),
+    "score_text": ("score_raw IS NOT NULL AND s IS NULL", "score_raw"),
+    "score_bad": ("NOT (s >= 0 AND s <= 1)", "s"),
+    "label_missing": ("label_missing", "label_raw"),
+    "cluster_missing": ("c IS NULL", "c"),
+    "weight_missing": ("weight_raw IS NULL", "weight_raw"),
+    "weight_text": ("weight_raw IS NOT NULL AND w IS NULL", "weight_raw"),
+    "weight_bad": ("NOT (w >= 0 AND isfinite(w))", "w"),
+}
+
 
 def _count(condition: str) -> str:
     return f"count(*) FILTER (WHERE {condition})"
 
 
-# NaN is above every number for DuckDB, so one condition finds it too; NULL is left out.
-_SCORE_AGGREGATES = {
-    "score_text": _count("score_raw IS NOT NULL AND s IS NULL"),
-    "score_bad": _count("NOT (s >= 0 AND s <= 1)"),
-}
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The columns to read and what counts as positive; `group` is read only where rows are kept apart."""
-
-    label: str
-    score: str
-    weight: str | None
-    pos_label: Any
-    group: tuple[str, ...] = ()
+def _counts(faults: Iterable[str]) -> dict[str, str]:
+    return {fault: _count(_FAULTS[fault][0]) for fault in faults}
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What one scan tells.
+    """What one scan tells."""
 
-    Attributes
-    ----------
-    sql : str
-        A SELECT of the columns s (score, DOUBLE), positive (BOOLEAN), with weights w (DOUBLE), with groups g (VARCHAR).
-    distinct : int
-        About how many different scores there are.
-    pairs : int
-        About how many different pairs of score and weight; 0 without weights.
-    low, high : float
-        Smallest and largest score.
-    weights : {"none", "whole", "other"}
-        Whether rows have weights, and whether these are numbers of rows.
-    shape : callable
-        Returns such a SELECT for another one of the columns of the source.
-    """
-
+    # A SELECT of the columns s (score, DOUBLE), positive (BOOLEAN), with weights w (DOUBLE), with clusters c (VARCHAR).
     sql: str
-    distinct: int
-    pairs: int
+    shape: Callable[[str], str]  # returns such a SELECT for another one of the columns of the source
+    weights: str  # "none", "whole" or "other", see `LazyRows`
     low: float
     high: float
-    weights: str
-    shape: Callable[[str], str]
+    distinct: int  # see `CheckedRows`
 
     @property
     def weight(self) -> str:
@@ -96,59 +66,34 @@ class Summary:
 def check(source: Source, columns: Columns) -> Summary:
     """Check labels, scores and weights in one scan.
 
-    Raises
-    ------
-    DataError
-        If any value cannot be used; the message names the column, the first such row and their number.
-    SourceError
-        If a column does not exist or the file is damaged.
+    A `DataError` names the column, the first row that cannot be used and how many there are; a `SourceError` says that
+    a column does not exist or the file is damaged.
     """
     shape: _Shape = partial(_rows_sql, columns=columns)
     sql = shape(source)
-    names, expressions = zip(*_aggregates(columns).items(), strict=True)
-    values = source.rows(f"SELECT {', '.join(expressions)} FROM ({sql})")[0]
-    seen = dict(zip(names, values, strict=True))
-    if not seen["rows"]:
-        raise describe_no_rows(source.name)
-    source.expect(seen["rows"])
-    if seen["score_missing"]:
-        place, _ = _first(source, shape, columns.score, "score_raw IS NULL", "score_raw")
-        remedy = "drop or repair these rows, and count how many they were"
-        raise describe_not_numbers("scores", "an empty value", place, seen["score_missing"], remedy)
-    _refuse_bad_scores(source, columns.score, shape, seen)
-    _check_labels(source, columns, shape, seen)
-    if seen.get("group_missing"):
-        place, _ = _first(source, shape, " and ".join(columns.group), "g IS NULL", "g")
-        raise describe_missing_group("an empty value", place, seen["group_missing"])
-    weights = "none" if columns.weight is None else _check_weights(source, columns, shape, seen)
-    return Summary(
-        sql=sql,
-        distinct=int(seen["distinct"]),
-        pairs=int(seen.get("pairs", 0)),
-        low=float(seen["low"]),
-        high=float(seen["high"]),
-        weights=weights,
-        shape=lambda rows: _rows_sql(source, columns, rows),
-    )
+    seen = _scanned(source, sql, _aggregates(columns))
+    if seen["rows"]:
+        source.expect(seen["rows"])
+    refuse(seen, columns, _LookedAt(source, shape))
+    weights = kind_of_weights(seen, columns)
+    distinct = int(seen["pairs" if weights == "other" else "distinct"])
+    low, high = float(seen["score_low"]), float(seen["score_high"])
+    return Summary(sql, lambda rows: _rows_sql(source, columns, rows), weights, low, high, distinct)
 
 
 def check_scores(source: Source, score: str) -> None:
-    """Check one column of scores, in which values may be missing.
-
-    Raises
-    ------
-    DataError
-        If a score that is there is no number in [0, 1].
-    SourceError
-        If the column does not exist or the file is damaged.
-    """
+    """Check one column of scores, in which values may be missing; errors are those of `check`."""
 
     def shape(source: Source) -> str:
         return f"SELECT {_score_columns(source, score)} FROM ({source.sql})"
 
-    names, expressions = zip(*_SCORE_AGGREGATES.items(), strict=True)
-    values = source.rows(f"SELECT {', '.join(expressions)} FROM ({shape(source)})")[0]
-    _refuse_bad_scores(source, score, shape, dict(zip(names, values, strict=True)))
+    faults = ("score_text", "score_bad")
+    refuse_values(faults, _scanned(source, shape(source), _counts(faults)), score, _LookedAt(source, shape))
+
+
+def _scanned(source: Source, sql: str, aggregates: dict[str, str]) -> dict[str, Any]:
+    values = source.rows(f"SELECT {', '.join(aggregates.values())} FROM ({sql})")[0]
+    return dict(zip(aggregates, values, strict=True))
 
 
 def _score_columns(source: Source, score: str) -> str:
@@ -170,11 +115,11 @@ def _rows_sql(source: Source, columns: Columns, rows: str | None = None) -> str:
     if columns.weight is not None:
         weight = source.column(columns.weight)
         parts += [f"{weight} AS weight_raw", f"{_as_number(weight, source.kind(columns.weight))} AS w"]
-    if columns.group:
-        named = [f"CAST({source.column(name)} AS VARCHAR)" for name in columns.group]
-        # Columns that name the group together are joined by a character that text does not hold; some may be empty.
+    if columns.clusters:
+        named = [f"CAST({source.column(name)} AS VARCHAR)" for name in columns.clusters]
+        # Columns that name the cluster together are joined by a character that text does not hold; some may be empty.
         joined = " || chr(31) || ".join(f"coalesce({name}, '')" for name in named)
-        parts.append(f"CASE WHEN coalesce({', '.join(named)}) IS NOT NULL THEN {joined} END AS g")
+        parts.append(f"CASE WHEN coalesce({', '.join(named)}) IS NOT NULL THEN {joined} END AS c")
     return f"SELECT {', '.join(parts)} FROM ({rows or source.sql})"
 
 
@@ -216,12 +161,10 @@ def _is_positive(label: str, number: str, kind: str, pos_label: Any) -> str:
 def _aggregates(columns: Columns) -> dict[str, str]:
     wanted = {
         "rows": "count(*)",
-        "score_missing": _count("score_raw IS NULL"),
-        **_SCORE_AGGREGATES,
-        "low": "min(s)",
-        "high": "max(s)",
+        **_counts(("score_missing", "score_text", "score_bad", "label_missing")),
+        "score_low": "min(s)",
+        "score_high": "max(s)",
         "distinct": "approx_count_distinct(s)",
-        "label_missing": _count("label_missing"),
     }
     if columns.pos_label is None:
         wanted |= {
@@ -232,107 +175,68 @@ def _aggregates(columns: Columns) -> dict[str, str]:
     else:
         # The rest is one class if it is one text, or one number written in several ways.
         rest, text = "FILTER (WHERE NOT positive)", "trim(CAST(label_raw AS VARCHAR))"
+        one_text = f"coalesce(min({text}) {rest} = max({text}) {rest}, true)"
+        one_number = f"coalesce(min(label_number) {rest} = max(label_number) {rest}, false)"
+        no_number = _count("NOT positive AND label_number IS NULL")
         wanted |= {
             "positives": _count("positive"),
-            "one_text": f"coalesce(min({text}) {rest} = max({text}) {rest}, true)",
-            "one_number": f"coalesce(min(label_number) {rest} = max(label_number) {rest}, false)",
-            "no_number": _count("NOT positive AND label_number IS NULL"),
+            "one_class": f"{one_text} OR ({one_number} AND {no_number} = 0)",
         }
-    if columns.group:
-        wanted["group_missing"] = _count("g IS NULL")
+    if columns.clusters:
+        wanted |= _counts(("cluster_missing",))
     if columns.weight is not None:
         wanted |= {
-            "weight_missing": _count("weight_raw IS NULL"),
-            "weight_text": _count("weight_raw IS NOT NULL AND w IS NULL"),
-            "weight_bad": _count("NOT (w >= 0 AND isfinite(w))"),
+            **_counts(("weight_missing", "weight_text", "weight_bad")),
             "weight_sum": "sum(w) FILTER (WHERE isfinite(w))",
-            "weight_largest": "max(w) FILTER (WHERE isfinite(w))",
+            "weight_high": "max(w) FILTER (WHERE isfinite(w))",
             "weight_broken": _count("w <> floor(w)"),
             "pairs": "approx_count_distinct(hash(s, w))",
         }
     return wanted
 
 
-def _refuse_bad_scores(source: Source, column: str, shape: _Shape, seen: dict[str, Any]) -> None:
-    if seen["score_text"]:
-        place, value = _first(source, shape, column, "score_raw IS NOT NULL AND s IS NULL", "score_raw")
-        raise describe_not_numbers("scores", repr(value), place, seen["score_text"], _comma_remedy(value))
-    if seen["score_bad"]:
-        place, value = _first(source, shape, column, "NOT (s >= 0 AND s <= 1)", "s")
-        low, high = source.rows(f"SELECT min(s), max(s) FROM ({shape(source)}) WHERE isfinite(s)")[0]
-        low, high = (math.nan, math.nan) if low is None else (low, high)
-        raise describe_bad_scores(value, place, seen["score_bad"], low, high)
+class _LookedAt:
+    """Rows of a source, which is asked for what errors show, see `faults.Rows`."""
 
+    def __init__(self, source: Source, shape: _Shape) -> None:
+        self.name = source.name
+        self._source = source
+        self._shape = shape
 
-def _check_labels(source: Source, columns: Columns, shape: _Shape, seen: dict[str, Any]) -> None:
-    if seen["label_missing"]:
-        place, value = _first(source, shape, columns.label, "label_missing", "label_raw")
-        shown = "an empty value" if value is None else repr(value)
-        raise describe_missing_label(shown, place, seen["label_missing"])
-    if columns.pos_label is None:
-        fine = not seen["label_other"] and not (seen["zeros"] and seen["minus_ones"])
-        met = False
-    else:
-        fine = seen["one_text"] or (seen["one_number"] and not seen["no_number"])
-        met = bool(seen["positives"])
-    if fine:
-        return
-    error = describe_bad_labels(_label_values(source, shape(source)), columns.pos_label, met=met)
-    error = DataError(error.expected, f"{error.found} in column {columns.label} of {source.name}", error.remedy)
-    binary = "bool_and(s = 0 OR s = 1) AND bool_and(coalesce(label_number >= 0 AND label_number <= 1, false))"
-    if source.rows(f"SELECT {binary} FROM ({shape(source)})")[0][0]:
-        error = swapped_columns(error)
-    raise error
+    def example(self, fault: str, column: str) -> tuple[str, Any]:
+        """Find the first row with the fault, in the order of the files."""
+        condition, value = _FAULTS[fault]
+        self._source.in_order()
+        for file in self._source.parts or (self._source,):
+            rows = self._source.rows(
+                f"SELECT row, value FROM (SELECT row_number() OVER () AS row, {value} AS value, {condition} AS bad "
+                f"FROM ({self._shape(file)})) WHERE bad LIMIT 1"
+            )
+            if rows:
+                break
+        row, found = rows[0]
+        return f"row {row} of column {column} in {file.name}", found
 
+    def score_limits(self) -> tuple[float, float]:
+        low, high = self._asked("min(s), max(s)", " WHERE isfinite(s)")
+        return (math.nan, math.nan) if low is None else (low, high)
 
-def _check_weights(source: Source, columns: Columns, shape: _Shape, seen: dict[str, Any]) -> str:
-    column = str(columns.weight)
-    if seen["weight_missing"]:
-        place, _ = _first(source, shape, column, "weight_raw IS NULL", "weight_raw")
-        raise describe_not_numbers("weights", "an empty value", place, seen["weight_missing"])
-    if seen["weight_text"]:
-        place, value = _first(source, shape, column, "w IS NULL", "weight_raw")
-        raise describe_not_numbers("weights", repr(value), place, seen["weight_text"], _comma_remedy(value))
-    if seen["weight_bad"]:
-        place, value = _first(source, shape, column, "NOT (w >= 0 AND isfinite(w))", "w")
-        raise describe_bad_weight(value, place, seen["weight_bad"])
-    if not seen["weight_sum"] > 0:
-        raise describe_zero_weights()
-    check_weight_range(seen["weight_largest"], seen["weight_sum"])
-    return "whole" if not seen["weight_broken"] and seen["weight_sum"] < MOST_ROWS else "other"
+    def look_swapped(self) -> bool:
+        in_range = "bool_and(coalesce(label_number >= 0 AND label_number <= 1, false))"
+        return bool(self._asked(f"bool_and(s = 0 OR s = 1) AND {in_range}")[0])
 
+    def label_values(self) -> list[Any]:
+        """Return different values in order of appearance: of the first rows, or of all if those show too few."""
+        self._source.in_order()
+        numbered = f"SELECT row_number() OVER () AS row, label_raw FROM ({self._shape(self._source)})"
+        query = "SELECT label_raw FROM ({}) GROUP BY label_raw ORDER BY min(row) LIMIT 6"
+        values = [value for (value,) in self._source.rows(query.format(f"{numbered} LIMIT {_LOOK}"))]
+        if len(values) < 6:
+            values = [value for (value,) in self._source.rows(query.format(numbered))]
+        return values if self._source.typed else [_plain(value) for value in values]
 
-def _comma_remedy(value: Any) -> str | None:
-    try:
-        float(str(value).replace(",", "."))
-    except ValueError:
-        return None
-    return "write a point, not a comma, before the decimals"
-
-
-def _first(source: Source, shape: _Shape, column: str, condition: str, value: str) -> tuple[str, Any]:
-    """Find the first row that meets a condition, which there is: its place in words, and the value there."""
-    source.in_order()
-    for file in source.parts or (source,):
-        rows = source.rows(
-            f"SELECT row, value FROM (SELECT row_number() OVER () AS row, {value} AS value, {condition} AS bad "
-            f"FROM ({shape(file)})) WHERE bad LIMIT 1"
-        )
-        if rows:
-            break
-    row, found = rows[0]
-    return f"row {row} of column {column} in {file.name}", found
-
-
-def _label_values(source: Source, sql: str) -> list[Any]:
-    """Different label values in order of appearance: of the first rows, or of all if those show too few."""
-    source.in_order()
-    numbered = f"SELECT row_number() OVER () AS row, label_raw FROM ({sql})"
-    query = "SELECT label_raw FROM ({}) GROUP BY label_raw ORDER BY min(row) LIMIT 6"
-    values = [value for (value,) in source.rows(query.format(f"{numbered} LIMIT {_LOOK}"))]
-    if len(values) < 6:
-        values = [value for (value,) in source.rows(query.format(numbered))]
-    return values if source.typed else [_plain(value) for value in values]
+    def _asked(self, wanted: str, where: str = "") -> tuple[Any, ...]:
+        return self._source.rows(f"SELECT {wanted} FROM ({self._shape(self._source)}){where}")[0]
 
 
 def _plain(text: str) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.ingest.accumulator import pool_slices, pool_together
+from calibrant.ingest.accumulator import pick, pool_together, pooled_batches
 from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.grid import BucketSet, Grid
 from calibrant.ingest.histogram import blocks
@@ -29,23 +29,11 @@ __all__ = ["ChunkRows", "Chunks"]
 
 Chunks = Callable[[], Iterable[tuple[Any, ...]]] | Iterable[tuple[Any, ...]]
 
-_BATCH = 1 << 20  # rows that are pooled together, whatever the size of the chunks
-
 
 class ChunkRows:
-    """Rows in chunks of labels, scores and perhaps weights.
+    """Rows in chunks of labels, scores and perhaps weights: an iterable of them, or a function that returns one.
 
-    Parameters
-    ----------
-    chunks : callable or iterable
-        Returns an iterable of chunks whenever it is called; or is one. An iterator can be gone through only once.
-    pos_label : scalar, optional
-        The label that counts as 1.
-
-    Attributes
-    ----------
-    once : bool
-        Whether the rows can be read only once.
+    `once` says whether the rows can be read only once, as those of an iterator.
     """
 
     def __init__(self, chunks: Chunks, pos_label: Any = None) -> None:
@@ -80,29 +68,22 @@ class ChunkRows:
     def batches(self, buckets: BucketSet | None = None) -> Generator[Pooled]:
         """Yield the rows in some buckets, or all, checked and pooled, many at a time.
 
-        Raises
-        ------
-        DataError
-            If a chunk cannot be used; the message names it, counted from 0. If there is no row, or none of positive
-            weight. If labels of different chunks do not belong together, or the rows are not those of the first
-            reading.
+        A `DataError` names the chunk that cannot be used, counted from 0; or says that there is no row, or none of
+        positive weight, that labels of different chunks do not belong together, or that the rows are not those of the
+        first reading.
         """
-        held: list[CleanRows] = []
-        size = 0
-        for rows in self.slices():
-            for part in blocks([rows]) if buckets is None else _within(blocks([rows]), buckets):
-                # Copies: whoever makes the chunks may fill the same arrays again.
-                held.append(
-                    CleanRows(
-                        part.label.copy(), part.score.copy(), np.copy(part.weight) if part.weight is not None else None
-                    )
-                )
-                size += len(part.score)
-                if size >= _BATCH:
-                    yield pool_slices(held)
-                    held, size = [], 0
-        if held:
-            yield pool_slices(held)
+        return pooled_batches(self._copies(buckets))
+
+    def _copies(self, buckets: BucketSet | None) -> Iterator[CleanRows]:
+        """Yield rows in arrays of their own: whoever makes the chunks may fill the same arrays again."""
+        for rows in blocks(self.slices()):
+            if buckets is None:
+                weight = None if rows.weight is None else rows.weight.copy()
+                yield CleanRows(rows.label.copy(), rows.score.copy(), weight)
+                continue
+            inside = np.flatnonzero(buckets.holds(score_units(rows.score)))
+            if len(inside):
+                yield pick(rows, inside)
 
     def slices(self) -> Iterator[CleanRows]:
         """Yield the rows checked, as they are cut into chunks; raises what `batches` does."""
@@ -158,10 +139,3 @@ def _other_label(labels: Any, label: npt.NDArray[np.int8]) -> list[Any]:
 def _mixed_labels(known: Any, labels: Any, pos_label: Any) -> DataError:
     values = np.asarray(labels).ravel().tolist()
     return describe_bad_labels([known, *values], pos_label, met=True)
-
-
-def _within(rows: Iterable[CleanRows], buckets: BucketSet) -> Iterator[CleanRows]:
-    for label, score, weight in rows:
-        kept = np.flatnonzero(buckets.holds(score_units(score)))
-        if len(kept):
-            yield CleanRows(label[kept], score[kept], None if weight is None else weight[kept])

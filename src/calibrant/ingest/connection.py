@@ -45,40 +45,12 @@ _MEMORY = "2GB"  # beyond it DuckDB writes to the temporary folder
 def open_source(
     path: Place | Query, *, wanted: tuple[str, ...] = (), console: Console | None = None
 ) -> Iterator[Source]:
-    r"""Open CSV, Parquet or JSON lines files for queries, or run a query and open its result.
+    """Open CSV, Parquet or JSON lines files for queries, or run a query and open its result.
 
-    Parameters
-    ----------
-    path : str, path-like, sequence of these, or Query
-        Files, patterns or folders, see `find_files`; or "-" for standard input, which is copied to a temporary file
-        because it is read more than once; or a query, of which the result is.
-    wanted : tuple of str
-        Columns of a query, or of several files, that are needed. Those of one file are all there.
-    console : rich.console.Console, optional
-        Where to show progress if reading takes long.
-
-    Yields
-    ------
-    Source
-        Valid inside the block; temporary files are removed at its end, however it ends.
-
-    Raises
-    ------
-    SourceError
-        If a file cannot be read, or several do not fit together; also later, by the queries.
-    DataError
-        If the file is empty, or all are.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from calibrant.ingest.connection import open_source
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder) / "scores.csv"
-    ...     _ = file.write_text("y,p\n0,0.2\n1,0.7\n")
-    ...     with open_source(file) as source:
-    ...         source.columns, source.rows(f"SELECT count(*) FROM ({source.sql})")
-    (('y', 'p'), [(2,)])
+    Standard input, "-", is copied to a temporary file because it is read more than once. `wanted` are the columns
+    needed of a query or of several files; those of one file are all there. The source is valid inside the block;
+    temporary files are removed at its end, however it ends. A `SourceError` says that a file cannot be read, or several
+    do not fit together, also later, by the queries; a `DataError` that all are empty.
     """
     with tempfile.TemporaryDirectory(prefix="calibrant-", ignore_cleanup_errors=True) as folder:
         if isinstance(path, Query):
@@ -197,30 +169,26 @@ def _describe(
     connection: duckdb.DuckDBPyConnection, file: Path, layout: Layout, name: str, folder: Path, runner: QueryRunner
 ) -> Source:
     """Find the columns."""
+    typed = layout.format == "Parquet"
+    bare = Source(connection, "", "", (), (), typed, layout.format, name, {}, runner, folder)
 
-    def source(
-        sql: str, names: tuple[str, ...], types: tuple[str, ...], old_names: tuple[str, ...], original: str = ""
-    ) -> Source:
-        in_file: dict[str, list[str]] = {}
-        for old, new in zip(old_names, names, strict=True):
-            in_file.setdefault(old.strip(), []).append(new)
-        typed = layout.format == "Parquet"
-        return Source(
-            connection, sql, original or sql, names, types, typed, layout.format, name, in_file, runner, folder
-        )
+    def rows(columns: tuple[str, ...] = (), type_: str = "VARCHAR") -> str:
+        return f"SELECT * FROM {table_function([file], layout, columns, type_=type_)}"
 
-    names: tuple[str, ...]
     if layout.format == "CSV":
-        names = unique_names(layout.names)
-        sql = f"SELECT * FROM {table_function([file], layout, names)}"
-        return source(sql, names, ("VARCHAR",) * len(names), layout.names)
-    sql = f"SELECT * FROM {table_function([file], layout)}"
-    described = source(sql, (), (), ()).rows(f"DESCRIBE {sql}")
-    names, types = tuple(row[0] for row in described), tuple(str(row[1]) for row in described)
-    if layout.format != "JSON lines":
-        return replace(source(sql, names, types, names), spans=partial(_spans_of_parquet, connection, file, names))
-    text, values = (f"SELECT * FROM {table_function([file], layout, names, type_=t)}" for t in ("VARCHAR", "JSON"))
-    return source(text, names, ("VARCHAR",) * len(names), names, values)
+        in_file, names = layout.names, unique_names(layout.names)
+        types: tuple[str, ...] = ("VARCHAR",) * len(names)
+    else:
+        described = bare.rows(f"DESCRIBE {rows()}")
+        in_file = names = tuple(row[0] for row in described)
+        types = tuple(str(row[1]) for row in described) if typed else ("VARCHAR",) * len(names)
+    found: dict[str, list[str]] = {}
+    for old, new in zip(in_file, names, strict=True):
+        found.setdefault(old.strip(), []).append(new)
+    sql = rows(names)
+    original = rows(names, "JSON") if layout.format == "JSON lines" else sql
+    spans = partial(_spans_of_parquet, connection, file, names) if typed else bare.spans
+    return replace(bare, sql=sql, original=original, columns=names, types=types, _in_file=found, spans=spans)
 
 
 def _spans_of_parquet(connection: duckdb.DuckDBPyConnection, file: Path, names: tuple[str, ...]) -> list[Span] | None:

@@ -1,20 +1,31 @@
-"""Read labels and scores from a file into a score table."""
+"""Read labels and scores from files or the result of a query: into a score table, or row by row."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from calibrant.ingest.aggregate import aggregate
-from calibrant.ingest.checks import Columns, check
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.ingest.checks import Summary, check
 from calibrant.ingest.connection import open_source
+from calibrant.ingest.faults import Columns
+from calibrant.ingest.frame_rows import CheckedRows, LazyRows, fetched
+from calibrant.ingest.gathering import table_of_rows
 from calibrant.ingest.paths import Place
 from calibrant.ingest.query import Query
-from calibrant.table.score_table import ScoreTable
+from calibrant.ingest.source import Source, Span
+from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.validation import CleanRows
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["read_table"]
+__all__ = ["Rows", "SlicedRows", "read_rows", "read_table"]
+
+_LEAST = 1 << 17  # rows of a span; a query for fewer takes longer to begin than to read
 
 
 def read_table(
@@ -33,7 +44,9 @@ def read_table(
     path : str, path-like, sequence of these, or Query
         A CSV (also with tabs, semicolons or bars), Parquet or JSON lines file, text formats also inside gzip; "-"
         for standard input; or a query of a database. Also several files of one format, whose rows then count
-        together: a list, a pattern such as ``"part-*.csv"``, or a folder of Parquet files; see `find_files`.
+        together: a list; a folder, of which all Parquet files are meant; or a pattern with ``*``, ``?``, ``[...]`` and
+        ``**`` (any number of folders), such as ``"part-*.csv"``. Patterns and folders pass over names that begin with a
+        dot or an underscore, as Spark does.
     label : str
         Column of outcomes: 0 and 1, true and false, -1 and 1, or anything with `pos_label`.
     score : str
@@ -71,7 +84,97 @@ def read_table(
     ...     read_table(file, label="outcome", score="p")
     ScoreTable(2 distinct scores, n=3, positives=1)
     """
-    wanted = tuple(dict.fromkeys(name for name in (label, score, weight) if name is not None))
-    with open_source(path, wanted=wanted, console=console) as source:
-        summary = check(source, Columns(label, score, weight, pos_label))
-        return aggregate(source, summary)
+    columns = Columns(label, score, weight, pos_label)
+    with open_source(path, wanted=columns.names, console=console) as source:
+        summary = check(source, columns)
+        return source.run(lambda: table_of_rows(_checked_rows(source, summary)))
+
+
+class Rows(NamedTuple):
+    """Columns of a file, in memory."""
+
+    label: npt.NDArray[np.bool_]  # whether each row is positive
+    score: FloatArray
+    weight: FloatArray | None  # None if no column of weights was named
+    cluster: npt.NDArray[np.int64]  # number of its cluster, from 0, in the order of the clusters' names
+
+
+def read_rows(
+    path: Place | Query,
+    *,
+    label: str,
+    score: str,
+    cluster: str | Sequence[str],
+    weight: str | None = None,
+    pos_label: Any = None,
+    console: Console | None = None,
+) -> Rows:
+    """Read the rows of a file with the cluster each belongs to, in the order of the file.
+
+    `cluster` is the column that names the cluster (a patient, a race, a customer), or several that name it together;
+    they are compared as text, and each row must have one. The rest, and the errors, are as in `read_table`. Memory
+    grows with the file: 17 bytes per row and 8 more with weights.
+    """
+    named = (cluster,) if isinstance(cluster, str) else tuple(cluster)
+    columns = Columns(label, score, weight, pos_label, named)
+    with open_source(path, wanted=columns.names, console=console) as source:
+        summary = check(source, columns)
+        source.in_order()
+        names = f"SELECT c, row_number() OVER (ORDER BY c) - 1 AS number FROM (SELECT DISTINCT c FROM ({summary.sql}))"
+        wanted = "numbered.positive, numbered.s, names.number" + ("" if weight is None else ", numbered.w")
+        numbered = f"SELECT row_number() OVER () AS place, * FROM ({summary.sql})"
+        found = source.arrays(
+            f"SELECT {wanted} FROM ({numbered}) AS numbered JOIN ({names}) AS names USING (c) ORDER BY place"
+        )
+    return Rows(found["positive"], found["s"], found.get("w"), found["number"].astype(np.int64))
+
+
+def _checked_rows(source: Source, summary: Summary) -> CheckedRows:
+    import narwhals as nw
+
+    kept = "" if summary.weights == "none" else " WHERE w > 0"
+    query = f"SELECT s, CAST(positive AS BIGINT) AS y{summary.weight} FROM ({summary.sql}){kept}"
+    rows = LazyRows(nw.from_native(source.connection.sql(query)), summary.weights, fetched)
+    return CheckedRows(rows, summary.low, summary.high, summary.distinct, SlicedRows(source, summary))
+
+
+class SlicedRows:
+    """Checked rows of a source, to be read as often as needed.
+
+    Those that cannot be read from the middle, or are in too many pieces, are copied to a temporary table first.
+    """
+
+    def __init__(self, source: Source, summary: Summary) -> None:
+        self._source = source
+        self._summary = summary
+        self._query = f"SELECT s, positive{summary.weight} FROM ({{}})"
+        self._spans: list[Span] = []
+
+    def __call__(self) -> Iterator[CleanRows]:
+        """Yield all rows."""
+        if not self._spans:
+            self._spans = self._cut()
+        self._source.expect(sum(span.rows for span in self._spans))
+        seen = 0
+        with ThreadPoolExecutor(1, thread_name_prefix="calibrant-slice") as ahead:
+            waiting: list[Future[CleanRows]] = []
+            for span in self._spans:
+                waiting.append(ahead.submit(self._read, span))
+                if len(waiting) > 1:
+                    yield waiting.pop(0).result()
+                self._source.reached(seen)
+                seen += span.rows
+            yield waiting.pop().result()
+        self._source.reached(None)
+
+    def _cut(self) -> list[Span]:
+        source, summary = self._source, self._summary
+        spans = source.spans()
+        if spans is None or sum(span.rows for span in spans) < _LEAST * len(spans):
+            return source.copied(self._query.format(summary.sql))
+        return [Span(self._query.format(summary.shape(span.sql)), span.rows) for span in spans]
+
+    def _read(self, span: Span) -> CleanRows:
+        found = self._source.connection.execute(span.sql).fetchnumpy()
+        columns = {name: np.ma.getdata(column) for name, column in found.items()}
+        return CleanRows(columns["positive"].view(np.int8), columns["s"], columns.get("w"))

@@ -44,55 +44,22 @@ _AS_UTF8 = "save it again in UTF-8"
 
 
 class Layout(NamedTuple):
-    """How a file is laid out.
+    """How a file is laid out."""
 
-    Attributes
-    ----------
-    format : {"CSV", "Parquet", "JSON lines"}
-        Its format.
-    gzipped : bool
-        Whether it is compressed as a whole.
-    delimiter : str
-        Between the values of a CSV file; empty for other formats.
-    skip : int
-        Blank lines before the header of a CSV file.
-    names : tuple of str
-        Names in the header of a CSV file, as they stand there.
-    array : bool
-        Whether a JSON file is one array of objects.
-    """
-
-    format: str
-    gzipped: bool
-    delimiter: str = ""
-    skip: int = 0
-    names: tuple[str, ...] = ()
-    array: bool = False
+    format: str  # "CSV", "Parquet" or "JSON lines"
+    gzipped: bool  # whether it is compressed as a whole
+    delimiter: str = ""  # between the values of a CSV file
+    skip: int = 0  # blank lines before the header of a CSV file
+    names: tuple[str, ...] = ()  # in the header of a CSV file, as they stand there
+    array: bool = False  # whether a JSON file is one array of objects
 
 
 def recognise(path: Path, name: str, ending: str) -> Layout:
     """Look at the first bytes of a file.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    name : str
-        What messages call it.
-    ending : str
-        The name whose ending is believed where the content leaves a choice; empty if there is none.
-
-    Returns
-    -------
-    Layout
-        Its layout.
-
-    Raises
-    ------
-    SourceError
-        If it is binary, damaged, or not in UTF-8.
-    DataError
-        If it is empty.
+    `name` is what messages call it. `ending` is the name whose ending is believed where the content leaves a choice;
+    empty if there is none. Raises a `SourceError` if it is binary, damaged or not in UTF-8, a `DataError` if it is
+    empty.
     """
     head, gzipped = _head(path, name)
     if not head.strip():
@@ -208,18 +175,9 @@ def unique_names(names: tuple[str, ...]) -> tuple[str, ...]:
 def table_function(
     paths: Sequence[Path], layout: Layout, names: tuple[str, ...] = (), *, type_: str = "VARCHAR"
 ) -> str:
-    """Return the SQL that reads files of one layout; text formats give text in every column.
+    """Return the SQL that reads files of one layout; text formats give every column the type `type_`.
 
-    Parameters
-    ----------
-    paths : sequence of Path
-        The files.
-    layout : Layout
-        Their layout.
-    names : tuple of str
-        The columns of a text file. Without them a JSON file is only described.
-    type_ : str
-        Type of the columns of a text file.
+    `names` are the columns of a text file; without them a JSON file is only described.
     """
     place = f"[{', '.join(quote_text(pattern_of(path)) for path in paths)}]"
     if layout.format == "Parquet":
@@ -241,14 +199,9 @@ def table_function(
 
 
 def parquet_rows(path: Path, begin: int, rows: int) -> str:
-    """Return a SELECT of some rows of a Parquet file, which must not have a column of the name `ROW_NUMBER`.
+    """Return a SELECT of so many rows of a Parquet file from the one numbered `begin`, counted from 0.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    begin, rows : int
-        The first row, counted from 0, and how many.
+    It must not have a column of the name `ROW_NUMBER`.
     """
     return (
         f"SELECT * EXCLUDE ({ROW_NUMBER}) FROM read_parquet({quote_text(pattern_of(path))}, {_PARQUET}, "

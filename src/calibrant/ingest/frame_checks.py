@@ -1,37 +1,26 @@
 """Look at every row of a frame in an engine once before anything is added up, and say what is wrong.
 
-Conditions and words are those of `calibrant.table.validation`. An engine knows no first row, so messages show a value
-that tells much, and how many rows are wrong in the same way.
+An engine knows no first row, so messages show a value that tells much, and how many rows are wrong in the same way.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calibrant.errors import DataError
-from calibrant.ingest.frame_rows import Fetch, LazyRows
-from calibrant.table.fixed_point import BITS, MOST_ROWS
-from calibrant.table.validation import (
-    check_weight_range,
-    describe_bad_labels,
-    describe_bad_scores,
-    describe_bad_weight,
-    describe_missing_label,
-    describe_no_rows,
-    describe_not_numbers,
-    describe_zero_weights,
-    swapped_columns,
-)
+from calibrant.ingest.faults import Columns, describe_missing, kind_of_weights, refuse
+from calibrant.ingest.frame_rows import CheckedRows, Fetch, LazyRows
+from calibrant.table.fixed_point import BITS
+from calibrant.table.validation import describe_no_rows, describe_not_numbers
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["FrameColumns", "LazySummary", "checked_rows", "need_numbers"]
+__all__ = ["checked_rows", "column_of", "need_numbers"]
 
 _SIFT = 1021  # one in so many values is looked at to estimate how many are different; a prime
 _SPREAD = 1652.0127  # makes fractions of products of score and weight vary; any number without a pattern will do
@@ -39,51 +28,8 @@ _SEVERAL = 6  # label values to name in a message
 _LARGE = 2.0**41  # weights from here on are more than rows can be counted; some engines cannot round much larger ones
 
 
-@dataclass(frozen=True)
-class FrameColumns:
-    """Names of the columns to read and what counts as positive."""
-
-    label: str
-    score: str
-    weight: str | None
-    pos_label: Any
-
-
-@dataclass(frozen=True)
-class LazySummary:
-    """What one scan of the rows tells.
-
-    Attributes
-    ----------
-    low, high : float
-        Smallest and largest score.
-    distinct : int
-        About how many different scores there are; if weights are not numbers of rows, different pairs of score and
-        weight.
-    """
-
-    low: float
-    high: float
-    distinct: int
-
-
-def checked_rows(frame: nw.LazyFrame[Any], columns: FrameColumns, fetch: Fetch) -> tuple[LazyRows, LazySummary]:
-    """Check the rows of a frame in one scan, and say how to ask for their sums.
-
-    Parameters
-    ----------
-    frame : narwhals.LazyFrame
-        The frame, which has the columns.
-    columns : FrameColumns
-        What to read.
-    fetch : callable
-        Runs a query, see `LazyRows`.
-
-    Raises
-    ------
-    DataError
-        If a value cannot be used.
-    """
+def checked_rows(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch) -> CheckedRows:
+    """Check the rows of a frame, which has the columns, in one scan, and say how to ask for their sums."""
     import narwhals as nw
 
     try:
@@ -91,32 +37,29 @@ def checked_rows(frame: nw.LazyFrame[Any], columns: FrameColumns, fetch: Fetch) 
     except DataError as error:
         raise _emptiness(frame, columns, fetch) or error from None
     seen = _look(raw, fetch, weighted=columns.weight is not None)
-    if not seen["rows"]:
-        raise describe_no_rows()
-    _refuse_scores(columns.score, seen)
-    _refuse_labels(raw, columns, seen, fetch)
-    rows, weights = raw.select("s", "y"), "none"
-    if columns.weight is not None:
-        _refuse_weights(columns.weight, seen)
-        whole = not seen["broken"] and seen["weight"] < MOST_ROWS
-        weights, kind = ("whole", nw.Int64) if whole else ("other", nw.Float64)
+    refuse(seen, columns, _LookedAt(raw, seen, fetch))
+    rows, weights = raw.select("s", "y"), kind_of_weights(seen, columns)
+    if weights != "none":
+        kind = nw.Int64 if weights == "whole" else nw.Float64
         rows = raw.filter(nw.col("w") > 0.0).select("s", "y", nw.col("w").cast(kind))
     different = _different(raw, fetch, seen, "pairs" if weights == "other" else "scores")
-    return LazyRows(rows, weights, fetch), LazySummary(float(seen["s_low"]), float(seen["s_high"]), different)
+    return CheckedRows(LazyRows(rows, weights, fetch), float(seen["score_low"]), float(seen["score_high"]), different)
 
 
-def _emptiness(frame: nw.LazyFrame[Any], columns: FrameColumns, fetch: Fetch) -> DataError | None:
+def _emptiness(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch) -> DataError | None:
     """Return the error for a frame without rows, or with a column of nothing: then its type says nothing."""
     import narwhals as nw
 
-    named = {"scores": columns.score, "labels": columns.label, "weights": columns.weight}
+    named = {"score": columns.score, "label": columns.label, "weight": columns.weight}
     used = {what: name for what, name in named.items() if name is not None}
-    missing = {what: _count(_column(name, frame).is_null()) for what, name in used.items()}
+    missing = {what: _count(column_of(name, frame).is_null()) for what, name in used.items()}
     seen = {name: values[0] for name, values in fetch(frame.select(rows=nw.len(), **missing)).items()}
     rows = int(seen["rows"])
     if not rows:
         return describe_no_rows()
-    return next((_missing(what, name, rows) for what, name in used.items() if seen[what] == rows), None)
+    return next(
+        (describe_missing(what, f"column {name}", rows) for what, name in used.items() if seen[what] == rows), None
+    )
 
 
 def need_numbers(name: str, kind: Any, what: str) -> None:
@@ -126,27 +69,27 @@ def need_numbers(name: str, kind: Any, what: str) -> None:
         raise describe_not_numbers(what, found, f"column {name}", remedy=remedy)
 
 
-def _raw(frame: nw.LazyFrame[Any], columns: FrameColumns) -> nw.LazyFrame[Any]:
+def _raw(frame: nw.LazyFrame[Any], columns: Columns) -> nw.LazyFrame[Any]:
     """Name what is looked at: score s, label, it as a number, whether it is positive y, weight w."""
     import narwhals as nw
 
     types = frame.collect_schema()
     need_numbers(columns.score, types[columns.score], "scores")
-    label, text = _label(_column(columns.label, frame), types[columns.label], columns.label)
+    label, text = _label(column_of(columns.label, frame), types[columns.label], columns.label)
     meant = _meant(columns.pos_label, text=text)
     wanted = {
-        "s": _column(columns.score, frame).cast(nw.Float64),
+        "s": column_of(columns.score, frame).cast(nw.Float64),
         "label": label,
         "number": nw.lit(math.pi) if text else label.cast(nw.Float64),  # text is neither 0, 1 nor -1
         "y": (nw.lit(0) if meant is None else nw.when(label == meant).then(1).otherwise(0)).cast(nw.Int64),
     }
     if columns.weight is not None:
         need_numbers(columns.weight, types[columns.weight], "weights")
-        wanted["w"] = _column(columns.weight, frame).cast(nw.Float64)
+        wanted["w"] = column_of(columns.weight, frame).cast(nw.Float64)
     return frame.select(**wanted)
 
 
-def _column(name: str, frame: nw.LazyFrame[Any]) -> nw.Expr:
+def column_of(name: str, frame: nw.LazyFrame[Any]) -> nw.Expr:
     """Return a column; Spark takes dots in a name for fields of a struct unless it is quoted."""
     import narwhals as nw
 
@@ -188,36 +131,38 @@ def _look(raw: nw.LazyFrame[Any], fetch: Fetch, *, weighted: bool) -> dict[str, 
     """Count, in one scan, everything that could be wrong. A least or largest value of nothing may be anything."""
     import narwhals as nw
 
-    s, y, label, number, w = (nw.col(name) for name in ("s", "y", "label", "number", "w"))
+    s, y, label, number = (nw.col(name) for name in ("s", "y", "label", "number"))
     wanted = {
         "rows": nw.len(),
-        **_limits("s", 1.0),
+        **_limits("score", "s", 1.0),
         "binary": _count((s == 0.0) | (s == 1.0)),
-        **_limits("number", math.inf),
-        "missing": _count(label.is_null()),
+        **_limits("label", "number", math.inf),
+        "label_missing": _count(label.is_null()),
         "positives": y.sum(),
         "zeros": _count(number == 0.0),
         "minus_ones": _count(number == -1.0),
-        "others": _count((number != 0.0) & (number != -1.0) & (number != 1.0)),
+        "label_other": _count((number != 0.0) & (number != -1.0) & (number != 1.0)),
         "rest_low": nw.when(y == 0).then(label).min(),
         "rest_high": nw.when(y == 0).then(label).max(),
     }
     if weighted:
         small = _small_weight()
         wanted |= {
-            **_limits("w", math.inf),
-            "weight": nw.when(_finite("w") >= 0.0).then(w).sum(),
-            "broken": _count(small != small.floor()),
+            **_limits("weight", "w", math.inf),
+            "weight_broken": _count(small != small.floor()),
         }
     if not raw.implementation.is_duckdb():
         for name, (value, spread) in _sifted(weighted).items():
             wanted[name] = nw.when(_kept(spread)).then(value).n_unique()
     seen = {name: values[0] for name, values in fetch(raw.select(**wanted)).items()}
-    for name in ("s", "number", "w") if weighted else ("s", "number"):
+    for name in ("score", "label", "weight") if weighted else ("score", "label"):
         # The limits that a Parquet file declares leave NaN out, and by them DuckDB 2.0.0 takes every test for it as
         # failed. Only a sum shows it then.
         if not seen[f"{name}_nan"] and not seen[f"{name}_infinite"] and math.isnan(seen[f"{name}_sum"] or 0.0):
             seen[f"{name}_nan"] = 1
+        outside = 0 if name == "label" else seen[f"{name}_outside"]
+        seen[f"{name}_bad"] = seen[f"{name}_nan"] + seen[f"{name}_infinite"] + outside
+    seen["one_class"] = seen["positives"] == seen["rows"] or seen["rest_low"] == seen["rest_high"]
     return seen
 
 
@@ -240,18 +185,18 @@ def _count(condition: nw.Expr) -> nw.Expr:
     return nw.when(condition).then(1).otherwise(0).sum()
 
 
-def _limits(name: str, most: float) -> dict[str, nw.Expr]:
-    """Count what is no number from 0 to `most`, and find the ends of the others."""
+def _limits(name: str, column: str, most: float) -> dict[str, nw.Expr]:
+    """Count what is no number from 0 to `most` in a column, and find the ends of the others."""
     import narwhals as nw
 
-    finite = _finite(name)
+    finite = _finite(column)
     return {
-        f"{name}_missing": _count(nw.col(name).is_null()),
-        f"{name}_nan": _count(nw.col(name).is_nan()),
-        f"{name}_sum": nw.col(name).sum(),
-        f"{name}_infinite": _count(_plain(name).abs() == math.inf),
+        f"{name}_missing": _count(nw.col(column).is_null()),
+        f"{name}_nan": _count(nw.col(column).is_nan()),
+        f"{name}_sum": nw.col(column).sum(),
+        f"{name}_infinite": _count(_plain(column).abs() == math.inf),
         f"{name}_outside": _count((finite < 0.0) | (finite > most)),
-        f"{name}_least": _plain(name).min(),
+        f"{name}_least": _plain(column).min(),
         f"{name}_low": finite.min(),
         f"{name}_high": finite.max(),
     }
@@ -290,61 +235,40 @@ def _kept(spread: nw.Expr) -> nw.Expr:
     return nw.when(spread - spread.floor() >= 1.0 / _SIFT).then(nw.lit(False)).otherwise(nw.lit(True))
 
 
-def _bad(seen: dict[str, Any], name: str) -> tuple[int, float]:
-    """Return how many values of a column cannot be used, and one of them: rather a number than none."""
-    count = sum(int(seen[f"{name}_{kind}"]) for kind in ("nan", "infinite", "outside"))
-    if seen[f"{name}_outside"]:
-        low, high = (float(seen[f"{name}_{end}"]) for end in ("low", "high"))
-        return count, low if low < 0.0 else high
-    if seen[f"{name}_nan"]:
-        return count, math.nan
-    return count, math.inf if seen[f"{name}_infinite"] and seen[f"{name}_least"] != -math.inf else -math.inf
+class _LookedAt:
+    """Rows of which everything was counted, and what errors show of them, see `faults.Rows`."""
 
+    name = ""
 
-def _missing(what: str, column: str, count: int) -> DataError:
-    place, remedy = f"column {column}", "drop or repair these rows, and count how many they were"
-    if what == "labels":
-        return describe_missing_label("an empty value", place, count)
-    return describe_not_numbers(what, "an empty value", place, count, remedy if what == "scores" else None)
+    def __init__(self, raw: nw.LazyFrame[Any], seen: Mapping[str, Any], fetch: Fetch) -> None:
+        self._raw = raw
+        self._seen = seen
+        self._fetch = fetch
 
+    def example(self, fault: str, column: str) -> tuple[str, float | None]:
+        """Return one of the values that cannot be used: rather a number than none."""
+        what, kind = fault.split("_")
+        return f"column {column}", None if kind == "missing" else self._unusable(what)
 
-def _refuse_scores(column: str, seen: dict[str, Any]) -> None:
-    if seen["s_missing"]:
-        raise _missing("scores", column, int(seen["s_missing"]))
-    count, value = _bad(seen, "s")
-    if count:
-        raise describe_bad_scores(value, f"column {column}", count, float(seen["s_low"]), float(seen["s_high"]))
+    def _unusable(self, what: str) -> float:
+        seen = {name.removeprefix(f"{what}_"): value for name, value in self._seen.items() if name.startswith(what)}
+        if what != "label" and seen["outside"]:
+            low, high = float(seen["low"]), float(seen["high"])
+            return low if low < 0.0 else high
+        if seen["nan"]:
+            return math.nan
+        return math.inf if seen["infinite"] and seen["least"] != -math.inf else -math.inf
 
+    def score_limits(self) -> tuple[float, float]:
+        return float(self._seen["score_low"]), float(self._seen["score_high"])
 
-def _refuse_labels(raw: nw.LazyFrame[Any], columns: FrameColumns, seen: dict[str, Any], fetch: Fetch) -> None:
-    import narwhals as nw
+    def look_swapped(self) -> bool:
+        seen = self._seen
+        shares = float(seen["label_low"]) >= 0.0 and float(seen["label_high"]) <= 1.0
+        return bool(shares and seen["binary"] == seen["rows"])
 
-    place = f"column {columns.label}"
-    if seen["missing"]:
-        raise _missing("labels", columns.label, int(seen["missing"]))
-    if seen["number_nan"] or seen["number_infinite"]:
-        count = int(seen["number_nan"] + seen["number_infinite"])
-        value = math.nan if seen["number_nan"] else math.copysign(math.inf, float(seen["number_least"]))
-        raise describe_missing_label(repr(value), place, count)
-    if columns.pos_label is None:
-        fine = not seen["others"] and not (seen["zeros"] and seen["minus_ones"])
-    else:
-        fine = seen["positives"] == seen["rows"] or seen["rest_low"] == seen["rest_high"]
-    if fine:
-        return
-    values = sorted(fetch(raw.group_by("label").agg(rows=nw.len()).head(_SEVERAL))["label"].tolist())
-    error = describe_bad_labels(values, columns.pos_label, met=bool(seen["positives"]))
-    error = DataError(error.expected, f"{error.found} in {place}", error.remedy)
-    shares = float(seen["number_low"]) >= 0.0 and float(seen["number_high"]) <= 1.0
-    raise swapped_columns(error) if shares and seen["binary"] == seen["rows"] else error
+    def label_values(self) -> list[Any]:
+        import narwhals as nw
 
-
-def _refuse_weights(column: str, seen: dict[str, Any]) -> None:
-    if seen["w_missing"]:
-        raise _missing("weights", column, int(seen["w_missing"]))
-    count, value = _bad(seen, "w")
-    if count:
-        raise describe_bad_weight(value, f"column {column}", count)
-    if not seen["weight"] > 0:
-        raise describe_zero_weights()
-    check_weight_range(float(seen["w_high"]), float(seen["weight"]))
+        found = self._fetch(self._raw.group_by("label").agg(rows=nw.len()).head(_SEVERAL))
+        return sorted(found["label"].tolist())

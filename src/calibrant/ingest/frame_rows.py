@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,12 @@ from calibrant.ingest.bucket_sums import LOG_LOSS_BITS, BucketSums
 from calibrant.ingest.grid import BucketSet, Grid
 from calibrant.table.fixed_point import BITS, FixedPoint, IntArray
 from calibrant.table.pooling import NumberArray, Pooled, pool_counts, score_order
+from calibrant.table.validation import CleanRows
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["Arrays", "Fetch", "LazyRows", "fetched"]
+__all__ = ["Arrays", "CheckedRows", "Fetch", "LazyRows", "fetched"]
 
 _HALF = 21  # sums of half words stay below 2**63 for up to 2**41 rows
 _SUMS = ("distance", "squared", "log_loss_sum")
@@ -38,20 +39,9 @@ def fetched(frame: nw.LazyFrame[Any]) -> Arrays:
 class LazyRows:
     """Rows in an engine.
 
-    Parameters
-    ----------
-    frame : narwhals.LazyFrame
-        Columns ``s`` (score, float64), ``y`` (0 or 1, int64) and, with weights, ``w`` (positive; int64 if the weights
-        are numbers of rows, float64 otherwise).
-    weights : {"none", "whole", "other"}
-        Whether there are weights, and whether these are numbers of rows.
-    fetch : callable
-        Runs a query and returns its columns; `fetched`, or something that also tells what went wrong.
-
-    Attributes
-    ----------
-    frame : narwhals.LazyFrame
-        As above.
+    `frame` has the columns ``s`` (score, float64), ``y`` (0 or 1, int64) and, with weights, ``w`` (positive; int64 if
+    the weights are numbers of rows, float64 otherwise). `weights` says which: "none", "whole" (numbers of rows) or
+    "other". `fetch` runs a query and returns its columns, as `fetched`, or something that also tells what went wrong.
     """
 
     def __init__(self, frame: nw.LazyFrame[Any], weights: str, fetch: Fetch) -> None:
@@ -114,6 +104,17 @@ class LazyRows:
         if numbers is None:
             return self.frame.filter(place.is_in(buckets.numbers.tolist()))
         return self.frame.with_columns(place=place).join(numbers, on="place", how="semi")
+
+
+class CheckedRows(NamedTuple):
+    """Rows in an engine or in files, what one scan of them tells, and perhaps a faster way to all of them."""
+
+    rows: LazyRows
+    low: float
+    high: float
+    distinct: int  # about how many different scores; if weights are not numbers of rows, pairs of score and weight
+    # Returns the same rows in arrays, a slice at a time, whenever it is called.
+    slices: Callable[[], Iterator[CleanRows]] | None = None
 
 
 def _as_frame(numbers: IntArray, like: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] | None:

@@ -11,22 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from calibrant.errors import DataError, SourceError
-from calibrant.ingest.frame_checks import FrameColumns, LazySummary, checked_rows, need_numbers
-from calibrant.ingest.frame_rows import Arrays, LazyRows, fetched
-from calibrant.table.validation import (
-    CleanRows,
-    clean_labels,
-    clean_scores,
-    describe_missing_label,
-    describe_no_rows,
-    describe_not_numbers,
-)
+from calibrant.ingest.faults import Columns, describe_missing, describe_no_column
+from calibrant.ingest.frame_checks import checked_rows, column_of, need_numbers
+from calibrant.ingest.frame_rows import Arrays, CheckedRows, fetched
+from calibrant.table.validation import CleanRows, clean_labels, clean_scores, describe_no_rows
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["FrameArrays", "FrameColumns", "FrameRows", "LazySummary", "open_frame"]
-
+__all__ = ["FrameArrays", "frame_in_memory", "open_frame"]
 
 _BATCH = 1 << 20  # rows
 
@@ -37,7 +30,7 @@ class FrameArrays(NamedTuple):
     labels: Any
     scores: Any
     weights: Any
-    names: FrameColumns
+    names: Columns
 
     def locate(self, error: DataError) -> DataError:
         """Return an error about one of the arrays with the name of its column."""
@@ -50,30 +43,40 @@ class FrameArrays(NamedTuple):
         return DataError(error.expected, f"{error.found} {word} column {name}", error.remedy)
 
 
-class FrameRows(NamedTuple):
-    """Checked rows of a frame in an engine; and the way to have them in arrays, if the engine hands over batches."""
-
-    rows: LazyRows
-    summary: LazySummary
-    slices: Callable[[], Iterator[CleanRows]] | None
-
-
-def open_frame(frame: Any, columns: FrameColumns) -> FrameArrays | FrameRows:
+def open_frame(frame: Any, columns: Columns) -> FrameArrays | CheckedRows:
     """Take the columns out of a frame in memory; check those of a frame in an engine, in one scan there.
 
-    Raises
-    ------
-    DataError
-        If it is no dataframe of a library that narwhals knows, if a column does not exist or is there twice, or if a
-        value cannot be used. Values of frames in memory are checked later, apart from missing ones.
-    SourceError
-        If the engine fails.
+    Values of frames in memory are checked later, apart from missing ones.
     """
+    import narwhals as nw
+
+    found = _opened(frame, columns)
+    if isinstance(found, nw.DataFrame):
+        return _arrays(found, columns)
+    checked = checked_rows(found, columns, _asked)
+    return checked._replace(slices=_slices(checked.rows.frame))
+
+
+def frame_in_memory(frame: Any, columns: Columns) -> tuple[FrameArrays, list[Any]]:
+    """Take the columns out of any frame, with the cluster of each row: a tuple where several columns name it."""
+    import narwhals as nw
+
+    found = _opened(frame, columns)
+    if isinstance(found, nw.LazyFrame):
+        wanted = [column_of(name, found).alias(name) for name in columns.names]
+        with _failing(found.implementation):
+            found = found.select(*wanted).collect()
+    listed = [found[name].to_list() for name in columns.clusters]
+    return _arrays(found, columns), listed[0] if len(listed) == 1 else list(zip(*listed, strict=True))
+
+
+def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+    """Return a frame that narwhals reads and that has each of the columns once."""
     import narwhals as nw
     from narwhals.exceptions import DuplicateError
 
     try:
-        found = nw.from_native(frame)
+        found: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(frame)
     except TypeError:
         raise DataError(
             "a dataframe: pandas, Polars, PyArrow, DuckDB, PySpark or another that narwhals reads",
@@ -84,11 +87,16 @@ def open_frame(frame: Any, columns: FrameColumns) -> FrameArrays | FrameRows:
         raise DataError(
             "different names of columns", "a name that is there twice", "give the columns different names"
         ) from None
-    _check_names(_names(found), columns)
-    if isinstance(found, nw.DataFrame):
-        return _arrays(found, columns)
-    rows, summary = checked_rows(found, columns, _asked)
-    return FrameRows(rows, summary, _slices(rows.frame))
+    there = _names(found)
+    for name in columns.names:
+        if there.count(name) == 1:
+            continue
+        if name in there:
+            raise DataError(
+                f"one column {name!r}", f"{there.count(name)} of that name", "give the columns different names"
+            )
+        raise DataError(*describe_no_column(name, there))
+    return found
 
 
 def _fails(check: Callable[[], Any]) -> bool:
@@ -107,33 +115,17 @@ def _names(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> list[str]:
         return list(frame.collect_schema())
 
 
-def _check_names(names: list[str], columns: FrameColumns) -> None:
-    for name in (columns.label, columns.score, columns.weight):
-        if name is None or names.count(name) == 1:
-            continue
-        if name in names:
-            raise DataError(
-                f"one column {name!r}", f"{names.count(name)} of that name", "give the columns different names"
-            )
-        shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-        raise DataError(f"a column {name!r}", f"the columns {shown}", "check the name of the column")
-
-
-def _arrays(frame: nw.DataFrame[Any], columns: FrameColumns) -> FrameArrays:
-    remedy = "drop or repair these rows, and count how many they were"
+def _arrays(frame: nw.DataFrame[Any], columns: Columns) -> FrameArrays:
     if not len(frame):
         raise describe_no_rows()
-    for name, what in ((columns.score, "scores"), (columns.label, "labels"), (columns.weight, "weights")):
+    for what, name in (("score", columns.score), ("label", columns.label), ("weight", columns.weight)):
         if name is None:
             continue
         count = frame[name].null_count()
-        if what != "labels" and count < len(frame):  # the type of a column of nothing says nothing
-            need_numbers(name, frame.schema[name], what)
+        if what != "label" and count < len(frame):  # the type of a column of nothing says nothing
+            need_numbers(name, frame.schema[name], f"{what}s")
         if count:
-            place = f"row {frame[name].is_null().to_numpy().argmax()} of column {name}"
-            if what == "labels":
-                raise describe_missing_label("an empty value", place, count)
-            raise describe_not_numbers(what, "an empty value", place, count, remedy if what == "scores" else None)
+            raise describe_missing(what, f"row {frame[name].is_null().to_numpy().argmax()} of column {name}", count)
     label, score = frame[columns.label].to_numpy(), frame[columns.score].to_numpy()
     return FrameArrays(label, score, None if columns.weight is None else frame[columns.weight].to_numpy(), columns)
 

@@ -9,7 +9,9 @@ from calibrant.errors import DataError
 from calibrant.ingest.accumulator import Accumulator
 from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.chunk_rows import ChunkRows, Chunks
-from calibrant.ingest.frames import FrameArrays, FrameColumns, LazySummary, open_frame
+from calibrant.ingest.faults import Columns
+from calibrant.ingest.frame_rows import CheckedRows
+from calibrant.ingest.frames import FrameArrays, open_frame
 from calibrant.ingest.grid import Grid
 from calibrant.ingest.refinement import Rows, refined
 from calibrant.ingest.two_scans import Slices, two_scans
@@ -53,40 +55,26 @@ def table_of_chunks(chunks: Chunks, pos_label: Any) -> ScoreTable:
 
 def table_of_frame(frame: Any, *, label: str, score: str, weight: str | None, pos_label: Any) -> ScoreTable:
     """Pool the rows of a dataframe, see `ScoreTable.from_frame`."""
-    found = open_frame(frame, FrameColumns(label, score, weight, pos_label))
+    found = open_frame(frame, Columns(label, score, weight, pos_label))
     if not isinstance(found, FrameArrays):
-        return table_of_rows(found.rows, found.summary, found.slices)
+        return table_of_rows(found)
     try:
         return ScoreTable.from_scores(found.labels, found.scores, sample_weight=found.weights, pos_label=pos_label)
     except DataError as error:
         raise found.locate(error) from None
 
 
-def table_of_rows(rows: Rows, summary: LazySummary, slices: Slices | None) -> ScoreTable:
-    """Ask checked rows in an engine or in files.
-
-    Parameters
-    ----------
-    rows : Rows
-        The rows.
-    summary : LazySummary
-        Their range, and about how many different scores there are.
-    slices : callable, optional
-        Returns the same rows in arrays, a slice at a time, whenever it is called, where that is the faster way.
-
-    Returns
-    -------
-    ScoreTable
-        Distinct scores if they are few; else cells, except where an exact result needs single scores.
-    """
-    if summary.distinct <= MOST_DISTINCT:
+def table_of_rows(found: CheckedRows) -> ScoreTable:
+    """Ask checked rows in an engine or in files for distinct scores, if these are few, else for cells."""
+    rows, low, high, distinct, slices = found
+    if distinct <= MOST_DISTINCT:
         return ScoreTable.from_counts(*rows.pooled_scores(None))
     if slices is not None:
-        return _gather_slices(rows, slices, summary.low, summary.high)
-    grid = Grid.over(summary.low, summary.high, bits=FIRST_BITS)
+        return _gather_slices(rows, slices, low, high)
+    grid = Grid.over(low, high, bits=FIRST_BITS)
     sums = rows.bucket_sums(grid, None)
     # What can be held is different scores: so much of the weight as so many of them have on average.
-    most = MOST_DISTINCT * float(sums.n.sum()) / max(1, summary.distinct)
+    most = MOST_DISTINCT * float(sums.n.sum()) / max(1, distinct)
     return _table(refined(rows, sums, grid, most=most, widest=grid.coarser(max(0, FIRST_BITS - CELL_BITS))))
 
 

@@ -17,15 +17,10 @@ _MOST_LISTED = 1 << 23  # bytes
 
 @dataclass(frozen=True)
 class Grid:
-    """Buckets of equal width that begin at 0.
+    """Buckets of equal width, ``2**shift`` units, that begin at 0.
 
     Only whole numbers and powers of two are used, so every engine that computes in IEEE double precision or in
     64-bit integers puts a score into the same bucket.
-
-    Attributes
-    ----------
-    shift : int
-        A bucket is ``2**shift`` units wide.
     """
 
     shift: int
@@ -54,15 +49,7 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class BucketSet:
-    """The scores that a scan looks at.
-
-    Attributes
-    ----------
-    grid : Grid
-        Buckets.
-    numbers : ndarray of int64, increasing, not empty
-        Those that belong to the set.
-    """
+    """The scores that a scan looks at: some buckets of a grid, their numbers increasing and not empty."""
 
     grid: Grid
     numbers: IntArray

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from calibrant.ingest.accumulator import pick
 from calibrant.ingest.grid import Grid
 from calibrant.table.fixed_point import BITS, MOST_ROWS, IntArray, score_units
 from calibrant.table.pooling import FloatArray, NumberArray
@@ -20,37 +21,18 @@ _WORD = 32
 
 def blocks(slices: Iterable[CleanRows]) -> Iterator[CleanRows]:
     """Cut rows into pieces that stay in the cache while they are worked on."""
-    for label, score, weight in slices:
-        for start in range(0, len(score), _BLOCK):
-            rows = slice(start, start + _BLOCK)
-            yield CleanRows(label[rows], score[rows], None if weight is None else weight[rows])
+    for rows in slices:
+        for start in range(0, len(rows.score), _BLOCK):
+            yield pick(rows, slice(start, start + _BLOCK))
 
 
 class BucketCounts:
-    """Rows and positives in each bucket of a grid, and sums of scores in blocks of buckets.
+    """Rows and positives in each bucket of a grid, and sums of scores in blocks of ``2**bits`` buckets.
 
-    Parameters
-    ----------
-    grid : Grid
-        Buckets.
-    low, high : float
-        The range of the scores.
-    bits : int
-        A block is made of ``2**bits`` buckets.
-
-    Attributes
-    ----------
-    first : int
-        Number of the first bucket on the grid; a block begins there.
-    size : int
-        Buckets from there on, in whole blocks.
-    rows : int
-        Rows of positive weight that were added.
-    positives : int
-        Positives that were added, whatever their weight.
-    n, k : ndarray, shape (size,)
-        Rows and positives in each, or their weight; floats if weights are not numbers of rows. Valid once `finish` was
-        called.
+    Buckets count from `first`, the number of one on the grid at which the block of `low` begins, to the end of the
+    block of `high`; they are `size`. `rows` were added with a positive weight, `positives` whatever their weight. `n`
+    and `k`, rows and positives in each bucket or their weight, are valid once `finish` was called; they are floats if
+    weights are not numbers of rows.
     """
 
     def __init__(self, grid: Grid, low: float, high: float, *, bits: int) -> None:
@@ -113,20 +95,10 @@ class BucketCounts:
         self._packed = np.zeros(0, dtype=np.int64)
 
     def sums(self, starts: IntArray, ends: IntArray) -> tuple[NumberArray, NumberArray, FloatArray, FloatArray]:
-        """Add up runs of buckets.
+        """Add up the runs ``starts[i] <= bucket < ends[i]``, in increasing order, none empty, each within one block.
 
-        Parameters
-        ----------
-        starts, ends : ndarray of int64, shape (m,)
-            Runs ``starts[i] <= bucket < ends[i]`` in increasing order, none of them empty, each within one block.
-
-        Returns
-        -------
-        n, k : ndarray, shape (m,)
-            Rows and positives, or their weight.
-        rise, fall : ndarray of float64, shape (m,)
-            Sum of `1 - s` over the positives and of `s` over the negatives, if all scores of a bucket were in its
-            middle. Each is off by half the width of a bucket for each row.
+        Returns `n`, `k`, rise and fall: the sum of `1 - s` over the positives and of `s` over the negatives if all
+        scores of a bucket were in its middle. Each of these is off by half the width of a bucket for each row.
         """
         kind = np.float64 if self.n.dtype.kind == "f" else np.int64
         n, k = np.empty((2, len(starts)), dtype=kind)

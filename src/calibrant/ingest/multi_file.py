@@ -20,17 +20,7 @@ _INTEGER = re.compile("U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
 
 
 class Opened(NamedTuple):
-    """One of several files.
-
-    Attributes
-    ----------
-    file : Path
-        Where it is.
-    layout : Layout
-        Its layout.
-    source : Source
-        It alone, as a table.
-    """
+    """One of several files, with its layout, and it alone as a source."""
 
     file: Path
     layout: Layout
@@ -38,26 +28,10 @@ class Opened(NamedTuple):
 
 
 def combine(files: Sequence[Opened], wanted: tuple[str, ...], name: str) -> Source:
-    """Return one source with the rows of several files.
+    """Return one source with the wanted columns of two or more files; if none are, with those that every file has once.
 
-    Parameters
-    ----------
-    files : sequence of Opened
-        At least two, of one format.
-    wanted : tuple of str
-        Columns that are needed; without any, those that every file has once.
-    name : str
-        What messages call all files together.
-
-    Returns
-    -------
-    Source
-        With the wanted columns. Its `parts` are the files with these columns.
-
-    Raises
-    ------
-    SourceError
-        If a file is of another format, lacks a column or has it with another kind of values.
+    `name` is what messages call all files together. A `SourceError` says which file is of another format, lacks a
+    column or has it with another kind of values.
     """
     first = files[0].source
     for one in files:

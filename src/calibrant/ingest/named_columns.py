@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from calibrant.errors import DataError, SourceError
+from calibrant.errors import SourceError
 from calibrant.ingest.query import Query
 from calibrant.table.score_table import ScoreTable
 
@@ -26,71 +26,35 @@ def named_columns(
     pos_label: Any = None,
     console: Console | None = None,
 ) -> dict[str, Any]:
-    """Read labels and scores: into a table, or row by row where rows belong to clusters.
+    """Read labels and scores of a dataframe, files or a query: into a table, or row by row where rows are clustered.
 
-    Parameters
-    ----------
-    source : dataframe, path, sequence of paths or Query
-        As `ScoreTable.from_frame` and `read_table` take it.
-    label, score, weight : str
-        Names of columns.
-    clusters : str or sequence of str, optional
-        Column that says which rows depend on each other, or columns that say it together.
-    pos_label : scalar, optional
-        The label value that counts as 1.
-    console : rich.console.Console, optional
-        Where progress on files is shown.
-
-    Returns
-    -------
-    dict
-        Keywords ``y_true``, ``y_proba``, ``sample_weight`` and ``clusters``, as far as they are there.
-
-    Raises
-    ------
-    SourceError, DataError
-        If the source cannot be read, a column does not exist or a value cannot be used.
+    `clusters` is the column that says which rows depend on each other, or several that say it together. Returns the
+    keywords ``y_true``, ``y_proba``, ``sample_weight``, ``clusters`` and ``pos_label`` of `calibrant.audit`, as far as
+    they are there.
     """
     if label == score:
         raise SourceError(
             "different columns for label and score", f"{label!r} for both", "name the column of outcomes with --label"
         )
     columns: dict[str, Any] = {"label": label, "score": score, "weight": weight, "pos_label": pos_label}
-    if not isinstance(source, (str, PathLike, Query, list, tuple)):
+    if isinstance(source, (str, PathLike, Query, list, tuple)):
+        from calibrant.ingest.files import read_rows, read_table
+
         if clusters is None:
-            return {"y_true": ScoreTable.from_frame(source, **columns)}
-        return _frame_rows(source, clusters, **columns)
+            return {"y_true": read_table(source, **columns, console=console)}
+        rows = read_rows(source, **columns, cluster=clusters, console=console)
+        return {"y_true": rows.label, "y_proba": rows.score, "sample_weight": rows.weight, "clusters": rows.cluster}
     if clusters is None:
-        from calibrant.ingest.files import read_table
+        return {"y_true": ScoreTable.from_frame(source, **columns)}
+    from calibrant.ingest.faults import Columns
+    from calibrant.ingest.frames import frame_in_memory
 
-        return {"y_true": read_table(source, **columns, console=console)}
-    from calibrant.ingest.file_rows import read_rows
-
-    rows = read_rows(source, **columns, cluster=clusters, console=console)
-    return {"y_true": rows.label, "y_proba": rows.score, "sample_weight": rows.weight, "clusters": rows.cluster}
-
-
-def _frame_rows(
-    frame: Any, clusters: str | Sequence[str], *, label: str, score: str, weight: str | None, pos_label: Any
-) -> dict[str, Any]:
-    import narwhals as nw
-
-    from calibrant.ingest.frames import FrameArrays, FrameColumns, open_frame
-
-    named = [clusters] if isinstance(clusters, str) else list(clusters)
-    wanted = dict.fromkeys(name for name in (label, score, weight, *named) if name is not None)
-    lazy = nw.from_native(frame).lazy()
-    there = lazy.collect_schema().names()
-    if missing := [name for name in wanted if name not in there]:
-        raise DataError(f"a column {missing[0]!r}", f"columns {there}", "check the spelling")
-    held = lazy.select(*wanted).collect()
-    found = open_frame(held.to_native(), FrameColumns(label, score, weight, pos_label))
-    assert isinstance(found, FrameArrays)  # a collected frame is in memory
-    names = held[named[0]].to_list() if len(named) == 1 else list(zip(*(held[n].to_list() for n in named), strict=True))
+    named = (clusters,) if isinstance(clusters, str) else tuple(clusters)
+    held, names = frame_in_memory(source, Columns(**columns, clusters=named))
     return {
-        "y_true": found.labels,
-        "y_proba": found.scores,
-        "sample_weight": found.weights,
+        "y_true": held.labels,
+        "y_proba": held.scores,
+        "sample_weight": held.weights,
         "clusters": names,
         "pos_label": pos_label,
     }

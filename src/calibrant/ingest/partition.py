@@ -21,38 +21,21 @@ _HEAVY = 2.0**-12  # share of all rows from which on a bucket is looked into any
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Cells, each a run of buckets.
+    """Cells, each a run of buckets, some of which may hold no row."""
 
-    Attributes
-    ----------
-    starts, ends : ndarray of int64, shape (m,)
-        Cell ``i`` is made of the buckets ``starts[i] <= bucket < ends[i]``, some of which may hold no row.
-    n, k : ndarray, shape (m,)
-        Rows and positives, or their weight; all `n` positive.
-    pending : ndarray of bool, shape (m,)
-        Cells, of one bucket each, in which a part of the answer may be; no part is in the others if the heaviest
-        buckets hold a single score each.
-    """
-
-    starts: IntArray
-    ends: IntArray
-    n: NumberArray
-    k: NumberArray
+    starts: IntArray  # first bucket of each cell
+    ends: IntArray  # one after its last bucket
+    n: NumberArray  # rows, or weight; all positive
+    k: NumberArray  # positives, or their weight
+    # Cells, of one bucket each, in which a part of the answer may be; no part is in the others if the heaviest
+    # buckets hold a single score each.
     pending: npt.NDArray[np.bool_]
 
 
 def cut(counts: BucketCounts) -> Partition:
     """Divide the blocks that can hold a part of the answer until each part of it is in a single bucket.
 
-    Parameters
-    ----------
-    counts : BucketCounts
-        Rows and positives in each bucket.
-
-    Returns
-    -------
-    Cut
-        Cells in increasing order that together hold all rows; none is wider than a block.
+    The cells are in increasing order and together hold all rows; none is wider than a block.
     """
     # A bucket with half of the rows, such as at one score, would leave nothing certain anywhere. So the heaviest are
     # taken to be single scores, and pending.
@@ -71,24 +54,13 @@ def cut(counts: BucketCounts) -> Partition:
 
 @dataclass(frozen=True, eq=False)
 class _Runs:
-    """Runs of buckets that hold rows, in increasing order.
+    """Runs of buckets that hold rows, in increasing order; `n` to `fall` as `BucketCounts.sums` gives them."""
 
-    Attributes
-    ----------
-    start, width : ndarray of int64, shape (m,)
-        First bucket, and how many they are.
-    home : ndarray of int64, shape (m,)
-        Where the widest run begins of which it is a part and of which it is known that the walk cannot turn in it.
-    resolved : ndarray of bool, shape (m,)
-        Whether there is one.
-    n, k, rise, fall : ndarray, shape (m,)
-        As `BucketCounts.sums` gives them.
-    """
-
-    start: IntArray
-    width: IntArray
+    start: IntArray  # first bucket
+    width: IntArray  # how many buckets
+    # Where the widest run begins of which it is a part and of which it is known that the walk cannot turn in it.
     home: IntArray
-    resolved: npt.NDArray[np.bool_]
+    resolved: npt.NDArray[np.bool_]  # whether there is one
     n: NumberArray
     k: NumberArray
     rise: FloatArray

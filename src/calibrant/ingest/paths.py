@@ -19,35 +19,10 @@ _MANAGED = {"_delta_log": "Delta Lake", ".hoodie": "Hudi", "metadata/*.metadata.
 
 
 def find_files(place: Place) -> tuple[str, ...]:
-    r"""Return the files that are meant, those of a pattern or folder in the order of their names.
+    """Return the files that are meant, at least one; those of a pattern or folder in the order of their names.
 
-    Parameters
-    ----------
-    place : str, path-like, or sequence of these
-        Files; patterns with ``*``, ``?``, ``[...]`` and ``**`` (any number of folders); folders, of which all Parquet
-        files are meant, also those in folders inside. Names that begin with a dot or an underscore are passed over,
-        as Spark does. What exists under a name is never taken as a pattern.
-
-    Returns
-    -------
-    tuple of str
-        At least one. A single path that is no pattern is returned even if there is no such file.
-
-    Raises
-    ------
-    SourceError
-        If nothing matches a pattern, a folder holds no Parquet files or is managed by a table format, or a file is
-        named twice.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from calibrant.ingest.paths import find_files
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     for name in ("part-0.csv", "part-1.csv", "_SUCCESS"):
-    ...         _ = (pathlib.Path(folder) / name).write_text("")
-    ...     [pathlib.Path(file).name for file in find_files(f"{folder}/*")]
-    ['part-0.csv', 'part-1.csv']
+    What exists under a name is never taken as a pattern. A single path that is no pattern is returned even if there is
+    no such file. See `calibrant.read_table` for patterns and folders.
     """
     named = _named(place)
     if not named:
@@ -73,7 +48,10 @@ def name_of(place: Place) -> str:
 
 
 def _named(place: Place) -> list[str]:
-    items = [place] if isinstance(place, str | os.PathLike) else place
+    items = [place] if isinstance(place, str | os.PathLike) else list(place)
+    for item in items:
+        if not isinstance(item, str | os.PathLike):
+            raise SourceError("paths of files", f"a {type(item).__name__}", "pass a path, or a list of them")
     return [os.fspath(item) for item in items]
 
 

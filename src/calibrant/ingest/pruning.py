@@ -12,13 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.ingest.bounds import can_hold_extreme, rounding_slack
-from calibrant.table.fixed_point import BITS, UNIT, IntArray, score_units
+from calibrant.table.fixed_point import BITS, UNIT, FixedPoint, IntArray, score_units
 from calibrant.table.pooling import FloatArray
 
 __all__ = ["pruned_range"]
@@ -31,15 +30,6 @@ _ATOM = 4  # a score met this often in the sample is kept apart from its bucket
 _FLUSH = 1 << 20  # rows after which the low words of sums are carried over (2**20 rows * 2**42 units < 2**63)
 _WORD = 32
 _RANGES = 4  # score ranges that are compared with every row; more would cost as much as the bucket map
-
-
-class _BucketMap(Protocol):
-    """A map from scores, in units, to bucket numbers that never decreases."""
-
-    @property
-    def n_buckets(self) -> int: ...
-
-    def __call__(self, units: IntArray, out: IntArray | None = None) -> IntArray: ...
 
 
 @dataclass(frozen=True)
@@ -84,17 +74,7 @@ class _EqualMass:
 def pruned_range(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -> float | None:
     """Return the range of the cumulative residuals of unweighted rows, or None if too many rows would need sorting.
 
-    Parameters
-    ----------
-    label : ndarray of int8, shape (n,)
-        Labels 0 and 1.
-    score : ndarray of float32 or float64, shape (n,)
-        Scores in [0, 1].
-
-    Returns
-    -------
-    float or None
-        The same number, to the last bit, as ``extremes(cumulative_residuals(table)).value``.
+    It is the same number, to the last bit, as ``extremes(cumulative_residuals(table)).value``.
     """
     buckets, atoms = _choose_buckets(score)
     sums = _bucket_sums(label, score, buckets, atoms)
@@ -102,13 +82,13 @@ def pruned_range(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -
     wanted = can_hold_extreme(rise, fall, slack=rounding_slack(rise, fall))
     if atoms is not None:
         wanted &= sums.has_others()
-    edges = sums.edges()
-    points = [_to_float(*edges)]
+    edges = sums.net().cumsum()
+    points = [edges.to_float()]
     if wanted.any():
         rows = _fetch(label, score, buckets, wanted, atoms, most=len(score) // 4)
         if rows is None:
             return None
-        points.append(_inside(rows, edges, sums, buckets, atoms, wanted))
+        points.append(_inside(*rows, edges, sums, buckets, atoms, wanted))
     value = np.concatenate([[0.0], *points])
     spread = (float(value.max()) / len(score)) - (float(value.min()) / len(score))
     return spread if spread > UNIT else 0.0
@@ -116,7 +96,7 @@ def pruned_range(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -
 
 @dataclass
 class _Sums:
-    """Whole-number residual sums in two words: column 2 * b + y, then the same for rows apart from the atoms."""
+    """Residual sums as words of `FixedPoint`: column 2 * b + y, then the same for rows apart from the atoms."""
 
     upper: IntArray
     lower: IntArray
@@ -126,37 +106,30 @@ class _Sums:
         self.upper += self.lower >> _WORD
         self.lower &= (1 << _WORD) - 1
 
-    def _column(self, which: int) -> tuple[IntArray, IntArray]:
-        return self.upper[which :: self.n_columns], self.lower[which :: self.n_columns]
+    def column(self, which: int) -> FixedPoint:
+        return FixedPoint(self.upper[which :: self.n_columns], self.lower[which :: self.n_columns])
 
     def totals(self) -> tuple[FloatArray, FloatArray]:
-        fall = sum(_to_float(*self._column(c)) for c in range(0, self.n_columns, 2))
-        rise = sum(_to_float(*self._column(c)) for c in range(1, self.n_columns, 2))
+        """Return how far the walk climbs and drops in each bucket."""
+        fall = sum(self.column(c).to_float() for c in range(0, self.n_columns, 2))
+        rise = sum(self.column(c).to_float() for c in range(1, self.n_columns, 2))
         return np.asarray(rise), np.asarray(fall)
 
     def has_others(self) -> npt.NDArray[np.bool_]:
         """Whether a bucket has rows at another score than its atom."""
-        return np.asarray(sum((u != 0) | (v != 0) for u, v in (self._column(2), self._column(3))) > 0)
+        return np.asarray(sum((c.upper != 0) | (c.lower != 0) for c in (self.column(2), self.column(3))) > 0)
 
-    def steps(self, columns: range) -> tuple[IntArray, IntArray]:
-        """Net residual of each bucket over the named columns (falls even, rises odd)."""
-        upper = sum((-1 if c % 2 == 0 else 1) * self._column(c)[0] for c in columns)
-        lower = sum((-1 if c % 2 == 0 else 1) * self._column(c)[1] for c in columns)
-        return np.asarray(upper), np.asarray(lower)
+    def net_of_atoms(self) -> FixedPoint:
+        """Net residual of each atom; without atoms, of each bucket."""
+        return self.column(1) - self.column(0)
 
-    def edges(self) -> tuple[IntArray, IntArray]:
-        """Walk after each bucket."""
-        upper, lower = self.steps(range(self.n_columns))
-        return _carried(np.cumsum(upper), np.cumsum(lower))
+    def net(self) -> FixedPoint:
+        """Net residual of each bucket."""
+        first = self.net_of_atoms()
+        return first if self.n_columns == 2 else first + (self.column(3) - self.column(2))
 
 
-def _carried(upper: IntArray, lower: IntArray) -> tuple[IntArray, IntArray]:
-    return upper + (lower >> _WORD), lower & ((1 << _WORD) - 1)
-
-
-def _to_float(upper: IntArray, lower: IntArray) -> FloatArray:
-    """Round a two-word whole number of units to float64, once."""
-    return np.asarray((upper.astype(np.float64) * 2.0**_WORD + lower) * UNIT)
+_BucketMap = _EqualWidth | _EqualMass  # from scores, in units, to bucket numbers that never decrease
 
 
 def _choose_buckets(score: npt.NDArray[np.floating]) -> tuple[_BucketMap, FloatArray | None]:
@@ -237,7 +210,7 @@ def _fetch(
     wanted: npt.NDArray[np.bool_],
     atoms: FloatArray | None,
     most: int,
-) -> tuple[FloatArray, IntArray] | None:
+) -> tuple[FloatArray, FixedPoint] | None:
     """Copy out the rows of the wanted buckets, atoms left out; sorted scores and residuals, or None if too many."""
     ranges = _score_ranges(buckets, wanted)
     scores, labels, fetched = [], [], 0
@@ -261,8 +234,8 @@ def _fetch(
     s = np.concatenate(scores).astype(np.float64) + 0.0
     y = np.concatenate(labels)
     order = np.argsort(s, kind="stable")
-    s, y = s[order], y[order]
-    return s, (y.astype(np.int64) << BITS) - score_units(s)
+    residual = (y[order].astype(np.int64) << BITS) - score_units(s[order])
+    return s[order], FixedPoint.of(np.zeros_like(residual), residual)
 
 
 def _score_ranges(buckets: _BucketMap, wanted: npt.NDArray[np.bool_]) -> list[tuple[float, float]]:
@@ -290,36 +263,26 @@ def _first_unit(buckets: _BucketMap, numbers: IntArray) -> IntArray:
 
 
 def _inside(
-    rows: tuple[FloatArray, IntArray],
-    edges: tuple[IntArray, IntArray],
+    s: FloatArray,
+    step: FixedPoint,
+    edges: FixedPoint,
     sums: _Sums,
     buckets: _BucketMap,
     atoms: FloatArray | None,
     wanted: npt.NDArray[np.bool_],
 ) -> FloatArray:
     """Walk at the end of every score inside the wanted buckets."""
-    s, step_lower = rows
-    step_upper = np.zeros_like(step_lower)
     if atoms is not None:
         # An atom enters as a single step with its whole residual.
         at = np.flatnonzero(wanted & ~np.isnan(atoms))
-        upper, lower = (values[at] for values in sums.steps(range(2)))
         s = np.concatenate([s, atoms[at]])
-        step_upper = np.concatenate([step_upper, upper])
-        step_lower = np.concatenate([step_lower, lower])
+        step = FixedPoint.joined([step, sums.net_of_atoms()[at]])
         order = np.argsort(s, kind="stable")
-        s, step_upper, step_lower = s[order], step_upper[order], step_lower[order]
-    step_upper, step_lower = _carried(step_upper, step_lower)
+        s, step = s[order], step[order]
     place = buckets(score_units(s))
     first = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
     sizes = np.diff(np.append(first, len(s)))
-    before = [
-        word[place[first]] - step[place[first]]
-        for word, step in zip(edges, sums.steps(range(sums.n_columns)), strict=True)
-    ]
-    walk = []
-    for step, start in zip((step_upper, step_lower), before, strict=True):
-        run = np.cumsum(step)
-        walk.append(run + np.repeat(start - (run[first] - step[first]), sizes))
-    ends = np.append(s[1:] != s[:-1], True)
-    return _to_float(*_carried(walk[0][ends], walk[1][ends]))
+    before = (edges - sums.net())[place[first]]
+    run = step.cumsum()
+    walk = run + (before - (run[first] - step[first]))[np.repeat(np.arange(len(first)), sizes)]
+    return walk[np.append(s[1:] != s[:-1], True)].to_float()

@@ -12,7 +12,7 @@ import numpy as np
 
 from calibrant.errors import SourceError
 from calibrant.ingest.formats import quote_name, quote_text
-from calibrant.ingest.storage_errors import describe_no_space
+from calibrant.ingest.source import describe_no_space
 
 if TYPE_CHECKING:
     import duckdb
@@ -49,15 +49,7 @@ class Query(NamedTuple):
 
 
 class Copied(NamedTuple):
-    """What the temporary table holds.
-
-    Attributes
-    ----------
-    found : tuple of str
-        Names of all columns of the query.
-    columns, types : tuple of str
-        Names of those copied, and their DuckDB types.
-    """
+    """Names of all columns of a query, and the names and DuckDB types of those that were copied."""
 
     found: tuple[str, ...]
     columns: tuple[str, ...]
@@ -65,23 +57,9 @@ class Copied(NamedTuple):
 
 
 def copy_rows(connection: duckdb.DuckDBPyConnection, query: Query, wanted: tuple[str, ...], folder: Path) -> Copied:
-    """Run a query and keep the wanted columns in the table `COPIED`, on disk.
+    """Run a query and keep those of the wanted columns that it has in the table `COPIED`, on disk in `folder`.
 
-    Parameters
-    ----------
-    connection : duckdb.DuckDBPyConnection
-        A connection of our own.
-    query : Query
-        The query.
-    wanted : tuple of str
-        Columns to keep; those that the query does not have are passed over.
-    folder : Path
-        Where the table may be.
-
-    Raises
-    ------
-    SourceError
-        If there is no such database, or the query fails.
+    Raises a `SourceError` if there is no such database, or the query fails.
     """
     connection.execute(f"ATTACH {quote_text(str(folder / 'rows.duckdb'))} AS calibrant_rows")
     sql = query.sql.strip().rstrip(";").rstrip()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     import duckdb
@@ -20,18 +21,10 @@ _POLL = 0.05  # seconds between two looks at the query
 
 
 class QueryRunner:
-    """Runs queries of one connection in a thread of their own.
+    """Runs queries of one connection in a thread of their own, one at a time.
 
-    The calling thread stays free to draw a progress bar and to notice Ctrl-C, which stops the query at once.
-
-    Parameters
-    ----------
-    connection : duckdb.DuckDBPyConnection
-        Used by one query at a time.
-    name : str
-        What is being read, shown beside the bar.
-    console : rich.console.Console, optional
-        Where to draw; without it nothing is drawn.
+    The calling thread stays free to draw a progress bar on the console, if there is one, and to notice Ctrl-C, which
+    stops the query at once. `name` is shown beside the bar.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, name: str, console: Console | None) -> None:
@@ -52,15 +45,7 @@ class QueryRunner:
         return self._console is not None
 
     def expect(self, count: int, unit: str) -> None:
-        """Tell how much a scan reads, so that its speed can be shown.
-
-        Parameters
-        ----------
-        count : int
-            Rows or bytes.
-        unit : {"rows", "bytes"}
-            Which of them.
-        """
+        """Tell how much a scan reads, in "rows" or "bytes", so that its speed can be shown."""
         self._count, self._unit = count, unit
 
     def reached(self, count: int | None) -> None:
@@ -70,22 +55,9 @@ class QueryRunner:
         self._reached = count
 
     def run(self, work: Callable[[], T]) -> T:
-        """Return the result of `work`, which uses the connection.
+        """Return the result of `work`, which executes a query and fetches what it finds; its errors are raised here.
 
-        Parameters
-        ----------
-        work : callable
-            Executes a query and fetches its result.
-
-        Returns
-        -------
-        object
-            What `work` returned; an exception in it is raised here.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            If the user stopped it; the query has ended by then.
+        At a KeyboardInterrupt the query has ended by the time it is raised.
         """
         outcome: list[T] = []
         failure: list[BaseException] = []
@@ -131,7 +103,7 @@ class QueryRunner:
         while self._console is None or time.monotonic() < self._started + _PATIENCE:
             if done.wait(_POLL):
                 return
-        with _Bar(self._name, self._console) as show:
+        with _bar(self._name, self._console) as show:
             while not done.wait(_POLL):
                 reached = self._reached
                 percent = self._connection.query_progress() if reached is None else 100.0 * reached / self._count
@@ -139,54 +111,27 @@ class QueryRunner:
 
 
 def speed(done: float, unit: str, seconds: float) -> str:
-    """Say how fast a scan is; nothing before it has begun, or where its length is unknown.
-
-    Parameters
-    ----------
-    done : float
-        How much has been read.
-    unit : {"rows", "bytes"}
-        Rows or bytes.
-    seconds : float
-        Time it took, positive.
-
-    Returns
-    -------
-    str
-        Such as "1,200,000 rows/s" or "84.0 MB/s".
-
-    Examples
-    --------
-    >>> from calibrant.ingest.query_runner import speed
-    >>> speed(3_000_000, "rows", 2.0)
-    '1,500,000 rows/s'
-    """
+    """Say how fast a scan is, such as "1,500,000 rows/s" or "84.0 MB/s"; "" where that is not known."""
     if done <= 0:
         return ""
     return f"{done / seconds:,.0f} rows/s" if unit == "rows" else f"{done / seconds / 1e6:,.1f} MB/s"
 
 
-class _Bar:
-    """A progress bar that leaves no trace."""
+@contextmanager
+def _bar(name: str, console: Console) -> Iterator[Callable[[float, str], None]]:
+    """Draw a progress bar that leaves no trace; yield how to tell it the percentage and the speed."""
+    from rich.markup import escape
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    def __init__(self, name: str, console: Console) -> None:
-        from rich.markup import escape
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-        self._progress = Progress(
-            TextColumn(f"Reading {escape(name)}"),
-            BarColumn(),
-            TextColumn("{task.percentage:>3.0f}%"),
-            TextColumn("{task.fields[speed]}"),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-        )
-        self._task = self._progress.add_task("read", total=100.0, speed="")
-
-    def __enter__(self) -> Callable[[float, str], Any]:
-        self._progress.start()
-        return lambda percent, pace: self._progress.update(self._task, completed=max(0.0, percent), speed=pace)
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
+    progress = Progress(
+        TextColumn(f"Reading {escape(name)}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TextColumn("{task.fields[speed]}"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+    )
+    task = progress.add_task("read", total=100.0, speed="")
+    with progress:
+        yield lambda percent, pace: progress.update(task, completed=max(0.0, percent), speed=pace)

@@ -15,14 +15,20 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.ingest.bounds import can_hold_corner, can_hold_extreme, can_hold_turn, rounding_slack
+from calibrant.ingest.bounds import (
+    beside_corner,
+    beside_turn,
+    can_hold_corner,
+    can_hold_extreme,
+    can_hold_turn,
+    rounding_slack,
+)
 from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.grid import BucketSet, Grid
-from calibrant.ingest.merging import coarsened
 from calibrant.table.fixed_point import score_units
 from calibrant.table.pooling import Pooled, score_order
 
-__all__ = ["Resolved", "Rows", "refined"]
+__all__ = ["Resolved", "Rows", "coarsened", "refined"]
 
 LATER_BITS = 17  # into how many all buckets of one later scan are divided together
 _LEAST_BITS = 2  # into how many one of them is divided at least
@@ -42,14 +48,9 @@ class Rows(Protocol):
 
 
 class Resolved(NamedTuple):
-    """Cells in which no part of the answer is expected.
+    """Cells in which no part of the answer is expected, and the grid of the buckets that they are made of.
 
-    Attributes
-    ----------
-    sums : BucketSums
-        Sums over cells, between two of which no bucket is cut. No block of the isotonic fit ends inside one.
-    grid : Grid
-        The buckets that they are made of.
+    Between two cells no bucket is cut, and no block of the isotonic fit ends inside one.
     """
 
     sums: BucketSums
@@ -66,27 +67,11 @@ class Resolved(NamedTuple):
 def refined(
     rows: Rows, first: BucketSums, grid: Grid, *, most: float, widest: Grid, resolved: Resolved | None = None
 ) -> BucketSums:
-    """Divide buckets until the cumulative residuals and the isotonic fit are exact.
+    """Divide buckets until the cumulative residuals and the isotonic fit are exact; return sums of all rows.
 
-    Parameters
-    ----------
-    rows : Rows
-        Where to look again.
-    first : BucketSums
-        Sums over the buckets of `grid`, or over single scores, of all rows that are not in `resolved`.
-    grid : Grid
-        The buckets of the first scan.
-    most : float
-        Rows, or weight, that may be fetched score by score.
-    widest : Grid
-        Its buckets are the widest cells of the result; none of those given is wider.
-    resolved : Resolved, optional
-        Other rows. If the walk turns out to be able to turn there, they are looked at again.
-
-    Returns
-    -------
-    BucketSums
-        Sums of all rows, see `coarsened`. Where the answer lies each has a single score.
+    `first` has sums over the buckets of `grid`, or over single scores, of all rows that are not in `resolved`; if the
+    walk turns out to be able to turn in there, those rows are looked at again. At most `most` rows, or so much weight,
+    are fetched score by score. The buckets of `widest` are the widest cells of the result, see `coarsened`.
     """
     held, grids = [first], [grid]
     rest = [] if resolved is None else [resolved.sums]
@@ -133,3 +118,23 @@ def _wanted(held: list[BucketSums], rest: list[BucketSums]) -> list[npt.NDArray[
     wanted = np.empty_like(single)
     wanted[order] = (turns | corners) & ~single
     return np.split(wanted, np.cumsum([len(sums) for sums in held]))
+
+
+def coarsened(sums: BucketSums, widest: Grid) -> BucketSums:
+    """Put scores together that were looked at one by one where in the end nothing was found.
+
+    `sums` are of all rows, with exact cumulative residuals and isotonic fit. The buckets of `widest` are the widest
+    cells; each given one lies in one of them. In the result, in increasing order, the walk and the fit still are exact,
+    and it can be seen that no cell hides more of the range of the walk: where a widest cell could, nothing is put
+    together.
+    """
+    sums = sums.pick(score_order(sums.low))
+    cell = widest.place(score_units(sums.low))
+    first = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
+    rise, fall, *_ = sums.sums()
+    slack = rounding_slack(rise, fall)
+    turning = can_hold_extreme(np.add.reduceat(rise, first), np.add.reduceat(fall, first), slack)
+    apart = np.repeat(turning, np.diff(first, append=len(cell)))
+    apart |= beside_turn(rise, fall, slack) | beside_corner(sums.n, sums.k)
+    begins = np.append(True, apart[1:] | apart[:-1] | (cell[1:] != cell[:-1]))
+    return sums.in_runs(np.flatnonzero(begins))

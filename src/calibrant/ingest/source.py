@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,81 +11,52 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy.typing as npt
 
 from calibrant.errors import SourceError
+from calibrant.ingest.faults import describe_no_column
 from calibrant.ingest.formats import quote_name, quote_text
 from calibrant.ingest.query_runner import QueryRunner
-from calibrant.ingest.storage_errors import describe_no_space
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["SPAN_ROWS", "Source", "Span", "spans_of_table"]
+__all__ = ["SPAN_ROWS", "Source", "Span", "describe_no_space", "spans_of_table"]
 
 T = TypeVar("T")
 
 _NUMERIC = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BIGNUM")
 SPAN_ROWS = 1 << 21
 
+# What DuckDB says where not the input but memory or a place to write is at fault.
+_FILE = re.compile(r'(?:write file|open file|create directory) \\?"(.+?)\\?": ([^"\n]+)')
+_FULL = re.compile(r"No space left on device|File too large|Disk quota exceeded|max_temp_directory_size|Out of Memory")
+
 _AGAIN = "copy or download it again, or write it anew"
 
 
 class Span(NamedTuple):
-    """Some of the rows of a source.
+    """Some of the rows of a source."""
 
-    Attributes
-    ----------
-    sql : str
-        A SELECT of them that reads no others.
-    rows : int
-        How many they are.
-    """
-
-    sql: str
-    rows: int
+    sql: str  # a SELECT of them that reads no others
+    rows: int  # how many they are
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file, several files, or the result of a query, as a table that can be asked.
+    """A file, several files, or the result of a query, as a table that can be asked."""
 
-    Attributes
-    ----------
-    connection : duckdb.DuckDBPyConnection
-        For statements of your own; `arrays` and `rows` are to be preferred.
-    sql : str
-        A SELECT of all columns under the names in `columns`, to stand in brackets after FROM.
-    original : str
-        The same with JSON values as they stand in the file, for copying them.
-    columns : tuple of str
-        Names of the columns.
-    types : tuple of str
-        Their DuckDB types; all VARCHAR if the format is text.
-    typed : bool
-        Whether the file itself knows types (Parquet, query).
-    format : {"CSV", "Parquet", "JSON lines", "query"}
-        Its format.
-    name : str
-        What messages call it.
-    folder : Path
-        For temporary files; removed with all that is in it when the source is closed.
-    spans : callable
-        Returns all rows, with the columns of `sql`, as spans of a few million at most; None if they cannot be read so.
-    parts : tuple of Source
-        Where several files are read as one: each alone, with the same columns.
-    """
-
-    connection: duckdb.DuckDBPyConnection
-    sql: str
-    original: str
+    connection: duckdb.DuckDBPyConnection  # for statements of your own; `arrays` and `rows` are to be preferred
+    sql: str  # a SELECT of all columns under the names in `columns`, to stand in brackets after FROM
+    original: str  # the same with JSON values as they stand in the file, for copying them
     columns: tuple[str, ...]
-    types: tuple[str, ...]
-    typed: bool
-    format: str
-    name: str
+    types: tuple[str, ...]  # DuckDB types of the columns; all VARCHAR if the format is text
+    typed: bool  # whether the file itself knows types (Parquet, query)
+    format: str  # "CSV", "Parquet", "JSON lines" or "query"
+    name: str  # what messages call it
     _in_file: dict[str, list[str]]  # names in the file -> names in `columns`
     _runner: QueryRunner
-    folder: Path
+    folder: Path  # for temporary files; removed with all that is in it when the source is closed
+    # Returns all rows, with the columns of `sql`, as spans of a few million at most; None where that is impossible.
     spans: Callable[[], list[Span] | None] = lambda: None
-    parts: tuple[Source, ...] = ()
+    parts: tuple[Source, ...] = ()  # where several files are read as one: each alone, with the same columns
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -98,13 +68,7 @@ class Source:
         return quote_name(self.found(name))
 
     def found(self, name: str) -> str:
-        """Return which of `columns` has that name in the file.
-
-        Raises
-        ------
-        SourceError
-            If there is none, or more than one.
-        """
+        """Return which of `columns` has that name in the file; a `SourceError` if none has, or more than one."""
         meant = self._in_file.get(name, [])
         if len(meant) > 1:
             raise SourceError(
@@ -112,12 +76,7 @@ class Source:
             )
         if meant:
             return meant[0]
-        lower = {column.lower(): column for column in self._in_file}
-        near = difflib.get_close_matches(name.strip().lower(), lower, n=1)
-        shown = list(self._in_file)
-        listed = ", ".join(shown[:20]) + (", ..." if len(shown) > 20 else "")
-        remedy = f"did you mean {lower[near[0]]!r}?" if near else "check the name of the column"
-        raise SourceError(f"a column {name!r} in {self.name}", f"the columns {listed}", remedy)
+        raise SourceError(*describe_no_column(name, list(self._in_file), f" in {self.name}"))
 
     def type_of(self, name: str) -> str:
         """Return the DuckDB type of a column."""
@@ -141,12 +100,7 @@ class Source:
     def run(self, work: Callable[[], T]) -> T:
         """Call `work`, which uses the connection, with progress shown and Ctrl-C heard.
 
-        Raises
-        ------
-        SourceError
-            If the file turns out to be damaged or memory to be short.
-        KeyboardInterrupt
-            If the user stopped it.
+        A `SourceError` says that the file is damaged or memory short; after a KeyboardInterrupt nothing runs any more.
         """
         import duckdb
 
@@ -194,6 +148,31 @@ def spans_of_table(connection: duckdb.DuckDBPyConnection, name: str) -> list[Spa
         )
         for begin in range(0, rows, SPAN_ROWS)
     ]
+
+
+def describe_no_space(text: str, name: str) -> SourceError | None:
+    """Return an error, which names the place, if `text` of DuckDB is about memory or files of our own; else None."""
+    found = _FILE.search(text)
+    if found is not None:
+        file = Path(found[1])
+        # Our own folders, gone by the time the message is read: that of a draft and that of temporary files.
+        draft, temporary = (
+            [folder.parent for folder in file.parents if folder.name.startswith(start)]
+            for start in (".calibrant-", "calibrant-")
+        )
+        if draft or temporary:
+            return SourceError(
+                f"to write {draft[-1] / file.name}" if draft else f"to write temporary files in {temporary[-1]}",
+                found[2],
+                "check permissions and free space, or choose another place" + ("" if draft else " by setting TMPDIR"),
+            )
+    if _FULL.search(text) is None:
+        return None
+    return SourceError(
+        "enough memory and space for temporary files",
+        f"too little of them for {name}",
+        "free space there, or set TMPDIR to a larger disk",
+    )
 
 
 def _explain(text: str, name: str, format_: str, n_columns: int) -> SourceError:

@@ -6,19 +6,18 @@ except where the answer can lie.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from calibrant.ingest.accumulator import Accumulator, pool_slices
-from calibrant.ingest.bucket_sums import HALF, HALF_MASK, LOG_LOSS_BITS, BucketSums
+from calibrant.ingest.accumulator import Accumulator, pick, pooled_batches
+from calibrant.ingest.bucket_sums import HALF, HALF_MASK, LOG_LOSS_BITS, BucketSums, carried
 from calibrant.ingest.grid import Grid
 from calibrant.ingest.histogram import BucketCounts, blocks
 from calibrant.ingest.partition import Partition, cut
 from calibrant.ingest.refinement import Resolved
-from calibrant.table.fixed_point import BITS, FixedPoint, IntArray, score_units
+from calibrant.table.fixed_point import BITS, IntArray, score_units
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.validation import CleanRows, check_same_rows, check_weight_range, describe_other_rows
 
@@ -28,55 +27,27 @@ Slices = Callable[[], Iterable[CleanRows]]
 
 FINE_BITS = 22  # two to this power buckets of which rows and positives are counted
 _FEW_ROWS = 1 << 17  # terms of sums are below 2**46, so those of so many rows add up in one word
-_BATCH = 1 << 20  # rows that are pooled together
 
 
 class Scanned(NamedTuple):
-    """What two scans find.
+    """What two scans find."""
 
-    Attributes
-    ----------
-    first : BucketSums
-        Rows where the answer can lie, by single scores if these are few enough; else in buckets, to be refined.
-    grid : Grid
-        The buckets of `first`.
-    resolved : Resolved
-        Cells of all other rows, as wide as can be. Their `low` and `high` are limits of the scores in them.
-    widest : Grid
-        No cell is wider than the buckets of this one.
-    mean_weight : float
-        Weight of a row.
-    """
-
+    # rows where the answer can lie, by single scores if these are few; else in buckets, to be refined
     first: BucketSums
-    grid: Grid
-    resolved: Resolved
-    widest: Grid
-    mean_weight: float
+    grid: Grid  # the buckets of `first`
+    resolved: Resolved  # cells of all other rows; `low` and `high` are limits of their scores
+    widest: Grid  # no cell is wider than the buckets of this grid
+    mean_weight: float  # of a row
 
 
 def two_scans(
     slices: Slices, low: float, high: float, *, most_distinct: int, most_buckets: int, cell_bits: int
 ) -> Scanned:
-    """Add up rows in as few cells as can be.
+    """Add up rows, checked, in as few cells as can be: at most ``2**cell_bits`` where the answer cannot lie.
 
-    Parameters
-    ----------
-    slices : callable
-        Returns all rows, checked, a slice at a time whenever it is called.
-    low, high : float
-        The range of the scores, or a wider one.
-    most_distinct : int
-        Scores that may be held one by one where the answer can lie.
-    most_buckets : int
-        Buckets that may be held there if there are more.
-    cell_bits : int
-        Two to this power are the widest cells.
-
-    Returns
-    -------
-    Scanned
-        What does not depend on the order of the rows, nor on how they were cut into slices.
+    `low` and `high` are the range of the scores, or a wider one. Where the answer can lie, up to `most_distinct` scores
+    are held one by one, or else up to `most_buckets` buckets. What is returned depends neither on the order of the rows
+    nor on how they were cut into slices.
     """
     counts = BucketCounts(Grid.over(low, high, bits=FINE_BITS), low, high, bits=max(0, FINE_BITS - cell_bits))
     for block in blocks(slices()):
@@ -86,16 +57,25 @@ def two_scans(
     cells = cut(counts)
     # So many buckets that those which are pending never have to be put together.
     found = Accumulator(most_distinct=most_distinct, most_buckets=max(most_buckets, 2 * int(cells.pending.sum())))
-    resolved, pending = _CellSums(counts, cells), _PendingRows(found)
+    resolved = _CellSums(counts, cells)
     rows = positives = 0
-    for block in blocks(slices()):
-        cell = resolved.add(block)
-        pending.add(block, np.flatnonzero(cells.pending[cell]))
-        rows += len(block.score) if block.weight is None else int(np.count_nonzero(block.weight))
-        positives += int(np.count_nonzero(block.label))
-    pending.put_away()
+
+    def pending_rows() -> Iterator[CleanRows]:
+        nonlocal rows, positives
+        for block in blocks(slices()):
+            cell = resolved.add(block)
+            rows += len(block.score) if block.weight is None else int(np.count_nonzero(block.weight))
+            positives += int(np.count_nonzero(block.label))
+            pending = np.flatnonzero(cells.pending[cell])
+            if block.weight is not None:
+                pending = pending[block.weight[pending] > 0]
+            if len(pending):
+                yield pick(block, pending)
+
+    for pooled in pooled_batches(pending_rows()):
+        found.add(pooled)
     check_same_rows((counts.rows, counts.positives), (rows, positives))
-    if not pending.hold(cells):
+    if not _all_there(found, cells):
         raise describe_other_rows("as many, but other scores or weights")
     first = found.held if isinstance(found.held, BucketSums) else BucketSums.of_scores(*found.held)
     return Scanned(
@@ -180,44 +160,18 @@ class _Words:
                 np.add.at(total, place, part if weight is None else part * weight)
 
     def words(self) -> tuple[NumberArray, NumberArray]:
-        if self._upper.dtype.kind == "f":
-            return self._upper, self._lower
-        none = np.zeros_like(self._lower)
-        whole = FixedPoint.of(none, self._lower) if self._few else FixedPoint.of(self._upper, self._lower, word=HALF)
-        return whole.upper, whole.lower
+        if self._few:
+            return carried(np.zeros_like(self._lower), self._lower)
+        return carried(self._upper, self._lower, word=HALF)
 
 
-class _PendingRows:
-    """Rows where the answer can lie, pooled many at a time."""
-
-    def __init__(self, found: Accumulator) -> None:
-        self._found = found
-        self._waiting: list[CleanRows] = []
-        self._rows = 0
-
-    def add(self, rows: CleanRows, which: npt.NDArray[np.intp]) -> None:
-        label, score, weight = rows
-        if weight is not None:
-            which = which[weight[which] > 0]
-        if not len(which):
-            return
-        self._waiting.append(CleanRows(label[which], score[which], None if weight is None else weight[which]))
-        self._rows += len(which)
-        if self._rows >= _BATCH:
-            self.put_away()
-
-    def hold(self, cells: Partition) -> bool:
-        """Tell whether these are as many as were counted, where weights can be compared."""
-        found = self._found.held
-        n, k = (found.n, found.k) if isinstance(found, BucketSums) else found[1:]
-        if n.dtype.kind == "f" or cells.n.dtype.kind == "f":
-            return True
-        return bool(n.sum() == cells.n[cells.pending].sum() and k.sum() == cells.k[cells.pending].sum())
-
-    def put_away(self) -> None:
-        if self._waiting:
-            self._found.add(pool_slices(self._waiting))
-        self._waiting, self._rows = [], 0
+def _all_there(pending: Accumulator, cells: Partition) -> bool:
+    """Tell whether pending rows are as many as were counted, where weights can be compared."""
+    found = pending.held
+    n, k = (found.n, found.k) if isinstance(found, BucketSums) else found[1:]
+    if n.dtype.kind == "f" or cells.n.dtype.kind == "f":
+        return True
+    return bool(n.sum() == cells.n[cells.pending].sum() and k.sum() == cells.k[cells.pending].sum())
 
 
 def _whole(values: FloatArray, factor: float) -> IntArray:

@@ -19,7 +19,7 @@ from calibrant.table.parameters import check_count
 from calibrant.table.pooling import number_values, score_order
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table, need_counts
 from calibrant.table.seeding import hash_rows, scramble
-from calibrant.table.validation import clean_rows, describe_missing_group, one_column
+from calibrant.table.validation import clean_rows, describe_missing_cluster, one_column
 
 __all__ = ["ClusteredRows", "Clusters", "cap_clusters", "cluster_rows"]
 
@@ -139,7 +139,7 @@ def _codes(clusters: Clusters, n_rows: int) -> npt.NDArray[np.int64]:
     """Number the clusters in the order in which they appear."""
     if isinstance(clusters, np.ma.MaskedArray) and np.ma.is_masked(clusters):
         where = int(np.argmax(np.ma.getmaskarray(clusters)))
-        raise describe_missing_group("a masked value", f"row {where}", int(np.ma.getmaskarray(clusters).sum()))
+        raise describe_missing_cluster("a masked value", f"row {where}", int(np.ma.getmaskarray(clusters).sum()))
     if isinstance(clusters, (str, bytes)) or not isinstance(clusters, Iterable):
         raise DataError("one cluster per row", repr(clusters), "pass a column of the same table")
     # Tuples are good names, which an array would take apart.
@@ -163,7 +163,7 @@ def _codes(clusters: Clusters, n_rows: int) -> npt.NDArray[np.int64]:
     bad = np.isin(codes, missing)
     if bad.any():
         where = int(np.argmax(bad))
-        raise describe_missing_group(repr(values[where]), f"row {where}", int(bad.sum()))
+        raise describe_missing_cluster(repr(values[where]), f"row {where}", int(bad.sum()))
     return codes
 
 

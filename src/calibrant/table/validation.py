@@ -27,7 +27,7 @@ __all__ = [
     "describe_bad_labels",
     "describe_bad_scores",
     "describe_bad_weight",
-    "describe_missing_group",
+    "describe_missing_cluster",
     "describe_missing_label",
     "describe_no_rows",
     "describe_not_numbers",
@@ -198,9 +198,9 @@ def describe_missing_label(value: str, place: str, count: int = 1) -> DataError:
     return DataError("a label in every row", _and_more(value, place, count), "drop the rows without an outcome")
 
 
-def describe_missing_group(value: str, place: str, count: int = 1) -> DataError:
-    """Phrase the error for rows of which the group is not known."""
-    return DataError("a group in every row", _and_more(value, place, count), "name the group, or drop those rows")
+def describe_missing_cluster(value: str, place: str, count: int = 1) -> DataError:
+    """Phrase the error for rows of which the cluster is not known."""
+    return DataError("a cluster in every row", _and_more(value, place, count), "name the cluster, or drop those rows")
 
 
 def describe_bad_labels(values: Sequence[Any], pos_label: Any = None, *, met: bool = False) -> DataError:

@@ -376,7 +376,7 @@ def test_bad_groups(statement):
     with pytest.raises(DataError, match="as many clusters as scores, found 599 clusters and 600 scores"):
         statement(y, s, clusters=g[:-1])
     for missing in (None, np.nan, float("nan"), np.datetime64("NaT")):
-        with pytest.raises(DataError, match=r"a group in every row, found .* in row 599"):
+        with pytest.raises(DataError, match=r"a cluster in every row, found .* in row 599"):
             statement(y, s, clusters=with_last(g, missing))
     with pytest.raises(DataError, match="nan in row 0 and 599 more"):
         statement(y, s, clusters=np.full(600, np.nan))

@@ -1,4 +1,4 @@
-"""An accumulator holds the same whatever the order of rows, their chunks, and which accumulators were merged."""
+"""An accumulator holds the same whatever the order of rows and their chunks."""
 
 from __future__ import annotations
 
@@ -37,19 +37,12 @@ def filled(parts, **limits) -> Accumulator:
 
 
 @given(rows, st.integers(0, 12), st.integers(2, 6), st.integers(1, 29), st.randoms(use_true_random=False))
-def test_order_chunks_and_merging_do_not_show(data, most_distinct, most_buckets, size, random):
+def test_order_and_chunks_do_not_show(data, most_distinct, most_buckets, size, random):
     limits = {"most_distinct": most_distinct, "most_buckets": most_buckets}
     whole = filled([data], **limits)
     shuffled = random.sample(data, len(data))
     chunks = [shuffled[i : i + size] for i in range(0, len(data), size)]
     assert held(filled(chunks, **limits)) == held(whole)
-    merged = Accumulator(**limits)
-    for chunk in chunks:
-        merged.merge(filled([chunk], **limits))
-    assert held(merged) == held(whole)
-    left, right = filled(chunks[: len(chunks) // 2], **limits), filled(chunks[len(chunks) // 2 :], **limits)
-    left.merge(right)
-    assert held(left) == held(whole)
 
 
 @given(rows, st.integers(0, 12), st.integers(2, 6))

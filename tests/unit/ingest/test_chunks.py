@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from calibrant import ScoreTable
 from calibrant.errors import ArgumentError, DataError
-from calibrant.ingest import chunk_rows, gathering, two_scans
+from calibrant.ingest import accumulator, gathering, two_scans
 from support import score_laws
 from support.strategies import Rows, small_rows
 
@@ -28,7 +28,7 @@ def cut(rows: Rows, size: int):
 def test_few_scores_give_the_table_of_all_rows(rows, size, batch):
     exact = ScoreTable.from_scores(rows.y, rows.s, sample_weight=rows.w)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunk_rows, "_BATCH", batch)
+        patch.setattr(accumulator, "_BATCH", batch)
         assert same(ScoreTable.from_chunks(cut(rows, size)), exact)
         assert same(ScoreTable.from_chunks(lambda: cut(rows, size)), exact)
         assert same(ScoreTable.from_chunks(iter(cut(rows, size))), exact)
@@ -207,7 +207,7 @@ def test_arrays_may_be_filled_again():
 
 def test_one_reading_ends_before_the_next_begins(monkeypatch):
     monkeypatch.setattr(gathering, "MOST_DISTINCT", 100)
-    monkeypatch.setattr(chunk_rows, "_BATCH", 200)
+    monkeypatch.setattr(accumulator, "_BATCH", 200)
     s = score_laws.scores("beta", 2_000)
     y = score_laws.outcomes(s, "calibrated")
     log = []

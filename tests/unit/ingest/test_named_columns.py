@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from calibrant import ArgumentError, CalibrantError, Query, audit
+from calibrant import ArgumentError, CalibrantError, DataError, Query, audit
 from calibrant.ingest.named_columns import named_columns
 
 N = 400
@@ -67,6 +67,38 @@ def test_names_and_arrays_together(frame):
             audit(frame, **wrong)
 
 
+def test_a_weight_without_label_and_score(frame):
+    with pytest.raises(ArgumentError, match=r"names of both columns.*found weight;.*sample_weight=w"):
+        audit(frame, weight="w")
+    with pytest.raises(ArgumentError, match=r"found weight and y_proba;"):
+        audit(frame["y"], frame["p"], weight="w")
+
+
+@pytest.mark.parametrize("clusters", [None, "a", ["a", "b"]])
+@pytest.mark.parametrize("source", [None, 3, {"y": [0, 1]}, np.zeros((2, 2)), pd.Series([0, 1]), object(), [1, 2]])
+def test_objects_that_hold_no_columns(source, clusters):
+    with pytest.raises(CalibrantError) as caught:
+        audit(source, label="y", score="p", clusters=clusters)
+    assert caught.value.expected.startswith(("a dataframe: pandas", "paths of files"))
+    assert caught.value.found
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize("clusters", [None, "a"])
+def test_columns_of_one_name(frame, clusters):
+    twice = frame.rename(columns={"w": "p"})
+    with pytest.raises(DataError, match=r"one column 'p', found 2 of that name|different names"):
+        audit(twice, label="y", score="p", clusters=clusters)
+
+
+def test_clusters_of_two_columns(frame, sources):
+    expected = list(zip(frame["a"], frame["b"], strict=True))
+    for kind in ("pandas", "polars", "lazy"):
+        found = named_columns(sources[kind], label="y", score="p", weight="w", clusters=["a", "b"])
+        assert found["clusters"] == expected
+        assert found["sample_weight"].tolist() == frame["w"].tolist()
+
+
 def test_columns_that_are_none(frame, sources):
     for source in (frame, sources["lazy"], sources["path"]):
         for clusters in (None, "c"):
@@ -74,3 +106,5 @@ def test_columns_that_are_none(frame, sources):
                 named_columns(source, label="y", score="p" if clusters else "q", clusters=clusters)
     with pytest.raises(CalibrantError, match="different columns"):
         named_columns(frame, label="y", score="y")
+    with pytest.raises(DataError, match=r"did you mean 'y'\?"):
+        named_columns(frame, label="Y", score="p")

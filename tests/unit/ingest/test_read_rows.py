@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from calibrant import DataError, SourceError
-from calibrant.ingest.file_rows import read_rows
+from calibrant.ingest.files import read_rows
 
 COLUMNS = {"label": "y", "score": "p", "cluster": "g"}
 
@@ -51,7 +51,7 @@ def test_some_of_the_columns_that_name_a_group_may_be_empty(write):
 
 def test_a_row_without_a_group_is_named(write):
     path = write("rows.csv", "y,p,g\n0,0.1,a\n1,0.2,\n1,0.3,\n")
-    with pytest.raises(DataError, match=r"a group in every row.*row 2 of column g.*1 more"):
+    with pytest.raises(DataError, match=r"a cluster in every row.*row 2 of column g.*1 more"):
         read_rows(path, **COLUMNS)
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from calibrant import ScoreTable
 from calibrant.errors import DataError
+from calibrant.ingest import accumulator, two_scans
 from calibrant.ingest import histogram as tally
 from calibrant.ingest import partition as cutting
-from calibrant.ingest import two_scans
 from calibrant.ingest.bucket_sums import LOG_LOSS_BITS, BucketSums
 from calibrant.ingest.two_scans import Scanned
 from calibrant.table.fixed_point import BITS, MOST_ROWS, score_units
@@ -29,7 +29,7 @@ def scan(slices: list[Rows], bits: int = 6, per_block: int = 2, at_once: int = 2
     clean = [CleanRows(rows.y, rows.s, rows.w) for rows in slices]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(two_scans, "FINE_BITS", bits)
-        patch.setattr(two_scans, "_BATCH", at_once)
+        patch.setattr(accumulator, "_BATCH", at_once)
         patch.setattr(two_scans, "_FEW_ROWS", few)
         patch.setattr(tally, "_BLOCK", max(at_once, 2**per_block))
         patch.setattr(cutting, "_HEAVY", 0.6)

@@ -11,7 +11,7 @@ from calibrant import ScoreTable
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.grid import Grid
-from calibrant.ingest.merging import coarsened
+from calibrant.ingest.refinement import coarsened
 from calibrant.metrics import brier_score, log_loss
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.fixed_point import BITS, UNIT, score_units

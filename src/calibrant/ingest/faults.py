@@ -1,0 +1,147 @@
+"""What makes rows unusable: one order of checks and one wording, whatever engine looks at the rows.
+
+An engine counts, in one scan, the rows with each fault, under names such as "score_missing"; only if there are some is
+it asked for one of them. Conditions and words are those of `calibrant.table.validation`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from calibrant.errors import DataError
+from calibrant.table.fixed_point import MOST_ROWS
+from calibrant.table.validation import (
+    check_weight_range,
+    describe_bad_labels,
+    describe_bad_scores,
+    describe_bad_weight,
+    describe_missing_cluster,
+    describe_missing_label,
+    describe_no_rows,
+    describe_not_numbers,
+    describe_zero_weights,
+    swapped_columns,
+)
+
+__all__ = ["Columns", "Rows", "describe_missing", "describe_no_column", "kind_of_weights", "refuse", "refuse_values"]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns to read and what counts as positive; `clusters` are read only where rows are kept apart."""
+
+    label: str
+    score: str
+    weight: str | None
+    pos_label: Any
+    clusters: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names of columns, each once."""
+        named = (self.label, self.score, self.weight, *self.clusters)
+        return tuple(dict.fromkeys(name for name in named if name is not None))
+
+
+class Rows(Protocol):
+    """Rows that an engine has looked at, and what errors show of them."""
+
+    name: str  # what messages call the file; empty for a frame
+
+    def example(self, fault: str, column: str) -> tuple[str, Any]:
+        """Return where a row has that fault, in words, and the value there; None if there is none."""
+        ...
+
+    def score_limits(self) -> tuple[float, float]:
+        """Return the least and the largest finite score; NaN if there is none."""
+        ...
+
+    def label_values(self) -> list[Any]:
+        """Return some different labels."""
+        ...
+
+    def look_swapped(self) -> bool:
+        """Tell whether all scores are 0 or 1 and all labels between these."""
+        ...
+
+
+def refuse(seen: Mapping[str, Any], columns: Columns, rows: Rows) -> None:
+    """Raise a `DataError` if rows cannot be used.
+
+    Besides faults, `seen` has the number of "rows"; of those with a label "other" than -1, 0 and 1, of "zeros" and
+    "minus_ones"; or with a positive label, the number of "positives" and whether the rest is "one_class"; with weights
+    their sum, "weight_sum", and "weight_high".
+    """
+    if not seen["rows"]:
+        raise describe_no_rows(rows.name)
+    refuse_values(("score_missing", "score_text", "score_bad"), seen, columns.score, rows)
+    refuse_values(("label_missing", "label_bad"), seen, columns.label, rows)
+    if columns.pos_label is None:
+        two_classes = not seen["label_other"] and not (seen["zeros"] and seen["minus_ones"])
+    else:
+        two_classes = seen["one_class"]
+    if not two_classes:
+        error = describe_bad_labels(rows.label_values(), columns.pos_label, met=bool(seen.get("positives")))
+        place = f"column {columns.label}" + (f" of {rows.name}" if rows.name else "")
+        error = DataError(error.expected, f"{error.found} in {place}", error.remedy)
+        raise swapped_columns(error) if rows.look_swapped() else error
+    refuse_values(("cluster_missing",), seen, " and ".join(columns.clusters), rows)
+    if columns.weight is not None:
+        refuse_values(("weight_missing", "weight_text", "weight_bad"), seen, columns.weight, rows)
+        if not seen["weight_sum"] > 0:
+            raise describe_zero_weights()
+        check_weight_range(float(seen["weight_high"]), float(seen["weight_sum"]))
+
+
+def refuse_values(faults: Iterable[str], seen: Mapping[str, Any], column: str, rows: Rows) -> None:
+    """Raise a `DataError` about the first of the faults that a column has."""
+    for fault in faults:
+        count = int(seen.get(fault, 0))
+        if not count:
+            continue
+        place, value = rows.example(fault, column)
+        what, kind = fault.split("_")
+        if value is None or what == "label":
+            raise describe_missing(what, place, count, "an empty value" if value is None else repr(value))
+        if kind == "text":
+            raise describe_not_numbers(f"{what}s", repr(value), place, count, _comma_remedy(value))
+        if what == "weight":
+            raise describe_bad_weight(value, place, count)
+        raise describe_bad_scores(value, place, count, *rows.score_limits())
+
+
+def describe_no_column(name: str, there: Sequence[str], place: str = "") -> tuple[str, str, str]:
+    """Phrase what an error says of a column that is not there: expected, found and remedy."""
+    lower = {column.lower(): column for column in there}
+    near = difflib.get_close_matches(name.strip().lower(), lower, n=1)
+    listed = ", ".join(there[:20]) + (", ..." if len(there) > 20 else "")
+    remedy = f"did you mean {lower[near[0]]!r}?" if near else "check the name of the column"
+    return f"a column {name!r}{place}", f"the columns {listed}", remedy
+
+
+def describe_missing(what: str, place: str, count: int, value: str = "an empty value") -> DataError:
+    """Phrase the error for rows without a "score", "label", "cluster" or "weight"."""
+    if what == "label":
+        return describe_missing_label(value, place, count)
+    if what == "cluster":
+        return describe_missing_cluster(value, place, count)
+    remedy = "drop or repair these rows, and count how many they were" if what == "score" else None
+    return describe_not_numbers(f"{what}s", value, place, count, remedy)
+
+
+def kind_of_weights(seen: Mapping[str, Any], columns: Columns) -> str:
+    """Tell whether rows have weights, and whether these are numbers of rows: "none", "whole" or "other"."""
+    if columns.weight is None:
+        return "none"
+    return "whole" if not seen["weight_broken"] and seen["weight_sum"] < MOST_ROWS else "other"
+
+
+def _comma_remedy(value: Any) -> str | None:
+    try:
+        float(str(value).replace(",", "."))
+    except ValueError:
+        return None
+    return "write a point, not a comma, before the decimals"

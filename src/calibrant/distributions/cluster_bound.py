@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.distributions.empirical_bernstein import bernstein_rate, psi
 from calibrant.table.cluster_residuals import ClusterResiduals
 from calibrant.table.score_table import FloatArray
 
@@ -213,8 +214,7 @@ class _Search:
         """At least the logarithm of a term of Lemma 3.2 between two ratios; W / m is at most `margin` above `low`."""
         unit = self.cap * self._unit
         a = np.sqrt(2.0 * self.log_inverse / (self.clusters * guess)) * margin
-        rate = np.minimum(0.9, a / (1.0 + 0.66 * a))
-        psi = (-np.log1p(-rate) - rate) / margin**2
+        rate = bernstein_rate(a)
         # The sum of (W - c m)^2 is convex in c, and largest at one of the two.
         square = np.maximum(
             sums.square - 2.0 * low * sums.with_size + low * low * self.squared_sizes,
@@ -222,4 +222,4 @@ class _Search:
         )
         root = (np.sqrt(np.maximum(0.0, square)) + sums.slack) / unit
         short = (low * self.rows - sums.total) / unit
-        return np.asarray(math.log(weight) + rate / margin * short - psi * root**2)
+        return np.asarray(math.log(weight) + rate / margin * short - psi(rate) / margin**2 * root**2)

@@ -13,9 +13,10 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.distributions.empirical_bernstein import bernstein_rate, psi
 from calibrant.table.pooling import FloatArray
 
-__all__ = ["bernstein_mean_width", "chernoff_limit", "line_above", "mean_width"]
+__all__ = ["bernstein_mean_width", "chernoff_limit", "exponentials", "line_above", "mean_width"]
 
 # The error of Berry-Esseen falls like 1 / sqrt(n). From this n * delta on it is small enough beside delta to be worth
 # paying at every mean square (docs/widths.md); the choice must not depend on the terms.
@@ -84,23 +85,10 @@ def mean_width(
 def bernstein_mean_width(
     n: float, squares: npt.ArrayLike, delta: float, *, top: float = 1.0, expected: float | None = None
 ) -> FloatArray:
-    r"""Width of the empirical Bernstein bound alone; parameters as in `mean_width`, terms only independent.
-
-    Notes
-    -----
-    For :math:`X \le 1`, :math:`0 < \lambda < 1` and :math:`\psi(\lambda) = -\log(1-\lambda) - \lambda`,
-    :math:`E \exp(-\lambda X - \psi(\lambda) X^2) \le \exp(-\lambda E X)` (Fan, Grama & Liu 2015). So the average of
-    :math:`\exp(\lambda_k (n E X - \sum X_i) - \psi(\lambda_k) \sum X_i^2)` over two fixed rates, with fixed weights,
-    has an expectation of at most 1, and exceeds :math:`1/\delta` with probability at most :math:`\delta` (Theorem 1.2).
-    """
+    """Width of the empirical Bernstein bound alone (Theorem 1.2): as `mean_width`, for terms only independent."""
     log_inverse = -math.log(delta)
     total_squares = n * np.asarray(squares, dtype=np.float64) / top**2
-    rates, heights = [], []
-    for square, weight in _MIXTURE if expected is None else ((expected / top**2, 1.0),):
-        a = math.sqrt(2.0 * log_inverse / (n * square))
-        rates.append(min(0.9, a / (1.0 + 0.66 * a)))
-        heights.append(math.log(weight) + (math.log1p(-rates[-1]) + rates[-1]) * total_squares)
-    height, rate = np.array(heights), np.array(rates).reshape(-1, *[1] * total_squares.ndim)
+    height, rate = exponentials(n, total_squares, delta, None if expected is None else expected / top**2)
     # One exponential alone reaches 1 / delta at this total, so the average of all does so earlier.
     total = ((log_inverse - height) / rate).min(axis=0)
     # The logarithm of the average is convex, so Newton's steps never pass the solution. One exponential needs none.
@@ -109,6 +97,21 @@ def bernstein_mean_width(
         average = np.logaddexp.reduce(logs)
         total -= np.maximum(0.0, (average - log_inverse) / (rate * np.exp(logs - average)).sum(axis=0))
     return np.asarray(top * total / n)
+
+
+def exponentials(
+    n: float, total_squares: FloatArray, delta: float, expected: float | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Logarithms at 0 and slopes of the exponentials of Theorem 1.2, of ``sum (E X - X)``, for terms of at most 1.
+
+    Their sum, the evidence, has an expectation of at most 1, so it exceeds 1 / delta with probability at most delta.
+    The first axis is that of the exponentials: two, or one whose rate is best for the mean square `expected`.
+    """
+    rates, heights = [], []
+    for square, weight in _MIXTURE if expected is None else ((expected, 1.0),):
+        rates.append(bernstein_rate(math.sqrt(-2.0 * math.log(delta) / (n * square))))
+        heights.append(math.log(weight) - psi(rates[-1]) * total_squares)
+    return np.array(heights), np.array(rates).reshape(-1, *[1] * total_squares.ndim)
 
 
 def line_above(nodes: FloatArray, width: FloatArray, near: float) -> tuple[float, float]:

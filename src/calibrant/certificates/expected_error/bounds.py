@@ -19,6 +19,7 @@ from calibrant.certificates.expected_error.cells import (
     squares_rate,
 )
 from calibrant.certificates.expected_error.constants import SquareCells
+from calibrant.distributions.empirical_bernstein import bernstein_rate, psi
 from calibrant.table.score_table import FloatArray
 
 __all__ = ["UpperBound", "lower_bound", "upper_bound"]
@@ -147,10 +148,10 @@ def lower_bound(units: Units, delta: float) -> float:
     bets = np.log([above**2, (1.0 - above) ** 2, 2.0 * above * (1.0 - above)])
     variance, weight = np.array(list(_VARIANCES)), np.array(list(_VARIANCES.values()))
     normal = np.sqrt(2.0 * math.log(1.0 / delta) / (total * variance))
-    step = np.minimum(0.9, normal / (1.0 + 0.66 * normal))[:, None]
-    gain, cost = step * cells.residual, (np.log1p(-step) + step) * cells.squared
+    step = bernstein_rate(normal)[:, None]
+    gain, charge = step * cells.residual, psi(step) * cells.squared
     log_wealth = logsumexp(
-        [bets[0] + gain + cost, bets[1] - gain + cost, np.broadcast_to(bets[2], gain.shape)], axis=0
+        [bets[0] + gain - charge, bets[1] - gain - charge, np.broadcast_to(bets[2], gain.shape)], axis=0
     ).sum(axis=1)
 
     def excess(error: float) -> float:

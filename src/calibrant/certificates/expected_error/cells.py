@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.distributions.empirical_bernstein import psi
 from calibrant.errors import DataError
 from calibrant.ingest.gathering import CELL_BITS
 from calibrant.ingest.grid import Grid
@@ -202,14 +203,13 @@ class Terms(NamedTuple):
     def of(cls, n: float, delta: float) -> Terms:
         """Return the terms for n rows."""
         step = min(0.5, 5.0 * n**-0.25)
-        kappa = (-math.log1p(-step) - step) / step
+        kappa = psi(step) / step
         return cls(-math.log(_FOR_SAMPLE * delta), kappa, -math.log((1.0 - _FOR_SAMPLE) * delta) / step)
 
 
 def squares_rate(lam: FloatArray | float, kappa: float) -> FloatArray:
     """What a direct cell is charged per unit of its squared residuals, ``psi(lam (1 + 2 kappa)) / lam``."""
-    steep = lam * (1.0 + 2.0 * kappa)
-    return np.asarray((-np.log1p(-steep) - steep) / lam)
+    return psi(np.asarray(lam * (1.0 + 2.0 * kappa))) / lam
 
 
 def huber_width(variance: FloatArray, lam: FloatArray | float) -> FloatArray:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 
+from calibrant.distributions.empirical_bernstein import psi
 from calibrant.table.parameters import check_between, check_rows
 
-__all__ = ["anytime_width"]
+__all__ = ["anytime_width", "log_evidence"]
 
 # Rates of the mixture and their weights: fixed, because rates that followed the number of rows would break the
 # supermartingale. They serve from a handful of rows to about 1e10.
 _RATES = tuple(0.7 * 2.0**-k for k in range(14))
+_CHARGES = tuple(psi(rate) for rate in _RATES)
 _RAW = tuple((k + 2.0) ** -1.2 for k in range(14))
 _LOG_WEIGHTS = tuple(math.log(w / math.fsum(_RAW)) for w in _RAW)
 
@@ -54,17 +56,18 @@ def anytime_width(n: float, brier: float, delta: float = 0.05) -> float:
     check_between("delta", delta, 0.0, 1.0)
     check_between("brier", brier, 0.0, 1.0, closed="both")
     target = -math.log(delta)
-    spent = [(-math.log1p(-rate) - rate) * n * brier for rate in _RATES]
-
-    def wealth(total: float) -> float:
-        terms = [w + rate * total - s for w, rate, s in zip(_LOG_WEIGHTS, _RATES, spent, strict=True)]
-        top = max(terms)
-        return top + math.log(math.fsum(math.exp(t - top) for t in terms))
-
     # One term alone reaches the target at this total, so the mixture does so earlier.
-    high = min((target - w + s) / rate for w, rate, s in zip(_LOG_WEIGHTS, _RATES, spent, strict=True))
-    low = 0.0
+    terms = zip(_LOG_WEIGHTS, _RATES, _CHARGES, strict=True)
+    low, high = 0.0, min((target - weight + charge * n * brier) / rate for weight, rate, charge in terms)
     while high - low > 1e-12 * high:
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if wealth(middle) < target else (low, middle)
+        low, high = (middle, high) if log_evidence(middle, n, brier) < target else (low, middle)
     return high / n
+
+
+def log_evidence(total: float, n: float, brier: float) -> float:
+    """Logarithm of the mixture in `anytime_width`, where n residuals fall short of their expectation by `total`."""
+    terms = zip(_LOG_WEIGHTS, _RATES, _CHARGES, strict=True)
+    logs = [weight + rate * total - charge * n * brier for weight, rate, charge in terms]
+    top = max(logs)
+    return top + math.log(math.fsum(math.exp(log - top) for log in logs))

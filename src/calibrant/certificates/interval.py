@@ -33,7 +33,7 @@ class CutoffInterval(Result):
         What is asserted, in one sentence.
     estimate : float
         Empirical cutoff calibration error.
-    low, high : float
+    lower, upper : float
         The true error lies between them with probability at least `confidence_level`.
     confidence_level : float
         Probability with which the statement holds.
@@ -51,8 +51,8 @@ class CutoffInterval(Result):
 
     claim: str
     estimate: float
-    low: float
-    high: float
+    lower: float
+    upper: float
     confidence_level: float
     n: int
     method: str
@@ -106,7 +106,7 @@ def cutoff_interval(
     -------
     CutoffInterval
         If only one limit is of interest use `certify`, which spends all of the probability of failure on it. From a
-        table of rows that could be read only once, `high` allows for what its cells can hide.
+        table of rows that could be read only once, `upper` allows for what its cells can hide.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def cutoff_interval(
     >>> p = np.tile([0.2, 0.8], 5_000)
     >>> y = np.tile([0, 1], 5_000)  # the true error of these scores is at least 0.05
     >>> interval = cutoff_interval(y, p, method="asymptotic")
-    >>> round(interval.low, 3), round(interval.estimate, 3), round(interval.high, 3)
+    >>> round(interval.lower, 3), round(interval.estimate, 3), round(interval.upper, 3)
     (0.089, 0.1, 0.104)
     """
     delta = check_request(confidence_level=confidence_level, tolerance=None, method="default")
@@ -159,15 +159,15 @@ def cutoff_interval(
     need_counts(table, "an interval needs rows")
     walk = extremes(cumulative_residuals(table))
     estimate = walk.value
-    low, above = _limits(table, walk, method, half, random_state)
-    high = min(1.0, estimate + above)
+    lower, above = _limits(table, walk, method, half, random_state)
+    upper = min(1.0, estimate + above)
     limit = "" if method == "finite" else " (asymptotic)"
     return CutoffInterval(
         claim=f"With probability at least {at_least(confidence_level)}{limit} over the draw of the rows, the cutoff "
-        f"calibration error of this classifier in the population is between {low:.4g} and {high:.4g}.",
+        f"calibration error of this classifier in the population is between {lower:.4g} and {upper:.4g}.",
         estimate=estimate,
-        low=low,
-        high=high,
+        lower=lower,
+        upper=upper,
         confidence_level=confidence_level,
         n=int(table.total),
         method=method,
@@ -182,7 +182,7 @@ def _limits(
     """Lower limit for the error of independent rows, and how far it may be above the empirical one."""
     n, brier = table.total, float(table.squared.sum()) / table.total
     if method == "finite":
-        low = split_lower_bound(table, confidence_level=1.0 - delta, random_state=random_state)
-        return low, charged_bound(table, walk, delta, method="default") - walk.value
+        lower = split_lower_bound(table, confidence_level=1.0 - delta, random_state=random_state)
+        return lower, charged_bound(table, walk, delta, method="default") - walk.value
     below = brownian_width(n, max(brier, table.mean_variance), delta)
     return max(0.0, walk.value - below), asymptotic_width(n, brier, delta) + (walk.at_most - walk.value)

@@ -19,27 +19,9 @@ __all__ = ["cluster_saving"]
 def cluster_saving(
     rows: ClusteredRows, *, false_positive_cost: float, false_negative_cost: float, confidence_level: float = 0.95
 ) -> Decision:
-    """Costs per row, as rows count, and bounds that hold for every number of clusters.
+    """Costs per row, as rows count, and bounds that hold for every number of clusters; otherwise as `saving_bound`.
 
-    Parameters
-    ----------
-    rows : ClusteredRows
-        The rows, as they count.
-    false_positive_cost, false_negative_cost : float
-        Costs a and b, fixed before seeing the rows.
-    confidence_level : float
-        Probability with which the statement holds, in (0, 1).
-
-    Returns
-    -------
-    Decision
-        With the fields of `saving_bound`. Limits for costs are those of Corollary 3.6, the bound on the saving that of
-        Corollary 3.7.
-
-    Raises
-    ------
-    ArgumentError
-        If a cost or `confidence_level` is out of range.
+    Limits for costs are those of Corollary 3.6, the bound on the saving that of Corollary 3.7.
     """
     a, b = check_costs(false_positive_cost, false_negative_cost)
     table, tau, dearest, half = rows.table, a / (a + b), max(a, b), 0.5 * failure_probability(confidence_level)

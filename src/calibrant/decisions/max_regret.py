@@ -205,15 +205,7 @@ def max_regret(
 def worst_costs(table: ScoreTable) -> Worst:
     """Find the costs tau and ``1 - tau`` at which predicting positive from tau loses most against the best threshold.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        Any table; weights may be of any kind.
-
-    Returns
-    -------
-    Worst
-        The first row of the table that attains it; ``cut == best`` if the regret is 0 throughout.
+    ``cut == best`` if the regret is 0 throughout; weights may be of any kind.
     """
     tau = table.score
     n, k = (np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)]) for values in (table.n, table.k))

@@ -47,34 +47,12 @@ def mean_width(
     reach: float = 2.0,
     expected: float | None = None,
 ) -> FloatArray:
-    """Most that the mean of n independent, identically distributed terms is below its expectation.
+    """Most that the mean of n independent, identically distributed terms is below its expectation, in their units.
 
-    Parameters
-    ----------
-    n : float
-        Number of terms.
-    squares : array-like of float
-        Mean of the squares of the terms, or more; in [0, largest**2].
-    delta : float
-        Probability with which the mean may be further below, in (0, 1).
-    top : float
-        Upper limit of a term, known beforehand; positive.
-    largest : float
-        Upper limit of the size of a term, known beforehand; positive.
-    reach : float
-        Upper limit of the distance of a term from its expectation, known beforehand; positive.
-    expected : float, optional
-        What `squares` was expected to be before the terms were seen. It makes the bound for few terms tight there, and
-        never decides whether it holds.
-
-    Returns
-    -------
-    ndarray of float64
-        For each of `squares`, in units of the terms; never decreasing in it.
-
-    Notes
-    -----
-    Theorem 1.4 where ``n * delta`` is at least 50, Theorem 1.2 elsewhere (docs/theory/1-upper-bound.md).
+    For each mean of squares in [0, largest**2], never decreasing in it: Theorem 1.4 where ``n * delta`` is at least 50,
+    Theorem 1.2 elsewhere. Known beforehand are an upper limit `top` of a term, one of its size, `largest`, and one of
+    its distance from its expectation, `reach`. `expected` is what `squares` was expected to be before the terms were
+    seen: it makes the bound for few terms tight there, and never decides whether it holds.
     """
     if n * delta < _MANY:
         return bernstein_mean_width(n, squares, delta, top=top, expected=expected)
@@ -115,21 +93,9 @@ def exponentials(
 
 
 def line_above(nodes: FloatArray, width: FloatArray, near: float) -> tuple[float, float]:
-    """Slope and height at 0 of a straight line that is nowhere below a width, and close to it near one place.
+    """Slope and height at 0 of a line that is nowhere below a width of `mean_width`, and close to it near `near`.
 
-    Parameters
-    ----------
-    nodes : ndarray of float64
-        Increasing mean squares, at least three.
-    width : ndarray of float64
-        Width at each, as `mean_width` returns it.
-    near : float
-        Where the line should be close.
-
-    Returns
-    -------
-    slope, level : float
-        ``level + slope * v`` is at least the width at every v between the first and the last node.
+    The width is given at increasing mean squares, at least three; the line holds from the first to the last of them.
     """
     at = int(np.clip(np.searchsorted(nodes, near), 1, len(nodes) - 2))
     slope = float(width[at + 1] - width[at - 1]) / float(nodes[at + 1] - nodes[at - 1])
@@ -140,19 +106,7 @@ def line_above(nodes: FloatArray, width: FloatArray, near: float) -> tuple[float
 def chernoff_limit(mean: npt.ArrayLike, n: float, delta: float) -> FloatArray:
     """Upper confidence limit for the expected mean of n independent terms in [0, 1] (Hoeffding 1963, Theorem 1).
 
-    Parameters
-    ----------
-    mean : array-like of float
-        Mean of the terms seen, in [0, 1] but for rounding.
-    n : float
-        Number of terms.
-    delta : float
-        Probability with which the expectation may be above, in (0, 1).
-
-    Returns
-    -------
-    ndarray of float64
-        The largest expectation whose Kullback-Leibler divergence from `mean` is at most ``log(1 / delta) / n``.
+    The largest expectation whose Kullback-Leibler divergence from `mean` is at most ``log(1 / delta) / n``.
     """
     from scipy.special import rel_entr
 

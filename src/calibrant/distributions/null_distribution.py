@@ -26,20 +26,10 @@ _ROUNDING = 1e-9
 
 
 def null_limit(table: ScoreTable, probability: float) -> float:
-    """Upper limit of the cutoff calibration error for labels drawn from the scores.
+    """Upper limit that the error of a table keeps to with this probability if its labels are drawn from its scores.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        Its scores count, its labels do not.
-    probability : float
-        Chance that an exactly calibrated classifier keeps to the limit, in (0, 1).
-
-    Returns
-    -------
-    float
-        In units of the error; NaN if weights are not whole numbers. See Theorems 6.1 and 6.2 and Check 6.4 of
-        docs/theory/6-null.md.
+    Its own labels do not count; NaN if weights are not whole numbers. Theorems 6.1 and 6.2 and Check 6.4 of
+    docs/theory/6-null.md.
     """
     if not table.counts:
         return math.nan
@@ -59,18 +49,10 @@ def null_limit(table: ScoreTable, probability: float) -> float:
 
 
 def null_mean(table: ScoreTable) -> float:
-    """Mean of the cutoff calibration error for labels drawn from the scores, about.
+    """Mean of the cutoff calibration error for labels drawn from the scores, about; NaN if weights are no counts.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        Its scores count, its labels do not.
-
-    Returns
-    -------
-    float
-        The mean of the asymptotic distribution (Theorem 6.3), or, where it is less, an upper bound that is close where
-        hardly any event is expected (Theorem 6.1); NaN if weights are not whole numbers.
+    The mean of the asymptotic distribution (Theorem 6.3), or, where it is less, an upper bound that is close where
+    hardly any event is expected (Theorem 6.1).
     """
     if not table.counts:
         return math.nan
@@ -82,39 +64,16 @@ def null_mean(table: ScoreTable) -> float:
 
 
 def calibrated_limit(variance: float, probability: float) -> float:
-    """Upper limit of the range of the cumulative residuals of exactly calibrated scores, whatever these are.
+    """Upper limit of the range of the cumulative residuals of exactly calibrated scores, in rows.
 
-    Parameters
-    ----------
-    variance : float
-        Sum of ``s (1 - s)`` over the rows.
-    probability : float
-        Chance of staying within the limit, in (0, 1).
-
-    Returns
-    -------
-    float
-        In rows: divide by their number for an error. The quantile of the range of a Brownian motion, and a term for
-        few events (Check 6.4).
+    It holds for all scores: `variance` is the sum of ``s (1 - s)`` over the rows. The quantile of the range of a
+    Brownian motion, and a term for few events (Check 6.4).
     """
     return range_quantile(probability) * math.sqrt(variance) + _few_events(math.log1p(-probability))
 
 
 def calibrated_p_value(rows: float, variance: float) -> float:
-    """Smallest chance for which the limit of `calibrated_limit` is passed.
-
-    Parameters
-    ----------
-    rows : float
-        Range of the cumulative residuals, in rows.
-    variance : float
-        Sum of ``s (1 - s)`` over the rows, more than 0.
-
-    Returns
-    -------
-    float
-        In [0, 1].
-    """
+    """Smallest chance for which a range of so many rows passes the limit of `calibrated_limit`; `variance` > 0."""
     low, high = 0.0, max(0.5, rows)  # the term for few events: the larger it is, the larger is the chance
     while high - low > 1e-9 * high:
         middle = 0.5 * (low + high)

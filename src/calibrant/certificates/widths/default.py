@@ -106,29 +106,12 @@ def bernstein_width(n: float, brier: float, delta: float = 0.05) -> float:
 
 
 def charged_bound(table: ScoreTable, walk: Extremes, delta: float, *, method: str) -> float:
-    """Upper confidence bound that counts squared residuals only inside the interval that it is about.
+    """Upper confidence bound that counts squared residuals only inside the interval that it is about; not capped at 1.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        Rows with whole-number weights.
-    walk : Extremes
-        Extremes of the cumulative residuals of the table.
-    delta : float
-        Probability with which the bound may fail.
-    method : {"default", "bernstein"}
-        Which width.
-
-    Returns
-    -------
-    float
-        At most ``walk.at_most`` plus the width at the Brier score of all rows; not capped at 1.
-
-    Notes
-    -----
     Theorem 1.5: with w(V) the width at a mean square V, the true error is at most the largest, over intervals, of their
     mean residual plus ``w(V)`` at their own mean square. A line ``level + slope V`` above w turns that into the largest
-    rise of one walk. Every line above w gives a bound on the same event, so the best of several is one too.
+    rise of one walk. Every line above w gives a bound on the same event, so the best of several is one too. It is at
+    most ``walk.at_most`` plus the width at the Brier score of all rows.
     """
     n = table.total
     squared = table.squared

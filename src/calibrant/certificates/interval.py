@@ -10,56 +10,41 @@ import numpy.typing as npt
 
 from calibrant.certificates.certify import ASSUMPTIONS, check_request
 from calibrant.certificates.split import split_lower_bound
-from calibrant.certificates.widths.asymptotic import asymptotic_width
+from calibrant.certificates.widths.closed_form import asymptotic_width, brownian_width
 from calibrant.certificates.widths.default import charged_bound
-from calibrant.certificates.widths.uniform import brownian_width
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice, check_count
-from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable, as_table, need_counts
+from calibrant.table.statements import ClusterStatement
 from calibrant.table.wording import at_least
 
 __all__ = ["CutoffInterval", "cutoff_interval"]
 
 
 @dataclass(frozen=True)
-class CutoffInterval(Result):
+class CutoffInterval(ClusterStatement):
     """Limits for the true cutoff calibration error that hold together.
 
     Attributes
     ----------
-    claim : str
-        What is asserted, in one sentence.
+    claim, confidence_level, assumptions, references
+        As in every `Statement`; `n_clusters` and `max_rows_per_cluster` as in `ClusterStatement`.
     estimate : float
         Empirical cutoff calibration error.
     lower, upper : float
         The true error lies between them with probability at least `confidence_level`.
-    confidence_level : float
-        Probability with which the statement holds.
     n : int
         Rows.
     method : {"finite", "asymptotic"}
         Whether the probability holds for every number of rows or in the limit.
-    assumptions, references : tuple of str
-        What must hold, and keys of `calibrant.references`.
-    n_clusters : int or None
-        Clusters, if rows were clustered. The error is then that of rows that count as `max_rows_per_cluster` says.
-    max_rows_per_cluster : float or None
-        Rows that a cluster counts at most, if rows were clustered.
     """
 
-    claim: str
     estimate: float
     lower: float
     upper: float
-    confidence_level: float
     n: int
     method: str
-    assumptions: tuple[str, ...]
-    references: tuple[str, ...]
-    n_clusters: int | None = None
-    max_rows_per_cluster: float | None = None
 
 
 def cutoff_interval(
@@ -79,25 +64,18 @@ def cutoff_interval(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
+    y_true, y_proba : array-like of shape (n,)
+        Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
     method : {"finite", "asymptotic"}
         "finite" holds for every n, its lower limit is `split_lower_bound`; "asymptotic" is narrower.
-    clusters : sequence of length n, optional
-        The cluster of each row, such as the patient it was measured on; any values that can be told apart. Rows of one
-        cluster may then depend on each other. Only rows, not a table.
-    max_rows_per_cluster : int
-        With clusters: rows that a cluster counts at most, see `certify`.
+    clusters, max_rows_per_cluster : sequence of length n and int, optional
+        The cluster of each row, and how many rows a cluster counts at most, as in `certify`; not with a table.
     n_simulations : int
         With clusters and method "asymptotic": simulations behind the lower limit, at least ``2 / delta - 1``.
-    sample_weight : array-like of shape (n,), optional
-        Whole numbers that count repeated independent rows. Other weights are refused.
-    pos_label : scalar, optional
-        The label value that counts as 1.
+    sample_weight, pos_label : optional
+        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
     random_state : int or numpy.random.Generator
         Seeds the split of the rows, or with clusters the simulations, behind the lower limit, together with a digest of
         the rows (see `split_lower_bound`). Choose it before seeing intervals.
@@ -110,8 +88,6 @@ def cutoff_interval(
 
     Raises
     ------
-    ArgumentError
-        If a parameter is out of range.
     DataError
         If the input cannot be used, weights are not whole numbers, a row has no cluster, or there are too few clusters.
 

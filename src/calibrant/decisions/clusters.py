@@ -11,6 +11,7 @@ from calibrant.table.cluster_residuals import squares_from
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.parameters import failure_probability
 from calibrant.table.score_table import FloatArray
+from calibrant.table.statements import FIXED_CLASSIFIER
 from calibrant.table.wording import at_least, counted
 
 __all__ = ["cluster_saving"]
@@ -68,7 +69,7 @@ def cluster_saving(
         assumptions=(
             "The clusters are independent draws from the population the statement is about.",
             f"The population is one in which {counted(rows.cap)}.",
-            "The classifier was fixed before these rows were seen: not trained, tuned or selected on them.",
+            FIXED_CLASSIFIER,
             "The costs were fixed before these rows were seen, and are the same for every case.",
         ),
         references=("gao2017", "fan2015"),

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.decisions.comparison import compare, mistakes, ratio, with_limits
+from calibrant.decisions.cost import largest_cell
 from calibrant.decisions.paired import pair_rows
 from calibrant.errors import ArgumentError
 from calibrant.fits.isotonic import IsotonicFit, isotonic_fit
@@ -135,10 +136,8 @@ def cost_curve(
         Cost parameters, in (0, 1).
     confidence_level : float
         Confidence of each interval by itself, and of the bands, in (0, 1).
-    sample_weight : array-like of shape (n,), optional
-        Non-negative weights. Intervals are given only for whole numbers that count rows.
-    pos_label : scalar, optional
-        The label value that counts as 1.
+    sample_weight, pos_label : optional
+        Non-negative weights, with intervals only where they count rows; the label value that counts as 1.
 
     Returns
     -------
@@ -150,8 +149,6 @@ def cost_curve(
     ------
     ArgumentError
         If a cost parameter or the confidence_level is out of range, or a table comes with `after`.
-    DataError
-        If the input cannot be used.
 
     Notes
     -----
@@ -180,10 +177,8 @@ def cost_curve(
 
     References
     ----------
-    .. [1] Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates in the
-       Agnostic Setting. AISTATS.
-    .. [2] Hernández-Orallo, Flach & Ferri (2011). Brier curves: a new cost-based visualisation of classifier
-       performance. ICML.
+    .. [1] Gao, Parameswaran & Peng (2017). AISTATS.
+    .. [2] Hernández-Orallo, Flach & Ferri (2011). ICML.
     .. [3] Massart (1990). The tight constant in the Dvoretzky-Kiefer-Wolfowitz inequality. Annals of Probability.
 
     Examples
@@ -215,9 +210,6 @@ def cost_curve(
         two = mistakes(other, np.searchsorted(other.score, p, side="left"))
         pairs = pair_rows(y_true, before, after, p, sample_weight=sample_weight, pos_label=pos_label)
         compared = compare(one, two, p, pairs, confidence_level)
-    # inside a cell the cut of p is not located
-    hidden = table.n[table.low < table.high]
-    slack = float(hidden.max()) / n if len(hidden) else 0.0
     return CostCurve(
         cost_parameter=p,
         **with_limits(
@@ -226,7 +218,7 @@ def cost_curve(
         **compared,
         cost_best=cost_best,
         lowest_ratio=ratio(cost_best, cost_before),
-        band=math.sqrt(-math.log(0.5 * (1.0 - confidence_level)) / (2.0 * n)) + slack,
+        band=math.sqrt(-math.log(0.5 * (1.0 - confidence_level)) / (2.0 * n)) + largest_cell(table) / n,
         confidence_level=confidence_level,
         n=table.total,
         references=("gao2017", "hernandez2011", "massart1990"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+from calibrant.distributions.bisection import bisect
 from calibrant.table.parameters import check_between
 
 __all__ = ["LEAST_EVENTS", "MEAN_RANGE", "normal_quantile", "range_quantile", "range_survival", "range_upper_quantile"]
@@ -36,14 +37,7 @@ def range_quantile(probability: float) -> float:
 def range_upper_quantile(delta: float) -> float:
     """Return the value that the range of a Brownian motion exceeds with probability `delta`, however small."""
     check_between("delta", delta, 0.0, 1.0)
-    low, high = 0.0, 60.0
-    while high - low > 1e-12:
-        middle = 0.5 * (low + high)
-        if range_survival(middle) > delta:
-            low = middle
-        else:
-            high = middle
-    return 0.5 * (low + high)
+    return 0.5 * sum(bisect(lambda r: range_survival(r) > delta, 0.0, 60.0, atol=1e-12))
 
 
 def normal_quantile(probability: float) -> float:

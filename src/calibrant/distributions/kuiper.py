@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from calibrant.distributions.bisection import bisect
 from calibrant.table.parameters import check_between
 
 __all__ = ["kuiper_survival", "kuiper_upper_quantile"]
@@ -23,8 +24,4 @@ def kuiper_survival(v: float) -> float:
 def kuiper_upper_quantile(delta: float) -> float:
     """Return the value that the range of a Brownian bridge exceeds with probability `delta`, however small."""
     check_between("delta", delta, 0.0, 1.0)
-    low, high = 0.0, 20.0
-    while high - low > 1e-12:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if kuiper_survival(middle) > delta else (low, middle)
-    return 0.5 * (low + high)
+    return 0.5 * sum(bisect(lambda v: kuiper_survival(v) > delta, 0.0, 20.0, atol=1e-12))

@@ -11,6 +11,7 @@ from functools import cache
 
 import numpy as np
 
+from calibrant.distributions.bisection import bisect
 from calibrant.distributions.brownian import LEAST_EVENTS, MEAN_RANGE, range_quantile, range_survival
 from calibrant.table.fixed_point import UNIT
 from calibrant.table.score_table import FloatArray, ScoreTable
@@ -74,13 +75,16 @@ def calibrated_limit(variance: float, probability: float) -> float:
 
 def calibrated_p_value(rows: float, variance: float) -> float:
     """Smallest chance for which a range of so many rows passes the limit of `calibrated_limit`; `variance` > 0."""
-    low, high = 0.0, max(0.5, rows)  # the term for few events: the larger it is, the larger is the chance
-    while high - low > 1e-9 * high:
-        middle = 0.5 * (low + high)
-        chance = range_survival((rows - middle) / math.sqrt(variance))
-        enough = chance > 0.0 and middle >= _few_events(math.log(chance))
-        low, high = (low, middle) if enough else (middle, high)
-    return range_survival((rows - high) / math.sqrt(variance))
+
+    def chance_beside(few: float) -> float:
+        return range_survival((rows - few) / math.sqrt(variance))
+
+    def too_little(few: float) -> bool:
+        chance = chance_beside(few)
+        return chance <= 0.0 or few < _few_events(math.log(chance))
+
+    # The term for few events is sought: the larger it is, the larger is the chance.
+    return chance_beside(bisect(too_little, 0.0, max(0.5, rows), rtol=1e-9)[1])
 
 
 def _few_events(log_chance: float) -> float:
@@ -123,11 +127,7 @@ def _quantile(steps: tuple[float, ...], probability: float) -> float:
         lambda heights: np.array([_expected_gap(height, steps) for height in heights]), _STRIPS - 1, domain=ends
     )
     chance = gap.deriv()
-    low, high = ends
-    while high - low > 1e-6:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if chance(middle) < probability else (low, middle)
-    return high
+    return bisect(lambda height: bool(chance(height) < probability), *ends, atol=1e-6)[1]
 
 
 def _expected_gap(height: float, steps: tuple[float, ...]) -> float:

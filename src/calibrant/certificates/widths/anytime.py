@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
+from calibrant.distributions.bisection import bisect
 from calibrant.distributions.empirical_bernstein import psi
-from calibrant.table.parameters import check_between, check_rows
+from calibrant.table.parameters import check_width
 
 __all__ = ["anytime_width", "log_evidence"]
 
@@ -37,9 +38,8 @@ def anytime_width(n: float, brier: float, delta: float = 0.05) -> float:
 
     Notes
     -----
-    For each rate :math:`\lambda_k`, :math:`\exp(\lambda_k (n c - \sum X_i) - \psi(\lambda_k) \sum X_i^2)` is a
-    supermartingale, and so is every mixture with fixed weights. By Ville's inequality the mixture stays below
-    :math:`1/\delta` for ever with probability :math:`1 - \delta`; the width solves
+    The evidence of `bernstein_width`, with many rates that do not depend on n, is a supermartingale in n. By Ville's
+    inequality it stays below :math:`1/\delta` for ever with probability :math:`1 - \delta`; the width solves
     :math:`\sum_k w_k \exp(\lambda_k n w - \psi(\lambda_k) n B) = 1/\delta`.
 
     References
@@ -52,17 +52,12 @@ def anytime_width(n: float, brier: float, delta: float = 0.05) -> float:
     >>> round(anytime_width(10_000, 0.15) * 100, 2)
     1.28
     """
-    check_rows(n)
-    check_between("delta", delta, 0.0, 1.0)
-    check_between("brier", brier, 0.0, 1.0, closed="both")
+    check_width(n, delta, brier)
     target = -math.log(delta)
     # One term alone reaches the target at this total, so the mixture does so earlier.
     terms = zip(_LOG_WEIGHTS, _RATES, _CHARGES, strict=True)
-    low, high = 0.0, min((target - weight + charge * n * brier) / rate for weight, rate, charge in terms)
-    while high - low > 1e-12 * high:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if log_evidence(middle, n, brier) < target else (low, middle)
-    return high / n
+    enough = min((target - weight + charge * n * brier) / rate for weight, rate, charge in terms)
+    return bisect(lambda total: log_evidence(total, n, brier) < target, 0.0, enough, rtol=1e-12)[1] / n
 
 
 def log_evidence(total: float, n: float, brier: float) -> float:

@@ -80,7 +80,7 @@ def certify_clusters(
     walks = cluster_residuals(rows) if walks is None else walks
     estimate, n = extremes(cumulative_residuals(rows.table)).value, int(rows.n_rows)
     if method == "bernstein":
-        bound = max(estimate, _upper(rows, walks, delta))
+        bound = max(estimate, largest_error(walks, cap=rows.cap, delta=delta))
         lower_bound = _lower(rows, delta, random_state)
         width, band = bound - estimate, estimate - lower_bound
         variance = float(walks.squares.max(initial=0.0)) / rows.table.total
@@ -147,7 +147,7 @@ def cluster_interval(
     walks, half = cluster_residuals(rows), 0.5 * failure_probability(confidence_level)
     estimate = extremes(cumulative_residuals(rows.table)).value
     if method == "finite":
-        lower, upper = _lower(rows, half, random_state), max(estimate, _upper(rows, walks, half))
+        lower, upper = _lower(rows, half, random_state), max(estimate, largest_error(walks, cap=rows.cap, delta=half))
     else:
         found = clustered(rows, walks)
         lower = max(0.0, estimate - found.lower_width(half, n_simulations, random_state))
@@ -199,11 +199,6 @@ def cluster_test(
         n_clusters=len(rows.size),
         max_rows_per_cluster=rows.cap,
     )
-
-
-def _upper(rows: ClusteredRows, walks: ClusterResiduals, delta: float) -> float:
-    """Theorem 3.3."""
-    return largest_error(walks, cap=rows.cap, delta=delta)
 
 
 def _lower(rows: ClusteredRows, delta: float, random_state: int | np.random.Generator) -> float:

@@ -77,8 +77,7 @@ def cutoff_interval(
     sample_weight, pos_label : optional
         Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
     random_state : int or numpy.random.Generator
-        Seeds the split of the rows, or with clusters the simulations, behind the lower limit, together with a digest of
-        the rows (see `split_lower_bound`). Choose it before seeing intervals.
+        Seeds what is random about the lower limit, as in `certify`. Choose it before seeing intervals.
 
     Returns
     -------
@@ -96,14 +95,13 @@ def cutoff_interval(
     A percentile bootstrap would be wrong here: the error is not a smooth function of the distribution where the
     classifier is calibrated, and such an interval then never contains the true value 0.
 
-    With clusters, the limits of "finite" are the bounds of `certify` with method "bernstein". That of "asymptotic" from
-    below comes from a cluster bootstrap of the cumulative residuals: with standard normal
-    :math:`\xi_g`, one for each cluster, the range of
+    With clusters, the limits of "finite" are the bounds of `certify` with method "bernstein". The upper one of
+    "asymptotic" is that of `certify`; the lower one comes from a cluster bootstrap of the cumulative residuals: with
+    standard normal :math:`\xi_g`, one for each cluster, the range of
     :math:`\frac{1}{N} \sum_g \xi_g (W_g(t) - m_g C_n(t))` has asymptotically in the number of clusters the distribution
     that bounds the largest deviation over all intervals. :math:`W_g` is the walk of the residuals of cluster g, not yet
     divided, :math:`m_g` its rows, :math:`C_n` the walk of all N rows. The range without the expectation is taken where
-    it is larger, and both are enlarged for few clusters and for rare events, by rules found by simulation. The upper
-    limit is that of `certify`.
+    it is larger, and both are enlarged for few clusters and for rare events, by rules found by simulation.
 
     Examples
     --------

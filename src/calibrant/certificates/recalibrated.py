@@ -98,10 +98,8 @@ def certify_recalibrated(
         Original scores, of a classifier fixed before these rows, in [0, 1].
     recalibrated : array-like of shape (n,)
         The same rows after recalibration, for instance ``calibrator.fit(y_proba, y_true).predict(y_proba)``.
-    confidence_level : float
-        Probability with which the statement holds, in (0, 1).
-    tolerance : float, optional
-        Calibration error that would be acceptable, in (0, 1); asks for a verdict.
+    confidence_level, tolerance : float
+        Probability with which the statement holds, and an error that would be acceptable, which asks for a verdict.
     method : {"finite", "asymptotic"}
         "finite" holds for every n and every monotone map; "asymptotic" is less than half as wide and made for
         isotonic, Platt, beta and temperature calibration.

@@ -34,32 +34,24 @@ class CostCurve(Drawable):
         The cost parameter p, which is also the score from which one predicts positive.
     cost_before : ndarray of float64
         Cost of predicting positive from p by the scores `before`.
-    cost_before_error : ndarray of float64
-        Its standard error.
-    cost_before_lower, cost_before_upper : ndarray of float64
-        Its confidence interval, at each p by itself and for large n.
+    cost_before_error, cost_before_lower, cost_before_upper : ndarray of float64
+        Its standard error and confidence interval, at each p by itself and for large n, as all intervals here.
     cost_after, cost_after_error, cost_after_lower, cost_after_upper : ndarray of float64 or None
         The same by the scores `after`.
     difference : ndarray of float64 or None
         ``cost_after - cost_before``; negative where `after` is the cheaper.
     difference_error, difference_lower, difference_upper : ndarray of float64 or None
-        Its standard error and confidence interval, at each p by itself and for large n. Both costs are of the same
-        rows, so it is known better than either.
+        Its standard error and confidence interval. Both costs are of the same rows: it is known better than either.
     loss_ratio : ndarray of float64 or None
         ``cost_after / cost_before``; below 1 where `after` is the cheaper. NaN where `cost_before` is 0.
     loss_ratio_lower, loss_ratio_upper : ndarray of float64 or None
-        Its confidence interval, at each p by itself and for large n; without upper limit where `cost_before` may as
-        well be 0.
-    mean_ratio : float
-        Mean of `loss_ratio` where it is defined.
-    mean_ratio_error : float
-        Its standard error by the delta method, for large n. It is too small where a few mistakes decide some of the
-        ratios, as at p near 0 and 1.
-    overall_ratio : float
-        Sum of `cost_after` over sum of `cost_before`. Unlike `mean_ratio` it also counts what `after` costs where
-        `before` costs nothing, and it weighs the points by what is at stake.
-    overall_ratio_lower, overall_ratio_upper : float
-        Its confidence interval, for large n.
+        Its confidence interval; without upper limit where `cost_before` may as well be 0.
+    mean_ratio, mean_ratio_error : float
+        Mean of `loss_ratio` where it is defined, and its standard error by the delta method, which is too small where
+        a few mistakes decide some of the ratios, as at p near 0 and 1.
+    overall_ratio, overall_ratio_lower, overall_ratio_upper : float
+        Sum of `cost_after` over sum of `cost_before`, and its confidence interval. Unlike `mean_ratio` it also counts
+        what `after` costs where `before` costs nothing, and it weighs the points by what is at stake.
     cost_best : ndarray of float64
         Smallest cost of any threshold on the scores `before`, chosen on these rows for each p.
     lowest_ratio : ndarray of float64

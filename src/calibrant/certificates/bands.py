@@ -216,7 +216,7 @@ def window_band(
 
     See Also
     --------
-    simultaneous_half_width : The half-width as a formula.
+    calibrant.certificates.widths.cumulative_width : The width behind it, divided by the share of the rows in a window.
 
     Examples
     --------

@@ -95,8 +95,8 @@ def _details(
     middle = int(np.searchsorted(curve.cost_parameter, 0.5))
     gain = curve.cost_before - curve.cost_after
     return {
-        "low": interval.low,
-        "high": interval.high,
+        "low": interval.lower,
+        "high": interval.upper,
         "noise_floor": null_mean,
         "parameter": curve.cost_parameter,
         "ratio": curve.loss_ratio,

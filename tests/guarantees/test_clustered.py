@@ -188,7 +188,7 @@ def check(name: str, n_clusters: int, repetitions: int) -> None:
         interval = cutoff_interval(y, s, method="asymptotic", n_simulations=99, **rows)
         above += bound.bound < error - 1e-9
         below += bound.lower_bound > error + 1e-9
-        outside += not interval.low - 1e-9 <= error <= interval.high + 1e-9
+        outside += not interval.lower - 1e-9 <= error <= interval.upper + 1e-9
         bound = certify(y, s, method="bernstein", **rows)
         proved += not bound.lower_bound - 1e-9 <= error <= bound.bound + 1e-9
         if error == 0.0:
@@ -301,7 +301,7 @@ def test_statements_are_of_use():
     grouped, plain = certify(y, s, method="asymptotic", clusters=g), certify(y, s, method="asymptotic")
     assert plain.width < grouped.width < 0.0149 + 1.25 * plain.width
     interval = cutoff_interval(y, s, method="asymptotic", clusters=g)
-    assert interval.high - interval.low < 0.045
+    assert interval.upper - interval.lower < 0.045
     # Shares of .25 of too many positives in half of the scores: an error of about .1, in groups that share outcomes.
     y, s, g, _ = one_outcome(400, rng)
     found = certify(y, s, method="asymptotic", clusters=g, tolerance=0.02)

@@ -46,7 +46,7 @@ STATEMENTS = {
     "lower bound": lambda table, error: split_lower_bound(table) > error,
     "lower bound of a certificate": lambda table, error: certify(table).lower_bound > error,
     "refuted": lambda table, error: certify(table, tolerance=error).verdict == "refuted",
-    "interval": lambda table, error: not cutoff_interval(table).low <= error <= cutoff_interval(table).high,
+    "interval": lambda table, error: not cutoff_interval(table).lower <= error <= cutoff_interval(table).upper,
 }
 
 

@@ -173,7 +173,7 @@ def test_defaults_on_fresh_data():
         failures += [
             found.bound < error - 1e-9,
             found.lower_bound > error + 1e-9,
-            not interval.low - 1e-9 <= error <= interval.high + 1e-9,
+            not interval.lower - 1e-9 <= error <= interval.upper + 1e-9,
             not costs.cost_lower - 1e-9 <= cost <= costs.cost_upper + 1e-9,
             costs.saving_bound < saving - 1e-9,
         ]

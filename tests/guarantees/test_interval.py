@@ -19,7 +19,7 @@ def test_interval_contains_the_true_error(name, n, method):
     world, missed = WORLDS[name], 0
     for table in world.samples(n, 200, np.random.default_rng([n, *name.encode()])):
         found = cutoff_interval(table, method=method)
-        missed += not found.low <= world.error + 1e-12 <= found.high + 1e-9
+        missed += not found.lower <= world.error + 1e-12 <= found.upper + 1e-9
     assert_failures_within(missed, 200, 0.05)
 
 
@@ -27,7 +27,7 @@ def test_calibrated_rare_events():
     """Found by search: f = eta = .01, n = 100; with v = B the lower end covers only .634."""
     n, rate = 100, 0.01
     tables = [ScoreTable.from_counts([rate], [n], [k]) for k in range(n + 1)]
-    lows = per_count(n, lambda k: cutoff_interval(tables[k], method="asymptotic").low)
+    lows = per_count(n, lambda k: cutoff_interval(tables[k], method="asymptotic").lower)
     assert_probability_within(failure_probability(n, rate, lows > 0.0), 0.025)
 
     def unsafe(k: int) -> float:
@@ -41,15 +41,15 @@ def test_interval_is_of_use():
     world = WORLDS["overconfident"]
     table = next(world.samples(10_000, 1, np.random.default_rng(0)))
     finite, asymptotic = cutoff_interval(table), cutoff_interval(table, method="asymptotic")
-    assert finite.high - finite.low < 0.03
-    assert asymptotic.high - asymptotic.low < 0.025
-    assert finite.low < asymptotic.low < asymptotic.estimate < min(asymptotic.high, finite.high)
+    assert finite.upper - finite.lower < 0.03
+    assert asymptotic.upper - asymptotic.lower < 0.025
+    assert finite.lower < asymptotic.lower < asymptotic.estimate < min(asymptotic.upper, finite.upper)
 
 
 def test_half_an_interval_is_caught():
     world, missed = WORLDS["one atom"], 0
     for table in world.samples(1000, 200, np.random.default_rng(1)):
         found = cutoff_interval(table, method="asymptotic")
-        missed += found.estimate + 0.3 * (found.high - found.estimate) < world.error
+        missed += found.estimate + 0.3 * (found.upper - found.estimate) < world.error
     with pytest.raises(AssertionError, match="failures"):
         assert_failures_within(missed, 200, 0.05)

@@ -75,7 +75,9 @@ def priced(function, share: float, **keywords):
 CLAIMS = {
     "certify, lower": lower(lambda table: certify(table).lower_bound, error),
     "split_lower_bound": lower(split_lower_bound, error),
-    "cutoff_interval": Claim(lambda table: both(cutoff_interval(table), "low", "high"), lambda world, _: world.error),
+    "cutoff_interval": Claim(
+        lambda table: both(cutoff_interval(table), "lower", "upper"), lambda world, _: world.error
+    ),
     "isotonic_band": Claim(
         lambda table: both(isotonic_band(table), "lower", "upper"),
         lambda world, _: world.eta,

@@ -275,7 +275,7 @@ STATEMENTS = {
     ),
     "certificates.cumulative_band": Statement(wrong_hull),
     "certificates.cutoff_interval": Statement(
-        lambda found, world, _: [outside(found.low, world.error, found.high)], worlds=ANY | APART
+        lambda found, world, _: [outside(found.lower, world.error, found.upper)], worlds=ANY | APART
     ),
     "certificates.isotonic_band": Statement(
         lambda found, world, table: [outside(found.lower, rates_at(table, world), found.upper), not found.consistent],

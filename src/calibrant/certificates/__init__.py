@@ -9,7 +9,7 @@ from calibrant.certificates.expected_error.sample_size import required_sample_si
 from calibrant.certificates.fixed_design import SampleCertificate, certify_sample
 from calibrant.certificates.interval import CutoffInterval, cutoff_interval
 from calibrant.certificates.recalibrated import RecalibratedCertificate, certify_recalibrated
-from calibrant.certificates.sample_size import Plan, plan_table, required_sample_size, rows_to_decide
+from calibrant.certificates.sample_size import Plan, plan_table, required_sample_size
 from calibrant.certificates.split import split_lower_bound
 
 __all__ = [
@@ -33,7 +33,6 @@ __all__ = [
     "plan_table",
     "required_sample_size",
     "required_sample_size_ece",
-    "rows_to_decide",
     "split_lower_bound",
     "window_band",
 ]

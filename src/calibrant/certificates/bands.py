@@ -17,24 +17,27 @@ from calibrant.fits.local_polynomial import nearest_windows
 from calibrant.table.parameters import check_choice, failure_probability
 from calibrant.table.results import Drawable
 from calibrant.table.score_table import FloatArray, ScoreTable, as_table, need_counts
+from calibrant.table.statements import FIXED_CLASSIFIER, Statement
 from calibrant.table.wording import at_least
 
 __all__ = ["ROWS", "Band", "isotonic_band", "window_band"]
 
 ROWS = (
     "The rows are independent draws: no repeated measurements of the same case, no over-sampling.",
-    "The classifier was fixed before these rows were seen: not trained, tuned or selected on them.",
-    "Delta was chosen before looking at the outcomes; bins and windows need not have been.",
+    FIXED_CLASSIFIER,
+    "The confidence level was chosen before looking at the outcomes; bins and windows need not have been.",
 )
 _NONDECREASING = "The event rate is nondecreasing in the score."
 
 
 @dataclass(frozen=True, eq=False)
-class Band(Drawable):
+class Band(Statement, Drawable):
     """Limits for the true share of positives along the scores that hold at all of them together.
 
     Attributes
     ----------
+    claim, confidence_level, assumptions, references
+        As in every `Statement`.
     score : ndarray of float64
         Where the limits hold.
     rate : ndarray of float64
@@ -46,17 +49,11 @@ class Band(Drawable):
     width : float or None
         Half-width of the band for sums of ``y - eta`` over any score interval, divided by the number of all rows, from
         which the limits follow. All that follows from it holds together. None for "binomial", which does not use it.
-    confidence_level : float
-        Probability with which the statement holds.
     consistent : bool
         False if the rows contradict what is assumed about the curve: then that is refuted with confidence
         ``1 - delta``, and limits may cross. Always True where nothing is assumed about it.
     method : {"binomial", "fixed_design"}
         Where the limits are from.
-    claim : str
-        What is asserted, in one sentence.
-    assumptions, references : tuple of str
-        What must hold, and keys of `calibrant.references`.
     """
 
     score: FloatArray
@@ -65,12 +62,8 @@ class Band(Drawable):
     upper: FloatArray
     n: npt.NDArray[Any]
     width: float | None
-    confidence_level: float
     consistent: bool
     method: str
-    claim: str
-    assumptions: tuple[str, ...]
-    references: tuple[str, ...]
 
 
 def isotonic_band(
@@ -86,10 +79,8 @@ def isotonic_band(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
+    y_true, y_proba : array-like of shape (n,)
+        Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
     method : {"binomial", "fixed_design"}, optional
@@ -97,10 +88,8 @@ def isotonic_band(
         to 96 per cent. "fixed_design" follows from the event behind `window_band` and `cumulative_band` and holds
         together with them. It is the default, and the only choice, for tables with cells, which may have been chosen by
         outcomes.
-    sample_weight : array-like of shape (n,), optional
-        Whole numbers that count repeated independent rows. Other weights are refused.
-    pos_label : scalar, optional
-        The label value that counts as 1.
+    sample_weight, pos_label : optional
+        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
 
     Returns
     -------
@@ -138,11 +127,9 @@ def isotonic_band(
 
     References
     ----------
-    Clopper & Pearson (1934). The use of confidence or fiducial limits illustrated in the case of the binomial.
-    Biometrika.
+    Clopper & Pearson (1934). Biometrika.
 
-    Dimitriadis, Duembgen, Henzi, Puke & Ziegel (2023). Honest calibration assessment for binary outcome predictions.
-    Biometrika.
+    Dimitriadis, Duembgen, Henzi, Puke & Ziegel (2023). Biometrika.
 
     Examples
     --------
@@ -212,10 +199,8 @@ def window_band(
         Predicted probabilities of the positive class, in [0, 1].
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
-    sample_weight : array-like of shape (n,), optional
-        Whole numbers that count repeated independent rows. Other weights are refused.
-    pos_label : scalar, optional
-        The label value that counts as 1.
+    sample_weight, pos_label : optional
+        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
 
     Returns
     -------
@@ -225,15 +210,13 @@ def window_band(
 
     Raises
     ------
-    ArgumentError
-        If `confidence_level` is out of range.
     DataError
         If the input cannot be used, weights are not whole numbers, there are 5 rows or fewer, or a point of the curve
         is no average over all rows of a bin, block or window of these rows.
 
     See Also
     --------
-    simultaneous_half_width : The half-width as a formula.
+    calibrant.certificates.widths.cumulative_width : The width behind it, divided by the share of the rows in a window.
 
     Examples
     --------

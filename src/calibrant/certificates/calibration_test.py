@@ -51,10 +51,8 @@ class CalibrationTest(Result):
     n_simulations : int or None
         Simulations of the labels, or with clusters of their cumulative residuals; None without simulation: for
         "asymptotic" without clusters, and for "exact" where all outcomes were counted.
-    assumptions : tuple of str
-        What must hold for the claim.
-    references : tuple of str
-        Keys of `calibrant.references`.
+    assumptions, references : tuple of str
+        What must hold, and keys of `calibrant.references`.
     n_clusters : int or None
         Clusters, if rows were clustered. The statistic is then that of rows that count as `max_rows_per_cluster` says.
     max_rows_per_cluster : float or None
@@ -89,10 +87,8 @@ def calibration_test(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
+    y_true, y_proba : array-like of shape (n,)
+        Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
     method : {"exact", "asymptotic"}
         "exact" counts all outcomes where they are few, such as at one score or two, and else simulates the labels from
         the scores. "asymptotic" uses the asymptotic distribution, costs nothing, and also works on a table with cells;
@@ -100,15 +96,10 @@ def calibration_test(
     n_simulations : int
         For "exact", or with clusters: simulations of the labels, or of the cumulative residuals of the clusters. The
         smallest p-value that simulation can give is ``1 / (n_simulations + 1)``.
-    clusters : sequence of length n, optional
-        The cluster of each row, such as the patient it was measured on; any values that can be told apart. Rows of one
-        cluster may then depend on each other. Only with method "asymptotic", and rows, not a table.
-    max_rows_per_cluster : int
-        With clusters: rows that a cluster counts at most, see `certify`.
-    sample_weight : array-like of shape (n,), optional
-        Whole numbers that count repeated independent rows. Other weights are refused.
-    pos_label : scalar, optional
-        The label value that counts as 1.
+    clusters, max_rows_per_cluster : sequence of length n and int, optional
+        As in `certify`; only with method "asymptotic", and not with a table.
+    sample_weight, pos_label : optional
+        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
     random_state : int or numpy.random.Generator
         Seeds the simulation, together with a digest of the rows, so that every sample has simulations of its own.
         Choose it before seeing p-values.
@@ -134,31 +125,23 @@ def calibration_test(
     Notes
     -----
     Exact, few outcomes: the p-value is the probability of an error of at least the observed one, added up over all
-    outcomes of probability 1e-12 and more, plus that of all others. Given the scores, :math:`P(p \le a) \le a` over
-    the draw of the labels for every a; no seed has a part in it. Outcomes are few if at most 131,072 are that likely:
-    for one score always, for two up to a few hundred rows at each, for about 17 rows at scores of their own.
+    outcomes of probability 1e-12 and more, plus that of all others; no seed has a part in it. Outcomes are few if at
+    most 131,072 are that likely: for one score always, for two up to a few hundred rows at each, for about 17 rows at
+    scores of their own.
 
-    Exact, else: given the scores and the hypothesis, the observed labels and the simulated ones are exchangeable, so
-    the rank of the observed error among all of them is uniform, or larger where errors are equal:
+    Exact, else: under the hypothesis the observed labels and the simulated ones are exchangeable, so :math:`p = (1 +
+    \#\{c^* \ge c\}) / (n_{sim} + 1)` is at most a with probability at most a for every n, ties and a single class. The
+    probability is over the draw of the labels and of the simulation, which the digest makes as good as independent of
+    the labels (Proposition 7.2 in docs/theory/7-seeds.md).
 
-    .. math:: p = \frac{1 + \#\{c^* \ge c\}}{n_{sim} + 1},\qquad P(p \le a) \le a
+    Asymptotic: the smallest p for which :math:`n c > q_{1-p} \sqrt{V} + \max(1/2, \log(1/p) / 3 - 0.9)`, with V the sum
+    of s (1 - s) and q the quantile of the range of a Brownian motion on [0, 1]. The last term keeps the test safe where
+    V comes from few events (docs/theory/6-null.md).
 
-    for every n, ties, scores 0 and 1, and a single class, whatever the number of simulations. The probability is over
-    the draw of the labels and of the simulation, which the digest makes as good as independent of the labels
-    (Proposition 7.2 in docs/theory/7-seeds.md).
-
-    Asymptotic: the smallest p for which
-
-    .. math:: n c > q_{1-p} \sqrt{V} + \max(1/2, \log(1/p) / 6)
-
-    with V the sum of s (1 - s) and q the quantile of the range of a Brownian motion on [0, 1]. The last term keeps the
-    test safe where V comes from few events (docs/theory/6-null.md).
-
-    Asymptotic with clusters: the cumulative residuals of the clusters are multiplied by standard normal numbers, and
-    the rank of the observed error among those of the simulated sums is the p-value (a wild cluster bootstrap that
-    imposes the hypothesis). Simulated errors are enlarged for few clusters, for rare events and for what no cluster has
-    shown, see `cutoff_interval`. In simulations with 10 to 400 clusters, equal and very unequal ones, the test rejected
-    no more often than it should.
+    Asymptotic with clusters: a wild cluster bootstrap that imposes the hypothesis. The cumulative residuals of the
+    clusters are multiplied by standard normal numbers; simulated errors are enlarged for few clusters, for rare events
+    and for what no cluster has shown, see `cutoff_interval`. In simulations with 10 to 400 clusters, equal and very
+    unequal ones, the test rejected no more often than it should.
 
     Examples
     --------

@@ -9,22 +9,18 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.sample_size import rows_to_decide
+from calibrant.certificates.sample_size import rows_to_decide, width_of
 from calibrant.certificates.split import split_lower_bound, split_width
-from calibrant.certificates.theory.rademacher import rademacher_of_intervals
-from calibrant.certificates.theory.theorem2 import PRINTED_LIMIT, uniform_convergence_width
-from calibrant.certificates.widths.anytime import anytime_width
-from calibrant.certificates.widths.asymptotic import asymptotic_width
-from calibrant.certificates.widths.default import bernstein_width, charged_bound, default_width
-from calibrant.certificates.widths.hoeffding import hoeffding_width
-from calibrant.certificates.widths.uniform import brownian_width
+from calibrant.certificates.theory.theorem2 import PRINTED_LIMIT
+from calibrant.certificates.widths.closed_form import brownian_width
+from calibrant.certificates.widths.default import charged_bound
 from calibrant.distributions.null_distribution import null_mean
 from calibrant.errors import ArgumentError
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_between, check_choice, check_count, failure_probability
-from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable, as_table, need_counts
+from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, ClusterStatement
 from calibrant.table.wording import at_least
 
 __all__ = ["ASSUMPTIONS", "METHODS", "Certificate", "certify", "check_request", "verdict_on"]
@@ -32,11 +28,8 @@ __all__ = ["ASSUMPTIONS", "METHODS", "Certificate", "certify", "check_request", 
 METHODS = ("default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence")
 
 ASSUMPTIONS = (
-    (
-        "The rows are independent draws from the population the statement is about: no repeated measurements of the "
-        "same case, no over-sampling, no case-control selection. Weights, if there are any, count such rows."
-    ),
-    "The classifier was fixed before these rows were seen: not trained, tuned or selected on them.",
+    COUNTED_ROWS,
+    FIXED_CLASSIFIER,
     "The number of rows, the confidence level, the tolerance and the method were chosen before looking at outcomes.",
 )
 _LOOK_ANY_TIME = (
@@ -66,13 +59,13 @@ _CLAIM = {
 
 
 @dataclass(frozen=True)
-class Certificate(Result):
+class Certificate(ClusterStatement):
     """An upper confidence bound on the true cutoff calibration error, and the verdict on a tolerance.
 
     Attributes
     ----------
-    claim : str
-        What is asserted, in one sentence.
+    claim, confidence_level, assumptions, references
+        As in every `Statement`; `n_clusters` and `max_rows_per_cluster` as in `ClusterStatement`.
     verdict : {"certified", "refuted", "undecided", "uninformative"} or None
         "certified": the bound is within the tolerance. "refuted": the lower bound is above it. "uninformative":
         the bound says no more than the scores' range does. None if no tolerance was asked. In each world only one
@@ -92,8 +85,6 @@ class Certificate(Result):
         includes what the cells of such a table can hide, see `value_at_most` of `calibrant.metrics.cutoff_calibration`.
     trivial_bound : float
         What holds without any data about calibration: the larger of mean score and one minus mean score.
-    confidence_level : float
-        Probability with which the statement holds.
     n : int
         Rows.
     method : str
@@ -102,18 +93,8 @@ class Certificate(Result):
         If undecided or uninformative: about how many rows a decision would take, were the true error what it seems,
         and with clusters, were further clusters like these. None if no number of rows would do, or the tolerance is
         wider than what holds for any such scores.
-    assumptions : tuple of str
-        What must hold for the claim.
-    references : tuple of str
-        Keys of `calibrant.references`.
-    n_clusters : int or None
-        Clusters, if rows were clustered. Error, bounds and trivial bound are then those of rows that count as
-        `max_rows_per_cluster` says.
-    max_rows_per_cluster : float or None
-        Rows that a cluster counts at most, if rows were clustered.
     """
 
-    claim: str
     verdict: str | None
     tolerance: float | None
     estimate: float
@@ -121,14 +102,9 @@ class Certificate(Result):
     lower_bound: float
     width: float
     trivial_bound: float
-    confidence_level: float
     n: int
     method: str
     rows_needed: int | None
-    assumptions: tuple[str, ...]
-    references: tuple[str, ...]
-    n_clusters: int | None = None
-    max_rows_per_cluster: float | None = None
 
 
 def certify(
@@ -151,10 +127,8 @@ def certify(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
+    y_true, y_proba : array-like of shape (n,)
+        Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
     tolerance : float, optional
@@ -179,10 +153,8 @@ def certify(
         With 1, the default, every cluster counts the same. Choose it before seeing outcomes, best before seeing sizes.
     n_simulations : int
         With clusters and method "asymptotic": simulations behind the lower bound, at least ``1 / delta - 1``.
-    sample_weight : array-like of shape (n,), optional
-        Whole numbers that count repeated independent rows. Other weights are refused.
-    pos_label : scalar, optional
-        The label value that counts as 1.
+    sample_weight, pos_label : optional
+        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
     random_state : int or numpy.random.Generator
         Seeds the split of the rows, or with clusters the simulations, behind the lower bound, together with a digest of
         the rows (see `split_lower_bound`). Choose it before seeing bounds.
@@ -201,24 +173,22 @@ def certify(
 
     Notes
     -----
-    The upper bounds "default", "bernstein", "anytime", "hoeffding" and "uniform_convergence" hold for every n and every
-    distribution. "default" (`default_width`) combines a Berry-Esseen, a Bennett and an empirical Bernstein bound
-    (`bernstein_width`), by a rule that depends on the number of rows and delta alone; both count squared residuals only
-    inside the interval that a bound is about (docs/theory/1-upper-bound.md). The lower bound is `split_lower_bound`;
-    with "uniform_convergence" it uses the same width, with "asymptotic" `brownian_width`, with "anytime" there is none.
+    The upper bounds other than "asymptotic" hold for every n and every distribution. "default" (`default_width`)
+    combines a Berry-Esseen, a Bennett and an empirical Bernstein bound (`bernstein_width`), by a rule that depends on
+    the number of rows and delta alone; both count squared residuals only inside the interval that a bound is about
+    (docs/theory/1-upper-bound.md). The lower bound is `split_lower_bound`; with "uniform_convergence" it uses the same
+    width, with "asymptotic" `brownian_width`, with "anytime" there is none.
 
     With clusters, the population is one of clusters, each counting at most `max_rows_per_cluster` rows, and the error
-    is that of these rows. "bernstein" is proved for every number of clusters and any dependence within them (Theorem
-    3.3 in docs/theory/3-clusters.md), and so is its lower bound, for which a third of the clusters, chosen at random,
-    proposes an interval that the others judge (Theorem 3.5). "asymptotic" is asymptotic: the variance between clusters
-    in the interval where it is largest, and a term for events that take hold of whole clusters and that no cluster has
-    shown, with G clusters of equal size ``1 - delta**(1 / G)``; its lower bound is a cluster bootstrap (see
+    is that of these rows. "bernstein" and its lower bound are proved for every number of clusters and any dependence
+    within them (Theorems 3.3 and 3.5 in docs/theory/3-clusters.md). "asymptotic" takes the variance between clusters in
+    the interval where it is largest, and adds a term for events that take hold of whole clusters and that no cluster
+    has shown, with G clusters of equal size ``1 - delta**(1 / G)``; its lower bound is a cluster bootstrap (see
     `cutoff_interval`).
 
     References
     ----------
-    Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates in the Agnostic
-    Setting. AISTATS.
+    Gao, Parameswaran & Peng (2017). AISTATS.
 
     Examples
     --------
@@ -255,19 +225,9 @@ def certify(
     brier = float(table.squared.sum()) / n
 
     def upper_width(rows: int) -> float:
-        if method == "default":
-            return default_width(rows, brier, delta, estimate=estimate)
-        if method == "bernstein":
-            return bernstein_width(rows, brier, delta)
-        if method == "anytime":
-            return anytime_width(rows, brier, delta)
-        if method == "hoeffding":
-            return hoeffding_width(rows, delta)
-        if method == "asymptotic":
-            return asymptotic_width(rows, brier, delta)
         # Complexities shrink like 1 / sqrt(n), up to logarithms: good enough to plan with.
-        complexity = rademacher_of_intervals(rows) if rademacher is None else rademacher * math.sqrt(n / rows)
-        return uniform_convergence_width(rows, delta, complexity, form=form)
+        complexity = None if rademacher is None else rademacher * math.sqrt(n / rows)
+        return width_of(method, rows, brier, delta, estimate=estimate, rademacher=complexity, form=form)
 
     def lower_width(rows: int) -> float:
         if method == "uniform_convergence":

@@ -43,24 +43,8 @@ _REFERENCES = {"bernstein": ("gao2017", "fan2015"), "asymptotic": ("gao2017",)}
 def choose_method(method: str, rows: ClusteredRows, delta: float) -> str:
     """Return the method asked for; by default the proved one if there are clusters enough for it to say something.
 
-    Parameters
-    ----------
-    method : str
-        As asked for; "default" chooses by the number of clusters of equal size these are worth, and by delta.
-    rows : ClusteredRows
-        The rows, as they count.
-    confidence_level : float
-        Probability with which the statement holds, in (0, 1).
-
-    Returns
-    -------
-    {"bernstein", "asymptotic"}
-        "bernstein" from ``10 log(1 / delta)`` clusters on, 30 at the usual delta of .05.
-
-    Raises
-    ------
-    ArgumentError
-        If the method holds only for independent rows.
+    "bernstein" from ``10 log(1 / delta)`` clusters of equal size on, 30 at the usual delta of .05; an `ArgumentError`
+    if the method holds only for independent rows.
     """
     if method == "default":
         return "bernstein" if rows.effective_clusters >= -_CLUSTERS_PER_LOG * math.log(delta) else "asymptotic"
@@ -96,7 +80,7 @@ def certify_clusters(
     walks = cluster_residuals(rows) if walks is None else walks
     estimate, n = extremes(cumulative_residuals(rows.table)).value, int(rows.n_rows)
     if method == "bernstein":
-        bound = max(estimate, _upper(rows, walks, delta))
+        bound = max(estimate, largest_error(walks, cap=rows.cap, delta=delta))
         lower_bound = _lower(rows, delta, random_state)
         width, band = bound - estimate, estimate - lower_bound
         variance = float(walks.squares.max(initial=0.0)) / rows.table.total
@@ -163,20 +147,20 @@ def cluster_interval(
     walks, half = cluster_residuals(rows), 0.5 * failure_probability(confidence_level)
     estimate = extremes(cumulative_residuals(rows.table)).value
     if method == "finite":
-        low, high = _lower(rows, half, random_state), max(estimate, _upper(rows, walks, half))
+        lower, upper = _lower(rows, half, random_state), max(estimate, largest_error(walks, cap=rows.cap, delta=half))
     else:
         found = clustered(rows, walks)
-        low = max(0.0, estimate - found.lower_width(half, n_simulations, random_state))
-        high = min(1.0, estimate + found.upper_width(half))
+        lower = max(0.0, estimate - found.lower_width(half, n_simulations, random_state))
+        upper = min(1.0, estimate + found.upper_width(half))
     limit = "" if method == "finite" else " (asymptotic in the number of clusters)"
     bound = "bernstein" if method == "finite" else "asymptotic"
     return CutoffInterval(
         claim=f"With probability at least {at_least(confidence_level)}{limit} over the draw of the clusters, "
         f"the cutoff calibration error of this classifier in the population, in which {counted(rows.cap)}, is "
-        f"between {low:.4g} and {high:.4g}.",
+        f"between {lower:.4g} and {upper:.4g}.",
         estimate=estimate,
-        low=low,
-        high=high,
+        lower=lower,
+        upper=upper,
         confidence_level=confidence_level,
         n=int(rows.n_rows),
         method=method,
@@ -215,11 +199,6 @@ def cluster_test(
         n_clusters=len(rows.size),
         max_rows_per_cluster=rows.cap,
     )
-
-
-def _upper(rows: ClusteredRows, walks: ClusterResiduals, delta: float) -> float:
-    """Theorem 3.3."""
-    return largest_error(walks, cap=rows.cap, delta=delta)
 
 
 def _lower(rows: ClusteredRows, delta: float, random_state: int | np.random.Generator) -> float:

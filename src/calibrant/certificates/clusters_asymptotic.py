@@ -36,23 +36,11 @@ _SLACK = 1e-12
 class Clustered:
     """What grouped rows tell about their own uncertainty.
 
-    Attributes
-    ----------
-    rows : ClusteredRows
-        The rows, as they count.
-    walks : ClusterResiduals
-        Their cumulative residuals by cluster.
-    spread : float
-        Standard deviation of the average residual in the interval where it is largest.
-    correlation : float
-        How much of a cluster moves as one, in [0, 1]: 0 if rows of a cluster are independent, 1 if they share
-        everything.
-    variance : float
-        What plays the part of the mean of ``s (1 - s)``: the variance that the sum of all residuals would have per
-        row if the scores were exactly right and rows depended on each other as they seem to.
-    shortfall : float
-        Square root of `variance` over its empirical counterpart, at least 1. Large where positives are expected and
-        none, or almost none, was seen.
+    `spread` is the standard deviation of the average residual in the interval where it is largest; `correlation`, in
+    [0, 1], how much of a cluster moves as one. `variance` plays the part of the mean of ``s (1 - s)``: the variance per
+    row of the sum of all residuals if the scores were exactly right and rows depended on each other as they seem to.
+    `shortfall` is the root of `variance` over its empirical counterpart, at least 1: large where positives are expected
+    and almost none was seen.
     """
 
     rows: ClusteredRows
@@ -68,49 +56,23 @@ class Clustered:
         return len(self.rows.size)
 
     def upper_width(self, delta: float, growth: float = 1.0) -> float:
-        r"""Width of the one-sided bound: true error <= empirical error + width.
+        """Width of the one-sided bound, with `growth` times as many clusters: true error <= empirical error + width.
 
-        Parameters
-        ----------
-        delta : float
-            Probability with which the bound may fail, asymptotically in the number of clusters, in (0, 1).
-        growth : float
-            How many times as many clusters like these there are.
-
-        Returns
-        -------
-        float
-            ``t * spread + hidden(delta)`` with t the quantile of Student's distribution.
-
-        Notes
-        -----
         The true error is that of one fixed interval and sign, so that the sum of ``sign W_g - m_g c`` over the clusters
-        has expectation 0 and one quantile is enough; its variance is bounded by that of the widest interval. For
-        clusters of one row this is `asymptotic_width`.
-
+        has expectation 0 and one quantile, of Student's distribution, is enough; its variance is bounded by that of the
+        widest interval. For clusters of one row this is `asymptotic_width`.
         """
         chance = max(0.0, _student_quantile(1.0 - delta, self.rows.effective_clusters - 1.0)) * self.spread
         return chance / math.sqrt(growth) + self.hidden(delta) / growth
 
     def hidden(self, delta: float) -> float:
-        """Largest error due to events that take hold of whole clusters and of which none would be seen.
+        """Largest error due to events that take hold of whole clusters, none of which is seen with chance `delta`.
 
-        Parameters
-        ----------
-        delta : float
-            Probability with which none is seen, in (0, 1).
-
-        Returns
-        -------
-        float
-            For clusters of equal size ``1 - delta**(1 / G)``.
-
-        Notes
-        -----
-        An event that takes hold of cluster g with probability p_g moves its sum by at most its rows m_g and adds
-        ``sum p_g m_g`` to the sum of all; none is seen with probability ``prod (1 - p_g)``. The largest such sum is
-        ``sum (m_g - u)_+`` with u so that ``sum log(m_g / u)_+ = log(1 / delta)``. Nothing the clusters have shown
-        rules such events out, not even rows that seem independent of each other.
+        An event that takes hold of cluster g with probability p_g moves its sum by at most its rows m_g and adds ``sum
+        p_g m_g`` to the sum of all; none is seen with probability ``prod (1 - p_g)``. The largest such sum is ``sum
+        (m_g - u)_+`` with u so that ``sum log(m_g / u)_+ = log(1 / delta)``: ``1 - delta**(1 / G)`` for clusters of
+        equal size. Nothing the clusters have shown rules such events out, not even rows that seem independent of each
+        other.
         """
         rows = self.rows
         largest = rows.size[score_order(-rows.size)]
@@ -123,27 +85,11 @@ class Clustered:
     def lower_width(self, delta: float, n_simulations: int, random_state: int | np.random.Generator) -> float:
         """Width of a band for all intervals at once: true error >= empirical error - width.
 
-        Parameters
-        ----------
-        delta : float
-            Probability with which the band may fail, asymptotically in the number of clusters, in (0, 1).
-        n_simulations : int
-            Number of simulations, at least ``1 / delta - 1``.
-        random_state : int or numpy.random.Generator
-            Seeds the simulations, together with a digest of the rows and clusters.
-
-        Returns
-        -------
-        float
-            The larger of two quantiles of the range of simulated paths: of the sums of residuals of the clusters, and
-            of these less their expectation. The second is the cluster bootstrap of the centred process; the first
-            is safe where the clusters happen to agree. Its square and that of `hidden` are added: it takes both to
-            see no such event and to be led astray by the others.
-
-        Raises
-        ------
-        ArgumentError
-            If there are too few simulations for `delta`.
+        The larger of two quantiles of the range of simulated paths: of the sums of residuals of the clusters, and of
+        these less their expectation. The second is the cluster bootstrap of the centred process; the first is safe
+        where the clusters happen to agree. Its square and that of `hidden` are added: it takes both to see no such
+        event and to be led astray by the others. An `ArgumentError` if there are fewer simulations than ``1 / delta -
+        1``.
         """
         rank = math.ceil((1.0 - delta) * (n_simulations + 1) - 1e-9)
         if rank > n_simulations:
@@ -157,20 +103,7 @@ class Clustered:
         return math.hypot(round_up(quantile), self.hidden(delta))
 
     def p_value(self, statistic: float, n_simulations: int, random_state: int | np.random.Generator) -> float:
-        """Probability of an error like this, or a larger one, if the scores are exactly right.
-
-        Parameters
-        ----------
-        statistic : float
-            The error seen.
-        n_simulations, random_state
-            As in `lower_width`.
-
-        Returns
-        -------
-        float
-            The smallest level at which the error is more than a simulated one and `hidden` at that level explain.
-        """
+        """Smallest level at which the error seen is more than a simulated one and `hidden` at that level explain."""
         simulated = self.simulated_errors(n_simulations, generator_for(self.rows, random_state), centred=False)[0]
 
         def reached(level: int) -> bool:
@@ -187,27 +120,12 @@ class Clustered:
         return high / (n_simulations + 1.0)
 
     def simulated_errors(self, n_simulations: int, rng: np.random.Generator, *, centred: bool) -> FloatArray:
-        r"""Calibration errors that clusters like these would show if the scores were exactly right.
+        r"""Errors that such clusters would show if the scores were exactly right, in one row, or two if `centred`.
 
-        Parameters
-        ----------
-        n_simulations : int
-            How many.
-        rng : numpy.random.Generator
-            Source of chance.
-        centred : bool
-            Whether errors are also wanted in which the walk of each cluster is taken around its expectation,
-            ``m_g C(t)``.
-
-        Returns
-        -------
-        ndarray of float64, shape (1, n_simulations) or (2, n_simulations)
-            Ranges of :math:`\frac{1}{N} \sum_g \xi_g W_g(t)` with standard normal :math:`\xi_g`, times the factor
-            by which a sample of few clusters underrates its variance (Student), times `shortfall`.
-
-        Notes
-        -----
-        Where no row spoke against the score, residuals are enlarged to the standard deviation they should have.
+        Ranges of :math:`\frac{1}{N} \sum_g \xi_g W_g(t)` with standard normal :math:`\xi_g`, in a second row of the
+        walks of the clusters around their expectation ``m_g C(t)``, times the factor by which a sample of few clusters
+        underrates its variance (Student), times `shortfall`. Where no row spoke against the score, residuals are
+        enlarged to the standard deviation they should have.
         """
         rows = self.rows
         total, few = rows.table.total, rows.effective_clusters - 1.0
@@ -225,25 +143,7 @@ class Clustered:
 
 
 def clustered(rows: ClusteredRows, walks: ClusterResiduals | None = None) -> Clustered:
-    """Measure how rows of a cluster depend on each other.
-
-    Parameters
-    ----------
-    rows : ClusteredRows
-        The rows, as they count.
-    walks : ClusterResiduals, optional
-        Their `cluster_residuals`, if they are at hand.
-
-    Returns
-    -------
-    Clustered
-        With widths for the bounds.
-
-    Raises
-    ------
-    DataError
-        If there are too few clusters.
-    """
+    """Measure how rows of a cluster depend on each other; a `DataError` if there are too few clusters."""
     need_clusters(rows)
     # Each row has its weight twice in a square, and n and k hold it once.
     squared = rows.weight * rows.by_cluster(rows.k * (1.0 - rows.score) ** 2 + (rows.n - rows.k) * rows.score**2)

@@ -15,17 +15,20 @@ from calibrant.fits.isotonic import isotonic_fit
 from calibrant.table.parameters import failure_probability
 from calibrant.table.results import Tabular
 from calibrant.table.score_table import FloatArray, ScoreTable, as_table
+from calibrant.table.statements import Statement
 from calibrant.table.wording import at_least
 
 __all__ = ["CumulativeBand", "cumulative_band"]
 
 
 @dataclass(frozen=True, eq=False)
-class CumulativeBand(Tabular):
+class CumulativeBand(Statement, Tabular):
     """The cumulative isotonic curve, with limits for what it estimates.
 
     Attributes
     ----------
+    claim, confidence_level, assumptions, references
+        As in every `Statement`; `claim` is about these rows.
     score : ndarray of float64, shape (m,)
         Scores of the table, increasing (the largest of each cell).
     share : ndarray of float64, shape (m,)
@@ -41,12 +44,8 @@ class CumulativeBand(Tabular):
     population_width : float
         Half-width of Claim 6, sharpened: how far the recalibrated scores, summed up to any score, are from the convex
         hull in the population.
-    confidence_level : float
-        Probability with which the statement holds.
-    claim, population_claim : str
-        What is asserted about these rows and about the population, in one sentence each.
-    assumptions, references : tuple of str
-        What must hold, and keys of `calibrant.references`.
+    population_claim : str
+        What is asserted about the population, in one sentence.
     """
 
     score: FloatArray
@@ -57,11 +56,7 @@ class CumulativeBand(Tabular):
     upper: FloatArray
     width: float
     population_width: float
-    confidence_level: float
-    claim: str
     population_claim: str
-    assumptions: tuple[str, ...]
-    references: tuple[str, ...]
 
 
 def cumulative_band(
@@ -76,16 +71,12 @@ def cumulative_band(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
+    y_true, y_proba : array-like of shape (n,)
+        Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
-    sample_weight : array-like of shape (n,), optional
-        Whole numbers that count repeated independent rows. Other weights are refused.
-    pos_label : scalar, optional
-        The label value that counts as 1.
+    sample_weight, pos_label : optional
+        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
 
     Returns
     -------
@@ -94,8 +85,6 @@ def cumulative_band(
 
     Raises
     ------
-    ArgumentError
-        If `confidence_level` is out of range.
     DataError
         If the input cannot be used, weights are not whole numbers, or there are 5 rows or fewer.
 
@@ -118,8 +107,7 @@ def cumulative_band(
 
     References
     ----------
-    Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates in the Agnostic
-    Setting. AISTATS. Claim 6.
+    Gao, Parameswaran & Peng (2017). AISTATS. Claim 6.
 
     Examples
     --------

@@ -13,20 +13,17 @@ from calibrant.certificates.widths.fixed_design import cumulative_width, effecti
 from calibrant.errors import ArgumentError
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice, failure_probability
-from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable, as_table, need_counts
+from calibrant.table.statements import INDEPENDENT_CASES, Statement
 from calibrant.table.validation import clean_weights
 from calibrant.table.wording import at_least
 
 __all__ = ["SampleCertificate", "certify_sample"]
 
 _ASSUMPTIONS = (
-    (
-        "Given everything that is known about these cases, their outcomes are independent of each other. They need not "
-        "be a sample of anything, and nothing is said about other cases."
-    ),
+    f"{INDEPENDENT_CASES} of anything, and nothing is said about other cases.",
     "The scores were fixed before these outcomes were seen: not trained, tuned or recalibrated on them.",
-    "Delta, the weights and the method were chosen before looking at the outcomes.",
+    "The confidence level, the weights and the method were chosen before looking at the outcomes.",
 )
 _WEIGHTS = (
     "The weight of a case is a function of its features, never of its outcome: no class balancing, no weights of "
@@ -35,13 +32,13 @@ _WEIGHTS = (
 
 
 @dataclass(frozen=True)
-class SampleCertificate(Result):
+class SampleCertificate(Statement):
     """A confidence bound on the calibration error of the true probabilities of these very cases.
 
     Attributes
     ----------
-    claim : str
-        What is asserted, in one sentence.
+    claim, confidence_level, assumptions, references
+        As in every `Statement`.
     estimate : float
         Empirical cutoff calibration error, weighted; from a table of rows that could be read only once, as much of it
         as is seen.
@@ -52,29 +49,21 @@ class SampleCertificate(Result):
         "hoeffding".
     width : float
         ``bound - estimate`` before capping at 1; it includes what the cells of such a table can hide.
-    confidence_level : float
-        Probability with which the statement holds.
     n : int
         Rows with positive weight.
     n_effective : float
         Rows of equal weight that they are worth, ``(sum w)**2 / sum w**2``; n if weights count rows.
     method : {"hoeffding", "fixed_design"}
         Which bound.
-    assumptions, references : tuple of str
-        What must hold, and keys of `calibrant.references`.
     """
 
-    claim: str
     estimate: float
     bound: float
     lower_bound: float
     width: float
-    confidence_level: float
     n: int
     n_effective: float
     method: str
-    assumptions: tuple[str, ...]
-    references: tuple[str, ...]
 
 
 def certify_sample(
@@ -91,22 +80,19 @@ def certify_sample(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
+    y_true, y_proba : array-like of shape (n,)
+        Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
     method : {"hoeffding", "fixed_design"}
         "hoeffding" bounds the error from above only; "fixed_design" from both sides at once, more widely for few rows,
         more narrowly where the Brier score is small and rows weigh the same. Choose before seeing the outcomes.
-    sample_weight : array-like of shape (n,), optional
-        Weight of each row, not negative: how much of the population it stands for, or how much it matters.
+    sample_weight, pos_label : optional
+        Weight of each row, not negative: how much of the population it stands for, or how much it matters; the label
+        value that counts as 1.
     weight_kind : {"counts", "importance"}, optional
         What weights mean. By default whole numbers count repeated independent rows, as everywhere, and others say
         how much a single row matters. Name "importance" for survey weights that happen to be whole numbers.
-    pos_label : scalar, optional
-        The label value that counts as 1.
 
     Returns
     -------
@@ -127,14 +113,12 @@ def certify_sample(
 
     Notes
     -----
-    The statement is about :math:`c_X = \max_I |\sum_{i \in I} w_i (\eta_i - s_i)| / \sum_i w_i`, over score
-    intervals I, with :math:`\eta_i` the true probability of case i. Scores and weights are given and only outcomes are
-    random. One interval attains it, and over that interval Hoeffding's inequality for independent terms of ranges
-    :math:`w_i` gives the width :math:`\sqrt{\ln(1/\delta) / (2 n')}` with the effective number of rows
-    :math:`n' = (\sum w)^2 / \sum w^2`. See `weighted_fixed_design_width` for the other, and `cumulative_width` for its
-    form with equal weights, which uses the Brier score.
-
-    Both need the weight of every row. A table has the total at each score, and the same total may be one row or many.
+    The statement is about :math:`c_X = \max_I |\sum_{i \in I} w_i (\eta_i - s_i)| / \sum_i w_i`, over score intervals
+    I, with :math:`\eta_i` the true probability of case i. Scores and weights are given and only outcomes are random.
+    One interval attains it, and over that interval Hoeffding's inequality gives the width :math:`\sqrt{\ln(1/\delta) /
+    (2 n')}` with the effective number of rows :math:`n'`. The other width is `weighted_fixed_design_width`, or with
+    equal weights `cumulative_width`. Both need the weight of every row: a table has the total at each score, and the
+    same total may be one row or many.
 
     References
     ----------

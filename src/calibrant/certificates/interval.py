@@ -10,56 +10,41 @@ import numpy.typing as npt
 
 from calibrant.certificates.certify import ASSUMPTIONS, check_request
 from calibrant.certificates.split import split_lower_bound
-from calibrant.certificates.widths.asymptotic import asymptotic_width
+from calibrant.certificates.widths.closed_form import asymptotic_width, brownian_width
 from calibrant.certificates.widths.default import charged_bound
-from calibrant.certificates.widths.uniform import brownian_width
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice, check_count
-from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable, as_table, need_counts
+from calibrant.table.statements import ClusterStatement
 from calibrant.table.wording import at_least
 
 __all__ = ["CutoffInterval", "cutoff_interval"]
 
 
 @dataclass(frozen=True)
-class CutoffInterval(Result):
+class CutoffInterval(ClusterStatement):
     """Limits for the true cutoff calibration error that hold together.
 
     Attributes
     ----------
-    claim : str
-        What is asserted, in one sentence.
+    claim, confidence_level, assumptions, references
+        As in every `Statement`; `n_clusters` and `max_rows_per_cluster` as in `ClusterStatement`.
     estimate : float
         Empirical cutoff calibration error.
-    low, high : float
+    lower, upper : float
         The true error lies between them with probability at least `confidence_level`.
-    confidence_level : float
-        Probability with which the statement holds.
     n : int
         Rows.
     method : {"finite", "asymptotic"}
         Whether the probability holds for every number of rows or in the limit.
-    assumptions, references : tuple of str
-        What must hold, and keys of `calibrant.references`.
-    n_clusters : int or None
-        Clusters, if rows were clustered. The error is then that of rows that count as `max_rows_per_cluster` says.
-    max_rows_per_cluster : float or None
-        Rows that a cluster counts at most, if rows were clustered.
     """
 
-    claim: str
     estimate: float
-    low: float
-    high: float
-    confidence_level: float
+    lower: float
+    upper: float
     n: int
     method: str
-    assumptions: tuple[str, ...]
-    references: tuple[str, ...]
-    n_clusters: int | None = None
-    max_rows_per_cluster: float | None = None
 
 
 def cutoff_interval(
@@ -79,39 +64,29 @@ def cutoff_interval(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
+    y_true, y_proba : array-like of shape (n,)
+        Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
     method : {"finite", "asymptotic"}
         "finite" holds for every n, its lower limit is `split_lower_bound`; "asymptotic" is narrower.
-    clusters : sequence of length n, optional
-        The cluster of each row, such as the patient it was measured on; any values that can be told apart. Rows of one
-        cluster may then depend on each other. Only rows, not a table.
-    max_rows_per_cluster : int
-        With clusters: rows that a cluster counts at most, see `certify`.
+    clusters, max_rows_per_cluster : sequence of length n and int, optional
+        The cluster of each row, and how many rows a cluster counts at most, as in `certify`; not with a table.
     n_simulations : int
         With clusters and method "asymptotic": simulations behind the lower limit, at least ``2 / delta - 1``.
-    sample_weight : array-like of shape (n,), optional
-        Whole numbers that count repeated independent rows. Other weights are refused.
-    pos_label : scalar, optional
-        The label value that counts as 1.
+    sample_weight, pos_label : optional
+        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
     random_state : int or numpy.random.Generator
-        Seeds the split of the rows, or with clusters the simulations, behind the lower limit, together with a digest of
-        the rows (see `split_lower_bound`). Choose it before seeing intervals.
+        Seeds what is random about the lower limit, as in `certify`. Choose it before seeing intervals.
 
     Returns
     -------
     CutoffInterval
         If only one limit is of interest use `certify`, which spends all of the probability of failure on it. From a
-        table of rows that could be read only once, `high` allows for what its cells can hide.
+        table of rows that could be read only once, `upper` allows for what its cells can hide.
 
     Raises
     ------
-    ArgumentError
-        If a parameter is out of range.
     DataError
         If the input cannot be used, weights are not whole numbers, a row has no cluster, or there are too few clusters.
 
@@ -120,14 +95,13 @@ def cutoff_interval(
     A percentile bootstrap would be wrong here: the error is not a smooth function of the distribution where the
     classifier is calibrated, and such an interval then never contains the true value 0.
 
-    With clusters, the limits of "finite" are the bounds of `certify` with method "bernstein". That of "asymptotic" from
-    below comes from a cluster bootstrap of the cumulative residuals: with standard normal
-    :math:`\xi_g`, one for each cluster, the range of
+    With clusters, the limits of "finite" are the bounds of `certify` with method "bernstein". The upper one of
+    "asymptotic" is that of `certify`; the lower one comes from a cluster bootstrap of the cumulative residuals: with
+    standard normal :math:`\xi_g`, one for each cluster, the range of
     :math:`\frac{1}{N} \sum_g \xi_g (W_g(t) - m_g C_n(t))` has asymptotically in the number of clusters the distribution
     that bounds the largest deviation over all intervals. :math:`W_g` is the walk of the residuals of cluster g, not yet
     divided, :math:`m_g` its rows, :math:`C_n` the walk of all N rows. The range without the expectation is taken where
-    it is larger, and both are enlarged for few clusters and for rare events, by rules found by simulation. The upper
-    limit is that of `certify`.
+    it is larger, and both are enlarged for few clusters and for rare events, by rules found by simulation.
 
     Examples
     --------
@@ -136,7 +110,7 @@ def cutoff_interval(
     >>> p = np.tile([0.2, 0.8], 5_000)
     >>> y = np.tile([0, 1], 5_000)  # the true error of these scores is at least 0.05
     >>> interval = cutoff_interval(y, p, method="asymptotic")
-    >>> round(interval.low, 3), round(interval.estimate, 3), round(interval.high, 3)
+    >>> round(interval.lower, 3), round(interval.estimate, 3), round(interval.upper, 3)
     (0.089, 0.1, 0.104)
     """
     delta = check_request(confidence_level=confidence_level, tolerance=None, method="default")
@@ -159,15 +133,15 @@ def cutoff_interval(
     need_counts(table, "an interval needs rows")
     walk = extremes(cumulative_residuals(table))
     estimate = walk.value
-    low, above = _limits(table, walk, method, half, random_state)
-    high = min(1.0, estimate + above)
+    lower, above = _limits(table, walk, method, half, random_state)
+    upper = min(1.0, estimate + above)
     limit = "" if method == "finite" else " (asymptotic)"
     return CutoffInterval(
         claim=f"With probability at least {at_least(confidence_level)}{limit} over the draw of the rows, the cutoff "
-        f"calibration error of this classifier in the population is between {low:.4g} and {high:.4g}.",
+        f"calibration error of this classifier in the population is between {lower:.4g} and {upper:.4g}.",
         estimate=estimate,
-        low=low,
-        high=high,
+        lower=lower,
+        upper=upper,
         confidence_level=confidence_level,
         n=int(table.total),
         method=method,
@@ -182,7 +156,7 @@ def _limits(
     """Lower limit for the error of independent rows, and how far it may be above the empirical one."""
     n, brier = table.total, float(table.squared.sum()) / table.total
     if method == "finite":
-        low = split_lower_bound(table, confidence_level=1.0 - delta, random_state=random_state)
-        return low, charged_bound(table, walk, delta, method="default") - walk.value
+        lower = split_lower_bound(table, confidence_level=1.0 - delta, random_state=random_state)
+        return lower, charged_bound(table, walk, delta, method="default") - walk.value
     below = brownian_width(n, max(brier, table.mean_variance), delta)
     return max(0.0, walk.value - below), asymptotic_width(n, brier, delta) + (walk.at_most - walk.value)

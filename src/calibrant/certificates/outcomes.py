@@ -21,17 +21,7 @@ _TAIL = 41.5  # exp(-41.5) = 1e-18: what a binomial distribution has beyond the 
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """Ranges of the cumulative residuals with their probabilities.
-
-    Attributes
-    ----------
-    ranges : ndarray of float64, shape (m,)
-        Range of the walk of each outcome, in rows.
-    chance : ndarray of float64, shape (m,)
-        Probability of each, if every score is right.
-    left_out : float
-        Probability of all other outcomes.
-    """
+    """Ranges of the cumulative residuals, in rows, with their chances if every score is right; that of all others."""
 
     ranges: FloatArray
     chance: FloatArray

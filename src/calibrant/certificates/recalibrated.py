@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.certify import check_request
+from calibrant.certificates.certify import check_request, verdict_on
 from calibrant.certificates.widths.fixed_design import cumulative_width
 from calibrant.certificates.widths.uniform import monotone_width
 from calibrant.distributions.brownian import range_upper_quantile
@@ -17,8 +17,8 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import score_order
-from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable, need_counts
+from calibrant.table.statements import INDEPENDENT_CASES, INDEPENDENT_ROWS, Statement
 from calibrant.table.validation import clean_rows, clean_scores
 from calibrant.table.wording import at_least
 
@@ -29,31 +29,25 @@ __all__ = ["RecalibratedCertificate", "certify_recalibrated"]
 _ROUNDING = 4e-16
 
 _ASSUMPTIONS = (
-    (
-        "The rows are independent draws from the population the statement is about: no repeated measurements of the "
-        "same case, no over-sampling, no case-control selection."
-    ),
+    INDEPENDENT_ROWS,
     "The classifier behind the original scores was fixed before these rows were seen; only recalibration used them.",
     "The recalibration is monotone on all of [0, 1], not only on the scores of the sample.",
 )
 _ABOUT_CASES = (
-    (
-        "Given everything that is known about these cases, their outcomes are independent of each other. They need not "
-        "be a sample from a population, and the statement is about these cases only."
-    ),
+    f"{INDEPENDENT_CASES} from a population, and the statement is about these cases only.",
     _ASSUMPTIONS[1],
     "The recalibration is monotone on the scores of these cases.",
 )
 
 
 @dataclass(frozen=True)
-class RecalibratedCertificate(Result):
+class RecalibratedCertificate(Statement):
     """An upper confidence bound on the true error of recalibrated scores, without held-out rows.
 
     Attributes
     ----------
-    claim : str
-        What is asserted, in one sentence.
+    claim, confidence_level, assumptions, references
+        As in every `Statement`.
     verdict : {"certified", "undecided", "uninformative"} or None
         As in `Certificate`; nothing is refuted. None if no tolerance was asked.
     tolerance : float or None
@@ -64,30 +58,22 @@ class RecalibratedCertificate(Result):
         Upper confidence bound on their true error.
     width : float
         ``bound - estimate`` before capping at 1.
-    confidence_level : float
-        Probability with which the statement holds.
     n : int
         Rows.
     method : {"finite", "asymptotic"}
         Whether the probability holds for every number of rows or in the limit.
     about : {"population", "cases"}
         Whether the bound is on the error in the population, or on that against the true probabilities of these cases.
-    assumptions, references : tuple of str
-        What must hold, and keys of `calibrant.references`.
     """
 
-    claim: str
     verdict: str | None
     tolerance: float | None
     estimate: float
     bound: float
     width: float
-    confidence_level: float
     n: int
     method: str
     about: str
-    assumptions: tuple[str, ...]
-    references: tuple[str, ...]
 
 
 def certify_recalibrated(
@@ -112,20 +98,16 @@ def certify_recalibrated(
         Original scores, of a classifier fixed before these rows, in [0, 1].
     recalibrated : array-like of shape (n,)
         The same rows after recalibration, for instance ``calibrator.fit(y_proba, y_true).predict(y_proba)``.
-    confidence_level : float
-        Probability with which the statement holds, in (0, 1).
-    tolerance : float, optional
-        Calibration error that would be acceptable, in (0, 1); asks for a verdict.
+    confidence_level, tolerance : float
+        Probability with which the statement holds, and an error that would be acceptable, which asks for a verdict.
     method : {"finite", "asymptotic"}
         "finite" holds for every n and every monotone map; "asymptotic" is less than half as wide and made for
         isotonic, Platt, beta and temperature calibration.
     about : {"population", "cases"}
         "cases" bounds the error that these very cases would show if each outcome were its true probability, and says
         nothing about others; it is less than half as wide, and only "finite". Choose before seeing the outcomes.
-    sample_weight : array-like of shape (n,), optional
-        Whole numbers that count repeated independent rows. Other weights are refused.
-    pos_label : scalar, optional
-        The label value that counts as 1.
+    sample_weight, pos_label : optional
+        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
 
     Returns
     -------
@@ -187,13 +169,10 @@ def certify_recalibrated(
     else:
         width = monotone_width(n, delta) if method == "finite" else _asymptotic_width(table, delta)
     bound = min(1.0, estimate + width)
-    verdict = None
-    if tolerance is not None:
-        trivial = max(table.mean_score, 1.0 - table.mean_score)
-        verdict = "uninformative" if bound >= trivial else "certified" if bound <= tolerance else "undecided"
+    trivial = max(table.mean_score, 1.0 - table.mean_score)
     return RecalibratedCertificate(
         claim=_claim(n, bound, confidence_level, method, about),
-        verdict=verdict,
+        verdict=None if tolerance is None else verdict_on(bound, 0.0, trivial, tolerance),  # nothing is refuted
         tolerance=tolerance,
         estimate=estimate,
         bound=bound,

@@ -20,23 +20,10 @@ PROPOSE = 1.0 / 3.0
 def repeated_lower_bound(
     n: float, delta: float, rng: np.random.Generator, bound: Callable[[float, np.random.Generator], float]
 ) -> float:
-    """Return the r-th largest of K lower bounds, each from a split of its own and at ``delta * r / K``.
+    """Return the r-th largest of K lower bounds, each from a split of its own and at ``delta * r / K`` (Theorem 2.3).
 
-    Parameters
-    ----------
-    n : float
-        Number of rows or groups that are split; K and r depend on nothing else.
-    delta : float
-        Probability with which the result may be above the truth.
-    rng : numpy.random.Generator
-        Source of all splits.
-    bound : callable
-        Takes a failure probability and the source, splits, and returns a lower bound.
-
-    Returns
-    -------
-    float
-        Theorem 2.3 of docs/theory/2-lower-bound.md.
+    K and r depend on the number n of rows or groups that are split and on nothing else. `bound` takes a failure
+    probability and the source of splits.
     """
     splits, rank = _SPLITS[n <= _MANY]
     share = delta * rank / splits or delta

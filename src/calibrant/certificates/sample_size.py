@@ -6,19 +6,19 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 from calibrant.certificates.theory.rademacher import rademacher_of_intervals
 from calibrant.certificates.theory.theorem2 import uniform_convergence_width
 from calibrant.certificates.widths.anytime import anytime_width
-from calibrant.certificates.widths.asymptotic import asymptotic_width
+from calibrant.certificates.widths.closed_form import asymptotic_width, hoeffding_width
 from calibrant.certificates.widths.default import bernstein_width, default_width
-from calibrant.certificates.widths.hoeffding import hoeffding_width
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.null_distribution import calibrated_limit
 from calibrant.table.parameters import check_between, check_choice, failure_probability
 from calibrant.table.results import Result
 
-__all__ = ["PLANNED_METHODS", "Plan", "plan_table", "required_sample_size", "rows_to_decide"]
+__all__ = ["PLANNED_METHODS", "Plan", "plan_table", "required_sample_size", "rows_to_decide", "width_of"]
 
 PLANNED_METHODS = (
     "default",
@@ -68,19 +68,11 @@ def required_sample_size(
     int
         Number of rows.
 
-    Raises
-    ------
-    ArgumentError
-        If a parameter is out of range.
-
     Notes
     -----
-    With v the Brier score and n rows, of an exactly calibrated classifier the empirical error is at most
-    :math:`(q \sqrt{n v} + \max(1/2, \log(1/(1 - p)) / 3 - 0.9)) / n` with a chance of p, q being the quantile of the
-    range of a Brownian motion, and the Brier score of the sample is at most
-    :math:`v + z \sqrt{v (1 - 4 v) / n} + z^2 / (3 n)`, z being the quantile of a normal number. The rows are the fewest
-    with which an error and a Brier score of this size give a bound within the tolerance. Derivation and checks, also
-    where few events are expected, are in docs/theory/6-null.md (Check 6.5).
+    The fewest rows with which the error and the Brier score that an exactly calibrated classifier keeps to, with the
+    chance `power` each, give a bound within the tolerance. Formulas and checks, also where few events are expected:
+    Check 6.5 of docs/theory/6-null.md.
 
     Examples
     --------
@@ -93,9 +85,14 @@ def required_sample_size(
     check_between("tolerance", tolerance, 0.0, 1.0, remedy="a tolerance is an average gap in probability, such as 0.02")
     check_choice("method", method, PLANNED_METHODS)
     delta = failure_probability(confidence_level)
+    name, _, form = method.partition("-")
+
+    def width(n: int, brier: float, estimate: float = 0.0) -> float:
+        return width_of(name, n, brier, delta, estimate=estimate, form=form or "sharp")  # type: ignore[arg-type]
+
     if power is None:
         check_between("brier", brier, 0.0, 1.0, closed="right")
-        return _smallest(lambda n: _width(n, method, delta, brier), tolerance)
+        return _smallest(lambda n: width(n, brier), tolerance)
     check_between("power", power, 0.5, 1.0, closed="left", remedy="0.8 is usual; None plans for the width alone")
     check_between(
         "brier", brier, 0.0, 0.25, closed="right", remedy="exactly calibrated scores have a Brier score of at most 0.25"
@@ -104,7 +101,7 @@ def required_sample_size(
     def reached(n: int) -> float:
         """Bound that a calibrated sample keeps to with the chance asked for."""
         estimate = calibrated_limit(n * brier, power) / n
-        return estimate + _width(n, method, delta, _brier(n, brier, power), estimate)
+        return estimate + width(n, _brier(n, brier, power), estimate)
 
     return _smallest(reached, tolerance)
 
@@ -190,30 +187,10 @@ def rows_to_decide(
 ) -> int | None:
     """Rows after which a verdict on the tolerance can be expected, if the true error equals the estimate.
 
-    Parameters
-    ----------
-    estimate : float
-        Cutoff calibration error of the present rows, less the noise a calibrated classifier would show.
-    tolerance : float
-        The error asked for.
-    mean_variance : float
-        Mean of ``s (1 - s)``, which sets the noise of further rows.
-    upper_width, lower_width : callable
-        Widths of the upper and lower confidence bound for a number of rows.
-
-    Returns
-    -------
-    int or None
-        None if no number of rows will do: the estimate is, or almost is, the tolerance, or it is above and there is no
-        lower bound. A certificate then comes with a probability of about 0.8.
-
-    Examples
-    --------
-    >>> from calibrant.certificates import rows_to_decide
-    >>> from calibrant.certificates.widths import hoeffding_width
-    >>> widths = {"upper_width": hoeffding_width, "lower_width": hoeffding_width}
-    >>> rows_to_decide(0.01, tolerance=0.03, mean_variance=0.15, **widths)
-    25811
+    The estimate is that of the present rows, less the noise that a calibrated classifier would show; `mean_variance`,
+    the mean of ``s (1 - s)``, sets the noise of further rows. The widths are those of both confidence bounds for a number of rows, and a certificate comes with a probability of
+    about 0.8. None if no number of rows will do: the estimate is, or almost is, the tolerance, or it is above and there
+    is no lower bound.
     """
     if estimate < tolerance:
         rows = _smallest(
@@ -232,7 +209,17 @@ def _brier(n: int, expected: float, probability: float) -> float:
     return min(1.0, expected + z * math.sqrt(expected * (1.0 - 4.0 * expected) / n) + z * z / (3.0 * n))
 
 
-def _width(n: int, method: str, delta: float, brier: float, estimate: float = 0.0) -> float:
+def width_of(
+    method: str,
+    n: int,
+    brier: float,
+    delta: float,
+    *,
+    estimate: float = 0.0,
+    rademacher: float | None = None,
+    form: Literal["sharp", "proof", "printed"] = "sharp",
+) -> float:
+    """Width of the upper bound of a method of `certify`; what does not matter to the method is ignored."""
     if method == "default":
         return default_width(n, brier, delta, estimate=estimate)
     if method == "bernstein":
@@ -243,8 +230,8 @@ def _width(n: int, method: str, delta: float, brier: float, estimate: float = 0.
         return hoeffding_width(n, delta)
     if method == "asymptotic":
         return asymptotic_width(n, brier, delta)
-    form = method.removeprefix("uniform_convergence-")
-    return uniform_convergence_width(n, delta, rademacher_of_intervals(n), form=form)  # type: ignore[arg-type]
+    complexity = rademacher_of_intervals(n) if rademacher is None else rademacher
+    return uniform_convergence_width(n, delta, complexity, form=form)
 
 
 def _smallest(width: Callable[[int], float], target: float, *, close: float = 0.0) -> int:

@@ -33,19 +33,15 @@ def split_lower_bound(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
+    y_true, y_proba : array-like of shape (n,)
+        Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
     random_state : int or numpy.random.Generator
         Seeds the split, together with a digest of the rows, so that another sample is split anew and the same rows in
         any order are split alike. Choose it before seeing bounds: the largest of several is not a bound.
-    sample_weight : array-like of shape (n,), optional
-        Whole numbers that count repeated independent rows. Other weights are refused.
-    pos_label : scalar, optional
-        The label value that counts as 1.
+    sample_weight, pos_label : optional
+        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
 
     Returns
     -------
@@ -56,8 +52,6 @@ def split_lower_bound(
     ------
     ArgumentError
         If `confidence_level` is out of range, or `random_state` is no seed.
-    DataError
-        If the input cannot be used, or weights are not whole numbers.
 
     See Also
     --------
@@ -65,15 +59,12 @@ def split_lower_bound(
 
     Notes
     -----
-    The error is at least ``sign * C(I)`` for any interval I and sign. A third of the rows, chosen at random, proposes
-    those of its own error; given them, the terms ``X = sign * (y - s)`` in I, 0 elsewhere, of the other rows are
-    independent, and their mean bounds ``sign * C(I)``. The inequality behind `default_width` bounds it from below, with
-    squares taken around the mean of X on the first part; what it wants to know beforehand comes from there too
-    (docs/theory/2-lower-bound.md, Theorem 2.1). So that no single split decides, there are 8 of them up to 100,000
+    A third of the rows, chosen at random, proposes an interval I and a sign, those of its own error; given them, the
+    mean of ``sign * (y - s)`` in I over the other rows bounds the error, by the inequality behind `default_width`
+    (Theorem 2.1 of docs/theory/2-lower-bound.md). So that no single split decides, there are 8 of them up to 100,000
     rows, each with a quarter of the probability of failure, and the second largest of their bounds is returned; with
-    more rows, the largest of 4 (Theorem 2.3). ``1 - confidence_level`` bounds the probability over the draw of the rows
-    and over the split, which the digest makes as good as independent of the draw (Proposition 7.2,
-    docs/theory/7-seeds.md).
+    more rows, the largest of 4 (Theorem 2.3). The digest makes the split as good as independent of the draw
+    (Proposition 7.2, docs/theory/7-seeds.md).
 
     Tables with cells get the band of `monotone_width`: their cells were chosen by looking at all rows.
 

@@ -11,6 +11,7 @@ from calibrant.table.cluster_residuals import squares_from
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.parameters import failure_probability
 from calibrant.table.score_table import FloatArray
+from calibrant.table.statements import FIXED_CLASSIFIER
 from calibrant.table.wording import at_least, counted
 
 __all__ = ["cluster_saving"]
@@ -19,27 +20,9 @@ __all__ = ["cluster_saving"]
 def cluster_saving(
     rows: ClusteredRows, *, false_positive_cost: float, false_negative_cost: float, confidence_level: float = 0.95
 ) -> Decision:
-    """Costs per row, as rows count, and bounds that hold for every number of clusters.
+    """Costs per row, as rows count, and bounds that hold for every number of clusters; otherwise as `saving_bound`.
 
-    Parameters
-    ----------
-    rows : ClusteredRows
-        The rows, as they count.
-    false_positive_cost, false_negative_cost : float
-        Costs a and b, fixed before seeing the rows.
-    confidence_level : float
-        Probability with which the statement holds, in (0, 1).
-
-    Returns
-    -------
-    Decision
-        With the fields of `saving_bound`. Limits for costs are those of Corollary 3.6, the bound on the saving that of
-        Corollary 3.7.
-
-    Raises
-    ------
-    ArgumentError
-        If a cost or `confidence_level` is out of range.
+    Limits for costs are those of Corollary 3.6, the bound on the saving that of Corollary 3.7.
     """
     a, b = check_costs(false_positive_cost, false_negative_cost)
     table, tau, dearest, half = rows.table, a / (a + b), max(a, b), 0.5 * failure_probability(confidence_level)
@@ -86,7 +69,7 @@ def cluster_saving(
         assumptions=(
             "The clusters are independent draws from the population the statement is about.",
             f"The population is one in which {counted(rows.cap)}.",
-            "The classifier was fixed before these rows were seen: not trained, tuned or selected on them.",
+            FIXED_CLASSIFIER,
             "The costs were fixed before these rows were seen, and are the same for every case.",
         ),
         references=("gao2017", "fan2015"),

@@ -12,29 +12,17 @@ from calibrant.table.parameters import check_between
 from calibrant.table.score_table import ScoreTable, as_table
 from calibrant.table.validation import clean_scores
 
-__all__ = ["check_costs", "costs_by_cut", "decide", "expected_cost", "prices", "threshold"]
+__all__ = ["check_costs", "costs_by_cut", "decide", "expected_cost", "largest_cell", "prices", "threshold"]
 
 
 def check_costs(false_positive_cost: float, false_negative_cost: float) -> tuple[float, float]:
     """Return both costs as floats if they are finite, not negative and not both zero."""
-    costs = []
-    for name, value in (
-        ("false_positive_cost", false_positive_cost),
-        ("false_negative_cost", false_negative_cost),
-    ):
-        costs.append(
-            check_between(
-                name,
-                value,
-                0.0,
-                1e300,
-                closed="left",
-                remedy="give what one such mistake costs, in any currency",
-            )
-        )
-    if costs[0] + costs[1] == 0.0:
+    remedy = "give what one such mistake costs, in any currency"
+    a = check_between("false_positive_cost", false_positive_cost, 0.0, 1e300, closed="left", remedy=remedy)
+    b = check_between("false_negative_cost", false_negative_cost, 0.0, 1e300, closed="left", remedy=remedy)
+    if a + b == 0.0:
         raise ArgumentError("at least one positive cost", "two zeros", "give what each kind of mistake costs")
-    return costs[0], costs[1]
+    return a, b
 
 
 def threshold(false_positive_cost: float, false_negative_cost: float) -> float:
@@ -42,10 +30,8 @@ def threshold(false_positive_cost: float, false_negative_cost: float) -> float:
 
     Parameters
     ----------
-    false_positive_cost : float
-        Cost of a false positive, non-negative.
-    false_negative_cost : float
-        Cost of a false negative, non-negative; not both zero.
+    false_positive_cost, false_negative_cost : float
+        Costs a and b of the two mistakes, not negative and not both zero.
 
     Returns
     -------
@@ -110,18 +96,14 @@ def expected_cost(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
+    y_true, y_proba : array-like of shape (n,)
+        Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
     false_positive_cost, false_negative_cost : float
         As in `threshold`.
     threshold : float, optional
         Score from which to predict positive, in [0, 1]; by default ``a / (a + b)``.
-    sample_weight : array-like of shape (n,), optional
-        Non-negative weights.
-    pos_label : scalar, optional
-        The label value that counts as 1.
+    sample_weight, pos_label : optional
+        Non-negative weights; the label value that counts as 1.
 
     Returns
     -------
@@ -145,6 +127,11 @@ def prices(
     """Return both costs and the threshold asked for, or else the one that is right for them; all checked."""
     a, b = check_costs(false_positive_cost, false_negative_cost)
     return a, b, a / (a + b) if threshold is None else check_between("threshold", threshold, 0.0, 1.0, closed="both")
+
+
+def largest_cell(table: ScoreTable) -> float:
+    """Rows in the largest cell, inside which neither a threshold nor a cut is located; 0 if all scores are single."""
+    return float(table.n[table.low < table.high].max(initial=0))
 
 
 def costs_by_cut(table: ScoreTable, false_positive_cost: float, false_negative_cost: float) -> npt.NDArray[np.float64]:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.decisions.comparison import compare, mistakes, ratio, with_limits
+from calibrant.decisions.cost import largest_cell
 from calibrant.decisions.paired import pair_rows
 from calibrant.errors import ArgumentError
 from calibrant.fits.isotonic import IsotonicFit, isotonic_fit
@@ -33,32 +34,24 @@ class CostCurve(Drawable):
         The cost parameter p, which is also the score from which one predicts positive.
     cost_before : ndarray of float64
         Cost of predicting positive from p by the scores `before`.
-    cost_before_error : ndarray of float64
-        Its standard error.
-    cost_before_lower, cost_before_upper : ndarray of float64
-        Its confidence interval, at each p by itself and for large n.
+    cost_before_error, cost_before_lower, cost_before_upper : ndarray of float64
+        Its standard error and confidence interval, at each p by itself and for large n, as all intervals here.
     cost_after, cost_after_error, cost_after_lower, cost_after_upper : ndarray of float64 or None
         The same by the scores `after`.
     difference : ndarray of float64 or None
         ``cost_after - cost_before``; negative where `after` is the cheaper.
     difference_error, difference_lower, difference_upper : ndarray of float64 or None
-        Its standard error and confidence interval, at each p by itself and for large n. Both costs are of the same
-        rows, so it is known better than either.
+        Its standard error and confidence interval. Both costs are of the same rows: it is known better than either.
     loss_ratio : ndarray of float64 or None
         ``cost_after / cost_before``; below 1 where `after` is the cheaper. NaN where `cost_before` is 0.
     loss_ratio_lower, loss_ratio_upper : ndarray of float64 or None
-        Its confidence interval, at each p by itself and for large n; without upper limit where `cost_before` may as
-        well be 0.
-    mean_ratio : float
-        Mean of `loss_ratio` where it is defined.
-    mean_ratio_error : float
-        Its standard error by the delta method, for large n. It is too small where a few mistakes decide some of the
-        ratios, as at p near 0 and 1.
-    overall_ratio : float
-        Sum of `cost_after` over sum of `cost_before`. Unlike `mean_ratio` it also counts what `after` costs where
-        `before` costs nothing, and it weighs the points by what is at stake.
-    overall_ratio_lower, overall_ratio_upper : float
-        Its confidence interval, for large n.
+        Its confidence interval; without upper limit where `cost_before` may as well be 0.
+    mean_ratio, mean_ratio_error : float
+        Mean of `loss_ratio` where it is defined, and its standard error by the delta method, which is too small where
+        a few mistakes decide some of the ratios, as at p near 0 and 1.
+    overall_ratio, overall_ratio_lower, overall_ratio_upper : float
+        Sum of `cost_after` over sum of `cost_before`, and its confidence interval. Unlike `mean_ratio` it also counts
+        what `after` costs where `before` costs nothing, and it weighs the points by what is at stake.
     cost_best : ndarray of float64
         Smallest cost of any threshold on the scores `before`, chosen on these rows for each p.
     lowest_ratio : ndarray of float64
@@ -135,10 +128,8 @@ def cost_curve(
         Cost parameters, in (0, 1).
     confidence_level : float
         Confidence of each interval by itself, and of the bands, in (0, 1).
-    sample_weight : array-like of shape (n,), optional
-        Non-negative weights. Intervals are given only for whole numbers that count rows.
-    pos_label : scalar, optional
-        The label value that counts as 1.
+    sample_weight, pos_label : optional
+        Non-negative weights, with intervals only where they count rows; the label value that counts as 1.
 
     Returns
     -------
@@ -150,8 +141,6 @@ def cost_curve(
     ------
     ArgumentError
         If a cost parameter or the confidence_level is out of range, or a table comes with `after`.
-    DataError
-        If the input cannot be used.
 
     Notes
     -----
@@ -180,10 +169,8 @@ def cost_curve(
 
     References
     ----------
-    .. [1] Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates in the
-       Agnostic Setting. AISTATS.
-    .. [2] Hernández-Orallo, Flach & Ferri (2011). Brier curves: a new cost-based visualisation of classifier
-       performance. ICML.
+    .. [1] Gao, Parameswaran & Peng (2017). AISTATS.
+    .. [2] Hernández-Orallo, Flach & Ferri (2011). ICML.
     .. [3] Massart (1990). The tight constant in the Dvoretzky-Kiefer-Wolfowitz inequality. Annals of Probability.
 
     Examples
@@ -215,9 +202,6 @@ def cost_curve(
         two = mistakes(other, np.searchsorted(other.score, p, side="left"))
         pairs = pair_rows(y_true, before, after, p, sample_weight=sample_weight, pos_label=pos_label)
         compared = compare(one, two, p, pairs, confidence_level)
-    # inside a cell the cut of p is not located
-    hidden = table.n[table.low < table.high]
-    slack = float(hidden.max()) / n if len(hidden) else 0.0
     return CostCurve(
         cost_parameter=p,
         **with_limits(
@@ -226,7 +210,7 @@ def cost_curve(
         **compared,
         cost_best=cost_best,
         lowest_ratio=ratio(cost_best, cost_before),
-        band=math.sqrt(-math.log(0.5 * (1.0 - confidence_level)) / (2.0 * n)) + slack,
+        band=math.sqrt(-math.log(0.5 * (1.0 - confidence_level)) / (2.0 * n)) + largest_cell(table) / n,
         confidence_level=confidence_level,
         n=table.total,
         references=("gao2017", "hernandez2011", "massart1990"),

@@ -12,27 +12,21 @@ from calibrant.decisions.cost import costs_by_cut, prices
 from calibrant.distributions.binomial import clopper_pearson
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.table.parameters import failure_probability
-from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable, as_table, need_counts
+from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
 from calibrant.table.wording import at_least
 
 __all__ = ["CostForecast", "cost_forecast"]
 
-_ASSUMPTIONS = (
-    (
-        "The rows are independent draws from the population the statement is about: no repeated measurements of the "
-        "same case, no over-sampling, no case-control selection. Weights, if there are any, count such rows."
-    ),
-    "The classifier was fixed before these rows were seen: not trained, tuned or selected on them.",
-)
-
 
 @dataclass(frozen=True)
-class CostForecast(Result):
+class CostForecast(Statement):
     """Cost per case of predicting positive from a threshold, and the cost that the scores predict.
 
     Attributes
     ----------
+    confidence_level, assumptions, references
+        As in every `Statement`.
     claim : str
         What is asserted of the scores as forecasts of the cost, in one sentence. It is about the average forecast over
         the population, not about `forecast`, the average over these rows; limits for the cost itself are `cost_lower`
@@ -51,15 +45,10 @@ class CostForecast(Result):
         ``cost - forecast``; positive where the decisions cost more than predicted.
     error_lower, error_upper : float
         Confidence interval for the true expected cost less the true expected forecast.
-    confidence_level : float
-        Probability with which the statement holds.
     n : int
         Rows.
-    assumptions, references : tuple of str
-        What must hold, and keys of `calibrant.references`.
     """
 
-    claim: str
     false_positive_cost: float
     false_negative_cost: float
     threshold: float
@@ -70,10 +59,7 @@ class CostForecast(Result):
     error: float
     error_lower: float
     error_upper: float
-    confidence_level: float
     n: int
-    assumptions: tuple[str, ...]
-    references: tuple[str, ...]
 
 
 def cost_forecast(
@@ -91,33 +77,22 @@ def cost_forecast(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
+    y_true, y_proba : array-like of shape (n,)
+        Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
     false_positive_cost, false_negative_cost : float
         Costs a and b, fixed before seeing the rows.
     threshold : float, optional
         Score from which to predict positive, in [0, 1], fixed before seeing the rows; by default ``a / (a + b)``.
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
-    sample_weight : array-like of shape (n,), optional
-        Whole numbers that count repeated independent rows. Other weights are refused.
-    pos_label : scalar, optional
-        The label value that counts as 1.
+    sample_weight, pos_label : optional
+        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
 
     Returns
     -------
     CostForecast
         Costs per case, in the currency of the costs. From a table with cells, the intervals allow for the rows of
         the cell in which the threshold lies, and the rest takes it to be predicted by its mean score.
-
-    Raises
-    ------
-    ArgumentError
-        If a parameter is out of range.
-    DataError
-        If the input cannot be used, or weights are not whole numbers.
 
     See Also
     --------
@@ -129,22 +104,16 @@ def cost_forecast(
 
     .. math:: \text{cost} - \text{forecast} = b\,C(s < t) - a\,C(s \ge t),
 
-    at most ``a + b`` times the cutoff calibration error in size [1]_. At one threshold it is the mean of one bounded
-    term per row, and limits for a mean are several times closer: Theorem 1.2 or 1.4 of
-    docs/theory/1-upper-bound.md on either side, each with half of the probability of failure [2]_.
-
-    The cost itself is the smaller price times the share of mistakes, plus the difference of the prices times the share
-    of the dearer mistakes. Both shares get exact limits [3]_, each for half of it; where one of them has no
-    price, the other gets all of it.
+    at most ``a + b`` times the cutoff calibration error in size [1]_. At one threshold the limits for a mean of one
+    bounded term per row are several times closer [2]_. The cost itself is a sum of two priced shares with exact limits
+    [3]_, each for half of the probability of failure, or one for all of it where the other has no price
+    (docs/theory/5-costs.md, 5.3).
 
     References
     ----------
-    .. [1] Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates in the
-       Agnostic Setting. AISTATS. (Claim 1)
-    .. [2] Fan, Grama & Liu (2015). Exponential inequalities for martingales with applications. Electronic Journal of
-       Probability.
-    .. [3] Clopper & Pearson (1934). The use of confidence or fiducial limits illustrated in the case of the binomial.
-       Biometrika.
+    .. [1] Gao, Parameswaran & Peng (2017). AISTATS. (Claim 1)
+    .. [2] Fan, Grama & Liu (2015). Electronic Journal of Probability.
+    .. [3] Clopper & Pearson (1934). Biometrika.
 
     Examples
     --------
@@ -184,7 +153,8 @@ def cost_forecast(
         confidence_level=confidence_level,
         n=int(table.total),
         assumptions=(
-            *_ASSUMPTIONS,
+            COUNTED_ROWS,
+            FIXED_CLASSIFIER,
             (
                 f"The costs {'' if threshold is None else 'and the threshold '}were fixed before these rows were seen, "
                 "and are the same for every case."

@@ -29,11 +29,6 @@ def isotonic_harm_bound(n: float, confidence_level: float = 0.95, *, log_safe: b
         (false negative) the true cost of predicting positive from ``a / (a + b)`` by the recalibrated scores is at most
         that by the original scores plus ``a + b`` times the bound.
 
-    Raises
-    ------
-    ArgumentError
-        If `n` or `confidence_level` is out of range.
-
     See Also
     --------
     cost_curve : Both costs, on other rows.
@@ -56,8 +51,7 @@ def isotonic_harm_bound(n: float, confidence_level: float = 0.95, *, log_safe: b
 
     References
     ----------
-    .. [1] Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates in the
-       Agnostic Setting. AISTATS.
+    .. [1] Gao, Parameswaran & Peng (2017). AISTATS.
     .. [2] Kuiper (1960). Tests concerning random points on a circle. Indagationes Mathematicae.
     .. [3] Massart (1990). The tight constant in the Dvoretzky-Kiefer-Wolfowitz inequality. Annals of Probability.
 

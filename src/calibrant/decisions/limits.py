@@ -14,24 +14,10 @@ __all__ = ["normal_half_width", "ratio_limits"]
 
 
 def normal_half_width(variance: npt.ArrayLike, reach: npt.ArrayLike, n: float, level: float) -> FloatArray:
-    """Half the width of a confidence interval for the mean of n independent terms, for large n.
+    """Half the width of a confidence interval for the mean of n independent terms at most `reach` apart, for large n.
 
-    Parameters
-    ----------
-    variance : array-like
-        Variance of the terms.
-    reach : array-like
-        Largest difference of two terms, known beforehand.
-    n : float
-        Number of terms.
-    level : float
-        Confidence.
-
-    Returns
-    -------
-    ndarray of float64
-        ``z sqrt(variance / n) + log(2 / (1 - level)) reach / n``. Without the last term the interval would be far too
-        narrow where what weighs most is rare: a sample without it says that it is rare, not that it never happens.
+    ``z sqrt(variance / n) + log(2 / (1 - level)) reach / n``. Without the last term the interval would be far too
+    narrow where what weighs most is rare: a sample without it says that it is rare, not that it never happens.
     """
     tail = 0.5 * (1.0 - level)
     deviation = np.sqrt(np.maximum(0.0, variance) / n)
@@ -46,31 +32,13 @@ def ratio_limits(
     n: float,
     level: float,
 ) -> tuple[FloatArray, FloatArray]:
-    r"""Confidence limits for ratios of two means of the same rows, for large n.
+    """Confidence limits for ratios of two means of the same rows, for large n, each by itself.
 
-    Parameters
-    ----------
-    top, bottom : ndarray of float64
-        Means of terms that are not negative.
-    moments : tuple of three ndarray of float64
-        Variance of the terms of `top`, of those of `bottom`, and their covariance.
-    reach : array-like
-        Largest term of either, known beforehand.
-    n : float
-        Number of terms.
-    level : float
-        Confidence of each interval by itself.
-
-    Returns
-    -------
-    lower, upper : ndarray of float64
-        `upper` is infinite where `bottom` may as well be 0. Both are NaN where it is, and if `n` is.
-
-    Notes
-    -----
-    The interval holds the ratios r for which the interval of `normal_half_width` for the mean of the terms
-    ``top - r bottom``, which are at most ``reach (1 + r)`` apart, holds 0 (Fieller 1954): on either side the root of
-    a quadratic equation.
+    `moments` are the variance of the terms of `top`, of those of `bottom`, and their covariance; no term is negative or
+    above `reach`. The interval holds the ratios r for which the interval of `normal_half_width` for the mean of the
+    terms ``top - r bottom``, which are at most ``reach (1 + r)`` apart, holds 0 (Fieller 1954): on either side the root
+    of a quadratic equation. The upper end is infinite where `bottom` may as well be 0; both are NaN where it is, or n
+    is NaN.
     """
     tail = 0.5 * (1.0 - level)
     squared_quantile = normal_quantile(tail) ** 2 / n

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.decisions.cost import largest_cell
 from calibrant.decisions.cost_curve import cheapest_cuts
 from calibrant.distributions.mean_limits import line_above, mean_width
 from calibrant.fits.isotonic import IsotonicFit, isotonic_fit
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import failure_probability
-from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable, as_table, need_counts
+from calibrant.table.statements import FIXED_CLASSIFIER, Statement
 from calibrant.table.wording import at_least
 
 __all__ = ["MaxRegret", "Worst", "max_regret", "worst_costs"]
@@ -26,13 +27,13 @@ _LINES = 2
 
 
 @dataclass(frozen=True)
-class MaxRegret(Result):
+class MaxRegret(Statement):
     """The largest loss against the best threshold over all costs, per case and per unit of ``a + b``.
 
     Attributes
     ----------
-    claim : str
-        What is asserted, in one sentence.
+    claim, confidence_level, assumptions, references
+        As in every `Statement`.
     value : float
         Largest regret on these rows: at costs a and b, predicting positive from ``a / (a + b)`` costs at most
         ``(a + b) * value`` per case more than from any other score.
@@ -54,17 +55,12 @@ class MaxRegret(Result):
         Whether the scores in the interval are too low (false negatives) or too high (false positives).
     cutoff_error : float
         Cutoff calibration error c of the same rows; ``c**2 / (4 + 2 * c) <= value <= c``.
-    confidence_level : float
-        Probability with which the statement holds.
     n : int
         Rows.
     method : str
         Which bound.
-    assumptions, references : tuple of str
-        What must hold, and keys of `calibrant.references`.
     """
 
-    claim: str
     value: float
     bound: float
     false_positive_cost: float
@@ -75,11 +71,8 @@ class MaxRegret(Result):
     interval: tuple[float, float] | None
     direction: str
     cutoff_error: float
-    confidence_level: float
     n: int
     method: str
-    assumptions: tuple[str, ...]
-    references: tuple[str, ...]
 
 
 class Worst(NamedTuple):
@@ -105,29 +98,18 @@ def max_regret(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
+    y_true, y_proba : array-like of shape (n,)
+        Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
-    sample_weight : array-like of shape (n,), optional
-        Whole numbers that count repeated independent rows. Other weights are refused.
-    pos_label : scalar, optional
-        The label value that counts as 1.
+    sample_weight, pos_label : optional
+        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
 
     Returns
     -------
     MaxRegret
         Multiply by ``a + b`` for the loss per case at costs a (false positive) and b (false negative). From a table
         with cells, `value` takes rows to stand at the mean score of their cell, and `bound` allows for the rest.
-
-    Raises
-    ------
-    ArgumentError
-        If `confidence_level` is out of range.
-    DataError
-        If the input cannot be used, or weights are not whole numbers.
 
     Notes
     -----
@@ -137,25 +119,17 @@ def max_regret(
                   \sum_{l=i}^{j} (k_l - s_j n_l) \Big)
 
     or 0: a band that starts at the threshold and in which predicting positive does not pay, or one that ends there and
-    in which it does. For fixed costs the regret is the largest over thresholds of a function linear in ``a / (a + b)``,
-    so only thresholds at a score and just above one matter, and the best cut for each is where the isotonic fit passes
-    it. That takes one sort.
+    in which it does. One isotonic fit gives the best cut for every threshold. The bound, from the lower tail of one
+    average, is Theorem 5.2 of docs/theory/5-costs.md; it counts squares only where the regret is [2]_.
 
-    The true M is the mean of ``(tau - Y) 1_I`` or its negative for one fixed tau and I, and the largest such average
-    over the rows is `value`; so one lower tail of an average bounds it (Theorem 5.2 of docs/theory/5-costs.md). Its
-    width depends on the squares of these terms alone [2]_: the bound is the largest, over tau and I, of the average
-    plus the width at its own squares, with a straight line in place of the width.
-
-    ``M <= c`` is Claim 1 of [1]_ with constant 1. Conversely a band that attains c splits into
-    ``ceil(2 / c)`` bands narrow enough for their scores to be as good as one threshold: ``c**2 / (4 + 2 c) <= M``.
-    Where scores are off by a smooth shift, M is of the order of c squared.
+    ``M <= c`` is Claim 1 of [1]_ with constant 1. Conversely a band that attains c splits into ``ceil(2 / c)`` bands
+    narrow enough for their scores to be as good as one threshold: ``c**2 / (4 + 2 c) <= M``. Where scores are off by a
+    smooth shift, M is of the order of c squared.
 
     References
     ----------
-    .. [1] Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates in the
-       Agnostic Setting. AISTATS.
-    .. [2] Shevtsova (2013). On the absolute constants in the Berry-Esseen inequality and its structural and nonuniform
-       improvements.
+    .. [1] Gao, Parameswaran & Peng (2017). AISTATS.
+    .. [2] Shevtsova (2013). Informatics and Applications.
 
     Examples
     --------
@@ -174,8 +148,7 @@ def max_regret(
     value = worst.value if error > 0.0 else 0.0  # never above the error, which takes what is rounding for 0
     some, low, high = value > 0.0, min(worst.cut, worst.best), max(worst.cut, worst.best)
     # Inside a cell neither the threshold nor the best cut is located: allow for the largest cell twice.
-    hidden = table.n[table.low < table.high]
-    slack = 2.0 * float(hidden.max()) / n if len(hidden) else 0.0
+    slack = 2.0 * largest_cell(table) / n
     bound = _bound(table, worst, fit, delta, slack)
     return MaxRegret(
         claim=f"With probability at least {at_least(confidence_level)} over the draw of the rows, at all costs "
@@ -196,7 +169,7 @@ def max_regret(
         method="default",
         assumptions=(
             "The rows are independent draws from the population the statement is about.",
-            "The classifier was fixed before these rows were seen: not trained, tuned or selected on them.",
+            FIXED_CLASSIFIER,
             "The costs are the same for every case; they need not be known beforehand.",
         ),
         references=("gao2017", "shevtsova2013", "fan2015"),
@@ -206,15 +179,7 @@ def max_regret(
 def worst_costs(table: ScoreTable, fit: IsotonicFit | None = None) -> Worst:
     """Find the costs tau and ``1 - tau`` at which predicting positive from tau loses most against the best threshold.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        Any table; weights may be of any kind.
-
-    Returns
-    -------
-    Worst
-        The first row of the table that attains it; ``cut == best`` if the regret is 0 throughout.
+    ``cut == best`` if the regret is 0 throughout; weights may be of any kind.
     """
     tau = table.score
     n, k = (np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)]) for values in (table.n, table.k))

@@ -18,15 +18,7 @@ IndexArray = npt.NDArray[np.intp]
 
 
 class Changes(NamedTuple):
-    """At each threshold, how many rows only one of two scores predicts positive.
-
-    Attributes
-    ----------
-    gained_negatives, lost_negatives : ndarray of float64
-        Negatives that only the second score predicts positive, and only the first.
-    gained_positives, lost_positives : ndarray of float64
-        The same for positives.
-    """
+    """Rows of either label that only the second score predicts positive (gained), or only the first, by threshold."""
 
     gained_negatives: FloatArray
     lost_negatives: FloatArray
@@ -35,21 +27,10 @@ class Changes(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Rows counted by their label and by how many of the thresholds either score reaches.
+    """Rows counted by their label and by how many of the thresholds, in increasing order, either score reaches.
 
-    Attributes
-    ----------
-    order : ndarray of int
-        What puts the thresholds in increasing order.
-    positive : ndarray of bool
-        The label.
-    first, second : ndarray of int
-        How many thresholds the first and the second score reach: in increasing order, the row is predicted positive at
-        these.
-    rows : ndarray of float64
-        How many rows, or their weight.
-    n : float
-        All rows; NaN where weights do not count rows, since chance is then unknown.
+    `order` puts the thresholds in increasing order; a row is predicted positive at the first so many of them. `n`
+    counts all rows and is NaN where weights do not count rows, since chance is then unknown.
     """
 
     order: IndexArray
@@ -73,14 +54,9 @@ class Pairs(NamedTuple):
         return Changes(*counted)
 
     def sums(self, which: IndexArray, of_positive: FloatArray, of_negative: FloatArray) -> FloatArray:
-        """Add up over the thresholds what each row costs by one of the two scores.
+        """Add up over the thresholds what each row costs by one of the two scores, `first` or `second`.
 
-        Parameters
-        ----------
-        which : ndarray of int
-            `first` or `second`.
-        of_positive, of_negative : ndarray of float64
-            At each threshold, in the order given, the cost of a false positive and of a false negative.
+        Costs of a false positive and of a false negative are those at each threshold, in the order given.
         """
         false_positives = np.concatenate([[0.0], np.cumsum(of_positive[self.order])])
         reached = np.concatenate([[0.0], np.cumsum(of_negative[self.order])])

@@ -9,13 +9,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.decisions.cost import check_costs, costs_by_cut
+from calibrant.decisions.cost import check_costs, costs_by_cut, largest_cell
 from calibrant.decisions.forecast import cost_forecast
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.table.parameters import check_between, check_choice, failure_probability
-from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray, ScoreTable, as_table, need_counts
+from calibrant.table.statements import ClusterStatement
 from calibrant.table.wording import at_least
 
 __all__ = ["Decision", "regret_bound", "saving_bound"]
@@ -24,13 +24,13 @@ _NODES = 96
 
 
 @dataclass(frozen=True)
-class Decision(Result):
+class Decision(ClusterStatement):
     """What deciding by these scores costs per case, and what recalibration could still save.
 
     Attributes
     ----------
-    claim : str
-        What is asserted, in one sentence.
+    claim, confidence_level, assumptions, references
+        As in every `Statement`; `n_clusters` and `max_rows_per_cluster` as in `ClusterStatement`.
     false_positive_cost, false_negative_cost : float
         The costs a and b.
     threshold : float
@@ -51,19 +51,10 @@ class Decision(Result):
         ``cost - best_cost``: an optimistic estimate, since the best threshold was chosen on the same rows.
     saving_bound : float
         Upper confidence bound, per case, on what any order-preserving recalibration could save; at most `cost_upper`.
-    confidence_level : float
-        Probability with which the statement holds.
     method : str
         Which bound on the saving.
-    assumptions, references : tuple of str
-        What must hold, and keys of `calibrant.references`.
-    n_clusters : int or None
-        Clusters, if rows were clustered. Every number is then that of rows that count as `max_rows_per_cluster` says.
-    max_rows_per_cluster : float or None
-        Rows that a cluster counts at most, if rows were clustered.
     """
 
-    claim: str
     false_positive_cost: float
     false_negative_cost: float
     threshold: float
@@ -78,12 +69,7 @@ class Decision(Result):
     best_cost: float
     saving: float
     saving_bound: float
-    confidence_level: float
     method: str
-    assumptions: tuple[str, ...]
-    references: tuple[str, ...]
-    n_clusters: int | None = None
-    max_rows_per_cluster: float | None = None
 
 
 def regret_bound(calibration_error: float, *, false_positive_cost: float, false_negative_cost: float) -> float:
@@ -135,10 +121,8 @@ def saving_bound(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
+    y_true, y_proba : array-like of shape (n,)
+        Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
     false_positive_cost, false_negative_cost : float
         Costs a and b, fixed before seeing the rows.
     confidence_level : float
@@ -147,31 +131,20 @@ def saving_bound(
         "default" and "hoeffding" hold for every n; the former is much tighter where positives are rare and the
         threshold is low, or the other way round. "asymptotic" is asymptotic, with a term for rare events. Choose before
         seeing the rows.
-    sample_weight : array-like of shape (n,), optional
-        Whole numbers that count repeated independent rows. Other weights are refused.
-    pos_label : scalar, optional
-        The label value that counts as 1.
+    sample_weight, pos_label : optional
+        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
 
     Returns
     -------
     Decision
         Costs per case, in the currency of the costs.
 
-    Raises
-    ------
-    ArgumentError
-        If a parameter is out of range.
-    DataError
-        If the input cannot be used, or weights are not whole numbers.
-
     Notes
     -----
-    Thresholding after a nondecreasing map predicts positive on ``{s >= t}`` or ``{s > t}`` for some t. The loss against
-    the best such rule is the largest mean of ``(a + b) (Y - tau) 1_I`` over fixed sets I between tau and t. So, as for
-    `certify`, one lower tail of an average bounds it (Theorem 5.1 of docs/theory/5-costs.md): the largest over t of
-    the saving seen plus a width that depends on the squares of these terms between tau and t. No saving is larger than
-    the cost itself, so the bound is the smaller of this and `cost_upper`; each is given half of the probability of
-    failure.
+    Thresholding after a nondecreasing map predicts positive on ``{s >= t}`` or ``{s > t}`` for some t, and one lower
+    tail of an average bounds the loss against the best t: the largest over t of the saving seen plus a width that
+    depends on the squares between tau and t (Theorem 5.1 of docs/theory/5-costs.md). No saving is larger than the cost
+    itself, so the bound is the smaller of this and `cost_upper`, each with half of the probability of failure.
 
     References
     ----------
@@ -194,8 +167,7 @@ def saving_bound(
     cut = int(np.searchsorted(table.score, tau, side="left"))
     cost, best = float(costs[cut]), float(costs.min())
     # Inside a cell neither the threshold nor the best cut is located: allow for the largest cell twice.
-    hidden = table.n[table.low < table.high]
-    slack = 2.0 * max(a, b) * float(hidden.max()) / n if len(hidden) else 0.0
+    slack = 2.0 * max(a, b) * largest_cell(table) / n
     mean_predicted = cost_forecast(
         table, false_positive_cost=a, false_negative_cost=b, confidence_level=confidence_level
     )

@@ -26,29 +26,9 @@ def share_interval(
 
 
 def wilson(n: npt.NDArray[Any], k: npt.NDArray[Any], level: float) -> tuple[FloatArray, FloatArray]:
-    """Score interval: covers the true share with probability `level` on average over shares, less at some.
+    """Score interval (Wilson 1927): covers the share with probability `level` on average over shares, less at some.
 
-    Parameters
-    ----------
-    n, k : ndarray
-        Rows, at least 1, and positives among them.
-    level : float
-        Confidence, in (0, 1).
-
-    Returns
-    -------
-    lower, upper : ndarray of float64
-        In [0, 1]. Where the rows have different probabilities, it covers their average, and if anything more often.
-
-    References
-    ----------
-    Wilson (1927). Probable inference, the law of succession, and statistical inference. JASA.
-
-    Examples
-    --------
-    >>> lower, upper = wilson(np.array([10]), np.array([0]), 0.95)
-    >>> float(lower[0]), round(float(upper[0]), 4)
-    (0.0, 0.2775)
+    `n` is at least 1. Where the rows have different probabilities, it covers their average, and if anything more often.
     """
     z = normal_quantile(0.5 + 0.5 * level)
     rate = k / n
@@ -58,30 +38,10 @@ def wilson(n: npt.NDArray[Any], k: npt.NDArray[Any], level: float) -> tuple[Floa
 
 
 def clopper_pearson(n: npt.NDArray[Any], k: npt.NDArray[Any], level: float) -> tuple[FloatArray, FloatArray]:
-    """Exact interval: covers the true share with probability at least `level`, whatever it is.
+    """Exact interval (Clopper & Pearson 1934): covers the share with probability at least `level`, whatever it is.
 
-    Parameters
-    ----------
-    n, k, level
-        As in `wilson`.
-
-    Returns
-    -------
-    lower, upper : ndarray of float64
-        In [0, 1]; quantiles of beta distributions, 0 where there is no positive and 1 where all are. Exact for rows of
-        equal probability. The average of different ones may be missed a little more often: with 99 sure rows of 100
-        and one doubtful one, the upper end alone holds with 0.9487 instead of 0.95.
-
-    References
-    ----------
-    Clopper & Pearson (1934). The use of confidence or fiducial limits illustrated in the case of the binomial.
-    Biometrika.
-
-    Examples
-    --------
-    >>> lower, upper = clopper_pearson(np.array([10]), np.array([0]), 0.95)
-    >>> float(lower[0]), round(float(upper[0]), 4)
-    (0.0, 0.3085)
+    Exact for rows of equal probability. The average of different ones may be missed a little more often: with 99 sure
+    rows of 100 and one doubtful one, the upper end alone holds with 0.9487 instead of 0.95.
     """
     from scipy.special import betaincinv
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.distributions.empirical_bernstein import bernstein_rate, psi
 from calibrant.table.cluster_residuals import ClusterResiduals
 from calibrant.table.score_table import FloatArray
 
@@ -32,12 +33,8 @@ _CELLS = 128
 class Sums:
     """What is known of the sums W of the clusters, for each of several sets of rows.
 
-    Attributes
-    ----------
-    total, square, with_size : ndarray of float64, shape (s,)
-        Sums over the clusters of W, of its square, and of W times m.
-    slack : ndarray of float64, shape (s,)
-        Most that the root of a sum of ``(W - c m)**2`` may be above what `square` and `with_size` make it.
+    Sums over the clusters of W, of its square, and of W times m; and the most that the root of a sum of ``(W - c
+    m)**2`` may be above what `square` and `with_size` make it.
     """
 
     total: FloatArray
@@ -73,44 +70,15 @@ def largest_ratio(
 ) -> float:
     """Upper confidence limit for the largest ratio E W / E m over several sets of rows fixed beforehand.
 
-    Parameters
-    ----------
-    sums : Sums
-        What the clusters add up to in each set.
-    rows, squared_sizes : float
-        Sums over the clusters of m, and of its square.
-    clusters : float
-        Number of clusters.
-    cap : float
-        Upper limit of m.
-    delta : float
-        Probability with which it may be too low, in (0, 1). No price is paid for the number of sets.
-    least, most : float
-        Limits of W / m.
-
-    Returns
-    -------
-    float
-        Between `least` and `most`, on a grid of 2**-20 of that range or the largest ratio seen.
+    `rows` and `squared_sizes` are sums over the clusters of m, at most `cap`, and of its square; `least` and `most`
+    limit W / m. No price is paid for the number of sets. The limit is on a grid of 2**-20 of that range, or the largest
+    ratio seen.
     """
     return _Search(rows, squared_sizes, clusters, cap, least, most, -math.log(delta)).highest(sums)
 
 
 def largest_error(walks: ClusterResiduals, *, cap: float, delta: float) -> float:
-    """Upper confidence limit for the error of grouped rows: the largest ratio over all intervals and both signs.
-
-    Parameters
-    ----------
-    walks : ClusterResiduals
-        Cumulative residuals of the clusters.
-    cap, delta : float
-        As in `largest_ratio`.
-
-    Returns
-    -------
-    float
-        Between the empirical error and 1.
-    """
+    """Upper limit for the error of grouped rows (Theorem 3.3): the largest ratio over all intervals and both signs."""
     cuts, count = walks.sum_at_cut, len(walks.edges)
     top, bottom = np.full(count, -np.inf), np.full(count, np.inf)
     np.maximum.at(top, walks.nearest, cuts)
@@ -213,8 +181,7 @@ class _Search:
         """At least the logarithm of a term of Lemma 3.2 between two ratios; W / m is at most `margin` above `low`."""
         unit = self.cap * self._unit
         a = np.sqrt(2.0 * self.log_inverse / (self.clusters * guess)) * margin
-        rate = np.minimum(0.9, a / (1.0 + 0.66 * a))
-        psi = (-np.log1p(-rate) - rate) / margin**2
+        rate = bernstein_rate(a)
         # The sum of (W - c m)^2 is convex in c, and largest at one of the two.
         square = np.maximum(
             sums.square - 2.0 * low * sums.with_size + low * low * self.squared_sizes,
@@ -222,4 +189,4 @@ class _Search:
         )
         root = (np.sqrt(np.maximum(0.0, square)) + sums.slack) / unit
         short = (low * self.rows - sums.total) / unit
-        return np.asarray(math.log(weight) + rate / margin * short - psi * root**2)
+        return np.asarray(math.log(weight) + rate / margin * short - psi(rate) / margin**2 * root**2)

@@ -13,9 +13,10 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.distributions.empirical_bernstein import bernstein_rate, psi
 from calibrant.table.pooling import FloatArray
 
-__all__ = ["bernstein_mean_width", "chernoff_limit", "line_above", "mean_width"]
+__all__ = ["bernstein_mean_width", "chernoff_limit", "exponentials", "line_above", "mean_width"]
 
 # The error of Berry-Esseen falls like 1 / sqrt(n). From this n * delta on it is small enough beside delta to be worth
 # paying at every mean square (docs/widths.md); the choice must not depend on the terms.
@@ -46,34 +47,12 @@ def mean_width(
     reach: float = 2.0,
     expected: float | None = None,
 ) -> FloatArray:
-    """Most that the mean of n independent, identically distributed terms is below its expectation.
+    """Most that the mean of n independent, identically distributed terms is below its expectation, in their units.
 
-    Parameters
-    ----------
-    n : float
-        Number of terms.
-    squares : array-like of float
-        Mean of the squares of the terms, or more; in [0, largest**2].
-    delta : float
-        Probability with which the mean may be further below, in (0, 1).
-    top : float
-        Upper limit of a term, known beforehand; positive.
-    largest : float
-        Upper limit of the size of a term, known beforehand; positive.
-    reach : float
-        Upper limit of the distance of a term from its expectation, known beforehand; positive.
-    expected : float, optional
-        What `squares` was expected to be before the terms were seen. It makes the bound for few terms tight there, and
-        never decides whether it holds.
-
-    Returns
-    -------
-    ndarray of float64
-        For each of `squares`, in units of the terms; never decreasing in it.
-
-    Notes
-    -----
-    Theorem 1.4 where ``n * delta`` is at least 50, Theorem 1.2 elsewhere (docs/theory/1-upper-bound.md).
+    For each mean of squares in [0, largest**2], never decreasing in it: Theorem 1.4 where ``n * delta`` is at least 50,
+    Theorem 1.2 elsewhere. Known beforehand are an upper limit `top` of a term, one of its size, `largest`, and one of
+    its distance from its expectation, `reach`. `expected` is what `squares` was expected to be before the terms were
+    seen: it makes the bound for few terms tight there, and never decides whether it holds.
     """
     if n * delta < _MANY:
         return bernstein_mean_width(n, squares, delta, top=top, expected=expected)
@@ -84,23 +63,10 @@ def mean_width(
 def bernstein_mean_width(
     n: float, squares: npt.ArrayLike, delta: float, *, top: float = 1.0, expected: float | None = None
 ) -> FloatArray:
-    r"""Width of the empirical Bernstein bound alone; parameters as in `mean_width`, terms only independent.
-
-    Notes
-    -----
-    For :math:`X \le 1`, :math:`0 < \lambda < 1` and :math:`\psi(\lambda) = -\log(1-\lambda) - \lambda`,
-    :math:`E \exp(-\lambda X - \psi(\lambda) X^2) \le \exp(-\lambda E X)` (Fan, Grama & Liu 2015). So the average of
-    :math:`\exp(\lambda_k (n E X - \sum X_i) - \psi(\lambda_k) \sum X_i^2)` over two fixed rates, with fixed weights,
-    has an expectation of at most 1, and exceeds :math:`1/\delta` with probability at most :math:`\delta` (Theorem 1.2).
-    """
+    """Width of the empirical Bernstein bound alone (Theorem 1.2): as `mean_width`, for terms only independent."""
     log_inverse = -math.log(delta)
     total_squares = n * np.asarray(squares, dtype=np.float64) / top**2
-    rates, heights = [], []
-    for square, weight in _MIXTURE if expected is None else ((expected / top**2, 1.0),):
-        a = math.sqrt(2.0 * log_inverse / (n * square))
-        rates.append(min(0.9, a / (1.0 + 0.66 * a)))
-        heights.append(math.log(weight) + (math.log1p(-rates[-1]) + rates[-1]) * total_squares)
-    height, rate = np.array(heights), np.array(rates).reshape(-1, *[1] * total_squares.ndim)
+    height, rate = exponentials(n, total_squares, delta, None if expected is None else expected / top**2)
     # One exponential alone reaches 1 / delta at this total, so the average of all does so earlier.
     total = ((log_inverse - height) / rate).min(axis=0)
     # The logarithm of the average is convex, so Newton's steps never pass the solution. One exponential needs none.
@@ -111,22 +77,25 @@ def bernstein_mean_width(
     return np.asarray(top * total / n)
 
 
+def exponentials(
+    n: float, total_squares: FloatArray, delta: float, expected: float | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Logarithms at 0 and slopes of the exponentials of Theorem 1.2, of ``sum (E X - X)``, for terms of at most 1.
+
+    Their sum, the evidence, has an expectation of at most 1, so it exceeds 1 / delta with probability at most delta.
+    The first axis is that of the exponentials: two, or one whose rate is best for the mean square `expected`.
+    """
+    rates, heights = [], []
+    for square, weight in _MIXTURE if expected is None else ((expected, 1.0),):
+        rates.append(bernstein_rate(math.sqrt(-2.0 * math.log(delta) / (n * square))))
+        heights.append(math.log(weight) - psi(rates[-1]) * total_squares)
+    return np.array(heights), np.array(rates).reshape(-1, *[1] * total_squares.ndim)
+
+
 def line_above(nodes: FloatArray, width: FloatArray, near: float) -> tuple[float, float]:
-    """Slope and height at 0 of a straight line that is nowhere below a width, and close to it near one place.
+    """Slope and height at 0 of a line that is nowhere below a width of `mean_width`, and close to it near `near`.
 
-    Parameters
-    ----------
-    nodes : ndarray of float64
-        Increasing mean squares, at least three.
-    width : ndarray of float64
-        Width at each, as `mean_width` returns it.
-    near : float
-        Where the line should be close.
-
-    Returns
-    -------
-    slope, level : float
-        ``level + slope * v`` is at least the width at every v between the first and the last node.
+    The width is given at increasing mean squares, at least three; the line holds from the first to the last of them.
     """
     at = int(np.clip(np.searchsorted(nodes, near), 1, len(nodes) - 2))
     slope = float(width[at + 1] - width[at - 1]) / float(nodes[at + 1] - nodes[at - 1])
@@ -137,19 +106,7 @@ def line_above(nodes: FloatArray, width: FloatArray, near: float) -> tuple[float
 def chernoff_limit(mean: npt.ArrayLike, n: float, delta: float) -> FloatArray:
     """Upper confidence limit for the expected mean of n independent terms in [0, 1] (Hoeffding 1963, Theorem 1).
 
-    Parameters
-    ----------
-    mean : array-like of float
-        Mean of the terms seen, in [0, 1] but for rounding.
-    n : float
-        Number of terms.
-    delta : float
-        Probability with which the expectation may be above, in (0, 1).
-
-    Returns
-    -------
-    ndarray of float64
-        The largest expectation whose Kullback-Leibler divergence from `mean` is at most ``log(1 / delta) / n``.
+    The largest expectation whose Kullback-Leibler divergence from `mean` is at most ``log(1 / delta) / n``.
     """
     from scipy.special import rel_entr
 

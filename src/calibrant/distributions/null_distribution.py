@@ -11,6 +11,7 @@ from functools import cache
 
 import numpy as np
 
+from calibrant.distributions.bisection import bisect
 from calibrant.distributions.brownian import LEAST_EVENTS, MEAN_RANGE, range_quantile, range_survival
 from calibrant.table.fixed_point import UNIT
 from calibrant.table.score_table import FloatArray, ScoreTable
@@ -26,20 +27,10 @@ _ROUNDING = 1e-9
 
 
 def null_limit(table: ScoreTable, probability: float) -> float:
-    """Upper limit of the cutoff calibration error for labels drawn from the scores.
+    """Upper limit that the error of a table keeps to with this probability if its labels are drawn from its scores.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        Its scores count, its labels do not.
-    probability : float
-        Chance that an exactly calibrated classifier keeps to the limit, in (0, 1).
-
-    Returns
-    -------
-    float
-        In units of the error; NaN if weights are not whole numbers. See Theorems 6.1 and 6.2 and Check 6.4 of
-        docs/theory/6-null.md.
+    Its own labels do not count; NaN if weights are not whole numbers. Theorems 6.1 and 6.2 and Check 6.4 of
+    docs/theory/6-null.md.
     """
     if not table.counts:
         return math.nan
@@ -59,18 +50,10 @@ def null_limit(table: ScoreTable, probability: float) -> float:
 
 
 def null_mean(table: ScoreTable) -> float:
-    """Mean of the cutoff calibration error for labels drawn from the scores, about.
+    """Mean of the cutoff calibration error for labels drawn from the scores, about; NaN if weights are no counts.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        Its scores count, its labels do not.
-
-    Returns
-    -------
-    float
-        The mean of the asymptotic distribution (Theorem 6.3), or, where it is less, an upper bound that is close where
-        hardly any event is expected (Theorem 6.1); NaN if weights are not whole numbers.
+    The mean of the asymptotic distribution (Theorem 6.3), or, where it is less, an upper bound that is close where
+    hardly any event is expected (Theorem 6.1).
     """
     if not table.counts:
         return math.nan
@@ -82,46 +65,26 @@ def null_mean(table: ScoreTable) -> float:
 
 
 def calibrated_limit(variance: float, probability: float) -> float:
-    """Upper limit of the range of the cumulative residuals of exactly calibrated scores, whatever these are.
+    """Upper limit of the range of the cumulative residuals of exactly calibrated scores, in rows.
 
-    Parameters
-    ----------
-    variance : float
-        Sum of ``s (1 - s)`` over the rows.
-    probability : float
-        Chance of staying within the limit, in (0, 1).
-
-    Returns
-    -------
-    float
-        In rows: divide by their number for an error. The quantile of the range of a Brownian motion, and a term for
-        few events (Check 6.4).
+    It holds for all scores: `variance` is the sum of ``s (1 - s)`` over the rows. The quantile of the range of a
+    Brownian motion, and a term for few events (Check 6.4).
     """
     return range_quantile(probability) * math.sqrt(variance) + _few_events(math.log1p(-probability))
 
 
 def calibrated_p_value(rows: float, variance: float) -> float:
-    """Smallest chance for which the limit of `calibrated_limit` is passed.
+    """Smallest chance for which a range of so many rows passes the limit of `calibrated_limit`; `variance` > 0."""
 
-    Parameters
-    ----------
-    rows : float
-        Range of the cumulative residuals, in rows.
-    variance : float
-        Sum of ``s (1 - s)`` over the rows, more than 0.
+    def chance_beside(few: float) -> float:
+        return range_survival((rows - few) / math.sqrt(variance))
 
-    Returns
-    -------
-    float
-        In [0, 1].
-    """
-    low, high = 0.0, max(0.5, rows)  # the term for few events: the larger it is, the larger is the chance
-    while high - low > 1e-9 * high:
-        middle = 0.5 * (low + high)
-        chance = range_survival((rows - middle) / math.sqrt(variance))
-        enough = chance > 0.0 and middle >= _few_events(math.log(chance))
-        low, high = (low, middle) if enough else (middle, high)
-    return range_survival((rows - high) / math.sqrt(variance))
+    def too_little(few: float) -> bool:
+        chance = chance_beside(few)
+        return chance <= 0.0 or few < _few_events(math.log(chance))
+
+    # The term for few events is sought: the larger it is, the larger is the chance.
+    return chance_beside(bisect(too_little, 0.0, max(0.5, rows), rtol=1e-9)[1])
 
 
 def _few_events(log_chance: float) -> float:
@@ -164,11 +127,7 @@ def _quantile(steps: tuple[float, ...], probability: float) -> float:
         lambda heights: np.array([_expected_gap(height, steps) for height in heights]), _STRIPS - 1, domain=ends
     )
     chance = gap.deriv()
-    low, high = ends
-    while high - low > 1e-6:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if chance(middle) < probability else (low, middle)
-    return high
+    return bisect(lambda height: bool(chance(height) < probability), *ends, atol=1e-6)[1]
 
 
 def _expected_gap(height: float, steps: tuple[float, ...]) -> float:

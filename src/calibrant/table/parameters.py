@@ -16,6 +16,7 @@ __all__ = [
     "check_count",
     "check_random_state",
     "check_rows",
+    "check_width",
     "failure_probability",
     "is_number",
 ]
@@ -71,6 +72,14 @@ def check_random_state(value: Any) -> None:
 def check_rows(n: float) -> float:
     """Return a number of rows as a float if it is finite and at least 1."""
     return check_between("n", n, 1.0, math.inf, closed="left", remedy="pass the number of independent rows")
+
+
+def check_width(n: float, delta: float, brier: float | None = None) -> None:
+    """Check what the width of a bound is a function of: rows, probability of failure and perhaps a Brier score."""
+    check_rows(n)
+    if brier is not None:
+        check_between("brier", brier, 0.0, 1.0, closed="both")
+    check_between("delta", delta, 0.0, 1.0)
 
 
 def is_number(value: Any) -> bool:

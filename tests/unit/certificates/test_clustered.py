@@ -255,7 +255,7 @@ def test_results_say_that_rows_were_clustered():
     interval = cutoff_interval(y, s, method="asymptotic", clusters=g)
     assert interval.n_clusters == n_clusters
     assert "(asymptotic in the number of clusters) over the draw of the clusters" in interval.claim
-    assert interval.low <= interval.estimate < interval.high
+    assert interval.lower <= interval.estimate < interval.upper
     test = calibration_test(y, s, method="asymptotic", clusters=g)
     assert (test.n_clusters, test.n_simulations) == (n_clusters, 999)
     assert "asymptotic in the number of clusters" in test.claim

@@ -83,8 +83,8 @@ def test_normal_certificate_says_that_it_is_asymptotic():
 def test_interval_contains_the_one_sided_bounds_at_half_delta():
     y, p = world()
     interval, certificate = cutoff_interval(y, p, confidence_level=0.9), certify(y, p, confidence_level=0.95)
-    assert interval.high == certificate.bound
-    assert interval.low == certificate.lower_bound
+    assert interval.upper == certificate.bound
+    assert interval.lower == certificate.lower_bound
 
 
 @pytest.mark.parametrize("arguments", [{"confidence_level": 0}, {"method": "bootstrap"}])

@@ -19,6 +19,7 @@ from calibrant.certificates.expected_error.cells import (
     squares_rate,
 )
 from calibrant.certificates.expected_error.constants import SquareCells
+from calibrant.distributions.empirical_bernstein import bernstein_rate, psi
 from calibrant.table.score_table import FloatArray
 
 __all__ = ["UpperBound", "lower_bound", "upper_bound"]
@@ -33,17 +34,7 @@ _VARIANCES = {0.12: 0.7, 0.01: 0.2, 0.001: 0.1}
 
 @dataclass(frozen=True)
 class UpperBound:
-    """An upper bound on the expected calibration error.
-
-    Attributes
-    ----------
-    value : float
-        The bound, not cut to [0, 1].
-    n_cells : int
-        Cells that the scores were cut into.
-    assumes_monotone : bool
-        Whether some cell may hold more than one score.
-    """
+    """An upper bound, not cut to [0, 1], the number of its cells, and whether some may hold more than one score."""
 
     value: float
     n_cells: int
@@ -64,14 +55,9 @@ def upper_bound(units: Units, delta: float, *, one_score_each: bool) -> UpperBou
 class Charges:
     """What cells are charged besides their residuals; functions of the scores.
 
-    Attributes
-    ----------
-    q, constant : ndarray of float64, shape (m,)
-        Of square cells: Lemma 4.3, the price of the width of the scores included. Infinite if none may be square.
-    jump : float
-        Largest cost per unit by which the event rate rises inside a cell, whatever its kind (Lemma 4.4).
-    lam, kappa : float
-        As in Theorem 4.1.
+    `q` and `constant`, of square cells, are those of Lemma 4.3, the price of the width of the scores included, infinite
+    if none may be square. `jump` is the largest cost per unit by which the event rate rises inside a cell, whatever its
+    kind (Lemma 4.4); `lam` and `kappa` are those of Theorem 4.1.
     """
 
     q: FloatArray
@@ -147,10 +133,10 @@ def lower_bound(units: Units, delta: float) -> float:
     bets = np.log([above**2, (1.0 - above) ** 2, 2.0 * above * (1.0 - above)])
     variance, weight = np.array(list(_VARIANCES)), np.array(list(_VARIANCES.values()))
     normal = np.sqrt(2.0 * math.log(1.0 / delta) / (total * variance))
-    step = np.minimum(0.9, normal / (1.0 + 0.66 * normal))[:, None]
-    gain, cost = step * cells.residual, (np.log1p(-step) + step) * cells.squared
+    step = bernstein_rate(normal)[:, None]
+    gain, charge = step * cells.residual, psi(step) * cells.squared
     log_wealth = logsumexp(
-        [bets[0] + gain + cost, bets[1] - gain + cost, np.broadcast_to(bets[2], gain.shape)], axis=0
+        [bets[0] + gain - charge, bets[1] - gain - charge, np.broadcast_to(bets[2], gain.shape)], axis=0
     ).sum(axis=1)
 
     def excess(error: float) -> float:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.distributions.empirical_bernstein import psi
 from calibrant.errors import DataError
 from calibrant.ingest.gathering import CELL_BITS
 from calibrant.ingest.grid import Grid
@@ -47,16 +48,9 @@ _SMALL_VARIANCE = 0.15  # added to that of a cell, so that q is not too small wh
 class Units:
     """Runs of rows that no cell divides, in increasing order of their scores: distinct scores where they are known.
 
-    Attributes
-    ----------
-    n, k : ndarray, shape (m,)
-        Rows and positives.
-    score_sum, variance, squared : ndarray of float64, shape (m,)
-        Sums of ``s``, ``s (1 - s)`` and ``(y - s)**2``.
-    low, high : ndarray of float64, shape (m,)
-        Limits of the scores that do not depend on outcomes.
-    mixed : ndarray of float64, shape (m,)
-        Rows that are not known to have the same score as the most that are known to share one; 0 for a single score.
+    `score_sum`, `variance` and `squared` are sums of ``s``, ``s (1 - s)`` and ``(y - s)**2``; `low` and `high` limits
+    of the scores that do not depend on outcomes; `mixed` the rows that are not known to have the same score as the most
+    that are known to share one, 0 for a single score.
     """
 
     n: FloatArray
@@ -80,12 +74,8 @@ class Units:
     def of(cls, table: ScoreTable) -> Units:
         """Return the distinct scores of a table; of one with cells, the widest buckets that its cells may have.
 
-        Which cells of a table are narrower depends on outcomes, so those of one bucket are put together.
-
-        Raises
-        ------
-        DataError
-            If a cell reaches over the border of such a bucket.
+        Which cells of a table are narrower depends on outcomes, so those of one bucket are put together. A `DataError`
+        if a cell reaches over the border of such a bucket.
         """
         n, k, score = table.n.astype(np.float64), table.k.astype(np.float64), table.score
         if table.exact:
@@ -123,16 +113,9 @@ class Units:
 class Cells:
     """Sums over cells of consecutive scores; all but `residual` and `squared` are functions of the scores.
 
-    Attributes
-    ----------
-    n, mean, variance : ndarray of float64, shape (m,)
-        Rows, mean score, sum of ``s (1 - s)``.
-    width : ndarray of float64, shape (m,)
-        Largest difference between two scores of the cell.
-    loose : ndarray of float64, shape (m,)
-        How much a rise of the event rate inside the cell matters, as in Lemma 4.4; 0 if the cell holds one score.
-    residual, squared : ndarray of float64, shape (m,)
-        Sums of ``y - s`` and ``(y - s)**2``.
+    `variance`, `residual` and `squared` are sums of ``s (1 - s)``, ``y - s`` and ``(y - s)**2``, `width` the largest
+    difference between two scores; `loose` says how much a rise of the event rate inside the cell matters, as in Lemma
+    4.4, and is 0 if the cell holds one score.
     """
 
     n: FloatArray
@@ -164,17 +147,7 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class CellPlan:
-    """Cells and parameters that are functions of the scores.
-
-    Attributes
-    ----------
-    starts : ndarray of intp
-        First unit of each cell.
-    lam : float
-        The parameter lambda of Theorem 4.1.
-    square : bool
-        Whether cells may be charged by squares; else all are charged directly.
-    """
+    """First unit of each cell, lambda of Theorem 4.1, whether cells may be charged by squares; from scores alone."""
 
     starts: IntArray
     lam: float
@@ -184,14 +157,8 @@ class CellPlan:
 class Terms(NamedTuple):
     """What Theorem 4.1 fixes by the number of rows and delta alone.
 
-    Attributes
-    ----------
-    log_term : float
-        L, the logarithm of one over the part of delta that is for the rows at hand.
-    kappa : float
-        Weight of squared distances.
-    to_population : float
-        What the step from these rows to the population costs, times the number of rows.
+    `log_term` is L, the logarithm of one over the part of delta that is for the rows at hand, `kappa` the weight of
+    squared distances, `to_population` what the step from these rows to the population costs, times the number of rows.
     """
 
     log_term: float
@@ -202,14 +169,13 @@ class Terms(NamedTuple):
     def of(cls, n: float, delta: float) -> Terms:
         """Return the terms for n rows."""
         step = min(0.5, 5.0 * n**-0.25)
-        kappa = (-math.log1p(-step) - step) / step
+        kappa = psi(step) / step
         return cls(-math.log(_FOR_SAMPLE * delta), kappa, -math.log((1.0 - _FOR_SAMPLE) * delta) / step)
 
 
 def squares_rate(lam: FloatArray | float, kappa: float) -> FloatArray:
     """What a direct cell is charged per unit of its squared residuals, ``psi(lam (1 + 2 kappa)) / lam``."""
-    steep = lam * (1.0 + 2.0 * kappa)
-    return np.asarray((-np.log1p(-steep) - steep) / lam)
+    return psi(np.asarray(lam * (1.0 + 2.0 * kappa))) / lam
 
 
 def huber_width(variance: FloatArray, lam: FloatArray | float) -> FloatArray:
@@ -257,17 +223,7 @@ def cut_evenly(units: Units, place: FloatArray, n_cells: int) -> IntArray:
 
 
 def plan_cells(units: Units, terms: Terms, *, one_score_each: bool) -> CellPlan:
-    """Choose cells and lambda for the smallest bound to be expected where scores are calibrated.
-
-    Parameters
-    ----------
-    units : Units
-        Only what does not depend on outcomes is used.
-    terms : Terms
-        For this number of rows.
-    one_score_each : bool
-        Whether each unit has to be a cell of its own.
-    """
+    """Choose cells and lambda, from scores alone, for the smallest bound to be expected where scores are calibrated."""
     planner = _Planner(units, terms)
     everyone = np.arange(len(units))
     few = len(units) <= _MOST_SQUARE_CELLS

@@ -8,13 +8,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.certificates.certify import verdict_on
 from calibrant.certificates.expected_error.bounds import lower_bound, upper_bound
 from calibrant.certificates.expected_error.cells import Units
 from calibrant.certificates.expected_error.reversal import reversal_p_value
 from calibrant.errors import ArgumentError
 from calibrant.table.parameters import check_between, check_choice, failure_probability
-from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable, as_table, need_counts
+from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
 from calibrant.table.wording import at_least
 
 __all__ = ["REVERSAL_LEVEL", "ExpectedErrorCertificate", "certify_ece"]
@@ -22,24 +23,21 @@ __all__ = ["REVERSAL_LEVEL", "ExpectedErrorCertificate", "certify_ece"]
 REVERSAL_LEVEL = 0.01  # of the test that refuses the assumption; fixed, so that nobody chooses it by its outcome
 
 _ASSUMPTIONS = (
-    (
-        "The rows are independent draws from the population the statement is about: no repeated measurements of the "
-        "same case, no over-sampling, no case-control selection. Weights, if there are any, count such rows."
-    ),
-    "The classifier was fixed before these rows were seen: not trained, tuned or selected on them.",
+    COUNTED_ROWS,
+    FIXED_CLASSIFIER,
     "The number of rows, the confidence level, the tolerance and the shape were chosen before looking at the outcomes.",
 )
 _MONOTONE = "For the upper bound on the expected calibration error: the event rate is nondecreasing in the score."
 
 
 @dataclass(frozen=True)
-class ExpectedErrorCertificate(Result):
+class ExpectedErrorCertificate(Statement):
     """Confidence bounds on the expected calibration error, and what they assume.
 
     Attributes
     ----------
-    claim : str
-        What is asserted, in one sentence.
+    claim, confidence_level, assumptions, references
+        As in every `Statement`.
     verdict : {"certified", "refuted", "undecided", "uninformative"} or None
         Answer to the tolerance; None if none was given. "uninformative": the upper bound is no better than
         `trivial_bound`. If the rows contradict the assumption, "certified" is never said.
@@ -53,8 +51,6 @@ class ExpectedErrorCertificate(Result):
         confidence_level``. Each bound is one-sided.
     trivial_bound : float
         Mean of ``max(s, 1 - s)``: no classifier with these scores has a larger error.
-    confidence_level : float
-        Probability with which the statement holds.
     n : int
         Rows.
     n_cells : int
@@ -65,26 +61,18 @@ class ExpectedErrorCertificate(Result):
         p-value of the hypothesis that the event rate never falls; None if it is not assumed.
     contradicted : bool
         Whether that p-value is at most 0.01, and the upper bound therefore refused.
-    assumptions : tuple of str
-        What must hold for the claim.
-    references : tuple of str
-        Keys of `calibrant.references`.
     """
 
-    claim: str
     verdict: str | None
     tolerance: float | None
     bound: float
     lower_bound: float
     trivial_bound: float
-    confidence_level: float
     n: int
     n_cells: int
     assumes_monotone: bool
     reversal_p_value: float | None
     contradicted: bool
-    assumptions: tuple[str, ...]
-    references: tuple[str, ...]
 
 
 def certify_ece(
@@ -101,10 +89,8 @@ def certify_ece(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or ScoreTable
-        Labels, or a table that holds labels and scores.
-    y_proba : array-like of shape (n,)
-        Predicted probabilities of the positive class, in [0, 1].
+    y_true, y_proba : array-like of shape (n,)
+        Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
     tolerance : float, optional
@@ -113,10 +99,8 @@ def certify_ece(
         What is assumed of the event rate :math:`\eta(s) = P(Y = 1 | s)`; choose before looking at the outcomes.
         "monotone": it never falls as the score rises. "any": nothing; every score is a cell of its own, so the bound
         says something only where scores repeat.
-    sample_weight : array-like of shape (n,), optional
-        Whole numbers that count repeated independent rows. Other weights are refused.
-    pos_label : scalar, optional
-        The label value that counts as 1.
+    sample_weight, pos_label : optional
+        Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
 
     Returns
     -------
@@ -127,8 +111,6 @@ def certify_ece(
     ------
     ArgumentError
         If a parameter is out of range, or shape "any" is asked of a table that does not keep single scores.
-    DataError
-        If the input cannot be used, or weights are not whole numbers.
 
     See Also
     --------
@@ -141,31 +123,25 @@ def certify_ece(
     This is the population quantity, not the binned estimate of `calibrant.metrics.expected_calibration_error`, which
     depends on its bins and is neither above nor below it.
 
-    *Why an assumption is needed.* Theorem 1 of Gao, Parameswaran & Peng (2017): where scores do not repeat, labels
-    drawn with the scores as probabilities cannot be told from labels that are a fixed, unknown function of the score,
-    where the error is :math:`2 E\,s (1 - s)` on average over such functions. So an upper bound for every event rate is
-    useless, however many rows there are (`l1_cannot_be_certified` shows it). Here the event rate is assumed to be
-    nondecreasing. Where every cell holds a single score, as with ten grades, the bound needs no assumption, and says so
+    *Why an assumption is needed.* Where scores do not repeat, labels drawn with the scores as probabilities cannot be
+    told from labels that are a fixed, unknown function of the score (Theorem 1 of Gao et al.; `l1_cannot_be_certified`
+    shows it), so an upper bound for every event rate is useless. Here the event rate is assumed to be nondecreasing.
+    Where every cell holds a single score, as with ten grades, the bound needs no assumption, and says so
     (`assumes_monotone`). The lower bound never needs one.
 
-    *How.* Scores are cut into cells without looking at outcomes. In a cell, :math:`S = \sum (y - s)` is charged by its
-    square, :math:`S^2 - (1 - 2 m) S - \sum s (1 - s)` with m the mean score, which needs no estimate of a variance and
-    is 0 on average where scores are right; or directly, by :math:`|S|`, where earlier cells show an error. The
-    inequalities hold for every number of rows. Where scores are calibrated the bound falls like :math:`n^{-2/5}`.
-    Statements and proofs: Theorems 4.1 and 4.5 of ``docs/theory/4-expected-calibration-error.md``.
+    *How.* Scores are cut into cells without looking at outcomes, from equal buckets of scores where a table keeps
+    cells. The residual sum of a cell is charged by its square, which is 0 on average where scores are right, or
+    directly where earlier cells show an error. Both bounds hold for every number of rows (Theorems 4.1 and 4.5 of
+    docs/theory/4-expected-calibration-error.md). Where scores are calibrated the upper one falls like :math:`n^{-2/5}`.
 
     *Refusal.* "monotone" is tested at level 0.01 by Fisher's exact test between neighbouring ranges of scores. If it is
     rejected there is no upper bound (`contradicted`). Not to reject it proves nothing: the bound stays conditional.
 
-    Where a table keeps cells instead of single scores, borders come from equal buckets of scores alone.
-
     References
     ----------
-    Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates in the Agnostic
-    Setting. AISTATS.
+    Gao, Parameswaran & Peng (2017). AISTATS.
 
-    Fan, Grama & Liu (2015). Exponential inequalities for martingales with applications. Electronic Journal of
-    Probability.
+    Fan, Grama & Liu (2015). Electronic Journal of Probability.
 
     Examples
     --------
@@ -196,9 +172,12 @@ def certify_ece(
     contradicted = p_value is not None and p_value <= REVERSAL_LEVEL
     bound = 1.0 if contradicted else min(1.0, max(0.0, upper.value))
     trivial = float(np.dot(table.n, np.maximum(table.score, 1.0 - table.score))) / table.total
+    verdict = None if tolerance is None else verdict_on(bound, lower, trivial, tolerance)
+    if contradicted and verdict not in (None, "refuted"):
+        verdict = "undecided"
     return ExpectedErrorCertificate(
         claim=_claim(bound, lower, confidence_level, upper.assumes_monotone, p_value if contradicted else None),
-        verdict=None if tolerance is None else _verdict(bound, lower, trivial, tolerance, contradicted),
+        verdict=verdict,
         tolerance=tolerance,
         bound=bound,
         lower_bound=lower,
@@ -231,13 +210,3 @@ def _claim(bound: float, lower: float, confidence_level: float, monotone: bool, 
         else "for any event rate, as every distinct score was assessed separately"
     )
     return f"W{sure} at most {bound:.4g}, {condition}."
-
-
-def _verdict(bound: float, lower: float, trivial: float, tolerance: float, contradicted: bool) -> str:
-    if lower > tolerance:
-        return "refuted"
-    if contradicted:
-        return "undecided"
-    if bound >= trivial:
-        return "uninformative"
-    return "certified" if bound <= tolerance else "undecided"

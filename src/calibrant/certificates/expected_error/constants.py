@@ -27,18 +27,10 @@ _LEAST = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class SquareCells:
-    """Cells charged by their squared residual sums.
+    """Cells charged by their squared residual sums, with `lam` and `q` of Lemma 4.3: ``lam * (1 + 2 kappa) < 1``.
 
-    Attributes
-    ----------
-    n, mean, variance : ndarray of float64, shape (m,)
-        Rows, mean score and sum of ``s (1 - s)`` of each cell.
-    lam, q : ndarray of float64, shape (m,)
-        Parameters of Lemma 4.3, positive; ``lam * (1 + 2 kappa) < 1``.
-    kappa : float
-        Weight of squared distances in Theorem 4.1.
-    n_points : int
-        Points of the grid in mu.
+    `variance` is the sum of ``s (1 - s)``, `kappa` the weight of squared distances in Theorem 4.1, `n_points` the size
+    of the grid in mu.
     """
 
     n: FloatArray
@@ -57,14 +49,9 @@ class SquareCells:
         return self._largest(inside, weight) / self.lam
 
     def jump_price(self, a: FloatArray, constant: FloatArray, loose: FloatArray) -> FloatArray:
-        """Return the largest cost per unit by which the event rate rises inside each cell (Lemma 4.4).
+        """Largest cost per unit of a rise of the event rate inside each cell (Lemma 4.4), from `constant` at `a`.
 
-        Parameters
-        ----------
-        a, constant : ndarray of float64, shape (m,)
-            Huber widths, and what `constant` gives for them.
-        loose : ndarray of float64, shape (m,)
-            A quarter of the rows of each cell, or the rows outside its most frequent score if they are fewer.
+        `loose` is a quarter of the rows of each cell, or the rows outside its most frequent score if they are fewer.
         """
         charged, weight = self.lam * constant, self._log_weight(a)
         peaks = _log_peaks(*self._any, weight)

@@ -15,17 +15,8 @@ _BLOCKS = 64
 def reversal_p_value(units: Units) -> float:
     """Test the hypothesis that the event rate is nondecreasing, for every number of rows (Proposition 4.6).
 
-    Parameters
-    ----------
-    units : Units
-        Rows by score.
-
-    Returns
-    -------
-    float
-        In [0, 1]: at most a with probability at most a if the rate is nondecreasing. The smallest p-value of Fisher's
-        one-sided test for "higher on the left" over neighbouring blocks of 1, 2, 4, ... of about 64 cells, times the
-        number of pairs of that size, times the number of sizes.
+    The smallest p-value of Fisher's one-sided test for "higher on the left" over neighbouring blocks of 1, 2, 4, ... of
+    about 64 cells, times the number of pairs of that size, times the number of sizes.
     """
     starts = cut_evenly(units, positions(units), _BLOCKS)
     n, k = (np.append(0.0, np.cumsum(np.add.reduceat(values, starts))) for values in (units.n, units.k))

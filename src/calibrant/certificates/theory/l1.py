@@ -15,6 +15,7 @@ from calibrant.errors import DataError
 from calibrant.table.parameters import check_between, check_choice, check_count, failure_probability
 from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray
+from calibrant.table.statements import FIXED_CLASSIFIER, Statement
 from calibrant.table.validation import clean_rows, clean_scores
 from calibrant.table.wording import at_least
 
@@ -30,8 +31,8 @@ _ASSUMPTIONS = (
         "of one measurement."
     ),
     "Whether an item is measured again does not depend on its labels.",
-    "The classifier was fixed before these rows were seen: not trained, tuned or selected on them.",
-    "The items, delta and what the bound is about were chosen before looking at the outcomes.",
+    FIXED_CLASSIFIER,
+    "The items, the confidence level and what the bound is about were chosen before looking at the outcomes.",
 )
 _ITEMS_ARE_DRAWN = "The repeated items are independent draws from the population the statement is about."
 
@@ -75,13 +76,13 @@ class L1Impossibility(Result):
 
 
 @dataclass(frozen=True)
-class L1Bound(Result):
+class L1Bound(Statement):
     """Confidence bounds on the mean of ``|score - P(Y = 1 | item)|``, from items with several labels.
 
     Attributes
     ----------
-    claim : str
-        What is asserted, in one sentence.
+    claim, confidence_level, assumptions, references
+        As in every `Statement`.
     squared : float
         Unbiased estimate of the mean of ``(score - P(Y = 1 | item))**2``, each repeated item counting once. Noise
         can make it negative.
@@ -93,27 +94,17 @@ class L1Bound(Result):
         Lower confidence bound: above it with probability at most ``1 - confidence_level``. Each bound is one-sided.
     about : {"population", "items"}
         What the mean runs over.
-    confidence_level : float
-        Probability with which the statement holds.
     n_items, n_rows : int
         Items with at least two labels, and their rows. Other rows are not used.
-    assumptions : tuple of str
-        What must hold for the claim.
-    references : tuple of str
-        Keys of `calibrant.references`.
     """
 
-    claim: str
     squared: float
     squared_width: float
     bound: float
     lower_bound: float
     about: str
-    confidence_level: float
     n_items: int
     n_rows: int
-    assumptions: tuple[str, ...]
-    references: tuple[str, ...]
 
 
 def l1_cannot_be_certified(
@@ -145,13 +136,6 @@ def l1_cannot_be_certified(
     L1Impossibility
         Shares of accepted samples, and the l1 errors of both worlds.
 
-    Raises
-    ------
-    ArgumentError
-        If a parameter is out of range.
-    DataError
-        If the scores cannot be used.
-
     Notes
     -----
     The l1 error is :math:`E|s - P(Y = 1 | X)|`. In the first world :math:`P(Y = 1 | X) = s`. In the second, the
@@ -165,8 +149,7 @@ def l1_cannot_be_certified(
 
     References
     ----------
-    Gao, Parameswaran & Peng (2017). On the Interpretability of Conditional Probability Estimates in the Agnostic
-    Setting. AISTATS. Theorem 1.
+    Gao, Parameswaran & Peng (2017). AISTATS. Theorem 1.
 
     Examples
     --------
@@ -245,8 +228,6 @@ def l1_from_repeats(
 
     Raises
     ------
-    ArgumentError
-        If a parameter is out of range.
     DataError
         If the input cannot be used, no item has two labels, or an item has several scores.
 
@@ -256,34 +237,26 @@ def l1_from_repeats(
 
     Notes
     -----
-    Let item i have the score s, the probability :math:`\eta` and k labels with the residuals
-    :math:`r_a = y_a - s`. Two labels of an item are independent, so :math:`E\, r_a r_b = (\eta - s)^2`, and
+    Let item i have the score s, the probability :math:`\eta` and k labels with the residuals :math:`r_a = y_a - s`. Two
+    labels of an item are independent, so :math:`E\, r_a r_b = (\eta - s)^2`, and the average of the products over all
+    pairs, :math:`U_i = ((\sum_a r_a)^2 - \sum_a r_a^2) / (k (k - 1))`, is unbiased for it. The estimate is the mean of
+    :math:`U_i` over the M items with k of at least 2, each counting once however many labels it has.
 
-    .. math:: U_i = \frac{(\sum_a r_a)^2 - \sum_a r_a^2}{k (k - 1)},
+    *These items.* A product of two residuals is :math:`s^2`, :math:`-s(1-s)` or :math:`(1-s)^2`, so :math:`U_i` lies in
+    an interval of length :math:`m_i = \max(s, 1-s)`. Given the items, their scores and numbers of labels, the
+    :math:`U_i` are independent, and Hoeffding's inequality gives the half width :math:`\sqrt{\log(1/\delta) \sum m_i^2
+    / 2} / M`.
 
-    the average of the products over all pairs, is unbiased for it. The estimate is the mean of :math:`U_i` over
-    the M items with k of at least 2, each counting once however many labels it has.
+    *Population.* If the items are drawn, the :math:`U_i` are independent with the mean :math:`E(\eta - s)^2` and lie in
+    :math:`[-1/4, 1]`: the half width is :math:`1.25 \sqrt{\log(1/\delta) / (2 M)}`. If a random part of all items is
+    measured twice, the population is that of all items: the way around Theorem 1 of Gao, Parameswaran & Peng (2017).
 
-    *Range.* A product of two residuals is :math:`s^2`, :math:`-s(1-s)` or :math:`(1-s)^2`; so :math:`U_i` lies in
-    :math:`[-s(1-s), m^2]` with :math:`m = \max(s, 1-s)`, an interval of length :math:`m^2 + m (1-m) = m \le 1`.
-
-    *These items.* Given the items, their scores and numbers of labels, the :math:`U_i` are independent, and
-    Hoeffding's inequality bounds each tail of the mean of :math:`U_i - (\eta_i - s_i)^2` by
-    :math:`\exp(-2 M^2 w^2 / \sum m_i^2)`: :math:`w = \sqrt{\log(1/\delta) \sum m_i^2 / 2} / M`.
-
-    *Population.* If the items are drawn, the :math:`U_i` are independent with the mean
-    :math:`E(\eta - s)^2` and lie in :math:`[-1/4, 1]`: :math:`w = 1.25 \sqrt{\log(1/\delta) / (2 M)}`.
-
-    *From squares to distances.* :math:`|\eta - s| \le 1` and Jensen's inequality give
-    :math:`E (\eta - s)^2 \le E|\eta - s| \le \sqrt{E (\eta - s)^2}` for the same mean.
-
-    If a random part of all items is measured twice, the population is that of all items: the way around Theorem 1
-    of Gao, Parameswaran & Peng (2017).
+    *From squares to distances.* :math:`|\eta - s| \le 1` and Jensen's inequality give :math:`E (\eta - s)^2 \le E|\eta
+    - s| \le \sqrt{E (\eta - s)^2}` for the same mean.
 
     References
     ----------
-    Hoeffding (1963). Probability inequalities for sums of bounded random variables. Journal of the American
-    Statistical Association.
+    Hoeffding (1963). JASA.
 
     Examples
     --------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from calibrant.table.parameters import check_between, check_choice, check_rows
+from calibrant.table.parameters import check_choice, check_width
 
 __all__ = ["PRINTED_LIMIT", "uniform_convergence_width"]
 
@@ -20,10 +20,8 @@ def uniform_convergence_width(
 
     Parameters
     ----------
-    n : float
-        Number of independent rows.
-    delta : float
-        Probability with which the bound may fail, in (0, 1).
+    n, delta : float
+        Number of independent rows, and the probability with which the bound may fail, in (0, 1).
     rademacher : float
         Expected Rademacher complexity of the score intervals of the class, for instance
         `rademacher_of_intervals(n)` for one classifier.
@@ -49,8 +47,7 @@ def uniform_convergence_width(
     >>> [round(uniform_convergence_width(10_000, 0.05, r, form=f), 4) for f in ("proof", "printed", "sharp")]
     [0.1135, 0.0886, 0.0769]
     """
-    check_rows(n)
-    check_between("delta", delta, 0.0, 1.0)
+    check_width(n, delta)
     check_choice("form", form, ("sharp", "proof", "printed"))
     if form == "sharp":
         return 4.0 * rademacher + math.sqrt(2.0 * (math.log(2.0) - math.log(delta)) / n)

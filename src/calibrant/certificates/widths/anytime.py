@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 
-from calibrant.table.parameters import check_between, check_rows
+from calibrant.distributions.bisection import bisect
+from calibrant.distributions.empirical_bernstein import psi
+from calibrant.table.parameters import check_width
 
-__all__ = ["anytime_width"]
+__all__ = ["anytime_width", "log_evidence"]
 
 # Rates of the mixture and their weights: fixed, because rates that followed the number of rows would break the
 # supermartingale. They serve from a handful of rows to about 1e10.
 _RATES = tuple(0.7 * 2.0**-k for k in range(14))
+_CHARGES = tuple(psi(rate) for rate in _RATES)
 _RAW = tuple((k + 2.0) ** -1.2 for k in range(14))
 _LOG_WEIGHTS = tuple(math.log(w / math.fsum(_RAW)) for w in _RAW)
 
@@ -35,9 +38,8 @@ def anytime_width(n: float, brier: float, delta: float = 0.05) -> float:
 
     Notes
     -----
-    For each rate :math:`\lambda_k`, :math:`\exp(\lambda_k (n c - \sum X_i) - \psi(\lambda_k) \sum X_i^2)` is a
-    supermartingale, and so is every mixture with fixed weights. By Ville's inequality the mixture stays below
-    :math:`1/\delta` for ever with probability :math:`1 - \delta`; the width solves
+    The evidence of `bernstein_width`, with many rates that do not depend on n, is a supermartingale in n. By Ville's
+    inequality it stays below :math:`1/\delta` for ever with probability :math:`1 - \delta`; the width solves
     :math:`\sum_k w_k \exp(\lambda_k n w - \psi(\lambda_k) n B) = 1/\delta`.
 
     References
@@ -50,21 +52,17 @@ def anytime_width(n: float, brier: float, delta: float = 0.05) -> float:
     >>> round(anytime_width(10_000, 0.15) * 100, 2)
     1.28
     """
-    check_rows(n)
-    check_between("delta", delta, 0.0, 1.0)
-    check_between("brier", brier, 0.0, 1.0, closed="both")
+    check_width(n, delta, brier)
     target = -math.log(delta)
-    spent = [(-math.log1p(-rate) - rate) * n * brier for rate in _RATES]
-
-    def wealth(total: float) -> float:
-        terms = [w + rate * total - s for w, rate, s in zip(_LOG_WEIGHTS, _RATES, spent, strict=True)]
-        top = max(terms)
-        return top + math.log(math.fsum(math.exp(t - top) for t in terms))
-
     # One term alone reaches the target at this total, so the mixture does so earlier.
-    high = min((target - w + s) / rate for w, rate, s in zip(_LOG_WEIGHTS, _RATES, spent, strict=True))
-    low = 0.0
-    while high - low > 1e-12 * high:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if wealth(middle) < target else (low, middle)
-    return high / n
+    terms = zip(_LOG_WEIGHTS, _RATES, _CHARGES, strict=True)
+    enough = min((target - weight + charge * n * brier) / rate for weight, rate, charge in terms)
+    return bisect(lambda total: log_evidence(total, n, brier) < target, 0.0, enough, rtol=1e-12)[1] / n
+
+
+def log_evidence(total: float, n: float, brier: float) -> float:
+    """Logarithm of the mixture in `anytime_width`, where n residuals fall short of their expectation by `total`."""
+    terms = zip(_LOG_WEIGHTS, _RATES, _CHARGES, strict=True)
+    logs = [weight + rate * total - charge * n * brier for weight, rate, charge in terms]
+    top = max(logs)
+    return top + math.log(math.fsum(math.exp(log - top) for log in logs))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from calibrant.distributions.mean_limits import bernstein_mean_width, line_above, mean_width
 from calibrant.table.cumulative_residuals import Extremes
-from calibrant.table.parameters import check_between, check_rows
+from calibrant.table.parameters import check_width
 from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["bernstein_width", "charged_bound", "default_width"]
@@ -31,12 +31,8 @@ def default_width(n: float, brier: float, delta: float = 0.05, *, estimate: floa
 
     Parameters
     ----------
-    n : float
-        Number of independent rows.
-    brier : float
-        Brier score of these rows, the mean squared residual, in [0, 1].
-    delta : float
-        Probability with which the bound may fail, in (0, 1).
+    n, brier, delta : float
+        Number of independent rows, their Brier score, and the probability with which the bound may fail, in (0, 1).
     estimate : float
         Empirical error of these rows, or more, in [0, 1]; the width holds for samples with an error up to this. With
         the default it is that of a sample whose error is 0, good enough to plan with.
@@ -49,15 +45,13 @@ def default_width(n: float, brier: float, delta: float = 0.05, *, estimate: floa
 
     Notes
     -----
-    Where ``n * delta`` is at least 50, a Chernoff limit for the mean squared residual (at 0.025 delta) and the smaller
-    of the Berry-Esseen and the Bennett bound at the least favourable variance below it (Theorem 1.4 of
-    docs/theory/1-upper-bound.md); elsewhere `bernstein_width`. For many rows it tends to
-    ``z sqrt(brier / n)``, with z the normal quantile at 0.975 delta.
+    Where ``n * delta`` is at least 50, the smaller of the Berry-Esseen and the Bennett bound at the least favourable
+    variance below a Chernoff limit (Theorem 1.4 of docs/theory/1-upper-bound.md); elsewhere `bernstein_width`. For many
+    rows it tends to ``z sqrt(brier / n)``, with z the normal quantile at 0.975 delta.
 
     References
     ----------
-    Shevtsova (2013). On the absolute constants in the Berry-Esseen inequality and its structural and nonuniform
-    improvements. Bennett (1962). Probability inequalities for the sum of independent random variables. JASA.
+    Shevtsova (2013). Informatics and Applications. Bennett (1962). JASA.
 
     Examples
     --------
@@ -65,9 +59,7 @@ def default_width(n: float, brier: float, delta: float = 0.05, *, estimate: floa
     >>> round(default_width(10_000, 0.15), 4)
     0.0071
     """
-    check_rows(n)
-    check_between("brier", brier, 0.0, 1.0, closed="both")
-    check_between("delta", delta, 0.0, 1.0)
+    check_width(n, delta, brier)
     return float(_narrowed(n, np.array([brier]), delta, estimate)[0])
 
 
@@ -76,12 +68,8 @@ def bernstein_width(n: float, brier: float, delta: float = 0.05) -> float:
 
     Parameters
     ----------
-    n : float
-        Number of independent rows.
-    brier : float
-        Brier score of these rows, the mean squared residual, in [0, 1].
-    delta : float
-        Probability with which the bound may fail, in (0, 1).
+    n, brier, delta : float
+        Number of independent rows, their Brier score, and the probability with which the bound may fail, in (0, 1).
 
     Returns
     -------
@@ -99,36 +87,17 @@ def bernstein_width(n: float, brier: float, delta: float = 0.05) -> float:
     >>> round(bernstein_width(10_000, 0.15), 4)
     0.0099
     """
-    check_rows(n)
-    check_between("brier", brier, 0.0, 1.0, closed="both")
-    check_between("delta", delta, 0.0, 1.0)
+    check_width(n, delta, brier)
     return float(bernstein_mean_width(n, brier, delta))
 
 
 def charged_bound(table: ScoreTable, walk: Extremes, delta: float, *, method: str) -> float:
-    """Upper confidence bound that counts squared residuals only inside the interval that it is about.
+    """Upper confidence bound that counts squared residuals only inside the interval that it is about; not capped at 1.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        Rows with whole-number weights.
-    walk : Extremes
-        Extremes of the cumulative residuals of the table.
-    delta : float
-        Probability with which the bound may fail.
-    method : {"default", "bernstein"}
-        Which width.
-
-    Returns
-    -------
-    float
-        At most ``walk.at_most`` plus the width at the Brier score of all rows; not capped at 1.
-
-    Notes
-    -----
     Theorem 1.5: with w(V) the width at a mean square V, the true error is at most the largest, over intervals, of their
     mean residual plus ``w(V)`` at their own mean square. A line ``level + slope V`` above w turns that into the largest
-    rise of one walk. Every line above w gives a bound on the same event, so the best of several is one too.
+    rise of one walk. Every line above w gives a bound on the same event, so the best of several is one too. It is at
+    most ``walk.at_most`` plus the width at the Brier score of all rows.
     """
     n = table.total
     squared = table.squared

@@ -13,9 +13,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.distributions.bisection import bisect
 from calibrant.distributions.brownian import range_upper_quantile
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.parameters import check_between, check_rows
+from calibrant.table.parameters import check_between, check_width
 from calibrant.table.score_table import FloatArray, ScoreTable, need_counts
 from calibrant.table.validation import clean_weights
 
@@ -55,16 +56,13 @@ def fixed_design_width(n: float, delta: float = 0.05, *, variance: float = 0.25)
 
     Notes
     -----
-    The exit time :math:`\tau` of a Brownian motion from :math:`(-\eta, 1 - \eta)` has
-    :math:`E e^{k^2 \tau / 2} = \cos(k \sqrt{1/4 - s}) / \cos(k / 2)` with :math:`s = \eta (1 - \eta)`, for
-    :math:`k < \pi`. Its logarithm is concave and increasing in s, so by Markov's inequality the sum of n such times is,
-    except with probability :math:`\delta_2`, at most
+    The walk of ``y - eta`` is a Brownian motion read at the sum of n exit times, which seldom pass a time T (Theorem
+    8.1 of docs/theory/8-these-cases.md). The width is :math:`\sqrt{T} q / n` with q the quantile of the range of a
+    Brownian motion at :math:`0.9 \delta`, and
 
-    .. math:: T = \min_k \frac{n (\ln \cos(k \sqrt{1/4 - v}) - \ln \cos(k / 2)) + \ln(1/\delta_2)}{k^2 / 2},
+    .. math:: T = \min_k \frac{n (\ln \cos(k \sqrt{1/4 - v}) - \ln \cos(k / 2)) + \ln(10/\delta)}{k^2 / 2}
 
-    v being the bound on the mean of s. The width is :math:`\sqrt{T} q / n` with q the quantile of the range of a
-    Brownian motion at :math:`\delta_1 = 0.9 \delta`, and :math:`\delta_2 = 0.1 \delta`. For many rows it tends to
-    :math:`q \sqrt{v / n}`.
+    for variance v. For many rows it tends to :math:`q \sqrt{v / n}`.
 
     References
     ----------
@@ -76,8 +74,7 @@ def fixed_design_width(n: float, delta: float = 0.05, *, variance: float = 0.25)
     >>> [round(fixed_design_width(n) * n**0.5, 3) for n in (100, 1_000, 10_000, 100_000)]
     [1.442, 1.321, 1.284, 1.273]
     """
-    check_rows(n)
-    check_between("delta", delta, 0.0, 1.0)
+    check_width(n, delta)
     check_between("variance", variance, 0.0, 0.25, closed="right", remedy="0.25 always holds")
     if n <= _TOO_FEW:
         raise ArgumentError(
@@ -103,8 +100,6 @@ def weighted_fixed_design_width(weight: npt.ArrayLike, delta: float = 0.05) -> f
 
     Raises
     ------
-    ArgumentError
-        If delta is out of range.
     DataError
         If a weight is negative or not finite, or the rows are worth 5 or fewer of equal weight (`effective_rows`).
 
@@ -177,9 +172,8 @@ def variance_bound(n: float, brier: float, delta: float) -> float:
 
     Notes
     -----
-    The expected squared residual of a row is at least :math:`\eta (1 - \eta)`, whatever its score. The squared
-    residuals are independent and lie in [0, 1], so their mean B falls below its expectation s with
-    :math:`n\, \mathrm{kl}(B, s) > \ln(1/\delta)` with probability at most :math:`\delta` (Hoeffding 1963, theorem 1).
+    The expected squared residual of a row is at least :math:`\eta (1 - \eta)`, whatever its score, and the squared
+    residuals are independent and lie in [0, 1]: the Chernoff limit of Lemma 1.2 (docs/theory/1-upper-bound.md).
 
     Examples
     --------
@@ -187,17 +181,11 @@ def variance_bound(n: float, brier: float, delta: float) -> float:
     >>> round(variance_bound(10_000, 0.01, 0.05), 4)
     0.0126
     """
-    check_rows(n)
-    check_between("brier", brier, 0.0, 1.0, closed="both")
-    check_between("delta", delta, 0.0, 1.0)
-    allowed = -math.log(delta) / n
-    low, high = brier, 0.25
-    if low >= high or _divergence(brier, high) <= allowed:
-        return high
-    while high - low > 1e-12 * high:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if _divergence(brier, middle) <= allowed else (low, middle)
-    return high
+    check_width(n, delta, brier)
+    allowed, most = -math.log(delta) / n, 0.25
+    if brier >= most or _divergence(brier, most) <= allowed:
+        return most
+    return bisect(lambda variance: _divergence(brier, variance) <= allowed, brier, most, rtol=1e-12)[1]
 
 
 def cumulative_width(table: ScoreTable, delta: float = 0.05) -> float:
@@ -252,23 +240,20 @@ def _width(n: float, variance: float, *, for_range: float, for_time: float) -> f
     def growth(k: float) -> float:
         return 0.5 * k * n * (0.5 * math.tan(0.5 * k) - inner * math.tan(k * inner))
 
-    low, high = 0.0, math.pi
-    while high - low > 1e-9 * high:
-        k = 0.5 * (low + high)
-        low, high = (k, high) if growth(k) - cumulant(k) < log_inverse else (low, k)
-    time = (cumulant(low) + log_inverse) / (0.5 * low * low)
+    k, _ = bisect(lambda k: growth(k) - cumulant(k) < log_inverse, 0.0, math.pi, rtol=1e-9)
+    time = (cumulant(k) + log_inverse) / (0.5 * k * k)
     return math.sqrt(time) * range_upper_quantile(for_range) / n
 
 
 def _weighted_width(share: FloatArray, *, for_range: float, for_time: float) -> float:
     """As `_width`, for weights relative to the largest; every k gives a bound, so the best one is sought roughly."""
     log_inverse = -math.log(for_time)
-    low, high = 0.0, math.pi
-    while high - low > 1e-6 * high:
-        k = 0.5 * (low + high)
-        growth = 0.25 * k * float(np.dot(share, np.tan(0.5 * k * share)))
-        low, high = (k, high) if growth - _cumulant(share, k) < log_inverse else (low, k)
-    time = (_cumulant(share, low) + log_inverse) / (0.5 * low * low)
+
+    def growth(k: float) -> float:
+        return 0.25 * k * float(np.dot(share, np.tan(0.5 * k * share)))
+
+    k, _ = bisect(lambda k: growth(k) - _cumulant(share, k) < log_inverse, 0.0, math.pi, rtol=1e-6)
+    time = (_cumulant(share, k) + log_inverse) / (0.5 * k * k)
     return math.sqrt(time) * range_upper_quantile(for_range) / float(share.sum())
 
 

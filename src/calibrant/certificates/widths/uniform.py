@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from calibrant.distributions.brownian import normal_quantile, range_upper_quantile
-from calibrant.table.parameters import check_between, check_rows
+from calibrant.distributions.brownian import normal_quantile
+from calibrant.table.parameters import check_width
 
-__all__ = ["brownian_width", "monotone_width"]
+__all__ = ["monotone_width"]
 
 # delta -> quantile of sqrt(n) times the largest deviation over all intervals and all monotone maps of the score.
 # Monte Carlo, rounded up past its error (1.5e6 runs at n = 1000, 3.5e5 at 6400, 2e5 at 10000, extrapolated in
@@ -51,40 +51,9 @@ def monotone_width(n: float, delta: float = 0.05) -> float:
     >>> round(monotone_width(10_000), 4), round(monotone_width(10_000, 1e-6), 4)
     (0.0288, 0.0566)
     """
-    check_rows(n)
-    check_between("delta", delta, 0.0, 1.0)
+    check_width(n, delta)
     kappa = [value for _, value in _KAPPA]
     nodes = [-normal_quantile(tabulated) for tabulated, _ in _KAPPA]
     z = -normal_quantile(delta)
     beyond = max(0.0, z - nodes[-1])
     return (float(np.interp(z, nodes, kappa)) + beyond) / math.sqrt(n)
-
-
-def brownian_width(n: float, variance: float, delta: float = 0.05) -> float:
-    """Asymptotic width of a band for every interval of one fixed score: true error >= empirical error - width.
-
-    Parameters
-    ----------
-    n : float
-        Number of independent rows.
-    variance : float
-        The larger of the Brier score and the mean of ``s (1 - s)``. The Brier score alone is not safe: where
-        positives are rare and none was seen it is far too small.
-    delta : float
-        Probability with which the band may fail, asymptotically in the number of rows, in (0, 1).
-
-    Returns
-    -------
-    float
-        ``q sqrt(variance / n)`` with q the quantile of the range of a Brownian motion, which dominates the limit of
-        the cumulative residuals around their expectation (Anderson 1955; Feller 1951).
-
-    Examples
-    --------
-    >>> from calibrant.certificates.widths import brownian_width
-    >>> round(brownian_width(10_000, 0.15), 4)
-    0.0097
-    """
-    check_rows(n)
-    check_between("delta", delta, 0.0, 1.0)
-    return range_upper_quantile(delta) * math.sqrt(variance / n)

@@ -1,0 +1,20 @@
+"""The search for a root by halving, which needs no derivative and gives the same bits everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+__all__ = ["bisect"]
+
+
+def bisect(
+    below: Callable[[float], bool], low: float, high: float, *, rtol: float = 0.0, atol: float = 0.0
+) -> tuple[float, float]:
+    """Halve an interval around the place where `below` turns from true to false, to a width of `atol` or `rtol * high`.
+
+    Which end is on the safe side is for the caller to say; so both are returned.
+    """
+    while high - low > max(atol, rtol * high):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if below(middle) else (low, middle)
+    return low, high

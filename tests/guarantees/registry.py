@@ -62,7 +62,6 @@ ELSEWHERE = {
     "certificates.required_sample_size_ece": [
         "unit/certificates/test_expected_error.py::test_planned_rows_have_the_power_asked_for"
     ],
-    "certificates.rows_to_decide": ["unit/certificates/test_certificates.py::test_that_many_calibrated_rows_do_decide"],
     "certificates.widths.fixed_design_width": ["guarantees/test_bands.py::test_coverage_where_outcomes_are_even"],
     "certificates.theory.uniform_convergence_width": [
         "guarantees/test_certificate_coverage.py::test_theorem_2_at_one_score"

@@ -188,9 +188,9 @@ def rows_to_decide(
     """Rows after which a verdict on the tolerance can be expected, if the true error equals the estimate.
 
     The estimate is that of the present rows, less the noise that a calibrated classifier would show; `mean_variance`,
-    the mean of ``s (1 - s)``, sets the noise of further rows. The widths are those of both confidence bounds for a number of rows, and a certificate comes with a probability of
-    about 0.8. None if no number of rows will do: the estimate is, or almost is, the tolerance, or it is above and there
-    is no lower bound.
+    the mean of ``s (1 - s)``, sets the noise of further rows. The widths are those of both confidence bounds for a
+    number of rows, and a certificate comes with a probability of about 0.8. None if no number of rows will do: the
+    estimate is, or almost is, the tolerance, or it is above and there is no lower bound.
     """
     if estimate < tolerance:
         rows = _smallest(

@@ -183,7 +183,7 @@ def table_function(
     if layout.format == "Parquet":
         return f"read_parquet({place}, {_PARQUET})"
     columns = ", ".join(f"{quote_text(name)}: {quote_text(type_)}" for name in names)
-    packed = quote_text("gzip" if layout.gzipped else "none")
+    packed = quote_text("gzip" if layout.gzipped else "uncompressed")
     if layout.format == "JSON lines":
         form = quote_text("array" if layout.array else "newline_delimited")
         shape = f"columns = {{{columns}}}" if names else "maximum_depth = 1, map_inference_threshold = -1"

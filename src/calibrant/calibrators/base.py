@@ -44,6 +44,18 @@ class Calibrator(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         y, sample_weight, pos_label
             Labels and weights as in `ScoreTable.from_scores`; not with a table. A sample of one class is accepted
             unless the class says otherwise.
+
+        Returns
+        -------
+        Calibrator
+            Itself.
+
+        Raises
+        ------
+        DataError
+            If the rows cannot be used.
+        ArgumentError
+            If a parameter of the calibrator is out of range.
         """
         if isinstance(scores, ScoreTable):
             table = as_table(scores, y, sample_weight=sample_weight, pos_label=pos_label)
@@ -59,7 +71,18 @@ class Calibrator(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         return self
 
     def predict(self, scores: npt.ArrayLike) -> FloatArray:
-        """Map scores in [0, 1], of shape (n,) or (n, 1), to calibrated probabilities of shape (n,)."""
+        """Map scores to probabilities.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Scores in [0, 1].
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            Calibrated probabilities.
+        """
         return self._predict(self._clean(scores))
 
     def _clean(self, scores: npt.ArrayLike) -> FloatArray:

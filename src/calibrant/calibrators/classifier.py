@@ -106,11 +106,30 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None, **params: Any) -> Self:  # noqa: N803
-        """Fit the estimator and the calibrators to labels of two classes or more.
+        """Fit the estimator and the calibrators.
 
-        `params` are passed on to `fit` of the estimator; with metadata routing, to whoever asks for them. Raises a
-        `DataError` for one class only or folds that cannot be used, an `ArgumentError` if the calibrator is none or the
-        estimator has no scores.
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Features, passed on to the estimator as they are.
+        y : array-like of shape (n,)
+            Labels of two classes or more.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weights.
+        **params : dict
+            Passed on to `fit` of the estimator; with metadata routing, to whoever asks for them.
+
+        Returns
+        -------
+        CalibratedClassifier
+            Itself.
+
+        Raises
+        ------
+        DataError
+            If there is one class only, or folds that cannot be used.
+        ArgumentError
+            If the calibrator is none, or the estimator has no scores.
         """
         calibrator = AutoCalibrator() if self.calibrator is None else self.calibrator
         if not isinstance(calibrator, Calibrator):
@@ -139,12 +158,34 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803
-        """Return calibrated probabilities of `classes_`, shape (n, n_classes); rows add up to 1."""
+        """Return calibrated probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Features.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_classes)
+            One column for each of `classes_`; rows add up to 1.
+        """
         check_is_fitted(self)
         return np.asarray(np.mean([pair.predict_proba(X, self.classes_) for pair in self.pairs_], axis=0))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
-        """Return the most probable class of each row, the first of them where several are."""
+        """Return the most probable class of each row, the first of them where several are.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels out of `classes_`.
+        """
         likeliest = np.argmax(self.predict_proba(X), axis=1)
         return np.asarray(self.classes_[likeliest])
 

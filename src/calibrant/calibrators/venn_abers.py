@@ -50,9 +50,18 @@ class VennAbersCalibrator(Calibrator):
     """
 
     def predict_interval(self, scores: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return p0 and p1, the isotonic fits with the new object taken for a negative and for a positive.
+        """Return two probabilities for each score.
 
-        ``p0 <= p1``, but they are no confidence interval.
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Scores in [0, 1].
+
+        Returns
+        -------
+        lower, upper : ndarray of float64, shape (n,)
+            The isotonic fits with the new object taken for a negative and for a positive; ``lower <= upper``, but they
+            are no confidence interval.
         """
         clean = self._clean(scores)
         return self.fit_.lower(clean), self.fit_.upper(clean)

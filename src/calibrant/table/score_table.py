@@ -170,7 +170,23 @@ class ScoreTable:
     def from_counts(cls, score: npt.ArrayLike, n: npt.ArrayLike, k: npt.ArrayLike) -> ScoreTable:
         """Make an exact table from totals per score, in any order and with repeats.
 
-        `n` and `k` are the rows and positives at each score, ``0 <= k <= n``. Scores without rows are dropped.
+        Parameters
+        ----------
+        score : array-like of shape (m,)
+            Scores in [0, 1].
+        n, k : array-like of shape (m,)
+            Rows and positives at each score, ``0 <= k <= n``. Scores without rows are dropped.
+
+        Returns
+        -------
+        ScoreTable
+            The one that `from_scores` makes of these rows.
+
+        Examples
+        --------
+        >>> from calibrant import ScoreTable
+        >>> ScoreTable.from_counts([0.2, 0.7], n=[1, 3], k=[0, 2])
+        ScoreTable(2 distinct scores, n=4, positives=2)
         """
         s = clean_scores(score).astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
         total, positive = _same_kind(n, k)
@@ -303,7 +319,18 @@ class ScoreTable:
         return f"ScoreTable({len(self)} {kind}, n={self.total:g}, positives={self.positives:g})"
 
     def merge(self, other: ScoreTable) -> ScoreTable:
-        """Return the table of both data sets together, the same whichever is asked; cells that overlap become one."""
+        """Add the rows of another table.
+
+        Parameters
+        ----------
+        other : ScoreTable
+            Of other rows.
+
+        Returns
+        -------
+        ScoreTable
+            Of both data sets, the same whichever is asked; cells that overlap become one.
+        """
         if not isinstance(other, ScoreTable):
             raise ArgumentError("another ScoreTable to merge", repr(other), "build it with ScoreTable.from_scores")
         n = np.concatenate([self.n, other.n])
@@ -319,11 +346,21 @@ class ScoreTable:
         return ScoreTable.from_cells(n, k, CellSums(**both, residual=residual))
 
     def split(self, parts: int | Sequence[float], rng: np.random.Generator) -> list[ScoreTable]:
-        """Split the rows at random into exact tables, each row independently; one may be empty if there are few rows.
+        """Split the rows at random into exact tables, each row independently.
 
-        `parts` is a number of parts of equal chance, at least 2, or the chance of each, adding up to 1. The split is
-        done on counts, so it does not depend on the order of the rows and costs as much as the table is long. The rows
-        of a cell are split as if all had its mean score.
+        Parameters
+        ----------
+        parts : int or sequence of float
+            Number of parts of equal chance, at least 2, or the chance of each, adding up to 1.
+        rng : numpy.random.Generator
+            Source of randomness.
+
+        Returns
+        -------
+        list of ScoreTable
+            One for each part; one may be empty if there are few rows. The split is done on counts, so it does not
+            depend on the order of the rows and costs as much as the table is long. The rows of a cell are split as if
+            all had its mean score.
         """
         if not self.counts:
             remedy = "pass rows, or weights that count rows"

@@ -131,10 +131,28 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         self.tol = tol
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:  # noqa: N803
-        """Fit direction and link to features of shape (n, d) and labels of two classes, the larger one positive.
+        """Fit direction and link.
 
-        Weights are non-negative; a whole number stands for as many rows. Raises a `DataError` if there are not two
-        classes or weights cannot be used, an `ArgumentError` if a parameter is out of range.
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Features.
+        y : array-like of shape (n,)
+            Labels of two classes, the larger one positive.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative weights; a whole number stands for as many rows.
+
+        Returns
+        -------
+        SingleIndexClassifier
+            Itself.
+
+        Raises
+        ------
+        DataError
+            If there are not two classes, or weights cannot be used.
+        ArgumentError
+            If a parameter is out of range.
         """
         lipschitz = self._checked()
         features, labels = validate_data(self, X, y, dtype=np.float64, order="C")
@@ -159,26 +177,68 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return self
 
     def index(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
-        """Return ``w . x``, the argument of the link: for each row the same number whatever the other rows are."""
+        """Return the argument of the link.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Features.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            ``w . x``: for each row the same number whatever the other rows are.
+        """
         check_is_fitted(self)
         features = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         return index_of((features - self.mean_) / self.scale_, self.coef_[0])
 
     def decision_function(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
-        """Return ``h(index) - h(threshold_)``, ``h(t) = t / (1 + |t|)``: positive where the probability is above 1/2.
+        """Return a number that is positive where the probability is above 1/2.
 
-        It increases with the index, and so ranks rows that the link maps to the same probability too. The plain
-        difference could not be finite where all probabilities are on one side of 1/2.
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Features.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            ``h(index) - h(threshold_)``, ``h(t) = t / (1 + |t|)``. It increases with the index, and so ranks rows that
+            the link maps to the same probability too. The plain difference could not be finite where all probabilities
+            are on one side of 1/2.
         """
         return _bounded(self.index(X)) - _bounded(np.array(self.threshold_))
 
     def predict_proba(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
-        """Return the probabilities of `classes_`, shape (n, 2)."""
+        """Return the probabilities of both classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Features.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, 2)
+            One column for each of `classes_`.
+        """
         positive = self.link_.linear(self.index(X))
         return np.column_stack([1.0 - positive, positive])
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:  # noqa: N803
-        """Return the more likely label of `classes_`, the first where both are equally likely."""
+        """Return the more likely label of each row, the first where both are equally likely.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels out of `classes_`.
+        """
         likely = (self.predict_proba(X)[:, 1] > 0.5).astype(np.intp)
         return np.asarray(self.classes_[likely])
 

@@ -66,6 +66,7 @@ class TestAudit:
         assert done.stdout.startswith("REFUTED")
         assert report.exists()
 
+    @pytest.mark.slow
     def test_without_tolerance_there_is_nothing_to_fail(self, bad_scores):
         done = run("audit", bad_scores, "--label", "y", "--score", "p")
         assert done.exit_code == 0
@@ -77,6 +78,7 @@ class TestAudit:
         python = cal.audit(y, p, tolerance=0.02, name="column p of scores.csv")
         assert data == python.to_dict()
 
+    @pytest.mark.slow
     def test_standard_input_is_the_same(self, scores):
         from_file = run("audit", scores, "--label", "y", "--score", "p", "--json")
         from_pipe = run("audit", "-", "--label", "y", "--score", "p", "--json", input=scores.read_bytes())
@@ -113,6 +115,7 @@ BAD_COLUMNS = {
 }
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(("columns", "message"), BAD_COLUMNS.values(), ids=BAD_COLUMNS)
 def test_bad_columns(columns, message, tmp_path):
     columns = {"y": Y, "p": P} | columns
@@ -197,6 +200,7 @@ class TestRecalibrateAndApply:
         assert re.search(r"error 0\.\d+ -> 0\.0\d+", done.stdout)
         return tmp_path / "m.json"
 
+    @pytest.mark.grid
     @pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
     def test_applied_file_holds_what_the_model_predicts(self, model, bad_scores, tmp_path, ending):
         import duckdb
@@ -286,6 +290,7 @@ def test_cite_prints_bibtex():
     assert "@inproceedings{gao2017," in done.stdout
 
 
+@pytest.mark.slow
 def test_text_wraps_only_on_a_terminal(scores, monkeypatch):
     arguments = ("audit", scores, "--label", "y", "--score", "p")
     assert len(run(*arguments).stdout.splitlines()) == 12

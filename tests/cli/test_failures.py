@@ -69,6 +69,7 @@ def test_names_that_no_file_can_have(scores, tmp_path):
     assert "name" in refused("audit", scores, *AUDIT, "--report", tmp_path / ("x" * 300))
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     "arguments", [["--tolerance", "1e-12"], ["--tolerance", "0.02", "--confidence", "0.9999999999999999"]]
 )
@@ -79,6 +80,7 @@ def test_tiny_numbers_are_answered(scores, arguments):
     assert CliRunner().invoke(app, ["plan", *arguments[:2], *arguments[2:]]).exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves(scores):
     with subprocess.Popen(
         command("audit", scores, *AUDIT, "--json"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -89,6 +91,7 @@ def test_a_reader_that_leaves(scores):
     assert complaint == b""
 
 
+@pytest.mark.slow
 def test_a_full_standard_output(scores):
     if not os.path.exists("/dev/full"):
         pytest.skip("no /dev/full here")
@@ -99,6 +102,7 @@ def test_a_full_standard_output(scores):
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_stopped_run_leaves_no_temporary_files(tmp_path, number):
     environment = os.environ | {"TMPDIR": str(tmp_path)}

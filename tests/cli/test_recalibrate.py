@@ -104,6 +104,7 @@ def test_weights_and_names_of_labels(tmp_path):
     assert to_json(read_model(tmp_path / "m.json")) == to_json(fitted)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("dialect", ["duckdb", "postgresql", "sqlite", "spark", "bigquery"])
 def test_export_to_sql(dialect, model):
     done = run("export", model, "--to", "sql", "--dialect", dialect, "--column", 'the "score"')
@@ -167,6 +168,7 @@ def test_onnx_without_its_packages(model, tmp_path, monkeypatch):
     refused("calibrant[onnx]", tmp_path, "export", model, "--to", "onnx", "--output", tmp_path / "m.onnx")
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("method", ["auto", "venn-abers", "beta"])
 def test_missing_scores_stay_missing_in_json_lines(method, scores, tmp_path):
     model, source, out = tmp_path / "m.json", tmp_path / "s.jsonl", tmp_path / "o.jsonl"

@@ -207,6 +207,7 @@ def test_one_big_weight_and_a_hundred_small_ones_exactly(big, score):
         assert_probability_within(missed(found, big, score, eta), 0.05)
 
 
+@pytest.mark.slow
 def test_the_width_of_equal_rows_would_be_caught_with_one_big_weight():
     """sqrt(log(20) / (2 * 101)) in place of the one for 16.9 effective rows."""
     found = one_big(30.0, 0.0)

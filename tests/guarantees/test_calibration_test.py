@@ -87,6 +87,7 @@ def test_level_is_used_up_where_errors_do_not_tie():
     assert binom.ppf(1e-4, 4000, 0.05) <= count <= binom.ppf(1 - 1e-4, 4000, 0.05)
 
 
+@pytest.mark.slow
 def test_leaving_out_the_observed_error_is_caught():
     """#{c* >= c} / m instead of (1 + #) / (m + 1): with m = 20 simulations it rejects two times in 21."""
 

@@ -93,6 +93,7 @@ def one_score_bounds(score: float, n: int, delta: float):
     return np.array([e + default_width(n, b, delta, estimate=e) for e, b in pairs])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", [0.0, 0.02, 0.1, 0.5])
 def test_no_rate_is_missed_too_often_by_the_normal_part(score):
     """Exact. The least is stated too: about half of delta is used, so that a much wider bound would be noticed."""

@@ -111,6 +111,7 @@ def test_square_cells_with_rising_rates_exactly():
     assert max(cell.excess(rates) for cell, rates in random_cells(0, 60)) <= ROUNDING
 
 
+@pytest.mark.slow
 def test_without_the_price_of_rises_the_inequality_fails():
     assert max(cell.excess(rates, jump_price=0.0) for cell, rates in random_cells(0, 60)) > 0.1
 

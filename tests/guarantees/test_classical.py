@@ -92,6 +92,7 @@ def fitted_here(table: ScoreTable) -> ScoreTable:
     return ScoreTable.from_counts(1 / (1 + np.exp(-logit)), table.n, table.k)
 
 
+@pytest.mark.slow
 def test_scores_fitted_on_the_same_rows():
     """The chances follow a logistic regression, so its fit is right; two degrees of freedom are used up by it."""
     world = spread(lambda s: 1 / (1 + np.exp(1 - 3 * s)))
@@ -168,6 +169,7 @@ def test_intervals_of_intercept_and_slope(line):
         assert_failures_within(failures, 500, LEVEL)
 
 
+@pytest.mark.slow
 def test_short_intervals_of_the_slope_are_caught():
     with pytest.raises(AssertionError, match="failures in 500"):
         assert_failures_within(missed_by_slope(distorted(0.0, 1.0), 500, 500, (0, 1, 0), 0.7)[1], 500, LEVEL)

@@ -222,6 +222,7 @@ def upper_failures(name: str, n_clusters: int, repetitions: int, width: Callable
     return missed, said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["one outcome", "size matters"])
 def test_a_third_of_the_width_is_caught(name):
     missed, said = upper_failures(name, 400, 150, lambda found: found.upper_width(0.05))
@@ -231,6 +232,7 @@ def test_a_third_of_the_width_is_caught(name):
         assert_failures_within(missed, said, 0.05)
 
 
+@pytest.mark.slow
 def test_without_the_term_for_hidden_events_the_bound_fails():
     """About three groups are expected to show an event: exp(-2.9) of the samples have none, others one."""
     missed, said = upper_failures("never predicted 2.9", 60, 200, lambda found: 1.7 * found.spread)
@@ -259,6 +261,7 @@ def test_a_test_of_independent_rows_rejects_too_often():
         assert_failures_within(rejected, said, 0.05)
 
 
+@pytest.mark.slow
 def test_without_the_shortfall_rare_events_are_rejected_too_often():
     """Scores that predict 8 events; heavy tails make it likely that no large cluster shows one."""
 
@@ -282,6 +285,7 @@ def test_the_test_finds_errors():
     assert sum(value <= 0.05 for value in p) >= 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["outbreaks not predicted 2", "outbreaks among noise"])
 def test_without_a_term_for_what_no_cluster_has_shown_the_bound_fails(name):
     missed, said = upper_failures(name, 100, 300, lambda found: found.upper_width(0.05) - found.hidden(0.05))
@@ -289,6 +293,7 @@ def test_without_a_term_for_what_no_cluster_has_shown_the_bound_fails(name):
         assert_failures_within(missed, said, 0.05)
 
 
+@pytest.mark.slow
 def test_statements_are_of_use():
     """200 groups of 50 rows that hardly depend on each other.
 

@@ -141,6 +141,7 @@ def test_outbreaks_use_much_of_the_budget():
     assert worst_of_rare(60, 0.05) > 0.01
 
 
+@pytest.mark.slow
 def test_a_level_that_is_too_small_is_found(monkeypatch):
     """Weights that add up to 6 instead of 1: outbreaks show that the limit is then wrong."""
     monkeypatch.setattr(cluster_bound, "_PARTS", tuple((guess, 6 * weight) for guess, weight in cluster_bound._PARTS))

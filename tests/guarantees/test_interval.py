@@ -12,6 +12,7 @@ from support.counting import assert_failures_within, assert_probability_within, 
 from support.worlds import WORLDS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["finite", "asymptotic"])
 @pytest.mark.parametrize("n", [10, 100, 1000, 10_000])
 @pytest.mark.parametrize("name", WORLDS)

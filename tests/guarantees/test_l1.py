@@ -41,6 +41,7 @@ def assert_same_acceptance(found):
     assert fisher_exact([yes, [found.n_trials - a for a in yes]]).pvalue > FALSE_ALARM
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verifier", [None, brier_is_low, loss_is_low, error_is_low, neighbours_agree])
 def test_no_verifier_tells_the_worlds_apart(verifier):
     found = l1_cannot_be_certified(SCORE, n_trials=1000, verifier=verifier)

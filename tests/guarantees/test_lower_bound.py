@@ -59,6 +59,7 @@ def test_constant_bounds_the_uniform_process_in_many_samples(n, repetitions):
         assert_failures_within(int((seen > monotone_width(n, delta)).sum()), repetitions, delta)
 
 
+@pytest.mark.slow
 def test_constant_is_not_larger_than_it_has_to_be():
     """Found by search: coverage .955 at n = 1000, so more than 3% of the deviations are beyond it."""
     beyond = int((many_deviations(1000, 0.5, 4_000) > monotone_width(1000)).sum())
@@ -101,6 +102,7 @@ def test_the_certificate_gives_the_higher_bound_by_splitting_the_rows():
     assert found.lower_bound == split_lower_bound(table) > found.estimate - monotone_width(1000)
 
 
+@pytest.mark.slow
 def test_large_errors_are_found():
     """Width .0911 at n = 1000, so an error of 1/4 is above .1 for sure."""
     tables = WORLDS["opposite"].samples(1000, 100, np.random.default_rng(2))
@@ -114,6 +116,7 @@ def test_a_shrunk_bound_is_caught(shrink):
         assert_failures_within(count_failures("calibrated", 1000, 300, shrink), 300, 0.05)
 
 
+@pytest.mark.slow
 def test_a_shrunk_constant_is_caught():
     seen = many_deviations(1000, 0.5, 4_000)
     with pytest.raises(AssertionError, match="failures in 4000"):

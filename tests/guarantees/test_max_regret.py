@@ -142,6 +142,7 @@ def test_bound_says_something():
     assert max_regret(next(WORLDS["opposite"].samples(10_000, 1, np.random.default_rng(0)))).bound < 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shrink", [0.3, 0.0])
 def test_a_shrunk_bound_is_caught(shrink):
     with pytest.raises(AssertionError, match="failures in 300"):

@@ -60,6 +60,7 @@ def test_one_score_exactly(rate, method, power):
         assert binom.cdf(within.max(), n, rate) - binom.cdf(within.min() - 1, n, rate) >= power
 
 
+@pytest.mark.slow
 def test_a_plan_for_the_width_alone_is_not_enough():
     """What the command used to name: at these rows hardly any calibrated sample is certified."""
     with pytest.raises(AssertionError, match="failures"):

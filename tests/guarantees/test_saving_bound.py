@@ -130,6 +130,7 @@ def test_bounds_say_something():
     assert decided(table, 0.05, 0.05, "default").saving_bound < 0.004
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shrink", [0.3, 0.0])
 @pytest.mark.parametrize("method", METHODS)
 def test_a_shrunk_bound_is_caught(method, shrink):

@@ -203,6 +203,7 @@ def test_the_search_finds_what_3_percent_of_the_normal_bound_keep():
         assert_probability_within(worst_failure(upper(narrow, error), scores=1, n=300, tries=1).probability, DELTA)
 
 
+@pytest.mark.slow
 def test_the_search_finds_bounds_that_are_no_bounds():
     """The values of the sample, each of which is below the truth half of the time."""
     claims = [

@@ -139,6 +139,7 @@ class TestDamagedFiles:
         path.write_bytes(whole[:start] + b"\xff" * 60_000 + whole[start + 60_000 :])
         assert "a whole Parquet file" in message(path)
 
+    @pytest.mark.slow
     def test_parquet_cut_in_the_middle(self, scores, model, tmp_path):
         path = tmp_path / "cut.parquet"
         path.write_bytes(scores.read_bytes()[: scores.stat().st_size // 2])
@@ -174,6 +175,7 @@ class TestDamagedFiles:
 
 
 class TestFullDisks:
+    @pytest.mark.slow
     @endings(default="csv")
     def test_apply_beyond_the_largest_file(self, ending, scores, model, tmp_path):
         out = tmp_path / f"out.{ending}"
@@ -219,6 +221,7 @@ class TestFullDisks:
         one_line(done, f"in {small_disk}, found No space left on device", "TMPDIR")
         assert contents(small_disk) == {}
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("limit", [1 << 20, None])
     def test_no_space_to_spill(self, limit, scores, tmp_path, request):
         """The memory that DuckDB may use is made small, so that grouping rows needs its temporary folder."""
@@ -283,6 +286,7 @@ class TestInterruption:
             (tmp_path / name).mkdir()
         return tmp_path / "temporary", tmp_path / "out"
 
+    @pytest.mark.slow
     def test_audit(self, long, tmp_path):
         temporary, out = self.places(tmp_path)
         flag, report = tmp_path / "flag", out / "a.html"
@@ -292,6 +296,7 @@ class TestInterruption:
         assert contents(out) == {"a.html": b"old"}
         assert contents(temporary) == {}
 
+    @pytest.mark.slow
     @endings(default="jsonl")
     def test_apply_while_it_writes(self, ending, long, model, tmp_path):
         temporary, out = self.places(tmp_path)

@@ -83,7 +83,8 @@ def local_calibration_score(
     Parameters
     ----------
     y_true, y_proba, span, degree, sample_weight, pos_label
-        As in `calibrant.curves.local_curve`, with equal weights in a window.
+        As in `calibrant.curves.local_curve`, with equal weights in a window. A cell of a table counts as standing at
+        its mean score.
     n_points : int
         Number of points, at least 2.
     weights : {"density", "machado2024"}
@@ -149,7 +150,7 @@ def local_calibration(
     Parameters
     ----------
     y_true, y_proba, span, degree, n_points, weights, form, sample_weight, pos_label
-        As in `local_calibration_score`.
+        As in `local_calibration_score`, cells of a table too.
 
     Returns
     -------
@@ -203,7 +204,7 @@ def weighted_mean_squared_error(
     Parameters
     ----------
     y_true, y_proba, sample_weight, pos_label
-        As in `local_calibration_score`; whole weights only.
+        As in `local_calibration_score`, cells of a table too; whole weights only.
     span : float
         Share of the rows in each window, in (0, 1], rounded to the nearest whole number of rows, but at least 1.
     n_points : int

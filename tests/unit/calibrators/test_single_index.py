@@ -79,6 +79,7 @@ def test_every_turn_lowers_the_loss_and_leaves_no_calibration_error(classifier, 
     assert cutoff_calibration_error(y, p) < 1.0 / (2 * len(y))
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_any_small_sample(data):
     n = data.draw(st.integers(2, 9))
@@ -94,6 +95,7 @@ def test_any_small_sample(data):
         assert (np.diff(fitted.losses_) < 0.0).all()
 
 
+@pytest.mark.slow
 def test_the_lipschitz_link_keeps_its_slope():
     features, y = sample()
     fitted = SingleIndexClassifier(link="lipschitz", lipschitz=0.5).fit(features, y)

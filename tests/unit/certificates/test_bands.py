@@ -67,6 +67,7 @@ def test_width_is_the_printed_formula(n, variance, delta):
     assert fixed_design_width(n, delta, variance=variance) == pytest.approx(expected, rel=1e-7)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("weight", [[1.0] * 20, [5.0] + [1.0] * 60, [0.1] * 9 + [0.7, 0.3], [3.0, 2.0, 1.0] * 6])
 def test_weighted_width_is_the_printed_formula(weight):
     time = smallest_on_a_grid(weight, 0.25, 0.005)
@@ -82,6 +83,7 @@ def test_equal_weights_are_no_weights_and_the_scale_does_not_matter():
     assert weighted_fixed_design_width(np.append(w, [0.0, 0.0])) == weighted_fixed_design_width(w)
 
 
+@pytest.mark.slow
 def test_unequal_weights_cost_more_than_their_effective_rows():
     """Never less, by convexity. It says up to 2.5 times in T for one big weight and 100 small ones; its own
     formula gives 3.6 at a big weight of 20 (grid of k, against 28.8 equal rows).

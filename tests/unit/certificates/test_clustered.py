@@ -128,6 +128,7 @@ def test_neither_order_nor_names_nor_repeats_show(statement):
     assert statement(y, s, clusters=g, sample_weight=w) == repeated
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("factors", [20 * 7, 1 << 24])
 @pytest.mark.parametrize("centred", [False, True])
 def test_simulated_errors_are_ranges_of_multiplied_walks(monkeypatch, factors, centred):

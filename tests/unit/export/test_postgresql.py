@@ -73,6 +73,7 @@ def same_in(server, fitted, at):
         assert_same(found, calibrator, at)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("kind", WORLDS)
 def test_sql_equals_predict(server, kind):
     score, y = world(kind)

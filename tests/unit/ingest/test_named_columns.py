@@ -37,6 +37,7 @@ def without_name(found):
     return data
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("kind", ["pandas", "polars", "lazy", "path", "text", "query"])
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_same_audit_as_of_arrays(kind, weight, frame, sources):
@@ -45,6 +46,7 @@ def test_same_audit_as_of_arrays(kind, weight, frame, sources):
     assert without_name(found) == without_name(expected)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("kind", ["pandas", "polars", "lazy", "path", "query"])
 @pytest.mark.parametrize("clusters", ["a", ["a", "b"]])
 def test_same_audit_as_of_clustered_arrays(kind, clusters, frame, sources):

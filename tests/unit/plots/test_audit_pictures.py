@@ -53,6 +53,7 @@ class TestEveryKind:
         assert np.nanmax([curve.rate, curve.upper]) <= top
         assert beneath.get_xlim() == ax.get_xlim()
 
+    @pytest.mark.grid
     def test_cumulative_residuals_are_those_of_the_audit(self, audit):
         (ax,) = cumulative_residuals_figure(audit).get_axes()
         line = next(line for line in ax.lines if line.get_color() == LIGHT.blue)
@@ -113,6 +114,7 @@ class TestReliability:
         assert np.array_equal(beneath.lines[0].get_ydata()[1:-1], audit.cumulative_residuals.share)
         assert "share of rows" in reliability_of(audit).how_to_read
 
+    @pytest.mark.slow
     def test_close_scores_on_axes_of_the_user(self, audit_of):
         ax = Figure().subplots()
         display = reliability_of(audit_of("rare")).plot(ax)
@@ -158,6 +160,7 @@ class TestNothingGlobal:
     def test_names_are_not_read_as_mathematics(self, tmp_path):
         audit_figure(calibrant.audit([0, 1], [0.2, 0.7], name=r"$\frac$ & co")).savefig(tmp_path / "a.png", dpi=20)
 
+    @pytest.mark.slow
     def test_pyplot_is_not_imported(self):
         program = (
             "import sys, calibrant\n"

@@ -134,6 +134,7 @@ class TestEveryKind:
         for y in (np.zeros(20), np.ones(20)):
             make(display, y, few(20)[1], ax=Figure().subplots()).figure_.draw_without_rendering()
 
+    @pytest.mark.grid
     @every
     def test_one_row(self, display):
         make(display, [1], [0.3], ax=Figure().subplots()).figure_.draw_without_rendering()
@@ -156,6 +157,7 @@ class TestData:
         one = make(display, words, s, pos_label="yes", ax=Figure().subplots())
         assert one.to_frame("polars").equals(make(display, y, s, ax=Figure().subplots()).to_frame("polars"))
 
+    @pytest.mark.grid
     @of_scores
     def test_tables_are_data_too(self, display):
         y, s = few()
@@ -271,6 +273,7 @@ class TestWords:
         assert len(labels[1]) < 60
         assert ax.figure.get_suptitle() == ""
 
+    @pytest.mark.grid
     @every
     def test_every_axis_is_labelled(self, display):
         made = make(display, *few())

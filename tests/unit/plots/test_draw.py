@@ -39,6 +39,7 @@ def rows():
     return np.arange(39) % 3 == 0, s
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("function", DISPLAY)
 def test_results_draw_themselves(function):
     result, ax = function(*rows()), Figure().subplots()
@@ -70,6 +71,7 @@ def test_what_has_no_picture(thing):
         draw(thing)
 
 
+@pytest.mark.slow
 def test_results_know_no_pictures_until_they_are_drawn():
     program = (
         "import sys\n"

@@ -3,9 +3,12 @@
 import re
 from xml.etree import ElementTree as ET
 
+import pytest
+
 from calibrant.plots import cumulative_residuals_figure, figure_svg, reliability_figure
 
 
+@pytest.mark.slow
 def test_same_figure_same_bytes(audit_of):
     audit = audit_of("spread")
     assert figure_svg(cumulative_residuals_figure(audit)) == figure_svg(cumulative_residuals_figure(audit))

@@ -154,6 +154,7 @@ def pair(request, monkeypatch):
     return cells, ScoreTable.from_scores(y, s)
 
 
+@pytest.mark.grid
 def test_numbers_of_cells_are_within_the_limits_that_are_stated(pair):
     cells, exact = pair
     edges = np.arange(1, 10) / 10
@@ -172,6 +173,7 @@ def test_numbers_of_cells_are_within_the_limits_that_are_stated(pair):
     assert moved <= 2.0 * cells.n[divided_by(edges, cells)].sum()
 
 
+@pytest.mark.grid
 def test_isotonic_results_are_exact_if_rows_could_be_read_again(pair):
     ours, theirs = (isotonic_curve(each) for each in pair)
     assert ours.rate.tolist() == theirs.rate.tolist()

@@ -1,14 +1,15 @@
 """Statements about the true calibration error that hold with a stated probability."""
 
 from calibrant.certificates.bands import Band, isotonic_band, window_band
-from calibrant.certificates.calibration_test import CalibrationTest, calibration_test
-from calibrant.certificates.certify import Certificate, certify
+from calibrant.certificates.calibration_test import calibration_test
+from calibrant.certificates.certify import certify
 from calibrant.certificates.cumulative_band import CumulativeBand, cumulative_band
 from calibrant.certificates.expected_error.certify import ExpectedErrorCertificate, certify_ece
 from calibrant.certificates.expected_error.sample_size import required_sample_size_ece
 from calibrant.certificates.fixed_design import SampleCertificate, certify_sample
-from calibrant.certificates.interval import CutoffInterval, cutoff_interval
+from calibrant.certificates.interval import cutoff_interval
 from calibrant.certificates.recalibrated import RecalibratedCertificate, certify_recalibrated
+from calibrant.certificates.results import CalibrationTest, Certificate, CutoffInterval
 from calibrant.certificates.sample_size import Plan, plan_table, required_sample_size
 from calibrant.certificates.split import split_lower_bound
 

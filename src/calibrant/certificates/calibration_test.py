@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.certify import ASSUMPTIONS
+from calibrant.certificates.clusters import cluster_test
 from calibrant.certificates.outcomes import likely_outcomes
+from calibrant.certificates.results import ASSUMPTIONS, CalibrationTest
 from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.distributions.null_distribution import calibrated_p_value
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice, check_count, check_random_state
-from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray, ScoreTable, as_table, need_counts
 from calibrant.table.seeding import generator_for
 
-__all__ = ["CalibrationTest", "calibration_test"]
+__all__ = ["calibration_test"]
 
 # Simulated errors that agree with the observed one but for rounding count as reaching it.
 _SLACK = 1e-12
@@ -30,45 +29,6 @@ _BLOCK = 1 << 17  # values of simulated paths held at a time
 _FEW = 6  # up to so many rows at one score, coins are flipped one by one, which is faster than a binomial draw
 
 _ASSUMPTIONS = (*ASSUMPTIONS[:2], "The method and the number of rows were chosen before looking at the outcomes.")
-
-
-@dataclass(frozen=True)
-class CalibrationTest(Result):
-    """A p-value for the hypothesis that every score is the true probability at that score.
-
-    Attributes
-    ----------
-    claim : str
-        What is asserted, in one sentence.
-    p_value : float
-        Small values speak against the hypothesis; large ones do not prove it, for that see `certify`.
-    statistic : float
-        Empirical cutoff calibration error.
-    n : int
-        Rows.
-    method : {"exact", "asymptotic"}
-        How the p-value was found.
-    n_simulations : int or None
-        Simulations of the labels, or with clusters of their cumulative residuals; None without simulation: for
-        "asymptotic" without clusters, and for "exact" where all outcomes were counted.
-    assumptions, references : tuple of str
-        What must hold, and keys of `calibrant.references`.
-    n_clusters : int or None
-        Clusters, if rows were clustered. The statistic is then that of rows that count as `max_rows_per_cluster` says.
-    max_rows_per_cluster : float or None
-        Rows that a cluster counts at most, if rows were clustered.
-    """
-
-    claim: str
-    p_value: float
-    statistic: float
-    n: int
-    method: str
-    n_simulations: int | None
-    assumptions: tuple[str, ...]
-    references: tuple[str, ...]
-    n_clusters: int | None = None
-    max_rows_per_cluster: float | None = None
 
 
 def calibration_test(
@@ -159,8 +119,6 @@ def calibration_test(
     n_simulations = check_count("n_simulations", n_simulations, 1, "999 is a good choice")
     check_random_state(random_state)
     if clusters is not None:
-        from calibrant.certificates.clusters import cluster_test
-
         rows = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
         rows = cap_clusters(rows, max_rows_per_cluster)
         return cluster_test(rows, method=method, n_simulations=n_simulations, random_state=random_state)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.certificates.clusters import certify_clusters
+from calibrant.certificates.results import ASSUMPTIONS, Certificate, verdict_on
 from calibrant.certificates.sample_size import rows_to_decide, width_of
 from calibrant.certificates.split import split_lower_bound, split_width
 from calibrant.certificates.theory.theorem2 import PRINTED_LIMIT
@@ -20,18 +21,12 @@ from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_between, check_choice, check_count, failure_probability
 from calibrant.table.score_table import ScoreTable, as_table, need_counts
-from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, ClusterStatement
 from calibrant.table.wording import at_least
 
-__all__ = ["ASSUMPTIONS", "METHODS", "Certificate", "certify", "check_request", "verdict_on"]
+__all__ = ["METHODS", "certify", "check_request"]
 
 METHODS = ("default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence")
 
-ASSUMPTIONS = (
-    COUNTED_ROWS,
-    FIXED_CLASSIFIER,
-    "The number of rows, the confidence level, the tolerance and the method were chosen before looking at outcomes.",
-)
 _LOOK_ANY_TIME = (
     "The confidence level and the tolerance were chosen before looking at the outcomes; the number of rows was not."
 )
@@ -56,55 +51,6 @@ _CLAIM = {
     "asymptotic": "normal bound: the probability is asymptotic in the number of rows",
     "uniform_convergence": "uniform convergence bound of Theorem 2",
 }
-
-
-@dataclass(frozen=True)
-class Certificate(ClusterStatement):
-    """An upper confidence bound on the true cutoff calibration error, and the verdict on a tolerance.
-
-    Attributes
-    ----------
-    claim, confidence_level, assumptions, references
-        As in every `Statement`; `n_clusters` and `max_rows_per_cluster` as in `ClusterStatement`.
-    verdict : {"certified", "refuted", "undecided", "uninformative"} or None
-        "certified": the bound is within the tolerance. "refuted": the lower bound is above it. "uninformative":
-        the bound says no more than the scores' range does. None if no tolerance was asked. In each world only one
-        of the two wrong verdicts is possible, so the verdict is wrong with probability at most ``1 -
-        confidence_level``.
-    tolerance : float or None
-        The tolerance asked for.
-    estimate : float
-        Empirical cutoff calibration error; from a table of rows that could be read only once, as much of it as is seen.
-    bound : float
-        Upper confidence bound: below the true error with probability at most ``1 - confidence_level``.
-    lower_bound : float
-        Lower confidence bound: above the true error with probability at most ``1 - confidence_level``. The two bounds
-        are one-sided: both hold with probability ``2 confidence_level - 1``.
-    width : float
-        ``bound - estimate`` before capping at 1; with the default method at most `default_width` at this estimate. It
-        includes what the cells of such a table can hide, see `value_at_most` of `calibrant.metrics.cutoff_calibration`.
-    trivial_bound : float
-        What holds without any data about calibration: the larger of mean score and one minus mean score.
-    n : int
-        Rows.
-    method : str
-        Which bound.
-    rows_needed : int or None
-        If undecided or uninformative: about how many rows a decision would take, were the true error what it seems,
-        and with clusters, were further clusters like these. None if no number of rows would do, or the tolerance is
-        wider than what holds for any such scores.
-    """
-
-    verdict: str | None
-    tolerance: float | None
-    estimate: float
-    bound: float
-    lower_bound: float
-    width: float
-    trivial_bound: float
-    n: int
-    method: str
-    rows_needed: int | None
 
 
 def certify(
@@ -206,8 +152,6 @@ def certify(
         raise ArgumentError("rademacher only with method 'uniform_convergence'", f"method {method!r}", "leave it out")
     n_simulations = check_count("n_simulations", n_simulations, 1, "999 is a good choice")
     if clusters is not None:
-        from calibrant.certificates.clusters import certify_clusters
-
         rows = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
         return certify_clusters(
             cap_clusters(rows, max_rows_per_cluster),
@@ -294,12 +238,3 @@ def check_request(*, confidence_level: float, tolerance: float | None, method: s
 def _assumptions(method: str, *, of_class: bool) -> tuple[str, ...]:
     rows, classifier, plan = ASSUMPTIONS
     return (rows, _ANY_OF_CLASS if of_class else classifier, _LOOK_ANY_TIME if method == "anytime" else plan)
-
-
-def verdict_on(bound: float, lower_bound: float, trivial_bound: float, tolerance: float) -> str:
-    """Verdict on a tolerance by both bounds."""
-    if lower_bound > tolerance:
-        return "refuted"
-    if bound >= trivial_bound:
-        return "uninformative"
-    return "certified" if bound <= tolerance else "undecided"

@@ -8,11 +8,9 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.calibration_test import CalibrationTest
-from calibrant.certificates.certify import ASSUMPTIONS, Certificate, verdict_on
 from calibrant.certificates.clusters_asymptotic import clustered, need_clusters
-from calibrant.certificates.interval import CutoffInterval
 from calibrant.certificates.repeated_splits import PROPOSE, repeated_lower_bound
+from calibrant.certificates.results import ASSUMPTIONS, CalibrationTest, Certificate, CutoffInterval, verdict_on
 from calibrant.certificates.sample_size import rows_to_decide
 from calibrant.distributions.brownian import MEAN_RANGE
 from calibrant.distributions.cluster_bound import Sums, largest_error, largest_ratio

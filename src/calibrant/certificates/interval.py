@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.certify import ASSUMPTIONS, check_request
+from calibrant.certificates.certify import check_request
+from calibrant.certificates.clusters import cluster_interval
+from calibrant.certificates.results import ASSUMPTIONS, CutoffInterval
 from calibrant.certificates.split import split_lower_bound
 from calibrant.certificates.widths.closed_form import asymptotic_width, brownian_width
 from calibrant.certificates.widths.default import charged_bound
@@ -16,35 +17,9 @@ from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice, check_count
 from calibrant.table.score_table import ScoreTable, as_table, need_counts
-from calibrant.table.statements import ClusterStatement
 from calibrant.table.wording import at_least
 
-__all__ = ["CutoffInterval", "cutoff_interval"]
-
-
-@dataclass(frozen=True)
-class CutoffInterval(ClusterStatement):
-    """Limits for the true cutoff calibration error that hold together.
-
-    Attributes
-    ----------
-    claim, confidence_level, assumptions, references
-        As in every `Statement`; `n_clusters` and `max_rows_per_cluster` as in `ClusterStatement`.
-    estimate : float
-        Empirical cutoff calibration error.
-    lower, upper : float
-        The true error lies between them with probability at least `confidence_level`.
-    n : int
-        Rows.
-    method : {"finite", "asymptotic"}
-        Whether the probability holds for every number of rows or in the limit.
-    """
-
-    estimate: float
-    lower: float
-    upper: float
-    n: int
-    method: str
+__all__ = ["cutoff_interval"]
 
 
 def cutoff_interval(
@@ -118,8 +93,6 @@ def cutoff_interval(
     n_simulations = check_count("n_simulations", n_simulations, 1, "999 is a good choice")
     half = 0.5 * delta
     if clusters is not None:
-        from calibrant.certificates.clusters import cluster_interval
-
         rows = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
         rows = cap_clusters(rows, max_rows_per_cluster)
         return cluster_interval(

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.certify import check_request, verdict_on
+from calibrant.certificates.certify import check_request
+from calibrant.certificates.results import verdict_on
 from calibrant.certificates.widths.fixed_design import cumulative_width
 from calibrant.certificates.widths.uniform import monotone_width
 from calibrant.distributions.brownian import range_upper_quantile

@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.certify import verdict_on
 from calibrant.certificates.expected_error.bounds import lower_bound, upper_bound
 from calibrant.certificates.expected_error.cells import Units
 from calibrant.certificates.expected_error.reversal import reversal_p_value
+from calibrant.certificates.results import verdict_on
 from calibrant.errors import ArgumentError
 from calibrant.table.parameters import check_between, check_choice, failure_probability
 from calibrant.table.score_table import ScoreTable, as_table, need_counts

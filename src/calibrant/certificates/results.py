@@ -1,0 +1,138 @@
+"""What certificates, intervals and tests return, and what they assume."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from calibrant.table.results import Result
+from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, ClusterStatement
+
+__all__ = ["ASSUMPTIONS", "CalibrationTest", "Certificate", "CutoffInterval", "verdict_on"]
+
+ASSUMPTIONS = (
+    COUNTED_ROWS,
+    FIXED_CLASSIFIER,
+    "The number of rows, the confidence level, the tolerance and the method were chosen before looking at outcomes.",
+)
+
+
+@dataclass(frozen=True)
+class Certificate(ClusterStatement):
+    """An upper confidence bound on the true cutoff calibration error, and the verdict on a tolerance.
+
+    Attributes
+    ----------
+    claim, confidence_level, assumptions, references
+        As in every `Statement`; `n_clusters` and `max_rows_per_cluster` as in `ClusterStatement`.
+    verdict : {"certified", "refuted", "undecided", "uninformative"} or None
+        "certified": the bound is within the tolerance. "refuted": the lower bound is above it. "uninformative":
+        the bound says no more than the scores' range does. None if no tolerance was asked. In each world only one
+        of the two wrong verdicts is possible, so the verdict is wrong with probability at most ``1 -
+        confidence_level``.
+    tolerance : float or None
+        The tolerance asked for.
+    estimate : float
+        Empirical cutoff calibration error; from a table of rows that could be read only once, as much of it as is seen.
+    bound : float
+        Upper confidence bound: below the true error with probability at most ``1 - confidence_level``.
+    lower_bound : float
+        Lower confidence bound: above the true error with probability at most ``1 - confidence_level``. The two bounds
+        are one-sided: both hold with probability ``2 confidence_level - 1``.
+    width : float
+        ``bound - estimate`` before capping at 1; with the default method at most `default_width` at this estimate. It
+        includes what the cells of such a table can hide, see `value_at_most` of `calibrant.metrics.cutoff_calibration`.
+    trivial_bound : float
+        What holds without any data about calibration: the larger of mean score and one minus mean score.
+    n : int
+        Rows.
+    method : str
+        Which bound.
+    rows_needed : int or None
+        If undecided or uninformative: about how many rows a decision would take, were the true error what it seems,
+        and with clusters, were further clusters like these. None if no number of rows would do, or the tolerance is
+        wider than what holds for any such scores.
+    """
+
+    verdict: str | None
+    tolerance: float | None
+    estimate: float
+    bound: float
+    lower_bound: float
+    width: float
+    trivial_bound: float
+    n: int
+    method: str
+    rows_needed: int | None
+
+
+@dataclass(frozen=True)
+class CutoffInterval(ClusterStatement):
+    """Limits for the true cutoff calibration error that hold together.
+
+    Attributes
+    ----------
+    claim, confidence_level, assumptions, references
+        As in every `Statement`; `n_clusters` and `max_rows_per_cluster` as in `ClusterStatement`.
+    estimate : float
+        Empirical cutoff calibration error.
+    lower, upper : float
+        The true error lies between them with probability at least `confidence_level`.
+    n : int
+        Rows.
+    method : {"finite", "asymptotic"}
+        Whether the probability holds for every number of rows or in the limit.
+    """
+
+    estimate: float
+    lower: float
+    upper: float
+    n: int
+    method: str
+
+
+@dataclass(frozen=True)
+class CalibrationTest(Result):
+    """A p-value for the hypothesis that every score is the true probability at that score.
+
+    Attributes
+    ----------
+    claim : str
+        What is asserted, in one sentence.
+    p_value : float
+        Small values speak against the hypothesis; large ones do not prove it, for that see `certify`.
+    statistic : float
+        Empirical cutoff calibration error.
+    n : int
+        Rows.
+    method : {"exact", "asymptotic"}
+        How the p-value was found.
+    n_simulations : int or None
+        Simulations of the labels, or with clusters of their cumulative residuals; None without simulation: for
+        "asymptotic" without clusters, and for "exact" where all outcomes were counted.
+    assumptions, references : tuple of str
+        What must hold, and keys of `calibrant.references`.
+    n_clusters : int or None
+        Clusters, if rows were clustered. The statistic is then that of rows that count as `max_rows_per_cluster` says.
+    max_rows_per_cluster : float or None
+        Rows that a cluster counts at most, if rows were clustered.
+    """
+
+    claim: str
+    p_value: float
+    statistic: float
+    n: int
+    method: str
+    n_simulations: int | None
+    assumptions: tuple[str, ...]
+    references: tuple[str, ...]
+    n_clusters: int | None = None
+    max_rows_per_cluster: float | None = None
+
+
+def verdict_on(bound: float, lower_bound: float, trivial_bound: float, tolerance: float) -> str:
+    """Verdict on a tolerance by both bounds."""
+    if lower_bound > tolerance:
+        return "refuted"
+    if bound >= trivial_bound:
+        return "uninformative"
+    return "certified" if bound <= tolerance else "undecided"

@@ -54,6 +54,7 @@ def test_devices_and_pipes_are_not_replaced(scores, tmp_path):
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
+@pytest.mark.slow
 def test_a_replaced_report_keeps_its_permissions_and_links(scores, tmp_path):
     report, link = tmp_path / "report.html", tmp_path / "link.html"
     report.write_text("old")

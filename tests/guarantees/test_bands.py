@@ -305,6 +305,7 @@ def test_a_narrower_band_around_the_fit_would_be_caught(name, method):
         assert_failures_within(failures, 200, 0.05)
 
 
+@pytest.mark.slow
 def test_a_falling_share_is_seldom_found_where_there_is_none():
     """Where the share is constant, every sample falls somewhere."""
     for method in ("binomial", "fixed_design"):

@@ -163,6 +163,7 @@ def test_few_scores_exactly(scores):
         assert_probability_within(float(chance[lower > truth + ROUNDING].sum()), 0.05)
 
 
+@pytest.mark.slow
 def test_the_step_to_the_population_exactly():
     """Rows fall on two scores at random, one right and one wrong: the share at the wrong one is not known."""
     n = 16

@@ -189,6 +189,7 @@ def auc_missed(positives: int, negatives: int, distance: float, repetitions: int
     return missed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("positives", "negatives", "distance"), [(100, 100, 1.0), (30, 1000, 1.0), (50, 50, 2.5), (200, 50, 0.0)]
 )

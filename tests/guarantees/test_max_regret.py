@@ -102,6 +102,7 @@ def test_true_largest_regret_is_seldom_above_the_bound_in_many_samples(name, n):
         assert_failures_within(count_failures(ALL[name], n, 400, delta), 400, delta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["overconfident", "several atoms", "no information", "calibrated"])
 def test_costs_chosen_on_the_same_rows_are_covered(name):
     """The costs are those that look worst on the sample; their true regret is within the bound all the same."""

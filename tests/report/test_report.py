@@ -278,6 +278,7 @@ class TestWriting:
         assert path.read_text(encoding="utf-8") == page
         assert list(tmp_path.iterdir()) == [path]
 
+    @pytest.mark.slow
     def test_missing_folder(self, audit, tmp_path):
         with pytest.raises(SourceError, match="nowhere"):
             audit.to_html(tmp_path / "nowhere" / "audit.html")

@@ -203,6 +203,7 @@ class TestFullDisks:
         one_line(done, "to write", "a.html", "File too large")
         assert contents(tmp_path) == before
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("source", ["stream", "query"])
     def test_no_space_for_temporary_files(self, source, scores, small_disk):
         if source == "query":

@@ -180,6 +180,7 @@ def test_rounding_of_the_scores_does_not_show(calibrator, ensemble):
         np.testing.assert_allclose(rounding.predict_proba(X), plain, rtol=1e-8)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("ensemble", [False, True])
 def test_whole_weights_repeat_rows(ensemble):
     """Within 1e-8 where the folds agree, however the scores of repeated rows are rounded."""

@@ -43,6 +43,7 @@ with open_source(sys.argv[1], console=None) as source:
 """
 
 
+@pytest.mark.slow
 def test_no_bar_of_the_engine_on_standard_output(write):
     """DuckDB draws one in a Python that was started without a script, once a query takes long."""
     path = write("scores.csv", PLAIN)

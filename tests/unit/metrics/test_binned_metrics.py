@@ -103,6 +103,7 @@ def choices(strategy):
     return small_rows(weighted=weighted)
 
 
+@pytest.mark.grid
 @given(st.data())
 @pytest.mark.parametrize("compare", ["frequency", "accuracy"])
 @pytest.mark.parametrize("strategy", STRATEGIES)

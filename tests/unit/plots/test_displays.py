@@ -150,6 +150,7 @@ class TestData:
         two = make(display, np.repeat(y, weight), np.repeat(s, weight), ax=Figure().subplots())
         assert one.to_frame("polars").equals(two.to_frame("polars"))
 
+    @pytest.mark.grid
     @every
     def test_labels_by_name(self, display):
         y, s = few()

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrant import ScoreTable
-from calibrant.decisions import expected_cost, saving_bound, threshold
+from calibrant.decisions import expected_cost, optimal_threshold, saving_bound
 from calibrant.metrics import brier_score, cutoff_calibration, cutoff_calibration_error, log_loss, roc_auc
 from calibrant.metrics import cutoff as cutoff_module
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
@@ -53,7 +53,7 @@ def test_one_sided_errors_bias_and_ks(rows: Rows):
     from_the_start = [abs(oracles.interval_residual(*rows, -math.inf, high)) for high in rows.s]
     assert (found.under, found.over) == pytest.approx((under, over), abs=QUANTUM)
     assert found.value == max(found.under, found.over)
-    assert found.bias == pytest.approx(oracles.interval_residual(*rows, -math.inf, 1.0), abs=QUANTUM)
+    assert found.mean_residual == pytest.approx(oracles.interval_residual(*rows, -math.inf, 1.0), abs=QUANTUM)
     assert found.ks == pytest.approx(max(from_the_start), abs=QUANTUM)
     assert found.ks <= found.value <= 2 * found.ks
 
@@ -173,7 +173,7 @@ def test_log_loss_agrees_with_scikit_learn_where_it_does_not_clip(rows: Rows):
 def test_costs_are_those_of_trying_every_threshold(rows: Rows, costs):
     a, b = costs
     found = saving_bound(rows.y, rows.s, false_positive_cost=a, false_negative_cost=b) if _counts(rows) else None
-    acted = [float(v) >= threshold(a, b) for v in rows.s]
+    acted = [float(v) >= optimal_threshold(a, b) for v in rows.s]
     cost = oracles.cost_of_acting(rows.y, rows.w, acted, a, b)
     keywords = {"false_positive_cost": a, "false_negative_cost": b}
     assert expected_cost(rows.y, rows.s, **keywords, **rows.keywords) == pytest.approx(cost, abs=1e-12)
@@ -194,7 +194,7 @@ def test_claim_1_regret_and_forecast_error_are_within_the_calibration_error(rows
     """Claim 1 and the inequality for forecasts, deterministic identities on the sample itself."""
     a, b = costs
     allowed = (a + b) * oracles.cutoff_error(*rows) + 1e-12
-    acted = [float(v) >= threshold(a, b) for v in rows.s]
+    acted = [float(v) >= optimal_threshold(a, b) for v in rows.s]
     cost = oracles.cost_of_acting(rows.y, rows.w, acted, a, b)
     assert cost - oracles.cheapest_threshold_cost(*rows, a, b) <= allowed
     if _counts(rows):

@@ -47,7 +47,7 @@ def _measure(effort: Effort) -> Measured:
         numbers += [
             Number(f"{name}: collected from A and B, dollars", collected, 0.0),
             Number(f"{name}: calibration error", exact.value, 0.0),
-            Number(f"{name}: bias", exact.bias, 0.0),
+            Number(f"{name}: bias", exact.mean_residual, 0.0),
         ]
         rows.append(
             {
@@ -57,7 +57,7 @@ def _measure(effort: Effort) -> Measured:
                 "unfair_A": premiums["A"] - _TRUE["A"] * _LOSS,
                 "unfair_B": premiums["B"] - _TRUE["B"] * _LOSS,
                 "collected": collected,
-                "bias": exact.bias,
+                "bias": exact.mean_residual,
                 "error": exact.value,
                 "misplaced": exact.value * _LOSS * 2 * _DRIVERS,
             }

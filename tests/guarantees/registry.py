@@ -118,7 +118,7 @@ SAYS_NOTHING = {
     "turns one number into another": [
         "decisions.decide",
         "decisions.regret_bound",  # an inequality of the population
-        "decisions.threshold",
+        "decisions.optimal_threshold",
     ],
     "describes weights or a class of functions": [
         "certificates.widths.effective_rows",

@@ -44,7 +44,7 @@ def ratios(name, n, n_bins, compare):
     s = WORLDS[name](rng, n)
     of = partial(binned_calibration, rng.random(n) < s, s, n_bins=n_bins, compare=compare)
     found = [of(strategy=strategy) for strategy in ("quantile", "uniform", "type7")]
-    return [(result.noise, average_error(s, result, compare)) for result in found]
+    return [(result.null_mean, average_error(s, result, compare)) for result in found]
 
 
 def assert_not_below(pairs, factor=1.0):

@@ -149,8 +149,8 @@ def missed_by_slope(world, n: int, repetitions: int, truth: tuple[float, float, 
     missed = np.zeros(3, dtype=int)
     for table in world.samples(n, repetitions, np.random.default_rng([n, 7])):
         found = calibration_slope(table)
-        centres = (found.intercept, found.slope, found.in_the_large)
-        ends = (found.intercept_interval, found.slope_interval, found.in_the_large_interval)
+        centres = (found.intercept, found.slope, found.calibration_intercept)
+        ends = (found.intercept_interval, found.slope_interval, found.calibration_intercept_interval)
         for i, (centre, (lower, upper), value) in enumerate(zip(centres, ends, truth, strict=True)):
             missed[i] += not centre - shrink * (centre - lower) <= value <= centre + shrink * (upper - centre)
     return missed

@@ -233,7 +233,7 @@ def wrong_slope(found: Any, _: World, __: ScoreTable) -> list[bool]:
     return [
         outside(found.intercept_interval[0], 0.0, found.intercept_interval[1]),
         outside(found.slope_interval[0], 1.0, found.slope_interval[1]),
-        outside(found.in_the_large_interval[0], 0.0, found.in_the_large_interval[1]),
+        outside(found.calibration_intercept_interval[0], 0.0, found.calibration_intercept_interval[1]),
         found.p_value <= 0.05,
     ]
 

@@ -236,7 +236,7 @@ def data_sentence(audit: Findings) -> str:
             ties += f", {rows(sample.tied_rows)} rows tied" if sample.tied_rows else ", no ties"
     return (
         f"{rows(sample.n)} {unit}, {rows(sample.positives)} positive; mean predicted {share(sample.mean_score)}, "
-        f"observed rate {share(sample.base_rate)}: calibration in the large {points(-audit.cutoff.bias)}, "
+        f"observed rate {share(sample.base_rate)}: calibration in the large {points(-audit.cutoff.mean_residual)}, "
         f"O:E {number(sample.observed_over_expected)}{ties}"
     )
 

@@ -1,6 +1,6 @@
 """What scores cost when decisions are made with them."""
 
-from calibrant.decisions.cost import decide, expected_cost, threshold
+from calibrant.decisions.cost import decide, expected_cost, optimal_threshold
 from calibrant.decisions.cost_curve import CostCurve, cost_curve
 from calibrant.decisions.forecast import CostForecast, cost_forecast
 from calibrant.decisions.harm import isotonic_harm_bound
@@ -23,7 +23,7 @@ __all__ = [
     "max_regret",
     "net_benefit",
     "net_benefit_difference",
+    "optimal_threshold",
     "regret_bound",
     "saving_bound",
-    "threshold",
 ]

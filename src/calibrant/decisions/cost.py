@@ -12,7 +12,7 @@ from calibrant.table.parameters import check_between
 from calibrant.table.score_table import ScoreTable, as_table
 from calibrant.table.validation import clean_scores
 
-__all__ = ["check_costs", "costs_by_cut", "decide", "expected_cost", "largest_cell", "prices", "threshold"]
+__all__ = ["check_costs", "costs_by_cut", "decide", "expected_cost", "largest_cell", "optimal_threshold", "prices"]
 
 
 def check_costs(false_positive_cost: float, false_negative_cost: float) -> tuple[float, float]:
@@ -25,7 +25,7 @@ def check_costs(false_positive_cost: float, false_negative_cost: float) -> tuple
     return a, b
 
 
-def threshold(false_positive_cost: float, false_negative_cost: float) -> float:
+def optimal_threshold(false_positive_cost: float, false_negative_cost: float) -> float:
     """Score from which predicting positive is the cheaper choice, if scores are probabilities.
 
     Parameters
@@ -49,8 +49,8 @@ def threshold(false_positive_cost: float, false_negative_cost: float) -> float:
 
     Examples
     --------
-    >>> from calibrant.decisions import threshold
-    >>> threshold(1, 4)
+    >>> from calibrant.decisions import optimal_threshold
+    >>> optimal_threshold(1, 4)
     0.2
     """
     a, b = check_costs(false_positive_cost, false_negative_cost)
@@ -65,7 +65,7 @@ def decide(y_proba: npt.ArrayLike, *, false_positive_cost: float, false_negative
     y_proba : array-like of shape (n,)
         Probabilities of the positive class.
     false_positive_cost, false_negative_cost : float
-        As in `threshold`.
+        As in `optimal_threshold`.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def decide(y_proba: npt.ArrayLike, *, false_positive_cost: float, false_negative
     >>> decide([0.1, 0.2, 0.9], false_positive_cost=1, false_negative_cost=4).tolist()
     [False, True, True]
     """
-    tau = threshold(false_positive_cost, false_negative_cost)
+    tau = optimal_threshold(false_positive_cost, false_negative_cost)
     return np.asarray(clean_scores(y_proba) >= tau)
 
 
@@ -99,7 +99,7 @@ def expected_cost(
     y_true, y_proba : array-like of shape (n,)
         Labels, and probabilities of the positive class in [0, 1]; or a `ScoreTable` in place of both.
     false_positive_cost, false_negative_cost : float
-        As in `threshold`.
+        As in `optimal_threshold`.
     threshold : float, optional
         Score from which to predict positive, in [0, 1]; by default ``a / (a + b)``.
     sample_weight, pos_label : optional

@@ -80,7 +80,7 @@ def regret_bound(calibration_error: float, *, false_positive_cost: float, false_
     calibration_error : float
         Cutoff calibration error, or an upper bound on it, in [0, 1].
     false_positive_cost, false_negative_cost : float
-        Costs a and b, as in `threshold`.
+        Costs a and b, as in `optimal_threshold`.
 
     Returns
     -------

@@ -35,7 +35,7 @@ class BinnedCalibration(Tabular):
         correctly.
     value : float
         The error; smaller is better.
-    noise : float
+    null_mean : float
         What perfectly calibrated scores would show in these bins, on average over the labels. For "l1" an upper
         limit of that average, close where bins are narrow and exact where all scores of a bin are equal. For "l2"
         the root of the average square, which is exact. NaN for "max" and where weights are not whole numbers.
@@ -52,7 +52,7 @@ class BinnedCalibration(Tabular):
     score: FloatArray
     rate: FloatArray
     value: float
-    noise: float
+    null_mean: float
     debiased_square: float
     strategy: str
     compare: str
@@ -186,7 +186,7 @@ def binned_calibration(
     >>> found = binned_calibration([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75], n_bins=2, norm="l2")
     >>> found.score.tolist(), found.rate.tolist()
     ([0.25, 0.75], [0.5, 1.0])
-    >>> found.value, round(found.noise, 4), found.debiased_square
+    >>> found.value, round(found.null_mean, 4), found.debiased_square
     (0.25, 0.3062, -0.0625)
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
@@ -194,9 +194,9 @@ def binned_calibration(
     starts = bin_starts(table, n_bins, strategy)
     n, score, rate = _means(table, starts, compare, threshold)
     ends = np.append(starts[1:], len(table)) - 1
-    noise = debiased = math.nan
+    null_mean = debiased = math.nan
     if table.counts and norm != "max":
-        noise = _noise(table, starts, compare, threshold, norm)
+        null_mean = _null_mean(table, starts, compare, threshold, norm)
     if table.counts and norm == "l2" and compare == "frequency" and n.min() > 1:
         debiased = _debiased_square(n, rate - score, np.add.reduceat(table.squared, starts))
     return BinnedCalibration(
@@ -206,7 +206,7 @@ def binned_calibration(
         score=score,
         rate=rate,
         value=_combined(n, rate - score, norm),
-        noise=noise,
+        null_mean=null_mean,
         debiased_square=debiased,
         strategy=strategy,
         compare=compare,
@@ -275,7 +275,7 @@ def _mean_square(n: NumberArray, gap: FloatArray) -> float:
     return float(np.dot(n, gap**2)) / float(n.sum())
 
 
-def _noise(table: ScoreTable, starts: npt.NDArray[np.intp], compare: str, threshold: float, norm: str) -> float:
+def _null_mean(table: ScoreTable, starts: npt.NDArray[np.intp], compare: str, threshold: float, norm: str) -> float:
     mean_predicted = table.n * table.score
     expected = (
         mean_predicted

@@ -89,7 +89,7 @@ def confusion_metrics(
     y_true, y_proba, sample_weight, pos_label
         Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`.
     threshold : float
-        In [0, 1]. The best one for known costs is `calibrant.decisions.threshold`.
+        In [0, 1]. The best one for known costs is `calibrant.decisions.optimal_threshold`.
     strict : bool
         Call only scores above the threshold positive, not those equal to it. Fernandes Machado et al. (2024)
         print the rule ``>=``, their code uses ``>``.

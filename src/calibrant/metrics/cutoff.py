@@ -47,7 +47,7 @@ class CutoffCalibration(Result):
         with these scores. The mean is that of the asymptotic distribution, which allows for ties. The limit is exceeded
         with probability at most 0.05; it depends on the scores and not on the labels seen, and holds where few events
         are expected too (docs/theory/6-null.md). NaN if weights are not whole numbers.
-    bias : float
+    mean_residual : float
         Share of positives minus mean score, over all rows.
     ks : float
         Largest average residual over the intervals that start at the smallest score.
@@ -66,7 +66,7 @@ class CutoffCalibration(Result):
     observed_rate: float
     null_mean: float
     null_q95: float
-    bias: float
+    mean_residual: float
     ks: float
     n: float
 
@@ -170,7 +170,7 @@ def cutoff_calibration(
         observed_rate=observed_rate,
         null_mean=null_mean(table),
         null_q95=null_limit(table, 0.95),
-        bias=found.bias,
+        mean_residual=found.mean_residual,
         ks=found.ks,
         n=table.total,
     )

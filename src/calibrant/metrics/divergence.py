@@ -37,7 +37,7 @@ def score_divergence(
     *,
     n_bins: int = 20,
     base: float = 2.0,
-    empty: Literal["infinite", "talk"] = "infinite",
+    empty: Literal["infinite", "machado2024"] = "infinite",
     sample_weight: npt.ArrayLike | None = None,
     reference_weight: npt.ArrayLike | None = None,
 ) -> float:
@@ -53,10 +53,10 @@ def score_divergence(
         Number of bins of equal width ``(a, b]`` on [0, 1]; the first one contains 0.
     base : float
         Base of the logarithm, above 1: 2 gives bits, ``math.e`` nats.
-    empty : {"infinite", "talk"}
-        What to do with a bin that holds scores and nothing of the reference. "infinite" follows the definition. "talk"
-        does as Fernandes Machado et al. (2024): its share is taken to be 1e-5, without making the shares sum to 1
-        again, and edges are moved up by 1e-7 of the width of a bin.
+    empty : {"infinite", "machado2024"}
+        What to do with a bin that holds scores and nothing of the reference. "infinite" follows the definition.
+        "machado2024" does as Fernandes Machado et al. (2024): its share is taken to be 1e-5, without making the shares
+        sum to 1 again, and edges are moved up by 1e-7 of the width of a bin.
     sample_weight, reference_weight : array-like, optional
         Non-negative weights of the two samples.
 
@@ -64,7 +64,7 @@ def score_divergence(
     -------
     float
         Not negative; smaller is closer, 0 means equal shares in all bins. Infinite if scores stand in a bin where
-        the reference has nothing. With "talk" it is finite, and may be slightly negative. A cell of a table is
+        the reference has nothing. With "machado2024" it is finite, and may be slightly negative. A cell of a table is
         in the bin of its mean score.
 
     Notes
@@ -95,9 +95,9 @@ def score_divergence(
     """
     n_bins = check_count("n_bins", n_bins, 1, "twenty bins are customary")
     base = check_between("base", base, 1.0, math.inf, remedy="2 gives bits, math.e gives nats")
-    check_choice("empty", empty, ("infinite", "talk"))
+    check_choice("empty", empty, ("infinite", "machado2024"))
     edges = np.arange(1, n_bins) / n_bins
-    if empty == "talk":
+    if empty == "machado2024":
         edges += _TALK_FUZZ / n_bins
     found = _shares(_table_of(scores, sample_weight), edges)
     if isinstance(reference, Distribution):
@@ -106,13 +106,13 @@ def score_divergence(
         expected = _probabilities(reference, edges)
     else:
         expected = _shares(_table_of(reference, reference_weight), edges)
-    if empty == "talk":
+    if empty == "machado2024":
         expected = np.where(expected == 0.0, _TALK_EMPTY, expected)
     held = found > 0.0
     if not expected[held].all():
         return math.inf
     divergence = float(np.dot(found[held], np.log(found[held] / expected[held]))) / math.log(base)
-    return divergence if empty == "talk" else max(0.0, divergence)
+    return divergence if empty == "machado2024" else max(0.0, divergence)
 
 
 def _table_of(scores: npt.ArrayLike | ScoreTable, weight: npt.ArrayLike | None) -> ScoreTable:

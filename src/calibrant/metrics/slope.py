@@ -36,7 +36,7 @@ class CalibrationSlope(Result):
     slope, slope_standard_error, slope_interval
         Ideal is 1; below 1 scores are too extreme, above 1 too close to each other. A negative one means that higher
         scores go with fewer positives.
-    in_the_large, in_the_large_standard_error, in_the_large_interval
+    calibration_intercept, calibration_intercept_standard_error, calibration_intercept_interval
         Calibration in the large: the intercept if the slope is held at 1. Positive if scores are too low on the whole.
     statistic, p_value : float
         Likelihood ratio statistic for intercept 0 and slope 1, and the upper tail of the chi-squared distribution with
@@ -53,9 +53,9 @@ class CalibrationSlope(Result):
     slope_standard_error: float
     intercept_interval: tuple[float, float]
     slope_interval: tuple[float, float]
-    in_the_large: float
-    in_the_large_standard_error: float
-    in_the_large_interval: tuple[float, float]
+    calibration_intercept: float
+    calibration_intercept_standard_error: float
+    calibration_intercept_interval: tuple[float, float]
     statistic: float
     p_value: float
     confidence_level: float
@@ -119,9 +119,9 @@ def calibration_slope(
     unchanged = 2.0 * float((table.n * np.logaddexp(0.0, logit) - table.k * logit).sum())
     statistic = max(0.0, unchanged - free.deviance) if table.counts else math.nan
     intercept_standard_error, slope_standard_error = _standard_errors(table, free)
-    (in_the_large_standard_error,) = _standard_errors(table, fixed)
+    (calibration_intercept_standard_error,) = _standard_errors(table, fixed)
     intercept, slope = (float(v) for v in free.coefficients)
-    in_the_large = float(fixed.coefficients[0])
+    calibration_intercept = float(fixed.coefficients[0])
     return CalibrationSlope(
         intercept=intercept,
         slope=slope,
@@ -129,11 +129,11 @@ def calibration_slope(
         slope_standard_error=slope_standard_error,
         intercept_interval=(intercept - z * intercept_standard_error, intercept + z * intercept_standard_error),
         slope_interval=(slope - z * slope_standard_error, slope + z * slope_standard_error),
-        in_the_large=in_the_large,
-        in_the_large_standard_error=in_the_large_standard_error,
-        in_the_large_interval=(
-            in_the_large - z * in_the_large_standard_error,
-            in_the_large + z * in_the_large_standard_error,
+        calibration_intercept=calibration_intercept,
+        calibration_intercept_standard_error=calibration_intercept_standard_error,
+        calibration_intercept_interval=(
+            calibration_intercept - z * calibration_intercept_standard_error,
+            calibration_intercept + z * calibration_intercept_standard_error,
         ),
         statistic=statistic,
         p_value=math.exp(-0.5 * statistic),

@@ -79,7 +79,7 @@ def cumulative_residuals_description(audit: Findings) -> str:
     )
     return (
         f"The line {course} by {error_text(audit)}, the calibration error, over scores "
-        f"{interval_text(cutoff.interval)}, and ends at {number(cutoff.bias)}.{chance}"
+        f"{interval_text(cutoff.interval)}, and ends at {number(cutoff.mean_residual)}.{chance}"
     )
 
 

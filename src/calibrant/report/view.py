@@ -80,7 +80,7 @@ def key_numbers(audit: Findings) -> list[Row]:
             f"{rows(sample.positives)} positive{clusters}",
         ),
         ("Observed rate", share(sample.base_rate), f"mean predicted: {share(sample.mean_score)}"),
-        ("Calibration in the large", points(-cutoff.bias), "mean predicted minus observed rate"),
+        ("Calibration in the large", points(-cutoff.mean_residual), "mean predicted minus observed rate"),
         ("O:E", number(sample.observed_over_expected), "observed over expected number of positives; 1 is ideal"),
     ]
     if sample.distinct_scores is not None:
@@ -174,7 +174,7 @@ def further(audit: Findings) -> list[Row]:
         (
             "Expected calibration error",
             number(binned.value),
-            f"{len(binned.n)} bins with about equally many rows{_null(binned.noise)}",
+            f"{len(binned.n)} bins with about equally many rows{_null(binned.null_mean)}",
         ),
         (
             "Integrated calibration index",
@@ -205,14 +205,14 @@ def _slope(slope: CalibrationSlope) -> list[Row]:
         ("Calibration slope", number(slope.slope), f"1 is ideal; below 1, predictions are too extreme{ends}"),
         (
             "Calibration intercept",
-            number(slope.in_the_large),
+            number(slope.calibration_intercept),
             "log odds, slope fixed at 1; 0 is ideal; below 0, predictions are too high",
         ),
     ]
 
 
-def _null(noise: float) -> str:
-    return "" if math.isnan(noise) else f"; expected under perfect calibration: {number(noise)}"
+def _null(null_mean: float) -> str:
+    return "" if math.isnan(null_mean) else f"; expected under perfect calibration: {number(null_mean)}"
 
 
 def costs(audit: Findings) -> list[Row]:

@@ -39,7 +39,7 @@ class Extremes:
     high: float
     sign: int  # 1 if the walk climbs over that interval, -1 if it drops, 0 if there is none
     ks: float  # largest distance of the walk from 0
-    bias: float  # end of the walk: base rate minus mean score
+    mean_residual: float  # end of the walk: base rate minus mean score
 
 
 def cumulative_residuals(table: ScoreTable) -> Walk:
@@ -81,7 +81,7 @@ def extremes(walk: Walk) -> Extremes:
         high=float(score[last]) if sign else np.nan,
         sign=sign,
         ks=float(np.abs(value).max()),
-        bias=float(value[-1]),
+        mean_residual=float(value[-1]),
     )
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import ScoreTable
-from calibrant.decisions import decide, expected_cost, regret_bound, saving_bound, threshold
+from calibrant.decisions import decide, expected_cost, optimal_threshold, regret_bound, saving_bound
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.metrics import cutoff_calibration_error
 
@@ -21,7 +21,7 @@ def costs(a, b):
 
 @pytest.mark.parametrize(("a", "b", "tau"), [(1, 1, 0.5), (1, 4, 0.2), (3, 1, 0.75), (0, 2, 0.0), (2, 0, 1.0)])
 def test_threshold_is_a_over_a_plus_b(a, b, tau):
-    assert threshold(a, b) == tau
+    assert optimal_threshold(a, b) == tau
 
 
 def test_a_score_at_the_threshold_acts():

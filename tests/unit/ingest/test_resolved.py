@@ -97,7 +97,7 @@ def test_weights_of_thirds(looks):
     )
     assert len(looks) == 1
     assert (ours.low, ours.high, ours.sign) == (theirs.low, theirs.high, theirs.sign)
-    for name in ("value", "at_most", "under", "over", "ks", "bias"):
+    for name in ("value", "at_most", "under", "over", "ks", "mean_residual"):
         assert getattr(ours, name) == pytest.approx(getattr(theirs, name), abs=UNIT)
 
 

@@ -304,7 +304,7 @@ def test_cells_inside_bins_change_nothing():
     cells = oracles.cell_table(y, s, None, np.arange(1, 40) / 40)
     for norm in ("l1", "l2", "max"):
         exact, coarse = (binned_calibration(*data, strategy="uniform", norm=norm) for data in ((y, s), (cells,)))
-        for name in ("n", "score", "rate", "low", "high", "value", "noise", "debiased_square"):
+        for name in ("n", "score", "rate", "low", "high", "value", "null_mean", "debiased_square"):
             assert getattr(coarse, name) == pytest.approx(getattr(exact, name), rel=1e-9, nan_ok=True)
 
 

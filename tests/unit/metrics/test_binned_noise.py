@@ -42,10 +42,10 @@ def test_noise_is_the_average_over_all_labels(s, n_bins, compare):
     """Enumeration: exact for the square, an upper limit for the distance, close where scores of a bin are close."""
     of = partial(binned_calibration, n_bins=n_bins, strategy="uniform", compare=compare)
     square = average_over_labels(s, lambda y: of(y, s, norm="l2").value ** 2)
-    assert of([0] * len(s), s, norm="l2").noise == pytest.approx(math.sqrt(square), abs=1e-12)
+    assert of([0] * len(s), s, norm="l2").null_mean == pytest.approx(math.sqrt(square), abs=1e-12)
     distance = average_over_labels(s, lambda y: of(y, s).value)
     excess = 1.35 if n_bins == 1 else 1.1 if n_bins < 10 else 1.01
-    assert distance - 1e-12 <= of([0] * len(s), s).noise <= distance * excess + 1e-12
+    assert distance - 1e-12 <= of([0] * len(s), s).null_mean <= distance * excess + 1e-12
 
 
 @pytest.mark.parametrize("compare", ["frequency", "accuracy"])
@@ -54,7 +54,7 @@ def test_noise_of_equal_scores_is_exact(s, compare):
     """Hoeffding (1956): equality where all scores of a bin are equal."""
     of = partial(binned_calibration, n_bins=3, strategy="uniform", compare=compare)
     distance = average_over_labels(s, lambda y: of(y, s).value)
-    assert of([1] * len(s), s).noise == pytest.approx(distance, rel=1e-6, abs=1e-15)
+    assert of([1] * len(s), s).null_mean == pytest.approx(distance, rel=1e-6, abs=1e-15)
 
 
 @pytest.mark.parametrize("n", [1, 2, 9, 400])
@@ -74,22 +74,22 @@ def test_noise_of_many_rows_is_that_of_normal_numbers():
     s = (np.arange(10) + 0.5) / 10
     table = ScoreTable.from_counts(s, [100_000] * 10, [0] * 10)
     wanted = np.mean(np.sqrt(2 / math.pi * s * (1 - s) / 100_000))
-    assert binned_calibration(table).noise == pytest.approx(wanted, rel=1e-4)
+    assert binned_calibration(table).null_mean == pytest.approx(wanted, rel=1e-4)
 
 
 def test_noise_of_calibrated_scores_is_what_a_simulation_shows():
     """800 rows with the scores of the authors: mean error .0436 over 200 samples, standard deviation .0114 (R)."""
     drawn = distorted_probabilities(800, random_state=1)
     found = binned_calibration(drawn.y_true, drawn.y_proba)
-    assert found.noise == pytest.approx(0.0436, abs=4 * 0.0114 / math.sqrt(200))
+    assert found.null_mean == pytest.approx(0.0436, abs=4 * 0.0114 / math.sqrt(200))
     accuracy = binned_calibration(drawn.y_true, drawn.y_proba, compare="accuracy")
-    assert accuracy.noise == pytest.approx(0.1113, abs=4 * 0.0126 / math.sqrt(200))
+    assert accuracy.null_mean == pytest.approx(0.1113, abs=4 * 0.0126 / math.sqrt(200))
 
 
 def test_noise_needs_rows_and_a_mean():
     y, s = [0, 1, 1], [0.2, 0.2, 0.7]
-    assert math.isnan(binned_calibration(y, s, sample_weight=[0.5, 1.0, 2.0], strategy="uniform").noise)
-    assert math.isnan(binned_calibration(y, s, norm="max").noise)
+    assert math.isnan(binned_calibration(y, s, sample_weight=[0.5, 1.0, 2.0], strategy="uniform").null_mean)
+    assert math.isnan(binned_calibration(y, s, norm="max").null_mean)
 
 
 # The estimate without bias.

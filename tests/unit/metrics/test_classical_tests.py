@@ -172,10 +172,10 @@ class TestCalibrationSlope:
         )
         assert found.intercept_interval == pytest.approx((-0.83266349, -0.41863784), abs=5e-9)
         assert found.slope_interval == pytest.approx((0.90416042, 1.27487775), abs=5e-9)
-        assert (found.in_the_large, found.in_the_large_standard_error) == pytest.approx(
+        assert (found.calibration_intercept, found.calibration_intercept_standard_error) == pytest.approx(
             (-0.59898983, 0.09948898), abs=5e-9
         )
-        assert found.in_the_large_interval == pytest.approx((-0.79398466, -0.40399501), abs=5e-9)
+        assert found.calibration_intercept_interval == pytest.approx((-0.79398466, -0.40399501), abs=5e-9)
         assert found.statistic == pytest.approx(37.84638958753442, rel=1e-9)
         assert found.p_value == pytest.approx(6.050077265868921e-09, rel=1e-8)
 
@@ -208,9 +208,9 @@ class TestCalibrationSlope:
         found = calibration_slope(ScoreTable.from_counts(1 / (1 + np.exp(-2 * x - 1)), np.ones(9), chance))
         assert (found.intercept, found.slope) == (pytest.approx(-0.5), pytest.approx(0.5))
 
-    def test_in_the_large_makes_promise_and_outcome_meet(self):
+    def test_the_calibration_intercept_makes_prediction_and_outcome_meet(self):
         y, s = tied()
-        x = np.log(s / (1 - s)) + calibration_slope(y, s).in_the_large
+        x = np.log(s / (1 - s)) + calibration_slope(y, s).calibration_intercept
         assert (1 / (1 + np.exp(-x))).mean() == pytest.approx(y.mean(), rel=1e-12)
 
     def test_other_weights_have_no_standard_error(self):
@@ -220,7 +220,7 @@ class TestCalibrationSlope:
         names = (
             "intercept_standard_error",
             "slope_standard_error",
-            "in_the_large_standard_error",
+            "calibration_intercept_standard_error",
             "statistic",
             "p_value",
         )

@@ -39,7 +39,7 @@ def test_divergence_equals_the_slow_version(one: Rows, two: Rows, n_bins):
     assert score_divergence(one.s, two.s, **options) == pytest.approx(wanted, abs=1e-12)
     replaced = math.fsum(a * math.log2(a / (b or 1e-5)) for a, b in zip(q, r, strict=True) if a > 0)
     if not any(0 < float(v) * n_bins % 1 < 1e-6 for v in (*one.s, *two.s)):
-        assert score_divergence(one.s, two.s, empty="talk", **options) == pytest.approx(replaced, abs=1e-12)
+        assert score_divergence(one.s, two.s, empty="machado2024", **options) == pytest.approx(replaced, abs=1e-12)
 
 
 @given(small_rows(), st.integers(1, 12), st.randoms(use_true_random=False))
@@ -67,14 +67,15 @@ def test_bins_are_closed_on_the_right():
     assert score_divergence([0.0, 0.05], [0.01]) == 0.0
     assert score_divergence([1.0], [0.951]) == 0.0
     assert score_divergence([above], [0.01]) == math.inf
-    assert score_divergence([above], [0.01], empty="talk") == 0.0  # as R's hist, which moves edges by 1e-7 of a bin
+    # R's hist moves edges by 1e-7 of a bin.
+    assert score_divergence([above], [0.01], empty="machado2024") == 0.0
 
 
 def test_an_empty_bin_of_the_reference():
     """Arithmetic: half of the scores where there is nothing, log2(.5 / 1) and log2(.5 / 1e-5) in equal parts."""
     assert score_divergence([0.2, 0.8], [0.2], n_bins=2) == math.inf
     wanted = 0.5 * math.log2(0.5) + 0.5 * math.log2(0.5 / 1e-5)
-    assert score_divergence([0.2, 0.8], [0.2], n_bins=2, empty="talk") == pytest.approx(wanted)
+    assert score_divergence([0.2, 0.8], [0.2], n_bins=2, empty="machado2024") == pytest.approx(wanted)
     assert score_divergence([0.2], [0.2, 0.8], n_bins=2) == pytest.approx(1.0)  # a bin without scores adds nothing
 
 
@@ -124,9 +125,9 @@ def test_divergence_of_trees_grown_in_r(name):
     s = tree.predict(np.column_stack([x1, x2]))
     assert tree.get_n_leaves() == int(wanted["leaves"])
     found = {
-        "kl20_score_vs_true": score_divergence(s, p, empty="talk"),
-        "kl20_true_vs_score": score_divergence(p, s, empty="talk"),
-        "kl10_score_vs_true": score_divergence(s, p, n_bins=10, empty="talk"),
+        "kl20_score_vs_true": score_divergence(s, p, empty="machado2024"),
+        "kl20_true_vs_score": score_divergence(p, s, empty="machado2024"),
+        "kl10_score_vs_true": score_divergence(s, p, n_bins=10, empty="machado2024"),
         "mse_true": true_mse(p, s),
         "brier": brier_score(d, s),
     }

@@ -19,7 +19,7 @@ def test_error_by_hand():
     assert (found.direction, found.share, found.n) == ("too high", 0.8, 5.0)
     assert (found.mean_predicted, found.observed_rate) == pytest.approx((2.6 / 4, 2 / 4))
     assert (found.under, found.over) == pytest.approx((0.1 / 5, 0.6 / 5))
-    assert (found.bias, found.ks) == pytest.approx((-0.5 / 5, 0.6 / 5))
+    assert (found.mean_residual, found.ks) == pytest.approx((-0.5 / 5, 0.6 / 5))
 
 
 def test_wrong_for_sure():

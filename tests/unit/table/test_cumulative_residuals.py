@@ -22,12 +22,12 @@ def test_extremes_by_hand():
     found = extremes(cumulative_residuals(ScoreTable.from_scores([0, 1, 0, 1], [0.25, 0.5, 0.5, 0.75])))
     assert (found.value, found.under, found.over) == (1 / 16, 1 / 16, 1 / 16)
     assert (found.low, found.high, found.sign) == (-np.inf, 0.25, -1)
-    assert (found.ks, found.bias) == (1 / 16, 0.0)
+    assert (found.ks, found.mean_residual) == (1 / 16, 0.0)
 
 
 def test_a_walk_that_never_moves_has_no_interval():
     found = extremes(cumulative_residuals(ScoreTable.from_scores([0, 1], [0.0, 1.0])))
-    assert (found.value, found.sign, found.ks, found.bias) == (0.0, 0, 0.0, 0.0)
+    assert (found.value, found.sign, found.ks, found.mean_residual) == (0.0, 0, 0.0, 0.0)
     assert np.isnan([found.low, found.high]).all()
 
 

@@ -14,7 +14,7 @@ from calibrant import ArgumentError, CalibrantError, DataError, ScoreTable
 from calibrant.certificates import certify, required_sample_size
 from calibrant.certificates.theory import uniform_convergence_width
 from calibrant.certificates.widths import bernstein_width
-from calibrant.decisions import expected_cost, regret_bound, saving_bound, threshold
+from calibrant.decisions import expected_cost, optimal_threshold, regret_bound, saving_bound
 from calibrant.distributions.brownian import range_quantile
 from calibrant.metrics import brier_score, cutoff_calibration, cutoff_calibration_error, log_loss, roc_auc
 from calibrant.references import bibtex, cite
@@ -226,10 +226,20 @@ OUT_OF_RANGE = {
         "spelling",
     ),
     "quantile": (lambda: range_quantile(1.0), "probability in (0, 1)", "1", "choose a probability"),
-    "negative cost": (lambda: threshold(-1, 4), "false_positive_cost in [0", "-1", "what one such mistake costs"),
-    "infinite cost": (lambda: threshold(1, inf), "false_negative_cost in [0", "inf", "what one such mistake costs"),
-    "NaN cost": (lambda: threshold(nan, 1), "false_positive_cost in [0", "nan", "what one such mistake costs"),
-    "no cost": (lambda: threshold(0, 0), "at least one positive cost", "two zeros", "each kind of mistake"),
+    "negative cost": (
+        lambda: optimal_threshold(-1, 4),
+        "false_positive_cost in [0",
+        "-1",
+        "what one such mistake costs",
+    ),
+    "infinite cost": (
+        lambda: optimal_threshold(1, inf),
+        "false_negative_cost in [0",
+        "inf",
+        "what one such mistake costs",
+    ),
+    "NaN cost": (lambda: optimal_threshold(nan, 1), "false_positive_cost in [0", "nan", "what one such mistake costs"),
+    "no cost": (lambda: optimal_threshold(0, 0), "at least one positive cost", "two zeros", "each kind of mistake"),
     "threshold": (
         lambda: expected_cost(Y, S, false_positive_cost=1, false_negative_cost=1, threshold=1.1),
         "threshold in [0, 1]",

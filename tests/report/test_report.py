@@ -152,6 +152,15 @@ class TestOneAudit:
             assert f"{number:.4f}" in text
         assert calibrant.__version__ in text
 
+    def test_recalibration_before_and_after(self, audit, page):
+        found = audit.recalibration
+        for name, before, after in (
+            ("Calibration error", found.error_before, found.error_after),
+            ("Brier score", found.brier_before, found.brier_after),
+            ("Log loss", found.log_loss_before, found.log_loss_after),
+        ):
+            assert f"{name} {before:.4f} {after:.4f}" in page.text
+
     def test_tables_hold_the_worst_interval(self, page):
         assert "start of the shaded interval" in page.text
         assert "end of the shaded interval" in page.text

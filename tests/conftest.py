@@ -16,7 +16,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 settings.register_profile("random", max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("thorough", settings.get_profile("random"), derandomize=True)
+settings.register_profile("thorough", settings.get_profile("random"), max_examples=40, derandomize=True)
 settings.register_profile("quick", settings.get_profile("thorough"), max_examples=10)
 
 # Folders whose tests repeat one statement over a grid of cases; elsewhere the marker `grid` says so.

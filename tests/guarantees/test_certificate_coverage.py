@@ -47,8 +47,7 @@ def test_no_rate_at_one_score_is_missed_too_often(score, n, delta):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("delta", [0.01, 0.05, 0.2])
-@pytest.mark.parametrize("n", [500, 1000])
+@pytest.mark.parametrize(("n", "delta"), [(500, 0.01), (1000, 0.05), (500, 0.2)])
 @pytest.mark.parametrize("score", [0.0, 0.01, 0.5, 0.9])
 def test_no_rate_at_one_score_is_missed_too_often_in_large_samples(score, n, delta):
     assert_probability_within(worst_failure_probability(upper_bounds(score, n, delta), score), delta)
@@ -134,7 +133,7 @@ def test_true_error_is_seldom_above_the_bound(name, n):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.05, 0.2])
-@pytest.mark.parametrize("n", [10, 30, 100, 1000, 10_000])
+@pytest.mark.parametrize("n", [10, 100, 1000])
 @pytest.mark.parametrize("name", WORLDS)
 def test_true_error_is_seldom_above_the_bound_in_many_samples(name, n, delta):
     for failures in count_failures(name, n, 500, delta, methods=("default",)).values():

@@ -209,7 +209,7 @@ def test_statements_hold(name, n_clusters):
 @pytest.mark.parametrize("n_clusters", [10, 20, 100, 400])
 @pytest.mark.parametrize("name", WORLDS)
 def test_statements_hold_in_many_samples(name, n_clusters):
-    check(name, n_clusters, 100 if n_clusters < 100 else 30)
+    check(name, n_clusters, 60 if n_clusters < 100 else 30)
 
 
 def upper_failures(name: str, n_clusters: int, repetitions: int, width: Callable) -> tuple[int, int]:

@@ -2,8 +2,8 @@
 
 `certify` with clusters (Theorem 3.3), its default bound for few rows (Theorem 1.2) and its bound for all moments reject
 a true error where their evidence exceeds 1 / delta. By Markov's inequality that happens with a probability of at most
-delta, because the expectation of the evidence is at most 1 (Lemma 3.2). Markov's inequality leaves so much room that no
-count of failures would notice a charge for squares, psi, that is a few percent too small. The expectation does.
+delta, because the expectation of the evidence is at most 1 (Lemma 3.2). Markov's inequality leaves so much slack that
+no count of failures would notice a charge for squares, psi, that is a few percent too small. The expectation does.
 
 The expectation is computed, not simulated: rows, or clusters, are independent and alike, so it is a sum over the
 exponentials of the mixture of powers of the expectation of one factor, which the code itself computes from the

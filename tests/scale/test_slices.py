@@ -154,9 +154,9 @@ def test_a_file_that_is_replaced_between_the_scans(tmp_path, monkeypatch, other)
     }
     count = two_scans.cut
 
-    def cut_and_replace(tally):
+    def cut_and_replace(counts):
         pq.write_table(pa.table(dict(zip("ys", rows[other], strict=True))), path, row_group_size=300)
-        return count(tally)
+        return count(counts)
 
     monkeypatch.setattr(two_scans, "cut", cut_and_replace)
     with pytest.raises((DataError, SourceError), match=r"the same rows at every reading|damaged or cut short"):

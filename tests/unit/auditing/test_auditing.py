@@ -97,7 +97,7 @@ def test_the_same_whatever_the_order_of_rows():
 
 
 def test_cross_fitting_never_judges_on_fitted_rows():
-    # Pure noise: an isotonic fit looks better on its own rows, and must not when judged honestly.
+    # Pure noise: an isotonic fit looks better on the rows it was fitted to, and must not when judged honestly.
     rng = np.random.default_rng(0)
     gains = []
     for seed in range(40):
@@ -396,7 +396,7 @@ def test_the_audit_tests_and_prices_at_any_costs():
     np.testing.assert_array_equal(result.band.lower, band.lower[places])
 
 
-def test_many_scores_are_tested_by_the_limit_law():
+def test_many_scores_are_tested_by_the_asymptotic_distribution():
     y, p = world(30_000)
     assert cal.audit(y, p).test.method == "asymptotic"
     assert cal.audit(y, np.round(p, 2)).test.method == "exact"

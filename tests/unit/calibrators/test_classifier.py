@@ -170,7 +170,7 @@ class Rounding(GaussianNB):
 @pytest.mark.parametrize("ensemble", [False, True])
 @pytest.mark.parametrize("calibrator", [None, IsotonicCalibrator(interpolation="step")])
 def test_rounding_of_the_scores_does_not_show(calibrator, ensemble):
-    """AutoCalibrator deals the rows of a broken tie into other folds, and an isotonic map tells them apart."""
+    """AutoCalibrator puts the rows of a broken tie into other folds, and an isotonic map tells them apart."""
     X, y = rows()
     plain = CalibratedClassifier(Rounding(), calibrator, ensemble=ensemble).fit(X, y).predict_proba(X)
     for seed in range(3):

@@ -31,7 +31,7 @@ def exact_p_value(y, p):
 
 
 def by_simulation(monkeypatch):
-    """Redraw labels also where their outcomes are few enough to be counted."""
+    """Simulate labels also where their outcomes are few enough to be counted."""
     monkeypatch.setattr(sys.modules["calibrant.certificates.calibration_test"], "likely_outcomes", lambda table: None)
 
 

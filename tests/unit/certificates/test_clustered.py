@@ -34,7 +34,7 @@ def grouped(draw):
 
 
 def walks_by_group(rows, clusters):
-    """Size and residual walk of each cluster that has rows, read where a score of the whole data ends."""
+    """Size and cumulative residuals of each cluster that has rows, read where a score of the whole data ends."""
     weight = np.ones(len(rows.y), dtype=int) if rows.w is None else rows.w
     score = rows.s.astype(float)
     ends = [-1.0, *sorted(set(score[weight > 0]))]
@@ -194,7 +194,7 @@ def test_hidden_events_are_the_largest_that_stay_unseen_so_often():
     assert width == pytest.approx(np.maximum(sizes - low, 0.0).sum() / len(g), rel=1e-9)
 
 
-def test_promised_events_of_which_none_was_seen():
+def test_predicted_events_of_which_none_was_seen():
     """Residuals of -f in place of a variance of f (1 - f): at .1 the noise is understated by sqrt(.09 / .01)."""
     found = clustered(cluster_rows(np.zeros(200, dtype=int), np.full(200, 0.1), np.repeat(np.arange(20), 10)))
     assert found.correlation == 1.0

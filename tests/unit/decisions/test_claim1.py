@@ -85,7 +85,7 @@ def test_error_and_largest_regret_bound_each_other(rows):
 
 @pytest.mark.parametrize("tau", [0.125, 0.5, 1.0])
 def test_constant_1_is_attained(tau):
-    """Scores at the threshold and no positives; every row acts in vain, and c is the score."""
+    """Scores at the threshold and no positives; every row is a false positive, and c is the score."""
     found = saving_bound([0] * 8, [tau] * 8, false_positive_cost=tau, false_negative_cost=1.0 - tau)
     assert found.saving == tau == oracles.cutoff_error([0] * 8, [tau] * 8) == max_regret([0] * 8, [tau] * 8).value
 

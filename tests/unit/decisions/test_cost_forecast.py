@@ -87,8 +87,8 @@ def test_cost_limits_are_exact_limits_of_two_shares(rows, prices):
     a, b = prices
     y, s = repeated(rows)
     acted = s >= a / (a + b)
-    in_vain, missed = int((acted & (y == 0)).sum()), int((~acted & (y == 1)).sum())
-    parts = [(min(a, b), in_vain + missed), (abs(a - b), in_vain if a > b else missed)]
+    false_positives, missed = int((acted & (y == 0)).sum()), int((~acted & (y == 1)).sum())
+    parts = [(min(a, b), false_positives + missed), (abs(a - b), false_positives if a > b else missed)]
     parts = [(price, count) for price, count in parts if price]
     level = 1.0 - 0.1 / len(parts)
     limits = [(price, binomtest(k, len(y)).proportion_ci(level, method="exact")) for price, k in parts]
@@ -110,7 +110,7 @@ def test_error_limits_are_bernstein_limits_of_the_rows(rows, prices, threshold):
 
 
 def test_by_hand():
-    """Arithmetic: acting from .4 on; one false positive (2) and one missed positive (3) in 5 rows."""
+    """Arithmetic: predicting positive from .4 on; one false positive (2) and one missed positive (3) in 5 rows."""
     found = cost_forecast([0, 1, 0, 1, 1], [0.1, 0.3, 0.5, 0.6, 0.9], **costs(2, 3))
     assert found.threshold == 0.4
     assert found.cost == (2 + 3) / 5

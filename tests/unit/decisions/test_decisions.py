@@ -31,7 +31,7 @@ def test_a_score_at_the_threshold_acts():
 
 
 def test_costs_by_hand():
-    """Arithmetic: acting from .5 on, with one false positive (cost 2) and one missed positive (cost 3) in 5 rows."""
+    """Arithmetic: positive from .5 on, one false positive (cost 2) and one missed positive (cost 3) in 5 rows."""
     y, s = [0, 1, 0, 1, 1], [0.1, 0.4, 0.5, 0.6, 0.9]
     assert expected_cost(y, s, **costs(2, 3), threshold=0.5) == (2 + 3) / 5
     assert expected_cost(y, s, **costs(2, 3), threshold=0.0) == 2 * 2 / 5
@@ -71,7 +71,7 @@ def test_bound_is_saving_plus_width():
     found = saving_bound(y, s, **costs(1, 3), confidence_level=0.9, method="hoeffding")
     assert found.saving == found.cost == 0.5
     assert found.saving_bound == found.cost_upper < 0.5 + 4 * math.sqrt(math.log(20) / 20_000)
-    y = [0, 1, 1, 1] * 2500  # no one acts at 3/4; acting from .6 on, on positives alone, saves half of all cases
+    y = [0, 1, 1, 1] * 2500  # no row is positive at 3/4; a threshold of .6, positives alone, saves half of all cases
     found = saving_bound(y, s, **costs(3, 1), confidence_level=0.9, method="hoeffding")
     assert (found.cost, found.saving) == (0.75, 0.5)
     assert found.saving_bound == pytest.approx(0.5 + 4 * math.sqrt(math.log(20) / 20_000))

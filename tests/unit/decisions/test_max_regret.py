@@ -100,7 +100,7 @@ def test_order_of_rows_does_not_matter(rows, random):
 
 
 def test_by_hand():
-    """Arithmetic: at .6 half the rows act and none is positive; acting from .9 on saves .6 on half of the rows."""
+    """Arithmetic: at .6 half the rows act and none is positive; a threshold of .9 saves .6 on half of the rows."""
     found = max_regret([0, 0, 0, 1], [0.3, 0.6, 0.6, 0.9], confidence_level=0.9)
     assert found.value == pytest.approx(2 * 0.6 / 4)
     assert (found.threshold, found.rule, found.best_threshold) == (0.6, ">=", 0.9)
@@ -137,7 +137,7 @@ def test_is_small_where_scores_are_shifted_smoothly():
     score = 0.2 + 0.6 * (np.arange(m) + 0.5) / m
     found = max_regret(ScoreTable.from_counts(score, np.full(m, 10_000), np.rint(10_000 * (score - g)).astype(int)))
     assert found.cutoff_error == pytest.approx(g, abs=1e-4)
-    # acting in vain from tau to tau + g, where the density is 1 / .6
+    # false positives from tau to tau + g, where the density is 1 / .6
     assert found.value == pytest.approx(g**2 / 2 / 0.6, rel=0.02)
 
 

@@ -1,4 +1,4 @@
-"""The law of Kuiper's statistic against published percentage points and simulated ranges."""
+"""The distribution of Kuiper's statistic against published percentage points and simulated ranges."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_survival_falls_from_one_to_zero():
 
 
 def test_mean_range():
-    """The mean range of a Brownian bridge is sqrt(pi / 2): twice the mean of the Rayleigh law of its largest value."""
+    """The mean range of a Brownian bridge is sqrt(pi / 2): twice that of its largest value, which is Rayleigh."""
     grid = np.linspace(0.0, 6.0, 6001)
     survival = np.array([kuiper_survival(v) for v in grid])
     assert np.trapezoid(survival, grid) == pytest.approx(np.sqrt(np.pi / 2.0), abs=1e-6)

@@ -1,4 +1,4 @@
-"""The isotonic fit is the min-max formula, and Claim 5 of Gao, Parameswaran & Peng (2017) holds on its own table."""
+"""The isotonic fit is the min-max formula, and Claim 5 of Gao, Parameswaran & Peng (2017) holds in sample."""
 
 from __future__ import annotations
 

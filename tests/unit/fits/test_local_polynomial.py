@@ -57,11 +57,11 @@ def test_fit_is_that_of_exact_fractions(rows, span, degree, kernel, points):
         if slow.spread < LEAST_SPREAD:
             continue
         assert found.degree[j] == slow.degree
-        room = 1e-12 * slow.scale / slow.spread
-        assert found.value[j] == pytest.approx(slow.value, rel=0, abs=room)
-        assert found.mean_predicted[j] == pytest.approx(slow.mean_predicted, rel=0, abs=room)
+        slack = 1e-12 * slow.scale / slow.spread
+        assert found.value[j] == pytest.approx(slow.value, rel=0, abs=slack)
+        assert found.mean_predicted[j] == pytest.approx(slow.mean_predicted, rel=0, abs=slack)
         if table.counts:
-            assert found.variance[j] == pytest.approx(slow.variance, rel=1e-9, abs=room)
+            assert found.variance[j] == pytest.approx(slow.variance, rel=1e-9, abs=slack)
         else:
             assert math.isnan(found.variance[j])
         assert found.rate[j] == min(1.0, max(0.0, found.value[j]))
@@ -210,7 +210,7 @@ def test_linear_and_quadratic_truths_are_reproduced():
 
 
 @pytest.mark.slow
-def test_calibrated_moments_are_those_of_redrawn_labels():
+def test_calibrated_moments_are_those_of_simulated_labels():
     """Simulation: mean and variance of the fit when each score is its own probability."""
     rng = np.random.default_rng(3)
     s = np.sort(rng.beta(1, 2, 200))

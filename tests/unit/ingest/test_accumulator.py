@@ -15,7 +15,7 @@ from calibrant.metrics import cutoff_calibration_error
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.fixed_point import MOST_ROWS, score_units
 from calibrant.table.pooling import pool_rows
-from support import score_laws
+from support import score_distributions
 
 rows = st.lists(st.tuples(st.floats(0.0, 1.0), st.integers(0, 1)), min_size=1, max_size=30)
 
@@ -57,10 +57,10 @@ def test_buckets_are_the_narrowest_that_are_few_enough(data, most_distinct, most
     assert shift == 0 or len(set((score_units(scores) >> (shift - 1)).tolist())) > most_buckets
 
 
-@pytest.mark.parametrize("law", list(score_laws.LAWS))
-def test_memory_is_bounded(law):
+@pytest.mark.parametrize("distribution", list(score_distributions.DISTRIBUTIONS))
+def test_memory_is_bounded(distribution):
     found = Accumulator(most_distinct=1_500, most_buckets=256)
-    s = score_laws.scores(law, 20_000)
+    s = score_distributions.scores(distribution, 20_000)
     for part in np.array_split(s, 10):
         found.add(pool_rows(np.ones(len(part), dtype=np.int8), part))
         assert len(found.held if isinstance(found.held, BucketSums) else found.held[0]) <= 1_500
@@ -79,8 +79,8 @@ def test_tables_made_from_parts_merge_into_narrow_cells(monkeypatch):
     """Buckets of two tables are equal or nested, so cells do not chain into one long cell."""
     monkeypatch.setattr(gathering, "MOST_DISTINCT", 100)
     monkeypatch.setattr(gathering, "MOST_BUCKETS", 64)
-    s = [score_laws.scores("beta", 5_000, seed) for seed in (1, 2)]
-    one, two = (ScoreTable.from_chunks(iter([(score_laws.outcomes(each, "calibrated"), each)])) for each in s)
+    s = [score_distributions.scores("beta", 5_000, seed) for seed in (1, 2)]
+    one, two = (ScoreTable.from_chunks(iter([(score_distributions.outcomes(each, "calibrated"), each)])) for each in s)
     merged = one.merge(two)
     assert len(merged) >= 32
     assert (merged.high - merged.low).max() <= 1 / 32
@@ -88,6 +88,6 @@ def test_tables_made_from_parts_merge_into_narrow_cells(monkeypatch):
     found = extremes(cumulative_residuals(merged))
     assert found == extremes(cumulative_residuals(two.merge(one)))
     truth = cutoff_calibration_error(
-        np.concatenate([score_laws.outcomes(each, "calibrated") for each in s]), np.concatenate(s)
+        np.concatenate([score_distributions.outcomes(each, "calibrated") for each in s]), np.concatenate(s)
     )
     assert found.value <= truth <= found.at_most

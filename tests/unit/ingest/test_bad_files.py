@@ -140,7 +140,7 @@ def test_standard_input(monkeypatch):
         read_table("-", label="y", score="p")
 
 
-def test_no_room_for_the_stream(monkeypatch):
+def test_no_space_for_the_stream(monkeypatch):
     class Full(io.RawIOBase):
         def read(self, _=-1):
             raise OSError(28, "No space left on device")
@@ -155,6 +155,6 @@ def test_our_own_mistakes_are_not_blamed_on_the_file(write):
         source.rows(f"SELECT nonsense FROM ({source.sql})")
 
 
-def test_importing_the_room_does_not_load_the_database():
+def test_importing_the_package_does_not_load_the_database():
     code = "import sys, calibrant.ingest; sys.exit('duckdb' in sys.modules or 'rich' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -15,7 +15,7 @@ from calibrant.ingest.bounds import beside_corner, beside_turn, can_hold_corner,
 from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.grid import Grid
 from calibrant.table.pooling import pool_rows, pool_weighted
-from support import oracles, score_laws
+from support import oracles, score_distributions
 
 SLACK = 1e-9
 
@@ -149,13 +149,13 @@ def test_both_sides_of_every_end_of_a_largest_climb_or_drop_are_flagged(data, sl
         assert not climbs or beside(needed, size) <= found
 
 
-@pytest.mark.parametrize("law", ["beta", "small", "tiny", "ends", "narrow", "float32"])
+@pytest.mark.parametrize("distribution", ["beta", "small", "tiny", "ends", "narrow", "float32"])
 @pytest.mark.parametrize("labels", ["calibrated", "shifted"])
-def test_most_rows_are_not_flagged(law, labels):
+def test_most_rows_are_not_flagged(distribution, labels):
     """Equal buckets without zooming flag 92% to 99.9% of "tiny" and "narrow" (performance measurements, 1.4)."""
-    s = score_laws.scores(law, 100_000)
+    s = score_distributions.scores(distribution, 100_000)
     found = Accumulator(most_distinct=0, most_buckets=1 << 14)
-    found.add(pool_rows(score_laws.outcomes(s, labels), s))
+    found.add(pool_rows(score_distributions.outcomes(s, labels), s))
     sums = found.held
     several = sums.low < sums.high
     rise, fall, *_ = sums.sums()

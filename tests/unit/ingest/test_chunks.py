@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from calibrant import ScoreTable
 from calibrant.errors import ArgumentError, DataError
 from calibrant.ingest import accumulator, gathering, two_scans
-from support import score_laws
+from support import score_distributions
 from support.strategies import Rows, small_rows
 
 
@@ -171,8 +171,8 @@ def test_an_error_of_the_source_passes_through():
 def test_a_source_that_changes_is_noticed(monkeypatch):
     monkeypatch.setattr(gathering, "MOST_DISTINCT", 100)
     monkeypatch.setattr(gathering, "MOST_BUCKETS", 64)
-    s = score_laws.scores("beta", 2_000)
-    y = score_laws.outcomes(s, "calibrated")
+    s = score_distributions.scores("beta", 2_000)
+    y = score_distributions.outcomes(s, "calibrated")
     used_up = iter([(y, s)])
     with pytest.raises(
         DataError, match=f"the same rows at every reading, found 2000 rows with {y.sum()} positives at fi"
@@ -192,8 +192,8 @@ def test_masked_columns_are_refused():
 
 def test_arrays_may_be_filled_again():
     """As readers of sockets and files do that make an array only once."""
-    s = score_laws.scores("beta", 5_000)
-    y = score_laws.outcomes(s, "shifted")
+    s = score_distributions.scores("beta", 5_000)
+    y = score_distributions.outcomes(s, "shifted")
 
     def chunks():
         label, score, weight = np.empty(100, dtype=np.int8), np.empty(100), np.empty(100)
@@ -208,8 +208,8 @@ def test_arrays_may_be_filled_again():
 def test_one_reading_ends_before_the_next_begins(monkeypatch):
     monkeypatch.setattr(gathering, "MOST_DISTINCT", 100)
     monkeypatch.setattr(accumulator, "_BATCH", 200)
-    s = score_laws.scores("beta", 2_000)
-    y = score_laws.outcomes(s, "calibrated")
+    s = score_distributions.scores("beta", 2_000)
+    y = score_distributions.outcomes(s, "calibrated")
     log = []
 
     def chunks():
@@ -229,8 +229,8 @@ def test_other_scores_at_a_later_reading_are_noticed(monkeypatch):
     monkeypatch.setattr(gathering, "MOST_DISTINCT", 100)
     monkeypatch.setattr(gathering, "CELL_BITS", 7)
     monkeypatch.setattr(two_scans, "FINE_BITS", 12)
-    s = score_laws.scores("beta", 20_000)
-    y = score_laws.outcomes(s, "shifted")
+    s = score_distributions.scores("beta", 20_000)
+    y = score_distributions.outcomes(s, "shifted")
     turns = iter([s, s, s**1.1])
     with pytest.raises(DataError, match="the same rows at every reading, found as many, but other scores or weights"):
         ScoreTable.from_chunks(lambda: [(y, next(turns))])

@@ -1,4 +1,4 @@
-"""Scores put together again: nothing that is promised to be exact changes, and it can be seen that it does not."""
+"""Scores put together again: nothing that has to be exact changes, and it can be seen that it does not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from calibrant.ingest.refinement import coarsened
 from calibrant.metrics import brier_score, log_loss
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.fixed_point import BITS, UNIT, score_units
-from support import score_laws
+from support import score_distributions
 from support.answers import answers
 from support.strategies import Rows, small_rows
 
@@ -32,7 +32,7 @@ def table_of(sums: BucketSums) -> ScoreTable:
 
 
 def assert_thinned(sums: BucketSums, widest: Grid, exact: ScoreTable) -> BucketSums:
-    """Check all that is promised; `sums` are of the rows of `exact`, in any order."""
+    """Check all that has to hold; `sums` are of the rows of `exact`, in any order."""
     found = coarsened(sums, widest)
     table = table_of(found)
     assert answers(table) == answers(exact)
@@ -65,12 +65,12 @@ def test_awkward_rows_are_thinned_without_a_trace(rows: Rows, shift, seed):
 
 
 @pytest.mark.grid
-@pytest.mark.parametrize("law", list(score_laws.LAWS))
+@pytest.mark.parametrize("distribution", list(score_distributions.DISTRIBUTIONS))
 @pytest.mark.parametrize("labels", ["calibrated", "shifted"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_many_rows_are_thinned_without_a_trace(law, labels, weighted):
-    s = score_laws.scores(law, N)
-    y = score_laws.outcomes(s, labels)
+def test_many_rows_are_thinned_without_a_trace(distribution, labels, weighted):
+    s = score_distributions.scores(distribution, N)
+    y = score_distributions.outcomes(s, labels)
     w = np.random.default_rng(5).integers(0, 4, N) if weighted else None
     exact = ScoreTable.from_scores(y, s, sample_weight=w)
     widest = Grid.over(float(s.min()), float(s.max()), bits=9)
@@ -79,15 +79,15 @@ def test_many_rows_are_thinned_without_a_trace(law, labels, weighted):
     table = table_of(found)
     assert brier_score(table) == pytest.approx(brier_score(exact), rel=1e-12, abs=2.0**-43)
     assert log_loss(table) == pytest.approx(log_loss(exact), rel=1e-12, abs=2.0**-37)
-    if law in SMOOTH:
+    if distribution in SMOOTH:
         assert len(found) < 0.5 * len(exact)
 
 
-@pytest.mark.parametrize("law", ["beta", "atom", "coarse"])
-def test_cells_may_already_be_among_what_is_thinned(law):
+@pytest.mark.parametrize("distribution", ["beta", "atom", "coarse"])
+def test_cells_may_already_be_among_what_is_thinned(distribution):
     """Cells of the widest grid in which nothing can be, next to single scores, as `refined` holds them."""
-    s = score_laws.scores(law, N)
-    exact = ScoreTable.from_scores(score_laws.outcomes(s, "calibrated"), s)
+    s = score_distributions.scores(distribution, N)
+    exact = ScoreTable.from_scores(score_distributions.outcomes(s, "calibrated"), s)
     widest = Grid(BITS - 8)
     sums = singles(exact)
     first = coarsened(sums, widest)
@@ -98,10 +98,10 @@ def test_cells_may_already_be_among_what_is_thinned(law):
     assert np.array_equal(found.high, first.high)
 
 
-@pytest.mark.parametrize("law", ["beta", "atom"])
-def test_other_weights_up_to_rounding(law):
-    s = score_laws.scores(law, N)
-    y, w = score_laws.outcomes(s, "shifted"), np.random.default_rng(2).choice([0.0, 0.25e-3, 1.7e-3], N)
+@pytest.mark.parametrize("distribution", ["beta", "atom"])
+def test_other_weights_up_to_rounding(distribution):
+    s = score_distributions.scores(distribution, N)
+    y, w = score_distributions.outcomes(s, "shifted"), np.random.default_rng(2).choice([0.0, 0.25e-3, 1.7e-3], N)
     exact = ScoreTable.from_scores(y, s, sample_weight=w)
     found = coarsened(singles(exact), Grid(BITS - 9))
     ours, theirs = extremes(cumulative_residuals(table_of(found))), extremes(cumulative_residuals(exact))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.ingest import histogram as tally_file
+from calibrant.ingest import histogram
 from calibrant.ingest.gathering import CELL_BITS
 from calibrant.ingest.grid import Grid
 from calibrant.ingest.histogram import BucketCounts, blocks
@@ -40,7 +40,7 @@ def grid_of(slices: list[Rows], bits: int, *, narrow: bool) -> tuple[Grid, float
     return Grid.over(low, high, bits=bits), low, high
 
 
-def tallied(slices: list[Rows], bits: int, per_block: int, *, narrow: bool = False) -> BucketCounts:
+def histogram_of(slices: list[Rows], bits: int, per_block: int, *, narrow: bool = False) -> BucketCounts:
     grid, low, high = grid_of(slices, bits, narrow=narrow)
     found = BucketCounts(grid, low, high, bits=per_block)
     for block in blocks(clean(rows) for rows in slices):
@@ -82,8 +82,8 @@ def assert_counts(found: BucketCounts, slices: list[Rows], *, exact: bool) -> No
 @given(slices_of, fine_bits, block_bits, st.booleans(), st.sampled_from([1, 2, 2**15]))
 def test_counts_are_those_of_a_loop(slices, bits, per_block, narrow, at_once):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tally_file, "_BLOCK", at_once)
-        found = tallied(slices, bits, per_block, narrow=narrow)
+        patch.setattr(histogram, "_BLOCK", at_once)
+        found = histogram_of(slices, bits, per_block, narrow=narrow)
     whole = all(part.weight is None or part.weight.dtype.kind == "i" for part in map(clean, slices))
     assert (found.n.dtype.kind, found.k.dtype.kind) == (("i", "i") if whole else ("f", "f"))
     assert_counts(found, slices, exact=whole)
@@ -91,7 +91,7 @@ def test_counts_are_those_of_a_loop(slices, bits, per_block, narrow, at_once):
 
 @given(slices_of, fine_bits, block_bits, st.booleans())
 def test_buckets_are_whole_blocks_and_no_more_than_needed(slices, bits, per_block, narrow):
-    found = tallied(slices, bits, per_block, narrow=narrow)
+    found = histogram_of(slices, bits, per_block, narrow=narrow)
     _, low, high = grid_of(slices, bits, narrow=narrow)
     first, last = (int(place) for place in found.grid.place(score_units(np.array([low, high]))))
     assert found.first % 2**per_block == found.size % 2**per_block == 0
@@ -114,10 +114,10 @@ def runs_within_blocks(found: BucketCounts, seed: int) -> tuple[np.ndarray, np.n
 def test_sums_of_runs_are_those_of_a_loop_up_to_half_a_bucket_for_each_row(
     slices, bits, per_block, narrow, seed, at_once
 ):
-    found = tallied(slices, bits, per_block, narrow=narrow)
+    found = histogram_of(slices, bits, per_block, narrow=narrow)
     starts, ends = runs_within_blocks(found, seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tally_file, "_BLOCK", at_once)
+        patch.setattr(histogram, "_BLOCK", at_once)
         n, k, rise, fall = found.sums(starts, ends)
     expected = counted(slices, found.grid)
     width = Fraction(2**found.grid.shift, 2**BITS)
@@ -137,7 +137,7 @@ def test_sums_of_runs_are_those_of_a_loop_up_to_half_a_bucket_for_each_row(
 
 @given(slices_of, fine_bits, block_bits, st.booleans())
 def test_sums_of_blocks_are_exact_to_rounding(slices, bits, per_block, narrow):
-    found = tallied(slices, bits, per_block, narrow=narrow)
+    found = histogram_of(slices, bits, per_block, narrow=narrow)
     rise, fall = found.block_sums()
     expected = counted(slices, found.grid, further=per_block)
     held = [expected[(found.first >> per_block) + i] for i in range(found.size >> per_block)]
@@ -154,7 +154,7 @@ def all_of(found: BucketCounts) -> list[bytes]:
 
 @given(whole_slices, fine_bits, block_bits, st.integers(0, 2**32 - 1), st.integers(1, 9))
 def test_neither_order_nor_slices_show_in_one_bit(slices, bits, per_block, seed, size):
-    whole = tallied(slices, bits, per_block)
+    whole = histogram_of(slices, bits, per_block)
     rng = np.random.default_rng(seed)
     mixed = []
     for part in slices:
@@ -162,7 +162,7 @@ def test_neither_order_nor_slices_show_in_one_bit(slices, bits, per_block, seed,
         columns = [c if c is None else np.array_split(c, -(-len(rows.y) // size)) for c in rows]
         pairs = zip(columns[0], columns[1], strict=True)
         mixed += [Rows(y, s, None if rows.w is None else columns[2][i]) for i, (y, s) in enumerate(pairs)]
-    other = tallied([mixed[i] for i in rng.permutation(len(mixed))], bits, per_block)
+    other = histogram_of([mixed[i] for i in rng.permutation(len(mixed))], bits, per_block)
     assert all_of(other) == all_of(whole)
     assert other.rows == whole.rows
 
@@ -171,18 +171,18 @@ def test_neither_order_nor_slices_show_in_one_bit(slices, bits, per_block, seed,
 def test_a_word_that_is_full_is_emptied(slices, bits, at_once):
     """Words of three bits hold up to seven rows; the next would be counted as a positive."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tally_file, "_WORD", 3)
-        patch.setattr(tally_file, "_PACKED", 7)
-        patch.setattr(tally_file, "_BLOCK", at_once)
-        found = tallied(slices, bits, 0)
+        patch.setattr(histogram, "_WORD", 3)
+        patch.setattr(histogram, "_PACKED", 7)
+        patch.setattr(histogram, "_BLOCK", at_once)
+        found = histogram_of(slices, bits, 0)
     whole = all(part.weight is None or part.weight.dtype.kind == "i" for part in map(clean, slices))
     assert_counts(found, slices, exact=whole)
 
 
 def test_as_many_rows_as_words_hold():
-    """All bits of both words are used: 2**31 - 1 rows are put there by hand, and one more by the tally."""
+    """All bits of both words are used: 2**31 - 1 rows are put there by hand, and one more by the count."""
     found = BucketCounts(Grid(BITS), 0.0, 0.5, bits=0)
-    full = tally_file._PACKED
+    full = histogram._PACKED
     found._packed[0] = (full << 32) + full
     found._in_packed = found.rows = full
     found.add(CleanRows(np.array([1], dtype=np.int8), np.array([0.25]), None))
@@ -193,7 +193,7 @@ def test_as_many_rows_as_words_hold():
 LARGE = int(MOST_ROWS) // 2
 
 
-def tallied_at_the_end_of_a_block(weights: list[list[float] | None]) -> tuple[BucketCounts, list[Rows]]:
+def histogram_of_at_the_end_of_a_block(weights: list[list[float] | None]) -> tuple[BucketCounts, list[Rows]]:
     """Add rows at the last score of a block, as wide as by default, that is 2**-17."""
     slices = []
     for weight in weights:
@@ -226,7 +226,7 @@ def assert_sums_of_the_first_block(found: BucketCounts, slices: list[Rows]) -> N
     ],
 )
 def test_more_rows_than_are_counted_are_weights(weights):
-    found, slices = tallied_at_the_end_of_a_block(weights)
+    found, slices = histogram_of_at_the_end_of_a_block(weights)
     assert found.n.dtype.kind == found.k.dtype.kind == "f"
     assert_counts(found, slices, exact=True)
     assert_sums_of_the_first_block(found, slices)
@@ -236,7 +236,7 @@ def test_more_rows_than_are_counted_are_weights(weights):
 
 @pytest.mark.parametrize("weights", [[[LARGE, LARGE - 1]], [[LARGE, LARGE - 2], None], [None, [LARGE], [LARGE - 2]]])
 def test_up_to_there_rows_are_counted(weights):
-    found, slices = tallied_at_the_end_of_a_block(weights)
+    found, slices = histogram_of_at_the_end_of_a_block(weights)
     assert found.n.dtype.kind == found.k.dtype.kind == "i"
     assert int(found.n.sum()) == MOST_ROWS - 1
     assert_counts(found, slices, exact=True)
@@ -246,7 +246,7 @@ def test_up_to_there_rows_are_counted(weights):
 @pytest.mark.parametrize("weight", [[0, 0, 3], [0.0, 0.0, 0.25]])
 def test_rows_of_no_weight_leave_no_trace(weight):
     y, s, w = np.array([1, 0, 1], dtype=np.int8), np.array([0.1, 0.6, 0.9]), np.array(weight)
-    found, alone = tallied([Rows(y, s, w)], 5, 2), tallied([Rows(y[2:], s[2:], w[2:])], 5, 2)
+    found, alone = histogram_of([Rows(y, s, w)], 5, 2), histogram_of([Rows(y[2:], s[2:], w[2:])], 5, 2)
     assert all_of(found) == all_of(alone)
     assert found.rows == alone.rows == 1
 
@@ -254,7 +254,7 @@ def test_rows_of_no_weight_leave_no_trace(weight):
 @given(slices_of, st.integers(1, 5))
 def test_blocks_hold_all_rows_in_order(slices, at_once):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tally_file, "_BLOCK", at_once)
+        patch.setattr(histogram, "_BLOCK", at_once)
         found = list(blocks(CleanRows(*rows) for rows in slices))
     assert max(len(part.score) for part in found) <= at_once
     assert list(each_row([Rows(*part) for part in found])) == list(each_row(slices))

@@ -14,7 +14,7 @@ from calibrant.certificates import calibration_test, certify, certify_sample, cu
 from calibrant.ingest import gathering
 from calibrant.metrics import cutoff_calibration, cutoff_calibration_error
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from support import oracles, score_laws
+from support import oracles, score_distributions
 from support.strategies import Rows, small_rows
 
 ROUNDING = 2.0**-42
@@ -52,11 +52,11 @@ def test_limits_are_attained():
 
 
 @pytest.mark.grid
-@pytest.mark.parametrize("law", ["beta", "small", "tiny", "ends", "narrow", "atom", "coarse", "float32"])
+@pytest.mark.parametrize("distribution", ["beta", "small", "tiny", "ends", "narrow", "atom", "coarse", "float32"])
 @pytest.mark.parametrize("labels", ["calibrated", "shifted"])
-def test_random_streams(small_limits, law, labels):
-    s = score_laws.scores(law, 20_000)
-    y = score_laws.outcomes(s, labels)
+def test_random_streams(small_limits, distribution, labels):
+    s = score_distributions.scores(distribution, 20_000)
+    y = score_distributions.outcomes(s, labels)
     table, exact = once(y, s), ScoreTable.from_scores(y, s)
     truth = cutoff_calibration_error(exact)
     found = cutoff_calibration(table)
@@ -80,28 +80,28 @@ def test_random_streams(small_limits, law, labels):
         ours, theirs = certify_sample(table, method=method), certify_sample(exact, method=method)
         assert ours.bound >= theirs.bound - 1e-12
         assert ours.lower_bound <= theirs.lower_bound + 1e-12
-    if law not in ("small", "tiny"):  # too few events for the limit law
+    if distribution not in ("small", "tiny"):  # too few events for the asymptotic distribution
         p_values = [calibration_test(each, method="asymptotic").p_value for each in (table, exact)]
         assert p_values[0] >= p_values[1] - 1e-12
 
 
-@pytest.mark.parametrize("law", ["percent", "equal", "denormal", "neighbours"])
-def test_few_different_scores_are_exact(small_limits, law):
-    s = score_laws.scores(law, 20_000)
-    y = score_laws.outcomes(s, "calibrated")
+@pytest.mark.parametrize("distribution", ["percent", "equal", "denormal", "neighbours"])
+def test_few_different_scores_are_exact(small_limits, distribution):
+    s = score_distributions.scores(distribution, 20_000)
+    y = score_distributions.outcomes(s, "calibrated")
     table, exact = once(y, s), ScoreTable.from_scores(y, s)
     assert table.cells is None
     assert extremes(cumulative_residuals(table)) == extremes(cumulative_residuals(exact))
 
 
 @pytest.mark.grid
-@pytest.mark.parametrize("law", ["beta", "small", "tiny", "ends", "narrow", "float32"])
-def test_limits_are_narrow_at_a_million_rows(monkeypatch, law):
+@pytest.mark.parametrize("distribution", ["beta", "small", "tiny", "ends", "narrow", "float32"])
+def test_limits_are_narrow_at_a_million_rows(monkeypatch, distribution):
     """Arithmetic: 2**18 buckets of a million rows hold about 4 each, so limits are some 1e-5 apart; c has a noise of
     MEAN_RANGE * sqrt(0.15 / 1e6) = 6e-4 where scores are calibrated."""
     monkeypatch.setattr(gathering, "MOST_DISTINCT", 0)
-    s = score_laws.scores(law, 1_000_000)
-    y = score_laws.outcomes(s, "calibrated")
+    s = score_distributions.scores(distribution, 1_000_000)
+    y = score_distributions.outcomes(s, "calibrated")
     found = cutoff_calibration(once(y, s, size=1 << 18))
     assert found.value <= cutoff_calibration_error(y, s) <= found.value_at_most
     assert found.value_at_most - found.value < 2e-5
@@ -109,16 +109,16 @@ def test_limits_are_narrow_at_a_million_rows(monkeypatch, law):
 
 def test_a_score_that_half_of_the_rows_have_widens_the_limits(small_limits):
     """Inside the bucket of such a score the order of outcomes is not known: sound, but wide; read the rows twice."""
-    s = score_laws.scores("atom", 20_000)
-    y = score_laws.outcomes(s, "calibrated")
+    s = score_distributions.scores("atom", 20_000)
+    y = score_distributions.outcomes(s, "calibrated")
     once_only, twice = cutoff_calibration(once(y, s)), cutoff_calibration(ScoreTable.from_chunks([(y, s)]))
     assert once_only.value <= twice.value == twice.value_at_most <= once_only.value_at_most
     assert 0.1 < once_only.value_at_most < 0.3
 
 
 def test_limits_do_not_depend_on_order_or_chunks(small_limits):
-    s = score_laws.scores("beta", 20_000)
-    y = score_laws.outcomes(s, "calibrated")
+    s = score_distributions.scores("beta", 20_000)
+    y = score_distributions.outcomes(s, "calibrated")
     first = cutoff_calibration(once(y, s))
     order = np.argsort(s)
     for size in (777, 20_000):
@@ -126,8 +126,8 @@ def test_limits_do_not_depend_on_order_or_chunks(small_limits):
 
 
 def test_other_weights(small_limits):
-    s = score_laws.scores("beta", 20_000)
-    y, w = score_laws.outcomes(s, "calibrated"), np.random.default_rng(1).choice([0.3, 1.0, 2.5], 20_000)
+    s = score_distributions.scores("beta", 20_000)
+    y, w = score_distributions.outcomes(s, "calibrated"), np.random.default_rng(1).choice([0.3, 1.0, 2.5], 20_000)
     found, truth = cutoff_calibration(once(y, s, w)), cutoff_calibration_error(y, s, sample_weight=w)
     assert found.value - ROUNDING <= truth <= found.value_at_most + ROUNDING
     assert math.isnan(found.null_mean)

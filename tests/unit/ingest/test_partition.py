@@ -17,7 +17,7 @@ from calibrant.ingest.refinement import _wanted
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.fixed_point import score_units
 from calibrant.table.validation import CleanRows
-from support import oracles, score_laws
+from support import oracles, score_distributions
 from support.answers import fit_answers, walk_answers
 from support.strategies import Rows, small_rows
 
@@ -38,7 +38,7 @@ def sixty_fourths(draw):
 rows_of = st.one_of(small_rows(most=14, weighted=("none", "whole")), sixty_fourths())
 
 
-def tallied(rows: Rows, bits: int, per_block: int) -> BucketCounts:
+def histogram_of(rows: Rows, bits: int, per_block: int) -> BucketCounts:
     found = BucketCounts(Grid.over(0.0, 1.0, bits=bits), 0.0, 1.0, bits=per_block)
     for block in blocks([CleanRows(*rows)]):
         found.add(block)
@@ -46,11 +46,11 @@ def tallied(rows: Rows, bits: int, per_block: int) -> BucketCounts:
     return found
 
 
-def parts_shown(rows: Rows, tally: BucketCounts, cells: Partition) -> tuple[BucketSums, BucketSums]:
+def parts_shown(rows: Rows, counts: BucketCounts, cells: Partition) -> tuple[BucketSums, BucketSums]:
     """Return each score of open cells by itself, and the other cells."""
     exact = ScoreTable.from_scores(rows.y, rows.s, sample_weight=rows.w)
     each = BucketSums.of_scores(exact.score, exact.n, exact.k)
-    cell = np.searchsorted(cells.starts, tally.place(score_units(exact.score)), side="right") - 1
+    cell = np.searchsorted(cells.starts, counts.place(score_units(exact.score)), side="right") - 1
     settled = ~cells.pending[cell]
     begins = np.append(True, ~(settled[1:] & settled[:-1]) | (cell[1:] != cell[:-1]))
     shown = each.in_runs(np.flatnonzero(begins))
@@ -62,14 +62,14 @@ def table_of(*parts: BucketSums) -> ScoreTable:
     return ScoreTable.from_cells(sums.n, sums.k, sums.cells())
 
 
-def assert_cells_hold_all_rows(tally: BucketCounts, cells: Partition) -> None:
+def assert_cells_hold_all_rows(counts: BucketCounts, cells: Partition) -> None:
     assert len(cells.starts) == len(cells.ends) == len(cells.n) == len(cells.k) == len(cells.pending)
-    assert (cells.starts[0] >= 0, cells.ends[-1] <= tally.size) == (True, True)
-    left_n, left_k = tally.n.copy(), tally.k.copy()
+    assert (cells.starts[0] >= 0, cells.ends[-1] <= counts.size) == (True, True)
+    left_n, left_k = counts.n.copy(), counts.k.copy()
     for start, end, n, k in zip(cells.starts, cells.ends, cells.n, cells.k, strict=True):
         assert start < end
-        assert start >> tally.bits == (end - 1) >> tally.bits, "wider than a block"
-        assert (n, k) == (tally.n[start:end].sum(), tally.k[start:end].sum())
+        assert start >> counts.bits == (end - 1) >> counts.bits, "wider than a block"
+        assert (n, k) == (counts.n[start:end].sum(), counts.k[start:end].sum())
         assert n > 0
         left_n[start:end] = left_k[start:end] = 0
     assert (np.diff(np.column_stack([cells.starts, cells.ends]).ravel()) >= 0).all()
@@ -78,14 +78,14 @@ def assert_cells_hold_all_rows(tally: BucketCounts, cells: Partition) -> None:
     assert (cells.ends - cells.starts)[cells.pending].tolist() == [1] * int(cells.pending.sum())
 
 
-def assert_nothing_is_hidden(rows: Rows, tally: BucketCounts, cells: Partition, share: float) -> None:
+def assert_nothing_is_hidden(rows: Rows, counts: BucketCounts, cells: Partition, share: float) -> None:
     """The fit is exact; so is the walk, once the cells are open of which `refined` says that it may turn in them."""
     exact = ScoreTable.from_scores(rows.y, rows.s, sample_weight=rows.w)
-    held, rest = parts_shown(rows, tally, cells)
+    held, rest = parts_shown(rows, counts, cells)
     assert fit_answers(table_of(held, rest)) == fit_answers(exact)
     *_, doubtful = _wanted([held], [rest])
-    heavy = np.flatnonzero(tally.n > share * tally.n.sum())
-    in_bucket = np.bincount(tally.place(score_units(exact.score)), minlength=tally.size)
+    heavy = np.flatnonzero(counts.n > share * counts.n.sum())
+    in_bucket = np.bincount(counts.place(score_units(exact.score)), minlength=counts.size)
     if (in_bucket[heavy] == 1).all():
         assert not doubtful.any()
     if not doubtful.any():
@@ -96,16 +96,16 @@ def assert_nothing_is_hidden(rows: Rows, tally: BucketCounts, cells: Partition, 
 def test_cells_hold_all_rows(rows, bits, per_block, share):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cutting, "_HEAVY", share)
-        tally = tallied(rows, bits, per_block)
-        assert_cells_hold_all_rows(tally, cut(tally))
+        counts = histogram_of(rows, bits, per_block)
+        assert_cells_hold_all_rows(counts, cut(counts))
 
 
 @given(rows_of, st.integers(2, 12), st.integers(0, 6), heavy_share)
 def test_nothing_is_hidden(rows, bits, per_block, share):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cutting, "_HEAVY", share)
-        tally = tallied(rows, bits, per_block)
-        assert_nothing_is_hidden(rows, tally, cut(tally), share)
+        counts = histogram_of(rows, bits, per_block)
+        assert_nothing_is_hidden(rows, counts, cut(counts), share)
 
 
 @pytest.mark.grid
@@ -118,13 +118,13 @@ def test_nothing_is_hidden_at_one_side_of_buckets(monkeypatch, seed):
     s = (rng.integers(0, 2**bits, size) + rng.integers(0, 2, size) / 8 + 0.85 * (seed % 2)) * 2.0**-bits
     chance = (s, 0.5, np.sqrt(s))[seed % 3]
     rows = Rows((rng.random(size) < chance).astype(np.int8), s, None)
-    tally = tallied(rows, bits, per_block)
-    assert_nothing_is_hidden(rows, tally, cut(tally), 2.0)
+    counts = histogram_of(rows, bits, per_block)
+    assert_nothing_is_hidden(rows, counts, cut(counts), 2.0)
 
 
 def test_what_the_middles_of_buckets_get_wrong_does_not_add_up(monkeypatch):
     """Arithmetic: the walk climbs to 40 * 0.9 = 36 at 0.1 and falls by 60 * 0.3 = 18. Then 256 buckets have 16 rows
-    each, all at their beginning and of one outcome, as many positive as promised, so the walk stays near 18 and comes
+    each, all at their beginning and of one outcome, as many positive as predicted, so the walk stays near 18 and comes
     back. By the middles of buckets it would be 16 * 256 * 2**-11 = 2 less. At last it climbs, inside a bucket in the
     end, to between 36.5 and 37.5; by the middles the highest place would be 36, at 0.1.
     """
@@ -147,37 +147,37 @@ def test_what_the_middles_of_buckets_get_wrong_does_not_add_up(monkeypatch):
     assert walk.high * 1024 // 1 == 896
     assert 36.5 < walk.value * len(y) < 37.5
     monkeypatch.setattr(cutting, "_HEAVY", 2.0)
-    tally = tallied(rows, 10, 2)
-    cells = cut(tally)
+    counts = histogram_of(rows, 10, 2)
+    cells = cut(counts)
     assert cells.pending[cells.starts == 896].tolist() == [True]
     assert not cells.pending.all()
-    assert_nothing_is_hidden(rows, tally, cells, 2.0)
+    assert_nothing_is_hidden(rows, counts, cells, 2.0)
 
 
 @pytest.mark.grid
-@pytest.mark.parametrize("law", list(score_laws.LAWS))
+@pytest.mark.parametrize("distribution", list(score_distributions.DISTRIBUTIONS))
 @pytest.mark.parametrize("labels", ["calibrated", "shifted"])
-def test_nothing_is_hidden_in_many_rows(law, labels):
-    s = score_laws.scores(law, N)
-    rows = Rows(score_laws.outcomes(s, labels), s, None)
-    tally = tallied(rows, 14, 5)
-    cells = cut(tally)
-    assert_cells_hold_all_rows(tally, cells)
-    assert_nothing_is_hidden(rows, tally, cells, cutting._HEAVY)
+def test_nothing_is_hidden_in_many_rows(distribution, labels):
+    s = score_distributions.scores(distribution, N)
+    rows = Rows(score_distributions.outcomes(s, labels), s, None)
+    counts = histogram_of(rows, 14, 5)
+    cells = cut(counts)
+    assert_cells_hold_all_rows(counts, cells)
+    assert_nothing_is_hidden(rows, counts, cells, cutting._HEAVY)
 
 
-@pytest.mark.parametrize("law", ["beta", "ends", "coarse", "float32"])
+@pytest.mark.parametrize("distribution", ["beta", "ends", "coarse", "float32"])
 @pytest.mark.parametrize("labels", ["calibrated", "shifted"])
-def test_few_rows_are_open_and_few_cells_are_left(law, labels):
+def test_few_rows_are_open_and_few_cells_are_left(distribution, labels):
     """Arithmetic: within 4 of its highest point a walk with steps of variance 1/6 or less stays for some 4**2 / (1/6) =
     100 rows on either side, and there are at most eight ends of climbs, drops and the range. The isotonic fit has about
     n**(1/3) = 46 corners, each with a few buckets. That is some thousand rows of a hundred thousand."""
-    s = score_laws.scores(law, 100_000)
-    tally = tallied(Rows(score_laws.outcomes(s, labels), s, None), 16, 5)
-    cells = cut(tally)
-    heavy = tally.n > cutting._HEAVY * tally.n.sum()  # of "ends" nearly half of the rows are in the first, or the last
+    s = score_distributions.scores(distribution, 100_000)
+    counts = histogram_of(Rows(score_distributions.outcomes(s, labels), s, None), 16, 5)
+    cells = cut(counts)
+    heavy = counts.n > cutting._HEAVY * counts.n.sum()  # of "ends", nearly half the rows are in the first or the last
     assert cells.n[cells.pending & ~heavy[cells.starts]].sum() < 0.1 * len(s)
-    assert len(cells.n) < 0.5 * np.count_nonzero(tally.n)
+    assert len(cells.n) < 0.5 * np.count_nonzero(counts.n)
 
 
 @pytest.mark.parametrize("labels", ["calibrated", "shifted"])
@@ -185,15 +185,15 @@ def test_a_score_of_half_the_rows_leaves_others_closed(monkeypatch, labels):
     """Arithmetic: the middles of buckets leave the walk unknown by 4 * 50 000 * 2**-16 = 3, so as above some hundred
     rows at each end; were the score not known to stand alone, the walk could move by 50 000 * 0.3 * 0.7 there, and
     nothing would be known anywhere."""
-    s = score_laws.scores("atom", 100_000)
-    tally = tallied(Rows(score_laws.outcomes(s, labels), s, None), 16, 5)
-    atom = int(np.argmax(tally.n))
-    cells = cut(tally)
+    s = score_distributions.scores("atom", 100_000)
+    counts = histogram_of(Rows(score_distributions.outcomes(s, labels), s, None), 16, 5)
+    atom = int(np.argmax(counts.n))
+    cells = cut(counts)
     others = cells.pending & (cells.starts != atom)
     assert cells.pending[cells.starts == atom].tolist() == [True]
     assert cells.n[others].sum() < 0.1 * len(s)
     monkeypatch.setattr(cutting, "_HEAVY", 2.0)
-    cells = cut(tally)
+    cells = cut(counts)
     assert cells.n[cells.pending & (cells.starts != atom)].sum() > 0.3 * len(s)
 
 
@@ -203,9 +203,9 @@ def test_blocks_of_the_fit_begin_and_end_in_open_cells(rows, bits, per_block, sh
     exact = ScoreTable.from_scores(rows.y, rows.s, sample_weight=rows.w)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cutting, "_HEAVY", share)
-        tally = tallied(rows, bits, per_block)
-        cells = cut(tally)
-    opened = cells.pending[np.searchsorted(cells.starts, tally.place(score_units(exact.score)), side="right") - 1]
+        counts = histogram_of(rows, bits, per_block)
+        cells = cut(counts)
+    opened = cells.pending[np.searchsorted(cells.starts, counts.place(score_units(exact.score)), side="right") - 1]
     plain = oracles.min_max_isotonic(exact.n, exact.k)
     # half a positive before and half a negative after, everything twice
     safe = oracles.min_max_isotonic([1, *(2 * exact.n), 1], [1, *(2 * exact.k), 0])[1:-1]
@@ -220,27 +220,27 @@ def test_blocks_of_the_fit_begin_and_end_in_open_cells(rows, bits, per_block, sh
 def test_one_row(weight):
     for s in (0.0, 0.3, 1.0):
         w = None if weight is None else np.array([weight])
-        cells = cut(tallied(Rows(np.array([1], dtype=np.int8), np.array([s]), w), 6, 3))
+        cells = cut(histogram_of(Rows(np.array([1], dtype=np.int8), np.array([s]), w), 6, 3))
         assert cells.pending.tolist() == [True]
         assert (cells.n.tolist(), cells.k.tolist()) == ([weight or 1], [weight or 1])
 
 
 def test_other_weights_cut_as_whole_ones_do():
     """Halves of whole weights are exact in binary, and where the walk turns does not depend on the unit of weight."""
-    s = score_laws.scores("beta", N)
-    y, w = score_laws.outcomes(s, "calibrated"), np.random.default_rng(3).integers(0, 4, N)
-    whole, halves = (cut(tallied(Rows(y, s, each), 12, 4)) for each in (w, w / 2.0))
+    s = score_distributions.scores("beta", N)
+    y, w = score_distributions.outcomes(s, "calibrated"), np.random.default_rng(3).integers(0, 4, N)
+    whole, halves = (cut(histogram_of(Rows(y, s, each), 12, 4)) for each in (w, w / 2.0))
     for name in ("starts", "ends", "pending"):
         assert getattr(whole, name).tolist() == getattr(halves, name).tolist()
     assert (whole.n / 2).tolist() == halves.n.tolist()
 
 
 def test_a_run_that_makes_up_for_the_others_of_its_block_is_not_passed_over(monkeypatch):
-    """400 rows at 0 are taken for 400 at 1/8; for the next run of their block less than nothing is left."""
+    """400 rows at 0 are taken for 400 at 1/8; what is left for the next run of their block is negative."""
     monkeypatch.setattr(cutting, "_HEAVY", 0.6)
     score, label = np.array([0, 19, 21, 43, 51, 55, 63]) / 64, np.array([0, 0, 0, 0, 0, 1, 1], dtype=np.int8)
     rows = Rows(label, score, np.array([400, 1, 1, 1, 3, 1, 1]))
-    found = tallied(rows, 2, 1)
+    found = histogram_of(rows, 2, 1)
     held, rest = parts_shown(rows, found, cut(found))[:2]
     *_, doubtful = _wanted([held], [rest])
     assert not doubtful.any()

@@ -136,8 +136,8 @@ def test_control_c_twice(monkeypatch):
         raise KeyboardInterrupt
 
     ended = threading.Event()
-    watcher = query_runner.QueryRunner(Deaf(), "a.csv", None)
-    monkeypatch.setattr(watcher, "_wait", lambda done: began.wait() and first())
+    runner = query_runner.QueryRunner(Deaf(), "a.csv", None)
+    monkeypatch.setattr(runner, "_wait", lambda done: began.wait() and first())
     began = threading.Event()
 
     def work():
@@ -145,7 +145,7 @@ def test_control_c_twice(monkeypatch):
         ended.wait()
 
     with pytest.raises(KeyboardInterrupt):
-        watcher.run(work)
+        runner.run(work)
     assert ended.is_set()
 
 
@@ -209,9 +209,9 @@ def test_the_bar_shows_percent_and_speed(count, unit, pattern, monkeypatch):
     monkeypatch.setattr(query_runner, "time", SimpleNamespace(monotonic=lambda: next(times, 102.0)))
     console = terminal()
     reports = Reports()
-    watcher = query_runner.QueryRunner(reports, "a.csv", console)
-    watcher.expect(count, unit)
-    assert watcher.run(lambda: reports.told.wait(60.0))
+    runner = query_runner.QueryRunner(reports, "a.csv", console)
+    runner.expect(count, unit)
+    assert runner.run(lambda: reports.told.wait(60.0))
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", console.file.getvalue())
     assert re.search(pattern, shown), shown
     assert re.search(r" 0% +0:0", shown)  # no speed before DuckDB can tell

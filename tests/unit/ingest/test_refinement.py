@@ -13,12 +13,12 @@ from calibrant.ingest import gathering, refinement, two_scans
 from calibrant.metrics import brier_score, log_loss
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.fixed_point import UNIT
-from support import score_laws
+from support import score_distributions
 from support.answers import answers
 from support.strategies import Rows, small_rows
 
 N = 30_000
-FEW = {"percent", "equal", "denormal", "neighbours"}  # laws with at most a thousand different scores
+FEW = {"percent", "equal", "denormal", "neighbours"}  # distributions with at most a thousand different scores
 
 
 @pytest.fixture
@@ -54,19 +54,19 @@ def assert_sums_agree(table: ScoreTable, exact: ScoreTable) -> None:
 
 
 @pytest.mark.grid
-@pytest.mark.parametrize("law", list(score_laws.LAWS))
+@pytest.mark.parametrize("distribution", list(score_distributions.DISTRIBUTIONS))
 @pytest.mark.parametrize("labels", ["calibrated", "shifted"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_identical_to_the_exact_table(small_limits, law, labels, weighted):
-    s = score_laws.scores(law, N)
-    y = score_laws.outcomes(s, labels)
+def test_identical_to_the_exact_table(small_limits, distribution, labels, weighted):
+    s = score_distributions.scores(distribution, N)
+    y = score_distributions.outcomes(s, labels)
     w = np.random.default_rng(5).integers(0, 4, N) if weighted else None
     source, exact = Source(y, s, w), ScoreTable.from_scores(y, s, sample_weight=w)
     table = ScoreTable.from_chunks(source)
     assert answers(table) == answers(exact)
     assert extremes(cumulative_residuals(table)).at_most == extremes(cumulative_residuals(table)).value
     assert_sums_agree(table, exact)
-    if law in FEW:
+    if distribution in FEW:
         assert table.cells is None
         assert source.reads == 1
     else:
@@ -76,21 +76,21 @@ def test_identical_to_the_exact_table(small_limits, law, labels, weighted):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("law", "reads"), [("beta", 3), ("atom", 3), ("tiny", 4), ("narrow", 4)])
-def test_few_readings_at_larger_limits(monkeypatch, law, reads):
+@pytest.mark.parametrize(("distribution", "reads"), [("beta", 3), ("atom", 3), ("tiny", 4), ("narrow", 4)])
+def test_few_readings_at_larger_limits(monkeypatch, distribution, reads):
     """A tenth of the default limits, and a tenth of the rows that it takes to exceed them; the first stops midway."""
     monkeypatch.setattr(gathering, "MOST_DISTINCT", 50_000)
     monkeypatch.setattr(gathering, "MOST_BUCKETS", 1 << 15)
-    s = score_laws.scores(law, 250_000)
-    source = Source(score_laws.outcomes(s, "calibrated"), s, size=50_000)
+    s = score_distributions.scores(distribution, 250_000)
+    source = Source(score_distributions.outcomes(s, "calibrated"), s, size=50_000)
     assert not ScoreTable.from_chunks(source).exact
     assert source.reads == reads
 
 
-@pytest.mark.parametrize("law", ["beta", "ends", "atom", "coarse"])
-def test_identical_for_all_chunks_and_orders(small_limits, law):
-    s = score_laws.scores(law, 12_000)
-    y = score_laws.outcomes(s, "calibrated")
+@pytest.mark.parametrize("distribution", ["beta", "ends", "atom", "coarse"])
+def test_identical_for_all_chunks_and_orders(small_limits, distribution):
+    s = score_distributions.scores(distribution, 12_000)
+    y = score_distributions.outcomes(s, "calibrated")
     whole = ScoreTable.from_chunks([(y, s)])
     rng = np.random.default_rng(1)
     for size in (500, 4_001, 11_999):
@@ -118,10 +118,10 @@ def test_small_awkward_rows(rows: Rows, size, most, scaled):
     assert_sums_agree(table, exact)
 
 
-@pytest.mark.parametrize("law", ["beta", "atom"])
-def test_other_weights_up_to_rounding(small_limits, law):
-    s = score_laws.scores(law, N)
-    y, w = score_laws.outcomes(s, "shifted"), np.random.default_rng(2).choice([0.0, 0.25e-3, 1.7e-3], N)
+@pytest.mark.parametrize("distribution", ["beta", "atom"])
+def test_other_weights_up_to_rounding(small_limits, distribution):
+    s = score_distributions.scores(distribution, N)
+    y, w = score_distributions.outcomes(s, "shifted"), np.random.default_rng(2).choice([0.0, 0.25e-3, 1.7e-3], N)
     source, exact = Source(y, s, w), ScoreTable.from_scores(y, s, sample_weight=w)
     table = ScoreTable.from_chunks(source)
     assert source.reads > 1
@@ -138,7 +138,7 @@ def test_other_weights_up_to_rounding(small_limits, law):
 
 
 def test_impossible_outcomes_make_the_log_loss_infinite(small_limits):
-    s, y = score_laws.scores("beta", N), np.zeros(N, dtype=int)
+    s, y = score_distributions.scores("beta", N), np.zeros(N, dtype=int)
     s[5], y[5] = 0.0, 1
     assert log_loss(ScoreTable.from_chunks(Source(y, s))) == np.inf
 
@@ -146,7 +146,7 @@ def test_impossible_outcomes_make_the_log_loss_infinite(small_limits):
 @pytest.mark.parametrize("label", [0, 1])
 def test_one_class_is_no_burden(small_limits, label):
     """The walk only falls, or only climbs: there is a climb of 0 at every score, of which none matters."""
-    s = score_laws.scores("beta", N)
+    s = score_distributions.scores("beta", N)
     source = Source(np.full(N, label), s)
     table = ScoreTable.from_chunks(source)
     assert answers(table) == answers(ScoreTable.from_scores(np.full(N, label), s))

@@ -17,7 +17,7 @@ from calibrant.ingest.grid import Grid
 from calibrant.ingest.refinement import Resolved
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.fixed_point import BITS, UNIT
-from support import score_laws
+from support import score_distributions
 from support.answers import answers
 
 FINE = 14
@@ -109,13 +109,13 @@ def test_if_the_bucket_is_one_score_there_is_no_reason_to(looks):
     assert answers(table) == answers(ScoreTable.from_scores(y, s))
 
 
-@pytest.mark.parametrize("law", ["beta", "tiny", "ends", "atom", "coarse", "float32"])
+@pytest.mark.parametrize("distribution", ["beta", "tiny", "ends", "atom", "coarse", "float32"])
 @pytest.mark.parametrize("labels", ["calibrated", "shifted"])
-def test_two_scans_are_enough_where_heavy_buckets_are_single_scores(looks, monkeypatch, law, labels):
+def test_two_scans_are_enough_where_heavy_buckets_are_single_scores(looks, monkeypatch, distribution, labels):
     """Then nothing that was settled is in doubt; if it were, all answers would be right and a reading wasted."""
     monkeypatch.setattr(gathering, "MOST_DISTINCT", 5_000)
-    s = score_laws.scores(law, 20_000)
-    y = score_laws.outcomes(s, labels)
+    s = score_distributions.scores(distribution, 20_000)
+    y = score_distributions.outcomes(s, labels)
     assert answers(ScoreTable.from_chunks([(y, s)])) == answers(ScoreTable.from_scores(y, s))
     assert looks == []
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from calibrant import ScoreTable
 from calibrant.errors import DataError
 from calibrant.ingest import accumulator, two_scans
-from calibrant.ingest import histogram as tally
+from calibrant.ingest import histogram as counts
 from calibrant.ingest import partition as cutting
 from calibrant.ingest.bucket_sums import LOG_LOSS_BITS, BucketSums
 from calibrant.ingest.two_scans import Scanned
 from calibrant.table.fixed_point import BITS, MOST_ROWS, score_units
 from calibrant.table.validation import CleanRows
-from support import score_laws
+from support import score_distributions
 from support.strategies import Rows, small_rows
 
 sizes = st.tuples(st.integers(2, 8), st.integers(0, 4), st.sampled_from([1, 3, 2**15]))
@@ -31,7 +31,7 @@ def scan(slices: list[Rows], bits: int = 6, per_block: int = 2, at_once: int = 2
         patch.setattr(two_scans, "FINE_BITS", bits)
         patch.setattr(accumulator, "_BATCH", at_once)
         patch.setattr(two_scans, "_FEW_ROWS", few)
-        patch.setattr(tally, "_BLOCK", max(at_once, 2**per_block))
+        patch.setattr(counts, "_BLOCK", max(at_once, 2**per_block))
         patch.setattr(cutting, "_HEAVY", 0.6)
         return two_scans.two_scans(
             lambda: clean, 0.0, 1.0, most_distinct=10**6, most_buckets=4, cell_bits=max(0, bits - per_block)
@@ -101,13 +101,13 @@ def bits_of(found: Scanned) -> list[bytes]:
 
 
 @pytest.mark.grid
-@pytest.mark.parametrize("law", ["beta", "tiny", "ends", "denormal", "neighbours", "float32"])
+@pytest.mark.parametrize("distribution", ["beta", "tiny", "ends", "denormal", "neighbours", "float32"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_neither_order_nor_slices_nor_words_show(law, weighted):
+def test_neither_order_nor_slices_nor_words_show(distribution, weighted):
     """Whether sums fit into one word or are added up in two, the bits are the same."""
-    s = score_laws.scores(law, 4_000)
+    s = score_distributions.scores(distribution, 4_000)
     w = np.random.default_rng(1).integers(0, 4, len(s)) if weighted else None
-    rows = Rows(score_laws.outcomes(s, "calibrated"), s, w)
+    rows = Rows(score_distributions.outcomes(s, "calibrated"), s, w)
     whole = scan([rows], 12, 4)
     mixed = rows.reordered(np.random.default_rng(2).permutation(len(s)))
     parts = [mixed.reordered(np.arange(i, len(s), 3)) for i in range(3)]
@@ -123,8 +123,8 @@ def test_words_of_many_rows(scale):
 
     Blocks are 2**-17 wide, as by default: in wider ones, so many rows would not add up in 64 bits.
     """
-    s = np.append(score_laws.scores("beta", 4_000), [0.0, 5e-324, 1.0 - 2.0**-53, 1.0])
-    y = np.append(score_laws.outcomes(s[:-4], "calibrated"), [1, 1, 0, 0]).astype(np.int8)
+    s = np.append(score_distributions.scores("beta", 4_000), [0.0, 5e-324, 1.0 - 2.0**-53, 1.0])
+    y = np.append(score_distributions.outcomes(s[:-4], "calibrated"), [1, 1, 0, 0]).astype(np.int8)
     one = scan([Rows(y, s, np.ones(len(s), dtype=np.int64))], 19, 2)
     found = scan([Rows(y, s, np.full(len(s), scale))], 19, 2)
     assert found.mean_weight == scale
@@ -136,8 +136,8 @@ def test_words_of_many_rows(scale):
 
 
 def test_more_rows_than_are_counted_are_weights():
-    s = score_laws.scores("beta", 400)
-    y, w = score_laws.outcomes(s, "calibrated"), np.full(400, int(MOST_ROWS) // 399)
+    s = score_distributions.scores("beta", 400)
+    y, w = score_distributions.outcomes(s, "calibrated"), np.full(400, int(MOST_ROWS) // 399)
     found = scan([Rows(y[i::2], s[i::2], w[i::2]) for i in range(2)])
     assert found.resolved.sums.n.dtype.kind == "f"
     assert_sums_are_of_these_rows(found, exact_of([Rows(y, s, w.astype(np.float64))]), rounding=1e-13)
@@ -153,8 +153,8 @@ def test_weights_are_judged_together():
 
 def test_too_many_scores_where_the_answer_can_lie_are_held_in_buckets():
     """Every bucket that is open is one by itself there, or divided: none has rows of a settled cell."""
-    s = score_laws.scores("beta", 4_000)
-    clean = [CleanRows(score_laws.outcomes(s, "calibrated"), s, None)]
+    s = score_distributions.scores("beta", 4_000)
+    clean = [CleanRows(score_distributions.outcomes(s, "calibrated"), s, None)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(two_scans, "FINE_BITS", 8)
         found = two_scans.two_scans(lambda: clean, 0.0, 1.0, most_distinct=100, most_buckets=2, cell_bits=5)

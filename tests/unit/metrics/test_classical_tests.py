@@ -262,7 +262,7 @@ class TestCalibrationSlope:
 
 class TestKs:
     def test_by_hand(self):
-        """Arithmetic: 35 of 50 where 25 were promised, then 15 of 50 where 35 were: the walk is 10, -10 in 100 rows."""
+        """Arithmetic: 35 of 50 where 25 were predicted, then 15 of 50 where 35 were: the sums are 10, -10."""
         found = ks_calibration_test([1] * 35 + [0] * 15 + [1] * 15 + [0] * 35, [0.5] * 50 + [0.7] * 50)
         assert found.statistic == pytest.approx(0.1)
         found = ks_calibration_test([1] * 35 + [0] * 15 + [1] * 14 + [0] * 36, [0.5] * 50 + [0.7] * 50)
@@ -297,7 +297,7 @@ class TestKs:
         assert abs((w * (rows.y - s))[below].sum()) / w.sum() == pytest.approx(found.statistic, abs=1e-12)
 
     @pytest.mark.parametrize(("x", "p"), [(1.96, 0.1), (2.2414, 0.05), (2.8070, 0.01), (0.5, 0.990843)])
-    def test_p_value_is_the_law_of_brownian_motion(self, x, p):
+    def test_p_value_is_that_of_brownian_motion(self, x, p):
         """``1 - 4/pi sum (-1)**k / (2 k + 1) exp(-(2 k + 1)**2 pi**2 / (8 x**2))``, Billingsley (1968), (11.13).
 
         One score of 1/2 and n rows: the walk has a single step, so the error is |k / n - 1/2| and v = 1/4.

@@ -86,7 +86,7 @@ def test_rows_in_the_middle_count_half_for_each_point():
 @pytest.mark.slow
 @pytest.mark.parametrize(("degree", "form"), [(0, "gap"), (0, "residual"), (1, "gap"), (2, "gap")])
 def test_noise_floor_is_the_mean_of_calibrated_samples(degree, form):
-    """Simulation: labels redrawn with the scores as probabilities; these keep off 0 and 1, so nothing is clipped."""
+    """Simulation: labels drawn with the scores as probabilities; these keep off 0 and 1, so nothing is clipped."""
     rng = np.random.default_rng(0)
     s = rng.uniform(0.3, 0.7, 500)
     found = [local_calibration(rng.random(500) < s, s, degree=degree, form=form, span=0.3) for _ in range(300)]
@@ -165,7 +165,7 @@ def test_weighted_mean_squared_error_rounds_to_nearest():
 
 
 def slow_index(rows, span, degree, kernel):
-    """Every row fitted on its own, and the distances sorted with their weights; None where rounding decides."""
+    """Every row fitted separately, and the distances sorted with their weights; None where rounding decides."""
     w = weights_of(rows)
     pairs = []
     for i in np.flatnonzero(w > 0):

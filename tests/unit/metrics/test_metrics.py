@@ -41,7 +41,7 @@ def test_ties_are_not_separated():
     assert cutoff_calibration_error(np.repeat([1, 0], 500), np.full(1000, 0.5)) == 0.0
 
 
-def test_noise_floor_is_the_law_of_a_calibrated_walk():
+def test_null_mean_is_that_of_calibrated_rows():
     """If all scores differ: mean 1.596 sqrt(V) / n, 95% quantile (2.4977 sqrt(V) + 1/2) / n, V the sum of s (1 - s)."""
     score = (np.arange(1000) + 0.5) / 1000
     found = cutoff_calibration(np.tile([0, 1], 500), score)
@@ -76,7 +76,7 @@ def test_noise_floor_needs_rows():
 
 @pytest.mark.slow
 def test_noise_of_calibrated_samples_is_what_the_floor_says():
-    """Simulation: 2000 samples of 2000 calibrated rows; the limit law is an upper limit up to 1%."""
+    """Simulation: 2000 samples of 2000 calibrated rows; the asymptotic distribution is an upper limit up to 1%."""
     rng = np.random.default_rng(0)
     s = np.sort(rng.random(2000))
     errors, above = [], 0

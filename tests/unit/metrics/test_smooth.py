@@ -94,7 +94,7 @@ def test_falls_with_the_bandwidth(rows):
 
 
 def test_by_hand():
-    """Arithmetic: scores promise .5 and .3 too little, so nothing cancels at any bandwidth."""
+    """Arithmetic: scores are .5 and .3 too low, so nothing cancels at any bandwidth."""
     assert smooth_calibration_error([1, 1], [0.5, 0.7]) == pytest.approx(0.4, rel=1e-9)
     assert smooth_calibration_error([0, 0], [1.0, 1.0]) == pytest.approx(1.0, rel=1e-9)
     assert smooth_calibration_error([1], [0.25], bandwidth=100.0) == pytest.approx(0.75, rel=1e-9)
@@ -140,7 +140,7 @@ def test_weights_are_rows():
 
 
 def test_rare_events_keep_their_digits():
-    """Arithmetic: 2 and 3 more than promised in 2 million rows, so nothing cancels."""
+    """Arithmetic: 2 and 3 more than predicted in 2 million rows, so nothing cancels."""
     table = ScoreTable.from_counts([1e-6, 2e-6], [10**6, 10**6], [3, 5])
     assert smooth_calibration_error(table) == pytest.approx((2 + 3) / 2e6, rel=1e-6)
 

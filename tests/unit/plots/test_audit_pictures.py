@@ -101,7 +101,7 @@ class TestReliability:
         assert any(label.startswith("mean predicted ") and ", observed " in label for label in labels(ax))
         assert "bins with 95% intervals" in labels(ax)
 
-    def test_no_intervals_promised_where_there_are_none(self, audit_of):
+    def test_no_intervals_mentioned_where_there_are_none(self, audit_of):
         ax, _ = reliability_figure(audit_of("weights")).get_axes()
         assert "bins" in labels(ax)
         assert "interval for" not in reliability_of(audit_of("weights")).how_to_read

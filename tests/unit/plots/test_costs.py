@@ -42,7 +42,7 @@ class TestCosts:
         assert "reduces the cost" in display.how_to_read
 
     def test_trivial_rules(self, rows):
-        # Acting always costs p for each negative, never 1 - p for each positive.
+        # Treating all costs p for each negative, never 1 - p for each positive.
         y, s = rows
         display = CostCurveDisplay.from_predictions(y, s, ax=axes())
         p, rate = display.curve.cost_parameter, y.mean()

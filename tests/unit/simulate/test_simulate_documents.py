@@ -63,12 +63,12 @@ def test_a_document_has_at_most_as_many_topics_as_labels_and_at_least_one():
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 2.0])
-def test_word_probabilities_follow_the_power_law(exponent):
+def test_word_probabilities_fall_as_a_power_of_the_rank(exponent):
     """Definition: sorted, they are r**-exponent, the same in every topic and in another order."""
     topics = documents(2, exponent=exponent, n_words=50, random_state=3).topics
-    law = np.arange(1, 51) ** -float(exponent)
+    shape = np.arange(1, 51) ** -float(exponent)
     for topic in topics:
-        assert np.sort(topic)[::-1] == pytest.approx(law / law.sum(), rel=1e-12)
+        assert np.sort(topic)[::-1] == pytest.approx(shape / shape.sum(), rel=1e-12)
     assert (len({topic.argmax() for topic in topics}) > 1) == (exponent > 0)
 
 

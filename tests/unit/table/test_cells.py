@@ -28,7 +28,7 @@ from calibrant.metrics import (
 )
 from calibrant.table.cumulative_residuals import cumulative_residuals
 from calibrant.table.pooling import pool_rows
-from support import oracles, score_laws
+from support import oracles, score_distributions
 from support.strategies import Rows, small_rows
 
 breaks = st.lists(st.sampled_from([0.05, 0.25, 0.4, 0.5, 0.6, 0.9, 1.0]), max_size=4)
@@ -147,8 +147,8 @@ def pair(request, monkeypatch):
     """A table with cells, of rows that could be read again, and the exact one."""
     monkeypatch.setattr(gathering, "MOST_DISTINCT", 500)
     monkeypatch.setattr(gathering, "MOST_BUCKETS", 1 << 10)
-    s = score_laws.scores(request.param, 20_000)
-    y = score_laws.outcomes(s, "shifted")
+    s = score_distributions.scores(request.param, 20_000)
+    y = score_distributions.outcomes(s, "shifted")
     cells = ScoreTable.from_chunks([(y, s)])
     assert not cells.exact
     return cells, ScoreTable.from_scores(y, s)
@@ -187,8 +187,8 @@ def test_local_error_with_cells_that_are_small_beside_its_windows(monkeypatch):
     """No limit is proven: a window has 15% of the rows, a cell less than 2%."""
     monkeypatch.setattr(gathering, "MOST_DISTINCT", 500)
     monkeypatch.setattr(gathering, "MOST_BUCKETS", 1 << 10)
-    s = score_laws.scores("beta", 20_000)
-    y = score_laws.outcomes(s, "shifted")
+    s = score_distributions.scores("beta", 20_000)
+    y = score_distributions.outcomes(s, "shifted")
     cells = ScoreTable.from_chunks(iter([(y, s)]))
     assert cells.n.max() < 0.02 * cells.total
     assert local_calibration_score(cells) == pytest.approx(local_calibration_score(y, s), rel=0.01)
@@ -202,9 +202,9 @@ def test_cells_are_narrow():
     assert found.grid.shift <= 42 - 17
 
 
-@pytest.mark.parametrize("room", ["metrics", "curves"])
-def test_every_function_of_a_table_says_what_it_does_with_cells(room):
-    functions = [getattr(getattr(calibrant, room), name) for name in getattr(calibrant, room).__all__]
+@pytest.mark.parametrize("package", ["metrics", "curves"])
+def test_every_function_of_a_table_says_what_it_does_with_cells(package):
+    functions = [getattr(getattr(calibrant, package), name) for name in getattr(calibrant, package).__all__]
     functions = [
         f for f in functions if not isinstance(f, type) and "ScoreTable" in str(f.__annotations__.get("y_true"))
     ]

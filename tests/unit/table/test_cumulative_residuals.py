@@ -1,4 +1,4 @@
-"""The residual walk by hand, and what its extremes say."""
+"""The cumulative residuals by hand, and what its extremes say."""
 
 from __future__ import annotations
 

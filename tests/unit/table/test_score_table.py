@@ -74,7 +74,7 @@ def test_split_refuses_weights():
 
 
 def test_every_row_goes_to_each_part_with_equal_chance():
-    """Binomial law: of 400 rows at one score and 400 single rows, each part gets 1/3 but for a chance of 2e-6."""
+    """Binomial distribution: of 400 rows at one score and 400 single rows, each part gets 1/3 but for 2e-6."""
     scores = np.concatenate([[0.5], np.linspace(0.6, 0.9, 400)])
     table = ScoreTable.from_counts(scores, np.append(400, np.ones(400, int)), np.append(150, np.arange(400) % 2))
     rng = np.random.default_rng(0)

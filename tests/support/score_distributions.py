@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-LAWS = {
+DISTRIBUTIONS = {
     "beta": lambda rng, n: rng.beta(0.7, 1.6, n),
     "small": lambda rng, n: rng.beta(0.3, 300.0, n),
     "tiny": lambda rng, n: np.minimum(rng.lognormal(-11.0, 2.0, n), 1.0),
@@ -20,8 +20,8 @@ LAWS = {
 }
 
 
-def scores(law: str, n: int, seed: int = 0) -> np.ndarray:
-    return LAWS[law](np.random.default_rng([seed, sorted(LAWS).index(law)]), n)
+def scores(distribution: str, n: int, seed: int = 0) -> np.ndarray:
+    return DISTRIBUTIONS[distribution](np.random.default_rng([seed, sorted(DISTRIBUTIONS).index(distribution)]), n)
 
 
 def outcomes(s: np.ndarray, labels: str, seed: int = 0) -> np.ndarray:

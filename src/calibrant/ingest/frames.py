@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from calibrant.errors import DataError, SourceError
+from calibrant.errors import ArgumentError, DataError, SourceError
 from calibrant.ingest.faults import Columns, describe_missing, describe_no_column
 from calibrant.ingest.frame_checks import checked_rows, column_of, need_numbers
 from calibrant.ingest.frame_rows import Arrays, CheckedRows, fetched
@@ -88,6 +88,9 @@ def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[An
             "different names of columns", "a name that is there twice", "give the columns different names"
         ) from None
     there = _names(found)
+    for what, name in (("label", columns.label), ("score", columns.score), ("weight", columns.weight)):
+        if not isinstance(name, Hashable) or (name is None and what != "weight"):
+            raise ArgumentError(f"{what} to name a column", repr(name), f"choose among {', '.join(map(str, there))}")
     for name in columns.names:
         if there.count(name) == 1:
             continue

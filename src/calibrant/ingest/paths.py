@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from calibrant.errors import SourceError
@@ -48,7 +48,7 @@ def name_of(place: Place) -> str:
 
 
 def _named(place: Place) -> list[str]:
-    items = [place] if isinstance(place, str | os.PathLike) else list(place)
+    items = [place] if isinstance(place, str | os.PathLike) or not isinstance(place, Iterable) else list(place)
     for item in items:
         if not isinstance(item, str | os.PathLike):
             raise SourceError("paths of files", f"a {type(item).__name__}", "pass a path, or a list of them")

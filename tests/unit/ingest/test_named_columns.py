@@ -7,7 +7,16 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from calibrant import ArgumentError, CalibrantError, DataError, Query, audit
+from calibrant import (
+    ArgumentError,
+    CalibrantError,
+    DataError,
+    Query,
+    ScoreTable,
+    SourceError,
+    audit,
+    read_table,
+)
 from calibrant.ingest.named_columns import named_columns
 
 N = 400
@@ -84,6 +93,18 @@ def test_objects_that_hold_no_columns(source, clusters):
     assert caught.value.expected.startswith(("a dataframe: pandas", "paths of files"))
     assert caught.value.found
     assert caught.value.remedy
+
+
+@pytest.mark.parametrize("names", [{"label": None}, {"score": None}, {"score": np.array(["p"])}, {"weight": ["w"]}])
+def test_what_names_no_column(frame, names):
+    with pytest.raises(ArgumentError, match=r"to name a column, found .*choose among y, p"):
+        ScoreTable.from_frame(frame, **({"label": "y", "score": "p"} | names))
+
+
+@pytest.mark.parametrize("path", [None, 7, [None], np.array([1, 2])])
+def test_what_is_no_path(path):
+    with pytest.raises(SourceError, match="paths of files"):
+        read_table(path, label="y", score="p")
 
 
 @pytest.mark.parametrize("clusters", [None, "a"])

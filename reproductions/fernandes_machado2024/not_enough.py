@@ -46,7 +46,7 @@ def measured(scores: FloatArray, part: Part, rng: np.random.Generator) -> dict[s
         "AUC": max(auc, 1.0 - auc),
         "Brier": brier_score(table),
         "ICI": calibration.ici,
-        "KL": score_divergence(scores, part.p, empty="talk"),
+        "KL": score_divergence(scores, part.p, empty="machado2024"),
         "QR": quantile_ratio(scores, part.p),
         "MSE": true_mse(part.p, noisy),
         "ICI by chance": calibration.null_mean,
@@ -98,7 +98,9 @@ def side(replication: int) -> dict[str, float]:
     found |= {f"DGP3, all ten variables, AUC*, {m}": v for m, v in _main(best.predict(test.x), test, rng)}
     train, _, test = parts("DGP1", replication)
     limited = grow(train.x, train.y, MIN_ROWS[0]).predict(test.x)
-    found["DGP1, largest in the same samples, KL"] = score_divergence(np.clip(limited, 0.0, 1.0), test.p, empty="talk")
+    found["DGP1, largest in the same samples, KL"] = score_divergence(
+        np.clip(limited, 0.0, 1.0), test.p, empty="machado2024"
+    )
     return found
 
 

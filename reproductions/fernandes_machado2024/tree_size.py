@@ -64,7 +64,7 @@ def run(seed: int) -> pd.DataFrame:
                 "AUC": roc_auc(table),
                 "LCS": local_calibration_score(table, weights="machado2024"),
             }
-            | {f"KL, {n} bins": score_divergence(scores, test.p_true, n_bins=n, empty="talk") for n in BINS}
+            | {f"KL, {n} bins": score_divergence(scores, test.p_true, n_bins=n, empty="machado2024") for n in BINS}
         )
     found = pd.DataFrame(rows).assign(seed=seed)
     found["KL"] = found["KL, 20 bins"]

@@ -149,7 +149,7 @@ def _widths(numbers: list[Number]) -> pd.DataFrame:
         rows.append((n, *(width * n**0.5 for width in widths.values())))
     table = pd.DataFrame(rows, columns=["n", *widths])
     numbers += [Number(f"width sqrt(n) at n = 10000, {name}", float(table[name][2]), 0.0) for name in widths]
-    methods = {"bernstein": "bernstein"} | {form: f"theorem2-{form}" for form in FORMS}
+    methods = {"bernstein": "bernstein"} | {form: f"uniform_convergence-{form}" for form in FORMS}
     needed = {
         name: required_sample_size(0.02, method=method, brier=BRIER, power=None) for name, method in methods.items()
     }

@@ -210,7 +210,7 @@ class TestWhatMayBeMissing:
     def test_no_costs(self):
         page = Page(render([make()], title="t"))
         assert "Possible saving at any costs" in page.text
-        assert "Expected cost" not in page.text
+        assert "Predict positive from" not in page.text
 
     def test_no_costs_without_rows(self):
         audit = calibrant.audit([0, 1, 1, 0], [0.1, 0.6, 0.8, 0.7], sample_weight=[0.5, 1.5, 1.0, 0.7])

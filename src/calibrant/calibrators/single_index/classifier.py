@@ -223,7 +223,8 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         ndarray of float64, shape (n, 2)
             One column for each of `classes_`.
         """
-        positive = self.link_.linear(self.index(X))
+        index = self.index(X)  # says first whether the classifier is fitted
+        positive = self.link_.linear(index)
         return np.column_stack([1.0 - positive, positive])
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:  # noqa: N803

@@ -154,7 +154,7 @@ SAYS_NOTHING = {
 # Functions that sound as if they said something, and fields of their results that do: holding places, or nothing.
 NO_LIMITS = {
     "certificates.theory.rademacher_of_intervals": set(),
-    "curves.isotonic_curve": {"lower", "upper", "interval", "level"},  # of curves that have an interval
+    "curves.isotonic_curve": {"lower", "upper", "interval", "confidence_level"},  # of curves that have an interval
     "curves.cumulative_residuals": {"interval"},  # between the extremes
     "decisions.regret_bound": set(),
     "metrics.roc_auc_limits": set(),

@@ -1,11 +1,13 @@
 """Two tiers of tests, and the settings of hypothesis.
 
 ``pytest -n auto`` runs a thin slice in about two minutes: of the guarantees one case of each test, of the properties a
-few examples. ``pytest -n auto --thorough`` runs everything. Examples are the same everywhere; before a release, draw
-others with ``--hypothesis-profile=random``. No test judges how fast a busy machine is.
+few examples. ``pytest -n auto --thorough`` runs every test, of those that count failures in many samples every third
+case. Examples are the same everywhere; before a release, run all cases and draw other examples with
+``--thorough --hypothesis-profile=random``. No test judges how fast a busy machine is.
 """
 
 import os
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,6 +23,8 @@ settings.register_profile("quick", settings.get_profile("thorough"), max_example
 
 # Folders whose tests repeat one statement over a grid of cases; elsewhere the marker `grid` says so.
 _GRIDS = {"guarantees", "scale", "reference"}
+# Tests that count failures in so many samples that the thorough run takes every third case of them.
+_LONG = ("_in_many_samples", "_in_large_samples")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -33,18 +37,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--thorough") or config.getoption("markexpr"):
+    if config.getoption("markexpr"):
         return
-    quick, rest, begun = [], [], set()
+    thorough, everything = config.getoption("--thorough"), config.getoption("--hypothesis-profile") == "random"
+    kept, rest, seen = [], [], Counter()
     for item in items:
         test = item.nodeid.split("[")[0]
-        another_case = test in begun and (item.get_closest_marker("grid") or _GRIDS & set(item.path.parts))
-        if item.get_closest_marker("slow") or another_case:
-            rest.append(item)
+        if thorough:
+            left = not everything and test.endswith(_LONG) and seen[test] % 3
         else:
-            begun.add(test)
-            quick.append(item)
-    items[:] = quick
+            another_case = seen[test] and (item.get_closest_marker("grid") or _GRIDS & set(item.path.parts))
+            left = item.get_closest_marker("slow") or another_case
+        seen[test] += thorough or not left
+        (rest if left else kept).append(item)
+    items[:] = kept
     config.hook.pytest_deselected(items=rest)
 
 

@@ -24,7 +24,7 @@ settings.register_profile("quick", settings.get_profile("thorough"), max_example
 # Folders whose tests repeat one statement over a grid of cases; elsewhere the marker `grid` says so.
 _GRIDS = {"guarantees", "scale", "reference"}
 # Tests that count failures in so many samples that the thorough run takes every third case of them.
-_LONG = ("_in_many_samples", "_in_large_samples")
+_LONG = ("_in_many_samples", "_in_large_samples", "_in_a_longer_search")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

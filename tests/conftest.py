@@ -1,7 +1,7 @@
 """Two tiers of tests, and the settings of hypothesis.
 
 ``pytest -n auto`` runs a thin slice in about two minutes: of the guarantees one case of each test, of the properties a
-few examples. ``pytest -n auto --thorough`` runs every test, of those that count failures in many samples every third
+few examples. ``pytest -n auto --thorough`` runs every test, of those that count failures in many samples every fifth
 case. Examples are the same everywhere; before a release, run all cases and draw other examples with
 ``--thorough --hypothesis-profile=random``. No test judges how fast a busy machine is.
 """
@@ -23,7 +23,7 @@ settings.register_profile("quick", settings.get_profile("thorough"), max_example
 
 # Folders whose tests repeat one statement over a grid of cases; elsewhere the marker `grid` says so.
 _GRIDS = {"guarantees", "scale", "reference"}
-# Tests that count failures in so many samples that the thorough run takes every third case of them.
+# Tests that count failures in so many samples that the thorough run takes every fifth case of them.
 _LONG = ("_in_many_samples", "_in_large_samples", "_in_a_longer_search")
 
 
@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         test = item.nodeid.split("[")[0]
         if thorough:
-            left = not everything and test.endswith(_LONG) and seen[test] % 3
+            left = not everything and test.endswith(_LONG) and seen[test] % 5
         else:
             another_case = seen[test] and (item.get_closest_marker("grid") or _GRIDS & set(item.path.parts))
             left = item.get_closest_marker("slow") or another_case

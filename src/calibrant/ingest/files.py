@@ -122,9 +122,13 @@ def read_rows(
         source.in_order()
         names = f"SELECT c, row_number() OVER (ORDER BY c) - 1 AS number FROM (SELECT DISTINCT c FROM ({summary.sql}))"
         wanted = "numbered.positive, numbered.s, names.number" + ("" if weight is None else ", numbered.w")
-        numbered = f"SELECT row_number() OVER () AS place, * FROM ({summary.sql})"
+        # Of several files each is numbered alone: DuckDB 1.4 does not keep their order in a UNION ALL.
+        numbered = " UNION ALL ".join(
+            f"SELECT {i} AS file, row_number() OVER () AS place, * FROM ({summary.shape(part.sql)})"
+            for i, part in enumerate(source.parts or (source,))
+        )
         found = source.arrays(
-            f"SELECT {wanted} FROM ({numbered}) AS numbered JOIN ({names}) AS names USING (c) ORDER BY place"
+            f"SELECT {wanted} FROM ({numbered}) AS numbered JOIN ({names}) AS names USING (c) ORDER BY file, place"
         )
     return Rows(found["positive"], found["s"], found.get("w"), found["number"].astype(np.int64))
 

@@ -69,7 +69,7 @@ def write_parts(folder, rows, ending, *, shuffled=False):
 def columns_of(table):
     found = [table.score, table.n, table.k]
     if table.cells is not None:
-        found += [table.low, table.high, table.rise, table.fall, table.squared, table.log_loss_sum]
+        found += [table.low, table.high, table.rise, table.fall]
     return found
 
 

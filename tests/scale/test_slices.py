@@ -11,13 +11,13 @@ import pytest
 from rich.console import Console
 
 from calibrant.errors import DataError, SourceError
-from calibrant.ingest import connection, files, query_runner, source, two_scans
+from calibrant.ingest import connection, files, fine_sums, query_runner, source
 from calibrant.ingest.checks import check
 from calibrant.ingest.connection import open_source
 from calibrant.ingest.faults import Columns
 from calibrant.ingest.files import read_table
+from calibrant.ingest.fine_sums import PackedRows
 from calibrant.ingest.query import Query
-from calibrant.table.validation import CleanRows
 from support.routes import CASES, assert_same, few_in_memory
 
 NAMES = {"label": "y", "score": "s"}
@@ -51,15 +51,15 @@ def spans_of(path):
     with open_source(path) as opened:
         found = check(opened, Columns("y", "s", None, None))
         rows = list(files.SlicedRows(opened, found)())
-    return [len(part.score) for part in rows], rows
+    return [len(part.value) for part in rows], rows
 
 
 def test_whole_row_groups(tmp_path, copies):
     lengths, rows = spans_of(write(tmp_path / "a.parquet"))
     assert lengths == [600] * 5  # two groups of 300 rows are at most 700
     y, s, _ = CASES["calibrated"]
-    found = [pair for part in rows for pair in zip(part.score.tolist(), part.label.tolist(), strict=True)]
-    assert sorted(found) == sorted(zip(s.tolist(), y.tolist(), strict=True))
+    found = np.concatenate([part.value for part in rows])
+    assert sorted(found.tolist()) == sorted(np.where(y == 1, s, -s).tolist())
     assert not copies
 
 
@@ -132,7 +132,7 @@ def test_progress_in_rows(tmp_path, monkeypatch):
         query_runner.QueryRunner, "reached", lambda self, count: seen.append(count) or reached(self, count)
     )
     read_table(write(tmp_path / "a.parquet"), **NAMES, console=Console(force_terminal=True, quiet=True))
-    assert seen == [0, 600, 1200, 1800, 2400, None] * 2
+    assert seen == [0, 600, 1200, 1800, 2400, None]
 
 
 def test_parts_without_rows_are_no_reason_to_copy(tmp_path, copies):
@@ -152,13 +152,17 @@ def test_a_file_that_is_replaced_between_the_scans(tmp_path, monkeypatch, other)
         "other labels": (1 - y, s),
         "beyond": (y, np.where(s == s.max(), 1.0, s)),
     }
-    count = two_scans.cut
+    replaced = False
 
-    def cut_and_replace(counts):
-        pq.write_table(pa.table(dict(zip("ys", rows[other], strict=True))), path, row_group_size=300)
-        return count(counts)
+    def add_and_replace(self, parts):
+        nonlocal replaced
+        add(self, parts)
+        if not replaced:
+            pq.write_table(pa.table(dict(zip("ys", rows[other], strict=True))), path, row_group_size=300)
+            replaced = True
 
-    monkeypatch.setattr(two_scans, "cut", cut_and_replace)
+    add = fine_sums.FineSums.add
+    monkeypatch.setattr(fine_sums.FineSums, "add", add_and_replace)
     with pytest.raises((DataError, SourceError), match=r"the same rows at every reading|damaged or cut short"):
         read_table(path, **NAMES)
 
@@ -170,7 +174,7 @@ def test_no_thread_stays_behind(tmp_path, monkeypatch):
     def broken(self, rows):
         raise ValueError("stopped midway")
 
-    monkeypatch.setattr("calibrant.ingest.histogram.BucketCounts.add", broken)
+    monkeypatch.setattr("calibrant.ingest.fine_sums.FineSums.add", broken)
     with pytest.raises(ValueError, match="stopped midway"):
         read_table(path, **NAMES)
     assert threading.active_count() == before
@@ -189,8 +193,7 @@ def test_a_file_damaged_after_the_check(tmp_path, monkeypatch):
         read_table(path, **NAMES)
 
 
-def test_slices_are_clean_rows(tmp_path):
+def test_slices_are_packed_rows(tmp_path):
     _, rows = spans_of(write(tmp_path / "a.parquet"))
-    assert all(isinstance(part, CleanRows) for part in rows)
-    assert {part.label.dtype for part in rows} == {np.dtype(np.int8)}
-    assert {part.score.dtype for part in rows} == {np.dtype(np.float64)}
+    assert all(isinstance(part, PackedRows) for part in rows)
+    assert {part.value.dtype for part in rows} == {np.dtype(np.float64)}

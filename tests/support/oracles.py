@@ -138,8 +138,8 @@ def cell_table(y, s, w, breaks) -> ScoreTable:
             high=per_run(lambda _y, s, _w: s.max()),
             rise=per_run(lambda y, s, w: (w * y * (1.0 - s)).sum()),
             fall=per_run(lambda y, s, w: (w * (1.0 - y) * s).sum()),
-            squared=per_run(lambda y, s, w: (w * (y - s) ** 2).sum()),
-            log_loss_sum=per_run(log_loss_sum),
+            squared_total=float(per_run(lambda y, s, w: (w * (y - s) ** 2).sum()).sum()),
+            log_loss_total=float(per_run(log_loss_sum).sum()),
             residual=None,
         ),
     )

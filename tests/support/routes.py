@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant import ScoreTable
 from calibrant.fits.isotonic import isotonic_fit
-from calibrant.ingest import gathering, refinement, two_scans
+from calibrant.ingest import gathering, refinement
 from calibrant.metrics import cutoff_calibration
 
 N = 3000
@@ -93,5 +93,5 @@ def few_in_memory(monkeypatch):
     monkeypatch.setattr(gathering, "MOST_DISTINCT", -1)
     monkeypatch.setattr(gathering, "FIRST_BITS", 5)
     monkeypatch.setattr(gathering, "CELL_BITS", 5)
-    monkeypatch.setattr(two_scans, "FINE_BITS", 9)
+    monkeypatch.setattr(gathering, "FINE_BITS", 9)
     monkeypatch.setattr(refinement, "LATER_BITS", 10)

@@ -166,7 +166,7 @@ def certify(
     n = int(table.total)
     walk = extremes(cumulative_residuals(table))
     estimate = walk.value
-    brier = float(table.squared.sum()) / n
+    brier = table.squared_total / n
 
     def upper_width(rows: int) -> float:
         # Complexities shrink like 1 / sqrt(n), up to logarithms: good enough to plan with.

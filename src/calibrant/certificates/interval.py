@@ -127,7 +127,7 @@ def _limits(
     table: ScoreTable, walk: Extremes, method: str, delta: float, random_state: int | np.random.Generator
 ) -> tuple[float, float]:
     """Lower limit for the error of independent rows, and how far it may be above the empirical one."""
-    n, brier = table.total, float(table.squared.sum()) / table.total
+    n, brier = table.total, table.squared_total / table.total
     if method == "finite":
         lower = split_lower_bound(table, confidence_level=1.0 - delta, random_state=random_state)
         return lower, charged_bound(table, walk, delta, method="default") - walk.value

@@ -204,7 +204,7 @@ def _claim(n: int, bound: float, confidence_level: float, method: str, about: st
 
 def _asymptotic_width(table: ScoreTable, delta: float) -> float:
     n, q = table.total, range_upper_quantile(delta)
-    brier = float(table.squared.sum()) / n
+    brier = table.squared_total / n
     return q * math.sqrt((brier + 2.0 / n) / n) + max(0.5, -math.log(delta) - 1.41 * q) / n
 
 

@@ -6,7 +6,6 @@ import bisect
 from collections.abc import Generator, Iterable
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.grid import Grid
@@ -14,7 +13,7 @@ from calibrant.table.fixed_point import BITS, MOST_ROWS, score_units
 from calibrant.table.pooling import Pooled, pool_counts, pool_rows, pool_weighted
 from calibrant.table.validation import CleanRows
 
-__all__ = ["Accumulator", "pick", "pool_together", "pooled_batches"]
+__all__ = ["Accumulator", "pool_together", "pooled_batches"]
 
 _BATCH = 1 << 20  # rows that are pooled together
 
@@ -76,11 +75,6 @@ def pooled_batches(parts: Iterable[CleanRows]) -> Generator[Pooled]:
             held, size = [], 0
     if held:
         yield _pool(held)
-
-
-def pick(rows: CleanRows, which: slice | npt.NDArray[np.intp]) -> CleanRows:
-    """Return some of the rows; with a slice without copying."""
-    return CleanRows(rows.label[which], rows.score[which], None if rows.weight is None else rows.weight[which])
 
 
 def _pool(slices: list[CleanRows]) -> Pooled:

@@ -37,6 +37,10 @@ _FAULTS = {
 }
 
 
+# What is asked for even if nothing is wrong.
+_ALWAYS = {"rows", "score_low", "score_high", "distinct", "weight_sum", "weight_high", "weight_broken", "pairs"}
+
+
 def _count(condition: str) -> str:
     return f"count(*) FILTER (WHERE {condition})"
 
@@ -71,7 +75,7 @@ def check(source: Source, columns: Columns) -> Summary:
     """
     shape: _Shape = partial(_rows_sql, columns=columns)
     sql = shape(source)
-    seen = _scanned(source, sql, _aggregates(columns))
+    seen = _seen(source, sql, columns)
     if seen["rows"]:
         source.expect(seen["rows"])
     refuse(seen, columns, _LookedAt(source, shape))
@@ -89,6 +93,21 @@ def check_scores(source: Source, score: str) -> None:
 
     faults = ("score_text", "score_bad")
     refuse_values(faults, _scanned(source, shape(source), _counts(faults)), score, _LookedAt(source, shape))
+
+
+def _seen(source: Source, sql: str, columns: Columns) -> dict[str, Any]:
+    """Count all faults: by one condition that fit rows meet, and one by one only if some rows do not."""
+    wanted = _aggregates(columns)
+    if columns.pos_label is None:
+        fit = ["s >= 0 AND s <= 1 AND label_number IN (0, 1)"]
+        fit += ["w >= 0 AND isfinite(w)"] if columns.weight is not None else []
+        fit += ["c IS NOT NULL"] if columns.clusters else []
+        other = {name: aggregate for name, aggregate in wanted.items() if name in _ALWAYS}
+        other["unfit"] = _count(f"NOT coalesce({' AND '.join(fit)}, false)")
+        seen = _scanned(source, sql, other)
+        if not seen["unfit"]:
+            return dict.fromkeys(wanted, 0) | seen
+    return _scanned(source, sql, wanted)
 
 
 def _scanned(source: Source, sql: str, aggregates: dict[str, str]) -> dict[str, Any]:

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.ingest.accumulator import pick, pool_together, pooled_batches
+from calibrant.ingest.accumulator import pool_together, pooled_batches
 from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.grid import BucketSet, Grid
-from calibrant.ingest.histogram import blocks
 from calibrant.table.fixed_point import score_units
 from calibrant.table.pooling import Pooled
 from calibrant.table.validation import (
@@ -26,6 +25,8 @@ from calibrant.table.validation import (
 )
 
 __all__ = ["ChunkRows", "Chunks"]
+
+_BLOCK = 1 << 15  # rows
 
 Chunks = Callable[[], Iterable[tuple[Any, ...]]] | Iterable[tuple[Any, ...]]
 
@@ -76,17 +77,21 @@ class ChunkRows:
 
     def _copies(self, buckets: BucketSet | None) -> Iterator[CleanRows]:
         """Yield rows in arrays of their own: whoever makes the chunks may fill the same arrays again."""
-        for rows in blocks(self.slices()):
-            if buckets is None:
-                weight = None if rows.weight is None else rows.weight.copy()
-                yield CleanRows(rows.label.copy(), rows.score.copy(), weight)
-                continue
-            inside = np.flatnonzero(buckets.holds(score_units(rows.score)))
+        for rows in self.blocks():
+            label, score, weight = rows
+            inside = np.arange(len(score)) if buckets is None else np.flatnonzero(buckets.holds(score_units(score)))
             if len(inside):
-                yield pick(rows, inside)
+                yield CleanRows(label[inside], score[inside], None if weight is None else weight[inside])
 
-    def slices(self) -> Iterator[CleanRows]:
-        """Yield the rows checked, as they are cut into chunks; raises what `batches` does."""
+    def blocks(self) -> Iterator[CleanRows]:
+        """Yield the rows checked, in pieces that stay in the cache; raises what `batches` does."""
+        for label, score, weight in self._slices():
+            for start in range(0, len(score), _BLOCK):
+                part = slice(start, start + _BLOCK)
+                yield CleanRows(label[part], score[part], None if weight is None else weight[part])
+
+    def _slices(self) -> Iterator[CleanRows]:
+        """Yield the rows checked, as they are cut into chunks."""
         others: list[Any] = []  # the label that is not the positive one
         rows = positives = 0
         weighty = False

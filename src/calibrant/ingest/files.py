@@ -12,13 +12,13 @@ import numpy.typing as npt
 from calibrant.ingest.checks import Summary, check
 from calibrant.ingest.connection import open_source
 from calibrant.ingest.faults import Columns
+from calibrant.ingest.fine_sums import PackedRows
 from calibrant.ingest.frame_rows import CheckedRows, LazyRows, fetched
 from calibrant.ingest.gathering import table_of_rows
 from calibrant.ingest.paths import Place
 from calibrant.ingest.query import Query
 from calibrant.ingest.source import Source, Span
 from calibrant.table.score_table import FloatArray, ScoreTable
-from calibrant.table.validation import CleanRows
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -143,7 +143,7 @@ def _checked_rows(source: Source, summary: Summary) -> CheckedRows:
 
 
 class SlicedRows:
-    """Checked rows of a source, to be read as often as needed.
+    """Checked rows of a source, packed, to be read as often as needed.
 
     Those that cannot be read from the middle, or are in too many pieces, are copied to a temporary table first.
     """
@@ -151,17 +151,19 @@ class SlicedRows:
     def __init__(self, source: Source, summary: Summary) -> None:
         self._source = source
         self._summary = summary
-        self._query = f"SELECT s, positive{summary.weight} FROM ({{}})"
+        # As `LazyRows.packed` has it, but of one span after the other.
+        value = "CASE WHEN positive THEN abs(s) ELSE abs(s) * -1 END AS value"
+        self._query = f"SELECT {value}{summary.weight} FROM ({{}})"
         self._spans: list[Span] = []
 
-    def __call__(self) -> Iterator[CleanRows]:
+    def __call__(self) -> Iterator[PackedRows]:
         """Yield all rows."""
         if not self._spans:
             self._spans = self._cut()
         self._source.expect(sum(span.rows for span in self._spans))
         seen = 0
         with ThreadPoolExecutor(1, thread_name_prefix="calibrant-slice") as ahead:
-            waiting: list[Future[CleanRows]] = []
+            waiting: list[Future[PackedRows]] = []
             for span in self._spans:
                 waiting.append(ahead.submit(self._read, span))
                 if len(waiting) > 1:
@@ -178,7 +180,7 @@ class SlicedRows:
             return source.copied(self._query.format(summary.sql))
         return [Span(self._query.format(summary.shape(span.sql)), span.rows) for span in spans]
 
-    def _read(self, span: Span) -> CleanRows:
+    def _read(self, span: Span) -> PackedRows:
         found = self._source.connection.execute(span.sql).fetchnumpy()
         columns = {name: np.ma.getdata(column) for name, column in found.items()}
-        return CleanRows(columns["positive"].view(np.int8), columns["s"], columns.get("w"))
+        return PackedRows(columns["value"], columns.get("w"))

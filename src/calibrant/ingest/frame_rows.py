@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.ingest.bucket_sums import LOG_LOSS_BITS, BucketSums
+from calibrant.ingest.bucket_sums import BucketSums
+from calibrant.ingest.fine_sums import PackedRows
 from calibrant.ingest.grid import BucketSet, Grid
+from calibrant.ingest.losses import HALF, LOG_LOSS_BITS, LossTotals
 from calibrant.table.fixed_point import BITS, FixedPoint, IntArray
 from calibrant.table.pooling import NumberArray, Pooled, pool_counts, score_order
-from calibrant.table.validation import CleanRows
 
 if TYPE_CHECKING:
     import narwhals as nw
 
 __all__ = ["Arrays", "CheckedRows", "Fetch", "LazyRows", "fetched"]
 
-_HALF = 21  # sums of half words stay below 2**63 for up to 2**41 rows
-_SUMS = ("distance", "squared", "log_loss_sum")
+_LEAST = 5e-324  # the smallest double
 
 Arrays = dict[str, npt.NDArray[Any]]
 Fetch = Callable[["nw.LazyFrame[Any]"], Arrays]
@@ -53,45 +53,66 @@ class LazyRows:
         """Add up the buckets of a grid, over the rows in some buckets or over all."""
         import narwhals as nw
 
-        s, positive = nw.col("s"), nw.col("y") == 1
+        s = nw.col("s")
         frame = self._inside(buckets).with_columns(
-            bucket=_place(_units(s), grid),
-            chance=nw.when(positive).then(s).otherwise(1.0 - s),
-            away=nw.when(positive).then(1.0 - s).otherwise(s),
-            distance=nw.when(positive).then(2.0**BITS - _units(s)).otherwise(_units(s)),
+            bucket=_place(s, grid),
+            distance=nw.when(nw.col("y") == 1).then(2.0**BITS - _units(s)).otherwise(_units(s)),
         )
-        chance, away = nw.col("chance"), nw.col("away")
-        frame = frame.with_columns(
-            squared=_units(away * away),
-            log_loss_sum=nw.when(chance > 0.0)
-            .then((chance.log() * (-(2.0**LOG_LOSS_BITS)) + 0.5).floor())
-            .otherwise(0.0),
-            impossible=nw.when(chance > 0.0).then(0).otherwise(1),
-        )
-        weight = None if self._weights == "none" else nw.col("w")
-        sums = {"low": s.min(), "high": s.max(), "impossible": _total(nw.col("impossible"), weight, self._weights)}
-        sums["n"] = nw.len().cast(nw.Int64) if weight is None else _total(weight, None, self._weights)
-        for name in _SUMS:
-            for word, value in _words(nw.col(name), self._weights).items():
-                sums[f"{name}_{word}"] = _total(value, weight, self._weights)
+        sums = {"low": s.min(), "high": s.max(), "n": self._count()} | self._sum("distance")
         return _both_labels(self._fetch(frame.group_by("bucket", "y").agg(**sums)))
+
+    def losses(self) -> LossTotals:
+        """Return the losses of all rows."""
+        import narwhals as nw
+
+        s, y = nw.col("s"), nw.col("y")
+        frame = self.frame.with_columns(away=y - s, chance=(1 - y - s).abs())  # exact for either label
+        chance, away = nw.col("chance"), nw.col("away")
+        logged = nw.max_horizontal(chance, nw.lit(_LEAST)).log()  # engines disagree about the logarithm of 0
+        frame = frame.with_columns(squared=_units(away * away), log_loss=(logged * -(2.0**LOG_LOSS_BITS) + 0.5).floor())
+        found = self._fetch(frame.select(least=chance.min(), **self._sum("squared"), **self._sum("log_loss")))
+        return LossTotals(_whole(found, "squared"), _whole(found, "log_loss"), impossible=found["least"][0] == 0.0)
+
+    def _count(self) -> nw.Expr:
+        import narwhals as nw
+
+        weight = self._weight()
+        return nw.len().cast(nw.Int64) if weight is None else _total(weight, None, self._weights)
+
+    def _sum(self, name: str) -> dict[str, nw.Expr]:
+        """Return the sums of both words of a column of whole numbers."""
+        import narwhals as nw
+
+        words = _words(nw.col(name), self._weights)
+        return {f"{name}_{word}": _total(value, self._weight(), self._weights) for word, value in words.items()}
+
+    def _weight(self) -> nw.Expr | None:
+        import narwhals as nw
+
+        return None if self._weights == "none" else nw.col("w")
 
     def pooled_scores(self, buckets: BucketSet | None) -> Pooled:
         """Return distinct scores in some buckets, or all, with rows and positives at each."""
         import narwhals as nw
 
-        frame, rows = self._inside(buckets), nw.len().cast(nw.Int64)
+        frame = self._inside(buckets)
         if self._weights == "other":
             # Added up here in a fixed order, so that neither row order nor threads show in the last bit.
-            found = self._fetch(frame.group_by("s", "y", "w").agg(rows=rows))
+            found = self._fetch(frame.group_by("s", "y", "w").agg(rows=nw.len().cast(nw.Int64)))
             score = found["s"] + 0.0  # -0.0 becomes 0.0
             order = score_order(score, found["y"], found["w"])
             total = (found["w"] * found["rows"])[order]
             return pool_counts(score[order], total, total * found["y"][order])
-        weight = None if self._weights == "none" else nw.col("w")
-        n = rows if weight is None else _total(weight, None, self._weights)
-        found = self._fetch(frame.group_by("s").agg(n=n, k=_total(nw.col("y"), weight, self._weights)))
+        positives = _total(nw.col("y"), self._weight(), self._weights)
+        found = self._fetch(frame.group_by("s").agg(n=self._count(), k=positives))
         return pool_counts(found["s"] + 0.0, found["n"], found["k"])
+
+    def packed(self) -> nw.LazyFrame[Any]:
+        """Return the rows as `PackedRows` have them, in columns ``value`` and, with weights, ``w``."""
+        import narwhals as nw
+
+        value = (nw.col("s").abs() * (nw.col("y") * 2 - 1)).alias("value")
+        return self.frame.select(value, *([] if self._weights == "none" else ["w"]))
 
     def _inside(self, buckets: BucketSet | None) -> nw.LazyFrame[Any]:
         """Return the rows in some buckets, which may be a hundred thousand: too many for an expression."""
@@ -99,7 +120,7 @@ class LazyRows:
 
         if buckets is None:
             return self.frame
-        place = _place(_units(nw.col("s")), buckets.grid)
+        place = _place(nw.col("s"), buckets.grid)
         numbers = _as_frame(buckets.numbers, self.frame)
         if numbers is None:
             return self.frame.filter(place.is_in(buckets.numbers.tolist()))
@@ -113,8 +134,8 @@ class CheckedRows(NamedTuple):
     low: float
     high: float
     distinct: int  # about how many different scores; if weights are not numbers of rows, pairs of score and weight
-    # Returns the same rows in arrays, a slice at a time, whenever it is called.
-    slices: Callable[[], Iterator[CleanRows]] | None = None
+    # Returns the same rows packed, a slice at a time, whenever it is called.
+    slices: Callable[[], Iterator[PackedRows]] | None = None
 
 
 def _as_frame(numbers: IntArray, like: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] | None:
@@ -148,11 +169,11 @@ def _units(score: nw.Expr) -> nw.Expr:
     return (score * 2.0**BITS + 0.5).floor()
 
 
-def _place(units: nw.Expr, grid: Grid) -> nw.Expr:
-    """Bucket of a score; powers of two leave nothing to be rounded."""
+def _place(score: nw.Expr, grid: Grid) -> nw.Expr:
+    """Bucket of a score; a power of two leaves nothing to be rounded, and one floor does for two."""
     import narwhals as nw
 
-    return (units * 2.0**-grid.shift).floor().cast(nw.Int64)
+    return ((score * 2.0**BITS + 0.5) * 2.0**-grid.shift).floor().cast(nw.Int64)
 
 
 def _words(value: nw.Expr, weights: str) -> dict[str, nw.Expr]:
@@ -161,8 +182,8 @@ def _words(value: nw.Expr, weights: str) -> dict[str, nw.Expr]:
 
     if weights == "other":
         return {"upper": value}
-    upper = (value * 2.0**-_HALF).floor()
-    return {"upper": upper.cast(nw.Int64), "lower": (value - upper * 2.0**_HALF).cast(nw.Int64)}
+    upper = (value * 2.0**-HALF).floor()
+    return {"upper": upper.cast(nw.Int64), "lower": (value - upper * 2.0**HALF).cast(nw.Int64)}
 
 
 def _total(value: nw.Expr, weight: nw.Expr | None, weights: str) -> nw.Expr:
@@ -178,23 +199,16 @@ def _both_labels(found: Arrays) -> BucketSums:
     positive = found["y"] == 1
     n: NumberArray = found["n"]
     none = np.zeros_like(n)
-    k = np.where(positive, n, none)
-    distance, squared, log_loss_sum = (_two_words(found, name) for name in _SUMS)
-    rise, fall = np.where(positive, distance, 0), np.where(positive, 0, distance)
-    words = np.stack([rise, fall, squared, log_loss_sum]).astype(n.dtype)
-    return BucketSums(
-        found["bucket"],
-        found["low"],
-        found["high"],
-        np.stack([n, k, found["impossible"]]),
-        words[:, 0],
-        words[:, 1],
-    ).pooled()
+    words: list[NumberArray] = [found["distance_upper"] * 2.0**-32, none]
+    if "distance_lower" in found:
+        whole = FixedPoint.of(found["distance_upper"], found["distance_lower"], word=HALF)
+        words = [whole.upper, whole.lower]
+    counts = np.stack([n, np.where(positive, n, none)])
+    sided = (np.stack([np.where(positive, word, none), np.where(positive, none, word)]) for word in words)
+    return BucketSums(found["bucket"], found["low"], found["high"], counts, *sided).pooled()
 
 
-def _two_words(found: Arrays, name: str) -> NumberArray:
-    upper = found[f"{name}_upper"]
-    if f"{name}_lower" not in found:
-        return np.stack([upper * 2.0**-32, np.zeros(len(upper))])
-    whole = FixedPoint.of(upper, found[f"{name}_lower"], word=_HALF)
-    return np.stack([whole.upper, whole.lower])
+def _whole(found: Arrays, name: str) -> float:
+    """Return the sum of a column, from both of its words: a Python integer if weights are whole."""
+    upper = found[f"{name}_upper"][0].item()
+    return (upper << HALF) + found[f"{name}_lower"][0].item() if f"{name}_lower" in found else float(upper)

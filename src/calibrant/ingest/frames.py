@@ -12,9 +12,10 @@ import numpy as np
 
 from calibrant.errors import ArgumentError, DataError, SourceError
 from calibrant.ingest.faults import Columns, describe_missing, describe_no_column
+from calibrant.ingest.fine_sums import PackedRows
 from calibrant.ingest.frame_checks import checked_rows, column_of, need_numbers
 from calibrant.ingest.frame_rows import Arrays, CheckedRows, fetched
-from calibrant.table.validation import CleanRows, clean_labels, clean_scores, describe_no_rows
+from calibrant.table.validation import clean_labels, clean_scores, describe_no_rows
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -54,7 +55,7 @@ def open_frame(frame: Any, columns: Columns) -> FrameArrays | CheckedRows:
     if isinstance(found, nw.DataFrame):
         return _arrays(found, columns)
     checked = checked_rows(found, columns, _asked)
-    return checked._replace(slices=_slices(checked.rows.frame))
+    return checked._replace(slices=_slices(checked.rows.packed()))
 
 
 def frame_in_memory(frame: Any, columns: Columns) -> tuple[FrameArrays, list[Any]]:
@@ -138,8 +139,8 @@ def _asked(frame: nw.LazyFrame[Any]) -> Arrays:
         return fetched(frame)
 
 
-def _slices(frame: nw.LazyFrame[Any]) -> Callable[[], Iterator[CleanRows]] | None:
-    """Return a way to have rows in arrays, a batch at a time, if the engine has one."""
+def _slices(frame: nw.LazyFrame[Any]) -> Callable[[], Iterator[PackedRows]] | None:
+    """Return a way to have packed rows in arrays, a batch at a time, if the engine has one."""
     native, engine = frame.to_native(), frame.implementation
     if engine.is_polars() and hasattr(native, "collect_batches"):
         batches = _batches_of_polars
@@ -148,10 +149,10 @@ def _slices(frame: nw.LazyFrame[Any]) -> Callable[[], Iterator[CleanRows]] | Non
     else:
         return None
 
-    def slices() -> Iterator[CleanRows]:
+    def slices() -> Iterator[PackedRows]:
         with _failing(engine):
             for columns in batches(native):
-                yield CleanRows(columns["y"].astype(np.int8), columns["s"], columns.get("w"))
+                yield PackedRows(columns["value"], columns.get("w"))
 
     return slices
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import closing
-from typing import Any
+from typing import Any, NamedTuple
 
 from calibrant.errors import DataError
 from calibrant.ingest.accumulator import Accumulator
 from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.chunk_rows import ChunkRows, Chunks
 from calibrant.ingest.faults import Columns
+from calibrant.ingest.fine_sums import FineSums, PackedRows, packed
 from calibrant.ingest.frame_rows import CheckedRows
 from calibrant.ingest.frames import FrameArrays, open_frame
 from calibrant.ingest.grid import Grid
+from calibrant.ingest.losses import LossTotals
 from calibrant.ingest.refinement import Rows, refined
-from calibrant.ingest.two_scans import Slices, two_scans
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import check_weight_range
 
 __all__ = [
     "CELL_BITS",
+    "FINE_BITS",
     "FIRST_BITS",
     "MOST_BUCKETS",
     "MOST_DISTINCT",
@@ -31,26 +34,30 @@ __all__ = [
 # Up to so many different scores each has its own row in a table; beyond, neighbours share cells.
 MOST_DISTINCT = 2_000_000
 MOST_BUCKETS = 1 << 18  # that hold rows, where the width of buckets is chosen as rows come
-FIRST_BITS = 18  # two to this power buckets in a first scan by an engine
+FIRST_BITS = 18  # two to this power buckets where an engine adds up all rows
+FINE_BITS = 21  # the same where it hands over packed rows
 CELL_BITS = 17  # two to this power cells where no narrower ones are needed
 
 
 def table_of_chunks(chunks: Chunks, pos_label: Any) -> ScoreTable:
     """Read rows in chunks, see `ScoreTable.from_chunks`."""
     rows = ChunkRows(chunks, pos_label)
-    found = Accumulator(most_distinct=MOST_DISTINCT, most_buckets=MOST_BUCKETS)
+    found, losses = Accumulator(most_distinct=MOST_DISTINCT, most_buckets=MOST_BUCKETS), LossTotals()
     with closing(rows.batches()) as batches:
-        for pooled in batches:
-            found.add(pooled)
-            if isinstance(found.held, BucketSums) and not rows.once:
+        for score, n, k in batches:
+            found.add((score, n, k))
+            if rows.once:
+                losses.add(score, k, n - k)
+            elif isinstance(found.held, BucketSums):
                 break
     if not isinstance(found.held, BucketSums):
         return ScoreTable.from_counts(*found.held)
     if rows.once:
         check_weight_range(float(found.held.n.max()), float(found.held.n.sum()))
-        return _table(found.held)
-    del found, batches, pooled
-    return _gather_slices(rows, rows.slices, 0.0, 1.0)
+        return _table(found.held, losses)
+    del found, batches, score, n, k
+    first, losses = _fine(map(packed, rows.blocks()), 0.0, 1.0)
+    return _table(_refined(rows, first, 0.0, 1.0), losses)
 
 
 def table_of_frame(frame: Any, *, label: str, score: str, weight: str | None, pos_label: Any) -> ScoreTable:
@@ -70,19 +77,34 @@ def table_of_rows(found: CheckedRows) -> ScoreTable:
     if distinct <= MOST_DISTINCT:
         return ScoreTable.from_counts(*rows.pooled_scores(None))
     if slices is not None:
-        return _gather_slices(rows, slices, low, high)
-    grid = Grid.over(low, high, bits=FIRST_BITS)
-    sums = rows.bucket_sums(grid, None)
-    # What can be held is different scores: so much of the weight as so many of them have on average.
-    most = MOST_DISTINCT * float(sums.n.sum()) / max(1, distinct)
-    return _table(refined(rows, sums, grid, most=most, widest=grid.coarser(max(0, FIRST_BITS - CELL_BITS))))
+        first, losses = _fine(slices(), low, high)
+    else:
+        grid = Grid.over(low, high, bits=FIRST_BITS)
+        sums = rows.bucket_sums(grid, None)
+        first, losses = _First(sums, grid, float(sums.n.sum()) / max(1, distinct)), rows.losses()
+    return _table(_refined(rows, first, low, high), losses)
 
 
-def _gather_slices(rows: Rows, slices: Slices, low: float, high: float) -> ScoreTable:
-    found = two_scans(slices, low, high, most_distinct=MOST_DISTINCT, most_buckets=MOST_BUCKETS, cell_bits=CELL_BITS)
-    most = MOST_DISTINCT * found.mean_weight
-    return _table(refined(rows, found.first, found.grid, most=most, widest=found.widest, resolved=found.resolved))
+class _First(NamedTuple):
+    """Sums of all rows in the buckets of a grid."""
+
+    sums: BucketSums
+    grid: Grid
+    weight: float  # mean weight of a row, or of a different score, where that is known: these are what is held
 
 
-def _table(sums: BucketSums) -> ScoreTable:
-    return ScoreTable.from_cells(sums.n, sums.k, sums.cells())
+def _fine(slices: Iterable[PackedRows], low: float, high: float) -> tuple[_First, LossTotals]:
+    grid = Grid.over(low, high, bits=FINE_BITS)
+    fine = FineSums(grid, low, high)
+    fine.add(slices)
+    sums = fine.sums()
+    return _First(sums, grid, float(sums.n.sum()) / fine.rows), fine.losses
+
+
+def _refined(rows: Rows, first: _First, low: float, high: float) -> BucketSums:
+    widest = Grid.over(low, high, bits=CELL_BITS)
+    return refined(rows, first.sums, first.grid, most=MOST_DISTINCT * first.weight, widest=widest)
+
+
+def _table(sums: BucketSums, losses: LossTotals) -> ScoreTable:
+    return ScoreTable.from_cells(sums.n, sums.k, sums.cells(losses))

@@ -10,7 +10,7 @@ them plain aggregations.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -25,10 +25,11 @@ from calibrant.ingest.bounds import (
 )
 from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.grid import BucketSet, Grid
-from calibrant.table.fixed_point import score_units
-from calibrant.table.pooling import Pooled, score_order
+from calibrant.table.fixed_point import IntArray, score_units
+from calibrant.table.pooling import FloatArray, Pooled, score_order
+from calibrant.table.validation import check_same_rows
 
-__all__ = ["Resolved", "Rows", "coarsened", "refined"]
+__all__ = ["Rows", "coarsened", "refined"]
 
 LATER_BITS = 17  # into how many all buckets of one later scan are divided together
 _LEAST_BITS = 2  # into how many one of them is divided at least
@@ -47,48 +48,22 @@ class Rows(Protocol):
         ...
 
 
-class Resolved(NamedTuple):
-    """Cells in which no part of the answer is expected, and the grid of the buckets that they are made of.
-
-    Between two cells no bucket is cut, and no block of the isotonic fit ends inside one.
-    """
-
-    sums: BucketSums
-    grid: Grid
-
-    def buckets(self, which: npt.NDArray[np.bool_]) -> BucketSet:
-        """Return the buckets of some of them."""
-        low, high = (self.grid.place(score_units(ends[which])) for ends in (self.sums.low, self.sums.high))
-        count = high - low + 1
-        within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-        return BucketSet(self.grid, np.repeat(low, count) + within)
-
-
-def refined(
-    rows: Rows, first: BucketSums, grid: Grid, *, most: float, widest: Grid, resolved: Resolved | None = None
-) -> BucketSums:
+def refined(rows: Rows, first: BucketSums, grid: Grid, *, most: float, widest: Grid) -> BucketSums:
     """Divide buckets until the cumulative residuals and the isotonic fit are exact; return sums of all rows.
 
-    `first` has sums over the buckets of `grid`, or over single scores, of all rows that are not in `resolved`; if the
-    walk turns out to be able to turn in there, those rows are looked at again. At most `most` rows, or so much weight,
-    are fetched score by score. The buckets of `widest` are the widest cells of the result, see `coarsened`.
+    `first` has sums of all rows over the buckets of `grid`. At most `most` rows, or so much weight, are fetched score
+    by score. The buckets of `widest` are the widest cells of the result, see `coarsened`.
     """
-    held, grids = [first], [grid]
-    rest = [] if resolved is None else [resolved.sums]
+    opened, rest = _opened(first, widest)
+    del first
+    held, grids = [opened], [grid]
     while True:
-        *wanted, doubtful = _wanted(held, rest)
+        wanted = _wanted(held, rest)
         open_rows = sum(sums.n[which].sum() for sums, which in zip(held, wanted, strict=True))
         if not open_rows:
-            if resolved is None or not doubtful.any():
-                return coarsened(BucketSums.joined([*held, *rest]), widest)
-            buckets = resolved.buckets(doubtful)
-            resolved = Resolved(resolved.sums.pick(~doubtful), resolved.grid)
-            rest = [resolved.sums]
-            held.append(rows.bucket_sums(resolved.grid, buckets))
-            grids.append(resolved.grid)
-            continue
-        spread = [np.where(which, sums.sums()[:2].sum(axis=0), 0.0) for sums, which in zip(held, wanted, strict=True)]
-        level = int(np.argmax([each.max(initial=0.0) for each in spread]))
+            return coarsened(BucketSums.joined([*held, rest]), widest)
+        spread = [np.where(which, sums.sums().sum(axis=0), -1.0) for sums, which in zip(held, wanted, strict=True)]
+        level = int(np.argmax([each.max(initial=-1.0) for each in spread]))
         chosen = wanted[level]
         if open_rows > most:
             # What little is known of the heaviest buckets also keeps others open, so these wait for them.
@@ -97,27 +72,71 @@ def refined(
         held[level] = held[level].pick(~chosen)
         buckets = BucketSet(grid, part.bucket)
         if part.n.sum() <= most or grid.shift == 0:
-            held.append(BucketSums.of_scores(*rows.pooled_scores(buckets)))
+            found = BucketSums.of_scores(*rows.pooled_scores(buckets))
         else:
             grid = grid.finer(max(_LEAST_BITS, LATER_BITS - len(part).bit_length()))
-            held.append(rows.bucket_sums(grid, buckets))
+            found = rows.bucket_sums(grid, buckets)
+        if part.n.dtype.kind == "i" and found.n.dtype.kind == "i":
+            check_same_rows(*((int(sums.n.sum()), int(sums.k.sum())) for sums in (part, found)))
+        held.append(found)
         grids.append(grid)
 
 
-def _wanted(held: list[BucketSums], rest: list[BucketSums]) -> list[npt.NDArray[np.bool_]]:
-    """Tell which buckets hold several scores and perhaps a part of the answer; of the rest, a turn of the walk."""
-    everything = BucketSums.joined([*held, *rest])
+def _opened(first: BucketSums, widest: Grid) -> tuple[BucketSums, BucketSums]:
+    """Return the buckets that hold several scores and perhaps a part of the answer, and cells of all others.
+
+    What is put together is proved to have no part of the answer even if nothing more is ever known of the rest.
+    """
+    rise, fall = first.sums()
+    slack = rounding_slack(rise, fall)
+    single = first.low == first.high
+    wanted = _may_hold_part(first, single, slack)
+    starts = _run_starts(widest.place(score_units(first.low)))
+    alone = single[starts] & (np.diff(starts, append=len(first)) == 1)
+    turning = _can_turn(np.add.reduceat(rise, starts), np.add.reduceat(fall, starts), alone, slack)
+    cells, begins = _put_together(first, starts, turning, wanted)
+    return cells.pick(wanted[begins]), cells.pick(~wanted[begins])
+
+
+def _may_hold_part(sums: BucketSums, single: npt.NDArray[np.bool_], slack: float) -> npt.NDArray[np.bool_]:
+    """Tell which buckets, in increasing order, hold several scores and perhaps a part of the answer."""
+    rise, fall = sums.sums()
+    turns = _can_turn(rise, fall, single, slack)
+    # Blocks of the fit are told by their first and last score, so these have to be looked at too.
+    return np.asarray((turns | can_hold_corner(sums.n, sums.k) | beside_corner(sums.n, sums.k)) & ~single)
+
+
+def _can_turn(rise: FloatArray, fall: FloatArray, single: npt.NDArray[np.bool_], slack: float) -> npt.NDArray[np.bool_]:
+    return np.asarray(can_hold_extreme(rise, fall, slack) | can_hold_turn(rise, fall, single, slack))
+
+
+def _put_together(
+    sums: BucketSums, starts: npt.NDArray[np.intp], turning: npt.NDArray[np.bool_], apart: npt.NDArray[np.bool_]
+) -> tuple[BucketSums, npt.NDArray[np.intp]]:
+    """Make one cell of neighbours in each of the runs that begin at `starts`, and tell where the cells begin.
+
+    Buckets in `turning` runs stay as they are, those `apart` too, and those beside ends of the largest climb or drop of
+    the walk or of a block of the isotonic fit.
+    """
+    rise, fall = sums.sums()
+    apart = apart | np.repeat(turning, np.diff(starts, append=len(sums)))
+    apart |= beside_turn(rise, fall, rounding_slack(rise, fall)) | beside_corner(sums.n, sums.k)
+    begins = np.append(True, apart[1:] | apart[:-1])
+    begins[starts] = True
+    which = np.flatnonzero(begins)
+    return sums.in_runs(which), which
+
+
+def _wanted(held: list[BucketSums], rest: BucketSums) -> list[npt.NDArray[np.bool_]]:
+    """Tell which buckets held are still to be looked into; none of the `rest` is."""
+    everything = BucketSums.joined([*held, rest])
     order = score_order(everything.low)
     everything = everything.pick(order)
-    rise, fall, *_ = everything.sums()
-    slack = rounding_slack(rise, fall)
+    rise, fall = everything.sums()
     single = everything.low == everything.high
-    turns = can_hold_extreme(rise, fall, slack) | can_hold_turn(rise, fall, single, slack)
-    corners = can_hold_corner(everything.n, everything.k)
-    corners &= order < sum(map(len, held))
     wanted = np.empty_like(single)
-    wanted[order] = (turns | corners) & ~single
-    return np.split(wanted, np.cumsum([len(sums) for sums in held]))
+    wanted[order] = _may_hold_part(everything, single, rounding_slack(rise, fall))
+    return np.split(wanted, np.cumsum([len(sums) for sums in held]))[:-1]
 
 
 def coarsened(sums: BucketSums, widest: Grid) -> BucketSums:
@@ -129,12 +148,12 @@ def coarsened(sums: BucketSums, widest: Grid) -> BucketSums:
     together.
     """
     sums = sums.pick(score_order(sums.low))
-    cell = widest.place(score_units(sums.low))
-    first = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
-    rise, fall, *_ = sums.sums()
+    starts = _run_starts(widest.place(score_units(sums.low)))
+    rise, fall = sums.sums()
     slack = rounding_slack(rise, fall)
-    turning = can_hold_extreme(np.add.reduceat(rise, first), np.add.reduceat(fall, first), slack)
-    apart = np.repeat(turning, np.diff(first, append=len(cell)))
-    apart |= beside_turn(rise, fall, slack) | beside_corner(sums.n, sums.k)
-    begins = np.append(True, apart[1:] | apart[:-1] | (cell[1:] != cell[:-1]))
-    return sums.in_runs(np.flatnonzero(begins))
+    turning = can_hold_extreme(np.add.reduceat(rise, starts), np.add.reduceat(fall, starts), slack)
+    return _put_together(sums, starts, turning, np.zeros(len(sums), dtype=np.bool_))[0]
+
+
+def _run_starts(cell: IntArray) -> npt.NDArray[np.intp]:
+    return np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))

@@ -234,7 +234,7 @@ def _p_value(table: ScoreTable, statistic: float) -> float:
     mean_predicted = table.mean_variance
     if not table.counts or table.total * mean_predicted < LEAST_EVENTS:
         return math.nan
-    variance = max(float(table.squared.sum()) / table.total, mean_predicted)
+    variance = max(table.squared_total / table.total, mean_predicted)
     return _largest_distance_survival(statistic * math.sqrt(table.total / variance))
 
 
@@ -318,7 +318,7 @@ def spiegelhalter(
     return Spiegelhalter(
         statistic=statistic,
         p_value=math.erfc(abs(statistic) / math.sqrt(2.0)),
-        brier=float(table.squared.sum()) / table.total,
+        brier=table.squared_total / table.total,
         expected_brier=table.mean_variance,
         n=table.total,
     )

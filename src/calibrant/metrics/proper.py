@@ -52,7 +52,7 @@ def brier_score(
     0.15625
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    return float(table.squared.sum()) / table.total
+    return table.squared_total / table.total
 
 
 def log_loss(
@@ -84,4 +84,4 @@ def log_loss(
     inf
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    return float(table.log_loss_sum.sum()) / table.total
+    return table.log_loss_total / table.total

@@ -17,21 +17,21 @@ class CellSums:
     """What is kept of the rows of each cell besides their count, positives and mean score.
 
     A cell is a run of neighbouring scores that share one row of a table. All arrays have one entry per row of
-    the table; sums are over the rows of the data in the cell, each times its weight.
+    the table; sums are over the rows of the data in the cell, each times its weight. What needs no cells is a total.
     """
 
     low: FloatArray  # limits of the scores in the cell; attained where they are equal, and then the row is exact
     high: FloatArray
     rise: FloatArray  # sum of 1 - s over the positives: the most that the cumulative residuals can rise inside
     fall: FloatArray  # sum of s over the negatives: the most that they can fall inside
-    squared: FloatArray  # sum of (y - s)**2
-    log_loss_sum: FloatArray  # sum of -log of the probability given to the observed label
+    squared_total: float  # sum of (y - s)**2 over the rows of all cells
+    log_loss_total: float  # the same of -log of the probability given to the observed label
     residual: FixedPoint | None = None  # sum of y - s; None if weights are not numbers of rows, or if not known
 
     @property
     def arrays(self) -> list[FloatArray]:
         """All sums that are arrays."""
-        return [self.low, self.high, self.rise, self.fall, self.squared, self.log_loss_sum]
+        return [self.low, self.high, self.rise, self.fall]
 
 
 def join_cells(
@@ -50,8 +50,8 @@ def join_cells(
         high=np.maximum.reduceat(cells.high[order], starts),
         rise=total(cells.rise),
         fall=total(cells.fall),
-        squared=total(cells.squared),
-        log_loss_sum=total(cells.log_loss_sum),
+        squared_total=cells.squared_total,
+        log_loss_total=cells.log_loss_total,
         residual=None if cells.residual is None else cells.residual[order].add_runs(starts),
     )
     n, k = total(n), total(k)

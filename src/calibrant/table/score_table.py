@@ -245,12 +245,14 @@ class ScoreTable:
         if self.cells is None:
             return np.asarray(self.n * (self.score * (1.0 - self.score)), dtype=np.float64)
         # sum s = k - rise + fall, and sum s^2 = squared - k + 2 (k - rise)
-        return np.maximum(0.0, self.cells.rise + self.cells.fall - self.cells.squared)
+        return np.maximum(0.0, self.cells.rise + self.cells.fall - self.squared)
 
     @property
     def mean_variance(self) -> float:
         """Mean of `s (1 - s)`: the expected Brier score if the scores were exactly right."""
-        return float(self.variance.sum()) / self.total
+        if self.cells is None:
+            return float(self.variance.sum()) / self.total
+        return max(0.0, float(self.rise.sum() + self.fall.sum()) - self.squared_total) / self.total
 
     @property
     def low(self) -> FloatArray:
@@ -274,21 +276,33 @@ class ScoreTable:
 
     @property
     def squared(self) -> FloatArray:
-        """Sum of squared residuals `(y - s)**2` of each row."""
-        if self.cells is not None:
-            return self.cells.squared
-        return self.k * (1.0 - self.score) ** 2 + (self.n - self.k) * self.score**2
+        """Sum of squared residuals `(y - s)**2` of each row.
+
+        In a cell positives count as if all had their mean score, and negatives too: too little by at most a quarter of
+        the squared width of the cell for each row.
+        """
+        if self.cells is None:
+            return self.k * (1.0 - self.score) ** 2 + (self.n - self.k) * self.score**2
+        negatives = self.n - self.k
+        of_positives = np.divide(self.rise**2, self.k, out=np.zeros(len(self)), where=self.k > 0)
+        of_negatives = np.divide(self.fall**2, negatives, out=np.zeros(len(self)), where=negatives > 0)
+        return np.asarray(of_positives + of_negatives)
 
     @property
-    def log_loss_sum(self) -> FloatArray:
-        """Sum of `-log(probability given to what observed_rate)` of each row; infinite where that was 0."""
+    def squared_total(self) -> float:
+        """Sum of squared residuals of all rows, exact also for cells."""
+        return float(self.squared.sum()) if self.cells is None else self.cells.squared_total
+
+    @property
+    def log_loss_total(self) -> float:
+        """Sum of `-log(probability given to the observed label)` of all rows; infinite if one was 0."""
         if self.cells is not None:
-            return self.cells.log_loss_sum
+            return self.cells.log_loss_total
         negatives = self.n - self.k
         with np.errstate(divide="ignore", invalid="ignore"):
             of_positives = np.where(self.k > 0, -self.k * np.log(self.score), 0.0)
             of_negatives = np.where(negatives > 0, -negatives * np.log1p(-self.score), 0.0)
-        return np.asarray(of_positives + of_negatives, dtype=np.float64)
+        return float((of_positives + of_negatives).sum())
 
     @property
     def residual(self) -> FixedPoint | None:
@@ -339,11 +353,14 @@ class ScoreTable:
             return ScoreTable(*pool_counts(np.concatenate([self.score, other.score]), n, k))
         both = {
             name: np.concatenate([getattr(self, name), getattr(other, name)])
-            for name in ("low", "high", "rise", "fall", "squared", "log_loss_sum")
+            for name in ("low", "high", "rise", "fall")
         }
+        squared, log_loss = self.squared_total + other.squared_total, self.log_loss_total + other.log_loss_total
         one, two = self.residual, other.residual
         residual = None if one is None or two is None else FixedPoint.joined([one, two])
-        return ScoreTable.from_cells(n, k, CellSums(**both, residual=residual))
+        return ScoreTable.from_cells(
+            n, k, CellSums(**both, squared_total=squared, log_loss_total=log_loss, residual=residual)
+        )
 
     def split(self, parts: int | Sequence[float], rng: np.random.Generator) -> list[ScoreTable]:
         """Split the rows at random into exact tables, each row independently.

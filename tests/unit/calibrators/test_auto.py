@@ -201,7 +201,7 @@ def test_order_and_form_of_data_do_not_show():
 def test_cells_serve_as_rows_at_their_mean():
     score, y = sample()
     table = ScoreTable.from_scores(y, score)
-    cells = CellSums(table.low, table.high, table.rise, table.fall, table.squared, table.log_loss_sum)
+    cells = CellSums(table.low, table.high, table.rise, table.fall, table.squared_total, table.log_loss_total)
     by_cells = AutoCalibrator().fit(ScoreTable.from_cells(table.n, table.k, cells))
     np.testing.assert_allclose(by_cells.predict(score), AutoCalibrator().fit(table).predict(score), rtol=1e-12)
 

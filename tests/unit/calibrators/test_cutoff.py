@@ -220,7 +220,7 @@ def test_many_rows_and_cells(family, objective):
     table = ScoreTable.from_scores(y, score)
     fitted = CutoffCalibrator(family=family, objective=objective).fit(table)
     assert fitted.cutoff_ < cutoff_calibration_error(y, LIKELIEST[family]().fit(table).predict(score))
-    cells = CellSums(table.low, table.high, table.rise, table.fall, table.squared, table.log_loss_sum)
+    cells = CellSums(table.low, table.high, table.rise, table.fall, table.squared_total, table.log_loss_total)
     by_cells = CutoffCalibrator(family=family, objective=objective).fit(ScoreTable.from_cells(table.n, table.k, cells))
     assert by_cells.cutoff_ == pytest.approx(fitted.cutoff_, rel=1e-6)
 

@@ -173,8 +173,8 @@ def table_of_cells(y, p):
         high=p.max(axis=1),
         rise=(y * (1 - p)).sum(axis=1),
         fall=((1 - y) * p).sum(axis=1),
-        squared=((y - p) ** 2).sum(axis=1),
-        log_loss_sum=-np.log(np.where(y == 1, p, 1 - p)).sum(axis=1),
+        squared_total=float(((y - p) ** 2).sum()),
+        log_loss_total=float(-np.log(np.where(y == 1, p, 1 - p)).sum()),
     )
     return ScoreTable.from_cells(np.full(len(y), 2), y.sum(axis=1).astype(np.int64), cells)
 

@@ -62,10 +62,10 @@ def test_cells_never_give_less_than_the_single_rows(width):
     label = rng.random(3000) < score**1.2
     cell = np.floor(score / width)
     parts = [ScoreTable.from_scores(label[cell == c], score[cell == c]) for c in np.unique(cell)]
-    sums = {
-        name: np.array([getattr(t, name).sum() for t in parts]) for name in ("rise", "fall", "squared", "log_loss_sum")
-    }
-    cells = CellSums(low=np.array([t.score[0] for t in parts]), high=np.array([t.score[-1] for t in parts]), **sums)
+    sums = {name: np.array([getattr(t, name).sum() for t in parts]) for name in ("rise", "fall")}
+    totals = {name: sum(getattr(t, name) for t in parts) for name in ("squared_total", "log_loss_total")}
+    ends = {"low": np.array([t.score[0] for t in parts]), "high": np.array([t.score[-1] for t in parts])}
+    cells = CellSums(**ends, **sums, **totals)
     counts = [np.array([getattr(t, name).sum() for t in parts]) for name in ("n", "k")]
     table = ScoreTable.from_cells(*counts, cells)
     assert certify(table).bound >= certify(label, score).bound - 1e-12

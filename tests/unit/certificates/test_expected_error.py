@@ -35,8 +35,8 @@ def bucketed(y, score, bits: int) -> ScoreTable:
         high=np.array([score[at].max() for at in sums]),
         rise=add(y * (1 - score)),
         fall=add((1 - y) * score),
-        squared=add((y - score) ** 2),
-        log_loss_sum=add(np.zeros(len(y))),
+        squared_total=float(((y - score) ** 2).sum()),
+        log_loss_total=0.0,
     )
     return ScoreTable.from_cells(add(np.ones(len(y))).astype(int), add(y).astype(int), cells)
 
@@ -205,7 +205,7 @@ def test_an_atom_beside_a_few_scores_costs_little_more():
 def _with_atom_apart(y, score, atom):
     one, rest = bucketed(y[atom], score[atom], 17), bucketed(y[~atom], score[~atom], 17)
     arrays = [np.append(a, b) for a, b in zip(one.cells.arrays, rest.cells.arrays, strict=True)]
-    return np.append(one.n, rest.n), np.append(one.k, rest.k), CellSums(*arrays)
+    return np.append(one.n, rest.n), np.append(one.k, rest.k), CellSums(*arrays, squared_total=0.0, log_loss_total=0.0)
 
 
 def test_sums_of_a_bucket():

@@ -121,8 +121,9 @@ def test_weights_beyond_the_precision_of_one_row():
 def test_cells_stand_at_their_mean_score():
     table = ScoreTable.from_scores([0, 1, 0, 1], [0.1, 0.3, 0.5, 0.9])
     low, high = np.array([0.1, 0.5]), np.array([0.3, 0.9])
-    sums = [np.add.reduceat(part, [0, 2]) for part in (table.rise, table.fall, table.squared, table.log_loss_sum)]
-    cells = ScoreTable.from_cells(np.array([2, 2]), np.array([1, 1]), CellSums(low, high, *sums))
+    sums = [np.add.reduceat(part, [0, 2]) for part in (table.rise, table.fall)]
+    totals = table.squared_total, table.log_loss_total
+    cells = ScoreTable.from_cells(np.array([2, 2]), np.array([1, 1]), CellSums(low, high, *sums, *totals))
     fit, expected = venn_abers_fit(cells), venn_abers_fit(ScoreTable(cells.score, cells.n, cells.k))
     at = np.linspace(0, 1, 41)
     assert fit.lower(at).tolist() == expected.lower(at).tolist()

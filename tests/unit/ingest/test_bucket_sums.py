@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections import defaultdict
 from fractions import Fraction
 
@@ -12,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.ingest import bucket_sums
-from calibrant.ingest.bucket_sums import LOG_LOSS_BITS, BucketSums
+from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.grid import Grid
+from calibrant.ingest.losses import LossTotals
 from calibrant.table.fixed_point import BITS, MOST_ROWS, score_units
 from calibrant.table.pooling import pool_rows, pool_weighted
 from support.strategies import Rows, small_rows
@@ -37,8 +36,8 @@ def same(one: BucketSums, two: BucketSums) -> bool:
 
 
 def direct(score, n, k, shift):
-    """Bucket number -> scores, counts, and the four sums as fractions of whole units."""
-    found = defaultdict(lambda: [[], 0, 0, 0, Fraction(0), Fraction(0), Fraction(0), Fraction(0)])
+    """Bucket number -> scores, counts, and both sums as fractions of whole units."""
+    found = defaultdict(lambda: [[], 0, 0, Fraction(0), Fraction(0)])
     for s, *counts in zip(score.tolist(), n.tolist(), k.tolist(), strict=True):
         rows, hits = (Fraction(count) for count in counts)
         misses = rows - hits
@@ -47,28 +46,15 @@ def direct(score, n, k, shift):
         held[0].append(s)
         held[1] += rows
         held[2] += hits
-        held[3] += (hits if s == 0.0 else 0) + (misses if s == 1.0 else 0)
-        held[4] += hits * (2**BITS - unit)
-        held[5] += misses * unit
-        held[6] += hits * int(score_units(np.array([(1 - s) ** 2]))[0]) + misses * int(score_units(np.array([s**2]))[0])
-        held[7] += hits * loss_units(s) + misses * loss_units(s, of_negative=True)
+        held[3] += hits * (2**BITS - unit)
+        held[4] += misses * unit
     return dict(sorted(found.items()))
 
 
-def loss_units(s: float, *, of_negative: bool = False) -> int:
-    if s == float(of_negative):
-        return 0
-    with np.errstate(all="ignore"):
-        loss = -np.log1p(-np.array([s])) if of_negative else -np.log(np.array([s]))
-    return math.floor(float(loss[0]) * 2.0**LOG_LOSS_BITS + 0.5)
-
-
-@given(small_rows(), shifts, st.sampled_from([1, 3, 2**15]))
-def test_sums_are_direct_sums(rows, shift, block):
+@given(small_rows(), shifts)
+def test_sums_are_direct_sums(rows, shift):
     score, n, k = pooled(rows)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bucket_sums, "_BLOCK", block)
-        found = BucketSums.of_scores(score, n, k, Grid(shift))
+    found = BucketSums.of_scores(score, n, k, Grid(shift))
     expected = direct(score, n, k, shift)
     assert found.bucket.tolist() == list(expected)
     for i, held in enumerate(expected.values()):
@@ -76,13 +62,13 @@ def test_sums_are_direct_sums(rows, shift, block):
         pairs = zip(found.upper[:, i].tolist(), found.lower[:, i].tolist(), strict=True)
         words = [Fraction(u) * 2**32 + Fraction(v) for u, v in pairs]
         if n.dtype.kind == "i":
-            assert found.counts[:, i].tolist() == held[1:4]
-            assert words == held[4:]
+            assert found.counts[:, i].tolist() == held[1:3]
+            assert words == held[3:]
             assert (found.lower >= 0).all()
             assert (found.lower < 2**32).all()
         else:
-            assert found.counts[:, i] == pytest.approx([float(v) for v in held[1:4]], rel=1e-14)
-            assert [float(w) for w in words] == pytest.approx([float(v) for v in held[4:]], rel=1e-14)
+            assert found.counts[:, i] == pytest.approx([float(v) for v in held[1:3]], rel=1e-14)
+            assert [float(w) for w in words] == pytest.approx([float(v) for v in held[3:]], rel=1e-14)
 
 
 @given(small_rows(weighted=("none", "whole")))
@@ -129,8 +115,8 @@ def test_words_are_split_where_a_bucket_has_many_rows():
         found = BucketSums.of_scores(score, n, k, Grid(42))
         words = (found.upper.astype(object) * 2**32 + found.lower.astype(object)).T.tolist()
         expected = direct(score, n, k, 42)
-        assert words == [[int(v) for v in held[4:]] for held in expected.values()]
-        assert found.counts.T.tolist() == [[int(v) for v in held[1:4]] for held in expected.values()]
+        assert words == [[int(v) for v in held[3:]] for held in expected.values()]
+        assert found.counts.T.tolist() == [[int(v) for v in held[1:3]] for held in expected.values()]
 
 
 def test_mixed_kinds_of_weights_add_up():
@@ -139,11 +125,9 @@ def test_mixed_kinds_of_weights_add_up():
     whole = BucketSums.of_scores(np.array([0.5]), np.array([3]), np.array([1]), grid)
     broken = BucketSums.of_scores(np.array([0.5]), np.array([0.5]), np.array([0.5]), grid)
     for total in (whole + broken, broken + whole):
-        assert total.counts.tolist() == [[3.5], [1.5], [0.0]]
-        rise, fall, squared, log_loss_sum = total.sums()
-        assert (rise[0], fall[0], squared[0]) == (0.75, 1.0, 0.875)
-        assert log_loss_sum[0] == pytest.approx(3.5 * math.log(2), rel=1e-11)
-        assert total.cells().residual is None
+        assert total.counts.tolist() == [[3.5], [1.5]]
+        assert total.sums().tolist() == [[0.75], [1.0]]
+        assert total.cells(LossTotals()).residual is None
 
 
 def test_no_scores_make_no_buckets():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from calibrant import ScoreTable
 from calibrant.errors import ArgumentError, DataError
-from calibrant.ingest import accumulator, gathering, two_scans
+from calibrant.ingest import accumulator, gathering
 from support import score_distributions
 from support.strategies import Rows, small_rows
 
@@ -228,9 +228,9 @@ def test_one_reading_ends_before_the_next_begins(monkeypatch):
 def test_other_scores_at_a_later_reading_are_noticed(monkeypatch):
     monkeypatch.setattr(gathering, "MOST_DISTINCT", 100)
     monkeypatch.setattr(gathering, "CELL_BITS", 7)
-    monkeypatch.setattr(two_scans, "FINE_BITS", 12)
+    monkeypatch.setattr(gathering, "FINE_BITS", 12)
     s = score_distributions.scores("beta", 20_000)
     y = score_distributions.outcomes(s, "shifted")
     turns = iter([s, s, s**1.1])
-    with pytest.raises(DataError, match="the same rows at every reading, found as many, but other scores or weights"):
+    with pytest.raises(DataError, match=r"the same rows at every reading, found \d+ rows with \d+ positives at first"):
         ScoreTable.from_chunks(lambda: [(y, next(turns))])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from calibrant import ScoreTable
-from calibrant.ingest import gathering, refinement, two_scans
+from calibrant.ingest import gathering, refinement
 from calibrant.ingest.files import read_table
 from calibrant.metrics import brier_score, cutoff_calibration, cutoff_calibration_error, log_loss
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
@@ -55,7 +55,7 @@ def read(path, **keywords):
 def columns_of(table):
     arrays = [table.score, table.n, table.k]
     if table.cells is not None:
-        arrays += [table.low, table.high, table.rise, table.fall, table.squared, table.log_loss_sum]
+        arrays += [table.low, table.high, table.rise, table.fall]
     return arrays
 
 
@@ -65,7 +65,7 @@ def small_limits(monkeypatch):
     monkeypatch.setattr(gathering, "MOST_DISTINCT", 0)
     monkeypatch.setattr(gathering, "FIRST_BITS", 6)
     monkeypatch.setattr(gathering, "CELL_BITS", 6)
-    monkeypatch.setattr(two_scans, "FINE_BITS", 10)
+    monkeypatch.setattr(gathering, "FINE_BITS", 10)
     monkeypatch.setattr(refinement, "LATER_BITS", 8)
     return monkeypatch
 
@@ -162,7 +162,7 @@ def test_most_of_the_table_stays_cells(tmp_path, small_limits):
     y = (rng.random(N) < np.clip(s + 0.2 * (s > 0.5), 0, 1)).astype(np.int8)
     small_limits.setattr(gathering, "MOST_DISTINCT", 2000)
     small_limits.setattr(gathering, "CELL_BITS", 10)
-    small_limits.setattr(two_scans, "FINE_BITS", 14)
+    small_limits.setattr(gathering, "FINE_BITS", 14)
     table = read(write_rows(tmp_path / "a.parquet", s, y))
     assert not table.exact
     assert len(table) < 6000

@@ -304,8 +304,12 @@ def test_cells_inside_bins_change_nothing():
     cells = oracles.cell_table(y, s, None, np.arange(1, 40) / 40)
     for norm in ("l1", "l2", "max"):
         exact, coarse = (binned_calibration(*data, strategy="uniform", norm=norm) for data in ((y, s), (cells,)))
-        for name in ("n", "score", "rate", "low", "high", "value", "null_mean", "debiased_square"):
+        for name in ("n", "score", "rate", "low", "high", "value"):
             assert getattr(coarse, name) == pytest.approx(getattr(exact, name), rel=1e-9, nan_ok=True)
+        # Squared residuals of a cell are known up to a quarter of its squared width for each row.
+        assert coarse.null_mean == pytest.approx(exact.null_mean, rel=0.002, nan_ok=True)
+        if norm == "l2":
+            assert coarse.debiased_square == pytest.approx(exact.debiased_square, abs=(1 / 40) ** 2 / 4)
 
 
 def test_a_result_turns_into_json_and_a_frame():

@@ -18,7 +18,8 @@ def test_sums_by_hand():
     assert table.rise == pytest.approx([0.0, 1 - 0.7])
     assert table.fall == pytest.approx([0.2, 0.7])
     assert table.squared == pytest.approx([0.2**2, 0.3**2 + 0.7**2])
-    assert table.log_loss_sum == pytest.approx([-np.log(0.8), -np.log(0.7) - np.log(0.3)])
+    assert table.squared_total == pytest.approx(0.2**2 + 0.3**2 + 0.7**2)
+    assert table.log_loss_total == pytest.approx(-np.log(0.8) - np.log(0.7) - np.log(0.3))
     assert repr(table) == "ScoreTable(2 distinct scores, n=3, positives=1)"
 
 

@@ -130,8 +130,7 @@ def _profile(rows: IndexRows, direction: FloatArray, loss: str, lipschitz: float
     link = _best_link(table, lipschitz, log_safe=False)
     fitted = ScoreTable(link.linear(table.score), table.n, table.k)
     # The isotonic fit is 0 (or 1) only where there is no positive (no negative), so the log loss is finite.
-    terms = fitted.squared if loss == "squared" else fitted.log_loss_sum
-    return link, float(terms.sum()) / rows.total
+    return link, (fitted.squared_total if loss == "squared" else fitted.log_loss_total) / rows.total
 
 
 def _pull(rows: IndexRows, direction: FloatArray, link: Link, loss: str, update: str) -> FloatArray:

@@ -101,22 +101,20 @@ class FineSums:
         self._unpack()
         counts, above = self._counts.reshape(-1, 2), self._above.reshape(-1, 2)
         self._both = self._counts = self._above = np.zeros(0, dtype=np.int64)  # memory is short here
-        rows = counts.sum(axis=1)
+        rows = counts[:, 0] + counts[:, 1]
         check_weight_range(float(rows.max()), float(rows.sum()))
         held = np.flatnonzero(rows)
-        rows, positives = rows[held], counts[held, 1]
+        both = np.stack([rows[held], counts[held, 1]])
+        del rows, counts
         bucket = held + self._first
         start = bucket << self._grid.shift
+        upper, lower = np.empty((2, *both.shape), dtype=both.dtype)
+        upper[0], lower[0] = _words(both[1], (1 << BITS) - start, -above[held, 1])
+        upper[1], lower[1] = _words(both[0] - both[1], start, above[held, 0])
+        del above
         low = np.clip((start - 0.5) * UNIT, 0.0, 1.0)  # units are the nearest multiples
         end = np.clip((start + ((1 << self._grid.shift) - 0.5)) * UNIT, 0.0, 1.0)
-        words = [
-            _words(positives, (1 << BITS) - start, -above[held, 1]),
-            _words(rows - positives, start, above[held, 0]),
-        ]
-        upper, lower = (np.stack(word) for word in zip(*words, strict=True))
-        return BucketSums(
-            bucket, low, np.where(end < 1.0, np.nextafter(end, 0.0), 1.0), np.stack([rows, positives]), upper, lower
-        )
+        return BucketSums(bucket, low, np.where(end < 1.0, np.nextafter(end, 0.0), 1.0), both, upper, lower)
 
     def _reserve(self, rows: int) -> None:
         """See to it that so many more rows fit into any bucket."""

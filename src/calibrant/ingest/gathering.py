@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import closing
-from typing import Any, NamedTuple
+from typing import Any
 
 from calibrant.errors import DataError
 from calibrant.ingest.accumulator import Accumulator
@@ -16,7 +16,7 @@ from calibrant.ingest.frame_rows import CheckedRows
 from calibrant.ingest.frames import FrameArrays, open_frame
 from calibrant.ingest.grid import Grid
 from calibrant.ingest.losses import LossTotals
-from calibrant.ingest.refinement import Rows, refined
+from calibrant.ingest.refinement import Opened, opened, refined
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import check_weight_range
 
@@ -56,8 +56,8 @@ def table_of_chunks(chunks: Chunks, pos_label: Any) -> ScoreTable:
         check_weight_range(float(found.held.n.max()), float(found.held.n.sum()))
         return _table(found.held, losses)
     del found, batches, score, n, k
-    first, losses = _fine(map(packed, rows.blocks()), 0.0, 1.0)
-    return _table(_refined(rows, first, 0.0, 1.0), losses)
+    first, weight, losses = _fine(map(packed, rows.blocks()), 0.0, 1.0)
+    return _table(refined(rows, first, most=MOST_DISTINCT * weight, widest=_widest(0.0, 1.0)), losses)
 
 
 def table_of_frame(frame: Any, *, label: str, score: str, weight: str | None, pos_label: Any) -> ScoreTable:
@@ -77,33 +77,26 @@ def table_of_rows(found: CheckedRows) -> ScoreTable:
     if distinct <= MOST_DISTINCT:
         return ScoreTable.from_counts(*rows.pooled_scores(None))
     if slices is not None:
-        first, losses = _fine(slices(), low, high)
+        first, weight, losses = _fine(slices(), low, high)
     else:
         grid = Grid.over(low, high, bits=FIRST_BITS)
         sums = rows.bucket_sums(grid, None)
-        first, losses = _First(sums, grid, float(sums.n.sum()) / max(1, distinct)), rows.losses()
-    return _table(_refined(rows, first, low, high), losses)
+        weight = float(sums.n.sum()) / max(1, distinct)  # of a different score, and these are what is held
+        first, losses = opened(sums, grid, _widest(low, high)), rows.losses()
+    return _table(refined(rows, first, most=MOST_DISTINCT * weight, widest=_widest(low, high)), losses)
 
 
-class _First(NamedTuple):
-    """Sums of all rows in the buckets of a grid."""
-
-    sums: BucketSums
-    grid: Grid
-    weight: float  # mean weight of a row, or of a different score, where that is known: these are what is held
-
-
-def _fine(slices: Iterable[PackedRows], low: float, high: float) -> tuple[_First, LossTotals]:
+def _fine(slices: Iterable[PackedRows], low: float, high: float) -> tuple[Opened, float, LossTotals]:
+    """Add up all rows in narrow buckets; return also the mean weight of a row, and the losses."""
     grid = Grid.over(low, high, bits=FINE_BITS)
     fine = FineSums(grid, low, high)
     fine.add(slices)
     sums = fine.sums()
-    return _First(sums, grid, float(sums.n.sum()) / fine.rows), fine.losses
+    return opened(sums, grid, _widest(low, high)), float(sums.n.sum()) / fine.rows, fine.losses
 
 
-def _refined(rows: Rows, first: _First, low: float, high: float) -> BucketSums:
-    widest = Grid.over(low, high, bits=CELL_BITS)
-    return refined(rows, first.sums, first.grid, most=MOST_DISTINCT * first.weight, widest=widest)
+def _widest(low: float, high: float) -> Grid:
+    return Grid.over(low, high, bits=CELL_BITS)
 
 
 def _table(sums: BucketSums, losses: LossTotals) -> ScoreTable:

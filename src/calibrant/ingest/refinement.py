@@ -10,7 +10,7 @@ them plain aggregations.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,7 @@ from calibrant.table.fixed_point import IntArray, score_units
 from calibrant.table.pooling import FloatArray, Pooled, score_order
 from calibrant.table.validation import check_same_rows
 
-__all__ = ["Rows", "coarsened", "refined"]
+__all__ = ["Opened", "Rows", "coarsened", "opened", "refined"]
 
 LATER_BITS = 17  # into how many all buckets of one later scan are divided together
 _LEAST_BITS = 2  # into how many one of them is divided at least
@@ -48,15 +48,21 @@ class Rows(Protocol):
         ...
 
 
-def refined(rows: Rows, first: BucketSums, grid: Grid, *, most: float, widest: Grid) -> BucketSums:
+class Opened(NamedTuple):
+    """Sums of all rows, once it is known where a part of the answer may be."""
+
+    held: BucketSums  # buckets of `grid` that are to be looked into
+    rest: BucketSums  # cells of all others, in which there is no part of the answer
+    grid: Grid
+
+
+def refined(rows: Rows, first: Opened, *, most: float, widest: Grid) -> BucketSums:
     """Divide buckets until the cumulative residuals and the isotonic fit are exact; return sums of all rows.
 
-    `first` has sums of all rows over the buckets of `grid`. At most `most` rows, or so much weight, are fetched score
-    by score. The buckets of `widest` are the widest cells of the result, see `coarsened`.
+    At most `most` rows, or so much weight, are fetched score by score. The buckets of `widest` are the widest cells of
+    the result, see `coarsened`.
     """
-    opened, rest = _opened(first, widest)
-    del first
-    held, grids = [opened], [grid]
+    held, grids, rest = [first.held], [first.grid], first.rest
     while True:
         wanted = _wanted(held, rest)
         open_rows = sum(sums.n[which].sum() for sums, which in zip(held, wanted, strict=True))
@@ -82,31 +88,32 @@ def refined(rows: Rows, first: BucketSums, grid: Grid, *, most: float, widest: G
         grids.append(grid)
 
 
-def _opened(first: BucketSums, widest: Grid) -> tuple[BucketSums, BucketSums]:
-    """Return the buckets that hold several scores and perhaps a part of the answer, and cells of all others.
+def opened(first: BucketSums, grid: Grid, widest: Grid) -> Opened:
+    """Tell, from the sums of all rows over the buckets of a grid, which of them are to be looked into.
 
     What is put together is proved to have no part of the answer even if nothing more is ever known of the rest.
     """
-    rise, fall = first.sums()
-    slack = rounding_slack(rise, fall)
     single = first.low == first.high
-    wanted = _may_hold_part(first, single, slack)
+    wanted = _may_hold_part(first, single)
     starts = _run_starts(widest.place(score_units(first.low)))
     alone = single[starts] & (np.diff(starts, append=len(first)) == 1)
-    turning = _can_turn(np.add.reduceat(rise, starts), np.add.reduceat(fall, starts), alone, slack)
+    rise, fall = np.add.reduceat(first.sums(), starts, axis=1)
+    turning = _can_turn(rise, fall, alone)
     cells, begins = _put_together(first, starts, turning, wanted)
-    return cells.pick(wanted[begins]), cells.pick(~wanted[begins])
+    return Opened(cells.pick(wanted[begins]), cells.pick(~wanted[begins]), grid)
 
 
-def _may_hold_part(sums: BucketSums, single: npt.NDArray[np.bool_], slack: float) -> npt.NDArray[np.bool_]:
+def _may_hold_part(sums: BucketSums, single: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Tell which buckets, in increasing order, hold several scores and perhaps a part of the answer."""
     rise, fall = sums.sums()
-    turns = _can_turn(rise, fall, single, slack)
+    turns = _can_turn(rise, fall, single)
+    del rise, fall
     # Blocks of the fit are told by their first and last score, so these have to be looked at too.
     return np.asarray((turns | can_hold_corner(sums.n, sums.k) | beside_corner(sums.n, sums.k)) & ~single)
 
 
-def _can_turn(rise: FloatArray, fall: FloatArray, single: npt.NDArray[np.bool_], slack: float) -> npt.NDArray[np.bool_]:
+def _can_turn(rise: FloatArray, fall: FloatArray, single: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    slack = rounding_slack(rise, fall)
     return np.asarray(can_hold_extreme(rise, fall, slack) | can_hold_turn(rise, fall, single, slack))
 
 
@@ -132,10 +139,9 @@ def _wanted(held: list[BucketSums], rest: BucketSums) -> list[npt.NDArray[np.boo
     everything = BucketSums.joined([*held, rest])
     order = score_order(everything.low)
     everything = everything.pick(order)
-    rise, fall = everything.sums()
     single = everything.low == everything.high
     wanted = np.empty_like(single)
-    wanted[order] = _may_hold_part(everything, single, rounding_slack(rise, fall))
+    wanted[order] = _may_hold_part(everything, single)
     return np.split(wanted, np.cumsum([len(sums) for sums in held]))[:-1]
 
 

@@ -72,8 +72,9 @@ def refined(rows: Rows, first: Opened, *, most: float, widest: Grid) -> BucketSu
         level = int(np.argmax([each.max(initial=-1.0) for each in spread]))
         chosen = wanted[level]
         if open_rows > most:
-            # What little is known of the heaviest buckets also keeps others open, so these wait for them.
-            chosen &= spread[level] >= spread[level].max() / _HEAVY
+            # What little is known of the heaviest buckets also keeps others open: where they are few, they go first.
+            heavy = chosen & (spread[level] >= spread[level].max() / _HEAVY)
+            chosen = heavy if 2 * heavy.sum() < chosen.sum() else chosen
         part, grid = held[level].pick(chosen), grids[level]
         held[level] = held[level].pick(~chosen)
         buckets = BucketSet(grid, part.bucket)

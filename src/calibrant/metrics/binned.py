@@ -9,9 +9,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.bins import bin_starts
-from calibrant.table.parameters import check_between, check_choice
+from calibrant.table.bins import bin_starts, equal_width_numbers
+from calibrant.table.parameters import check_between, check_choice, check_count
 from calibrant.table.results import Tabular
+from calibrant.table.row_sums import Bins, Term, add_rows
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table
 
 __all__ = ["BinnedCalibration", "binned_calibration", "expected_calibration_error", "quantile_mean_squared_error"]
@@ -19,6 +20,9 @@ __all__ = ["BinnedCalibration", "binned_calibration", "expected_calibration_erro
 Strategy = Literal["quantile", "uniform", "type7"]
 Compare = Literal["frequency", "accuracy"]
 Norm = Literal["l1", "l2", "max"]
+
+_MOST_UNSORTED = 100  # bins beyond which adding rows up in any order is no faster
+_SCORE = Term(lambda label, score: score)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +126,9 @@ def expected_calibration_error(
     >>> expected_calibration_error([0, 0, 0, 1, 0, 1], [0.0, 0.0, 0.0, 1.0, 0.0, 1.0], compare="accuracy")
     0.66...
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     _check(compare, norm, threshold)
-    n, score, rate = _means(table, bin_starts(table, n_bins, strategy), compare, threshold)
+    rows = {"y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight, "pos_label": pos_label}
+    n, score, rate = _means_of_rows(rows, n_bins, strategy, compare, threshold)
     return _combined(n, rate - score, norm)
 
 
@@ -243,8 +247,8 @@ def quantile_mean_squared_error(
     >>> quantile_mean_squared_error([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75], n_bins=2)
     0.0625
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    n, score, rate = _means(table, bin_starts(table, n_bins, strategy), "frequency", 0.5)
+    rows = {"y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight, "pos_label": pos_label}
+    n, score, rate = _means_of_rows(rows, n_bins, strategy, "frequency", 0.5)
     return _mean_square(n, rate - score)
 
 
@@ -252,6 +256,23 @@ def _check(compare: str, norm: str, threshold: float) -> None:
     check_choice("compare", compare, ("frequency", "accuracy"))
     check_choice("norm", norm, ("l1", "l2", "max"))
     check_between("threshold", threshold, 0.0, 1.0, closed="both")
+
+
+def _means_of_rows(
+    rows: dict[str, Any], n_bins: int, strategy: str, compare: str, threshold: float
+) -> tuple[NumberArray, FloatArray, FloatArray]:
+    """Rows, mean score and share of hits in each bin; where bins are known in advance, rows are not sorted."""
+    n_bins = check_count("n_bins", n_bins, 1, "ten bins are customary")
+    if strategy != "uniform" or n_bins > _MOST_UNSORTED:
+        table = as_table(**rows)
+        return _means(table, bin_starts(table, n_bins, strategy), compare, threshold)
+    hit = Term(lambda label, score: (label == (score > threshold)).astype(np.float64))
+    terms = [_SCORE] if compare == "frequency" else [_SCORE, hit]
+    sums = add_rows(terms, **rows, bins=Bins(n_bins, lambda score: equal_width_numbers(score, n_bins)))
+    hits = sums.k if compare == "frequency" else sums.terms[1]
+    held = sums.n > 0
+    n = sums.n[held]
+    return n, sums.terms[0][held] / n, hits[held] / n
 
 
 def _means(

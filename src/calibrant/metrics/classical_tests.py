@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.errors import ArgumentError
+from calibrant.metrics.proper import SQUARED_ERROR
 from calibrant.table.bins import bin_starts
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.results import Result, Tabular
+from calibrant.table.row_sums import Term, add_rows
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table
 
 __all__ = [
@@ -313,21 +315,26 @@ def spiegelhalter(
     >>> round(result.statistic, 4), round(result.p_value, 4)
     (0.0, 1.0)
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    statistic = _statistic(table) if table.counts else math.nan
+    terms = [SQUARED_ERROR, _VARIANCE, _EXCESS, _VARIANCE_OF_EXCESS]
+    sums = add_rows(terms, y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    squared, expected, excess, variance = (float(values[0]) for values in sums.terms)
+    n = float(sums.n[0])
+    statistic = _statistic(excess, variance) if sums.counts else math.nan
     return Spiegelhalter(
         statistic=statistic,
         p_value=math.erfc(abs(statistic) / math.sqrt(2.0)),
-        brier=float(table.squared.sum()) / table.total,
-        expected_brier=table.mean_variance,
-        n=table.total,
+        brier=squared / n,
+        expected_brier=expected / n,
+        n=n,
     )
 
 
-def _statistic(table: ScoreTable) -> float:
-    slope = 1.0 - 2.0 * table.score
-    excess = float(np.dot(table.k - table.n * table.score, slope))
-    variance = float(np.dot(table.n, slope**2 * table.score * (1.0 - table.score)))
+_VARIANCE = Term(lambda label, score: score * (1.0 - score), of_cells="variance")
+_EXCESS = Term(lambda label, score: (label - score) * (1.0 - 2.0 * score))
+_VARIANCE_OF_EXCESS = Term(lambda label, score: (1.0 - 2.0 * score) ** 2 * score * (1.0 - score))
+
+
+def _statistic(excess: float, variance: float) -> float:
     if variance == 0.0:
         return math.copysign(math.inf, excess) if excess else 0.0
     return excess / math.sqrt(variance)

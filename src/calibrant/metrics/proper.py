@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.score_table import ScoreTable, as_table
+from calibrant.table.row_sums import Term, mean_over_rows
+from calibrant.table.score_table import FloatArray, ScoreTable
 
-__all__ = ["brier_score", "log_loss"]
+__all__ = ["SQUARED_ERROR", "brier_score", "log_loss"]
+
+
+def _log_loss(label: Any, score: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        return 0.0 - np.where(label, np.log(score), np.log1p(-score))  # 0 - 0 has no sign, unlike -0
+
+
+SQUARED_ERROR = Term(lambda label, score: (label - score) ** 2, of_cells="squared")
+_LOG_LOSS = Term(_log_loss, of_cells="log_loss_sum")
 
 
 def brier_score(
@@ -51,8 +62,7 @@ def brier_score(
     >>> brier_score([0, 1], [0.25, 0.5])
     0.15625
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    return float(table.squared.sum()) / table.total
+    return mean_over_rows(SQUARED_ERROR, y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
 
 
 def log_loss(
@@ -83,5 +93,4 @@ def log_loss(
     >>> log_loss([1], [0.0])
     inf
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    return float(table.log_loss_sum.sum()) / table.total
+    return mean_over_rows(_LOG_LOSS, y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)

@@ -7,10 +7,13 @@ import numpy.typing as npt
 
 from calibrant.errors import DataError
 from calibrant.metrics.proper import brier_score
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.row_sums import Term, mean_over_rows
+from calibrant.table.score_table import FloatArray
 from calibrant.table.validation import clean_scores
 
 __all__ = ["l1_error", "true_mse"]
+
+_SCORE = Term(lambda label, score: score)
 
 
 def true_mse(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, *, sample_weight: npt.ArrayLike | None = None) -> float:
@@ -36,7 +39,7 @@ def true_mse(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, *, sample_weight: np
     >>> true_mse([0.25, 0.75], [0.5, 0.75])
     0.03125
     """
-    return brier_score(_distances(p_true, y_proba, sample_weight))
+    return brier_score(*_distances(p_true, y_proba), sample_weight=sample_weight)
 
 
 def l1_error(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, *, sample_weight: npt.ArrayLike | None = None) -> float:
@@ -58,11 +61,11 @@ def l1_error(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, *, sample_weight: np
     >>> l1_error([0.25, 0.75], [0.5, 0.75])
     0.125
     """
-    return _distances(p_true, y_proba, sample_weight).mean_score
+    return mean_over_rows(_SCORE, *_distances(p_true, y_proba), sample_weight=sample_weight)
 
 
-def _distances(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> ScoreTable:
-    """Table of the absolute differences, as scores of negatives: pooled, their sums do not depend on row order."""
+def _distances(p_true: npt.ArrayLike, y_proba: npt.ArrayLike) -> tuple[npt.NDArray[np.int8], FloatArray]:
+    """Absolute differences, as scores of negatives."""
     score = clean_scores(y_proba)
     try:
         truth = clean_scores(p_true)
@@ -75,4 +78,4 @@ def _distances(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, sample_weight: npt
             "pass two columns of the same table",
         )
     distance = np.abs(truth.astype(np.float64) - score.astype(np.float64))
-    return ScoreTable.from_scores(np.zeros(len(score), dtype=np.int8), distance, sample_weight=sample_weight)
+    return np.zeros(len(score), dtype=np.int8), distance

@@ -1,0 +1,159 @@
+"""Sums over rows that need no sorted table.
+
+A sum is of terms, one for each row, and is rounded once, at its end. Hence neither the order of the rows, nor whether
+equal rows are pooled first, shows in a bit of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.table.fixed_point import MOST_ROWS
+from calibrant.table.pooling import FloatArray, NumberArray
+from calibrant.table.score_table import ScoreTable, as_table
+from calibrant.table.validation import clean_rows
+
+__all__ = ["Bins", "RowSums", "Term", "add_rows", "mean_over_rows"]
+
+_BLOCK = 1 << 14  # rows of which all temporary arrays fit the cache
+_DIGITS = 52  # binary digits of a float after the first
+
+IndexArray = npt.NDArray[np.intp]
+
+
+class Term(NamedTuple):
+    """What a row adds to a sum, as a function of its label, 0 or 1, and its score.
+
+    `of_cells` names the property of a table with that sum, for tables with cells; without it, each cell counts at its
+    mean score.
+    """
+
+    of_row: Callable[[Any, FloatArray], FloatArray]
+    of_cells: str | None = None
+
+
+class Bins(NamedTuple):
+    """How many bins there are, and which one, numbered from 0, each score is in."""
+
+    n_bins: int
+    of: Callable[[FloatArray], IndexArray]
+
+
+class RowSums(NamedTuple):
+    """Rows, or their weight, and positives in each bin, and the sum of each term; `counts` as in `ScoreTable`."""
+
+    n: NumberArray
+    k: NumberArray
+    terms: list[FloatArray]
+    counts: bool
+
+
+def add_rows(
+    terms: Sequence[Term],
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    bins: Bins | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> RowSums:
+    """Add up terms over all rows, or over those in each bin; rows are given as to `as_table`.
+
+    Rows with weights are pooled first: sums of weights depend on their order, which a table fixes.
+    """
+    if isinstance(y_true, ScoreTable) or y_proba is None or sample_weight is not None:
+        table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+        return _add_table(terms, table, bins)
+    rows = clean_rows(y_true, y_proba, pos_label=pos_label)
+    n_bins = 1 if bins is None else bins.n_bins
+    of_class = np.zeros((n_bins, 2), dtype=np.int64)
+    sums = [_ExactSums(n_bins) for _ in terms]
+    for start in range(0, len(rows.score), _BLOCK):
+        label = rows.label[start : start + _BLOCK]
+        score = np.add(rows.score[start : start + _BLOCK], 0.0, dtype=np.float64)  # -0.0 becomes 0.0
+        bin_of = None if bins is None else bins.of(score)
+        places = label if bin_of is None else 2 * bin_of + label
+        of_class += np.bincount(places, minlength=2 * n_bins).reshape(-1, 2)
+        for term, total in zip(terms, sums, strict=True):
+            total.add(term.of_row(label, score), bin_of)
+    return RowSums(of_class.sum(axis=1), of_class[:, 1], [total.rounded() for total in sums], counts=True)
+
+
+def mean_over_rows(
+    term: Term,
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
+    """Average a term over all rows."""
+    sums = add_rows([term], y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    return float(sums.terms[0][0]) / float(sums.n[0])
+
+
+def _add_table(terms: Sequence[Term], table: ScoreTable, bins: Bins | None) -> RowSums:
+    n_bins, bin_of = (1, None) if bins is None else (bins.n_bins, bins.of(table.score))
+    n, k = (_by_bin(values, bin_of, n_bins) for values in (table.n, table.k))
+    return RowSums(n, k, [_add_term(term, table, bin_of, n_bins) for term in terms], table.counts)
+
+
+def _add_term(term: Term, table: ScoreTable, bin_of: IndexArray | None, n_bins: int) -> FloatArray:
+    if table.cells is not None and term.of_cells is not None:
+        return _by_bin(getattr(table, term.of_cells), bin_of, n_bins)
+    total = _ExactSums(n_bins)
+    for label, n in ((1, table.k), (0, table.n - table.k)):
+        kept = np.flatnonzero(n)
+        values, bin_of_kept = term.of_row(label, table.score[kept]), None if bin_of is None else bin_of[kept]
+        if table.counts and table.total < MOST_ROWS:
+            total.add(values, bin_of_kept, n[kept])
+        else:
+            total.add(values * n[kept], bin_of_kept)
+    return total.rounded()
+
+
+def _by_bin(values: NumberArray, bin_of: IndexArray | None, n_bins: int) -> NumberArray:
+    if bin_of is None:
+        return np.asarray(values.sum(keepdims=True))
+    return np.bincount(bin_of, values, n_bins).astype(values.dtype)
+
+
+class _ExactSums:
+    """Sums of floats, one for each bin, in which nothing is rounded before `rounded`."""
+
+    def __init__(self, n_bins: int) -> None:
+        self._n_bins = n_bins
+        self._parts: list[FloatArray] = []
+
+    def add(self, values: FloatArray, bin_of: IndexArray | None, counts: npt.NDArray[np.int64] | None = None) -> None:
+        """Add values, each as often as `counts` says.
+
+        Adding a large number and taking it away cuts off the last digits of each value. What is left are multiples of
+        one power of 2 that is large enough for their sum to be a float, in whatever order it is taken.
+        """
+        spare = int(len(values) if counts is None else counts.sum()).bit_length()
+        while len(values):
+            largest = float(max(values.max(), -values.min()))
+            if not 0.0 < largest < math.inf:
+                self._parts.append(_by_bin(values, bin_of, self._n_bins))
+                return
+            exponent = math.frexp(largest)[1]
+            for _ in range(2):  # twice is enough for most values
+                large = math.ldexp(1.5, exponent + spare)
+                part = values + large
+                part -= large
+                self._parts.append(_by_bin(part if counts is None else part * counts, bin_of, self._n_bins))
+                values = values - part
+                exponent += spare - _DIGITS
+            rest = np.flatnonzero(values != 0.0)
+            values = values[rest]
+            bin_of, counts = (None if of_all is None else of_all[rest] for of_all in (bin_of, counts))
+
+    def rounded(self) -> FloatArray:
+        """Return the sums, each rounded once."""
+        return np.array([math.fsum(parts) for parts in np.reshape(self._parts, (-1, self._n_bins)).T.tolist()])

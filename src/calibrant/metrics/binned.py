@@ -12,7 +12,7 @@ import numpy.typing as npt
 from calibrant.table.bins import bin_starts, equal_width_numbers
 from calibrant.table.parameters import check_between, check_choice, check_count
 from calibrant.table.results import Tabular
-from calibrant.table.row_sums import Bins, Term, add_rows
+from calibrant.table.row_sums import Bins, Terms, add_rows
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table
 
 __all__ = ["BinnedCalibration", "binned_calibration", "expected_calibration_error", "quantile_mean_squared_error"]
@@ -22,7 +22,6 @@ Compare = Literal["frequency", "accuracy"]
 Norm = Literal["l1", "l2", "max"]
 
 _MOST_UNSORTED = 100  # bins beyond which adding rows up in any order is no faster
-_SCORE = Term(lambda label, score: score)
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,13 +265,16 @@ def _means_of_rows(
     if strategy != "uniform" or n_bins > _MOST_UNSORTED:
         table = as_table(**rows)
         return _means(table, bin_starts(table, n_bins, strategy), compare, threshold)
-    hit = Term(lambda label, score: (label == (score > threshold)).astype(np.float64))
-    terms = [_SCORE] if compare == "frequency" else [_SCORE, hit]
+
+    def score_and_hit(label: Any, score: FloatArray) -> list[FloatArray]:
+        return [score] if compare == "frequency" else [score, (label == (score > threshold)).astype(np.float64)]
+
+    terms = Terms(score_and_hit, of_cells=[None] if compare == "frequency" else [None, None])
     sums = add_rows(terms, **rows, bins=Bins(n_bins, lambda score: equal_width_numbers(score, n_bins)))
-    hits = sums.k if compare == "frequency" else sums.terms[1]
+    total, hits = [*sums.terms, sums.k][:2]
     held = sums.n > 0
     n = sums.n[held]
-    return n, sums.terms[0][held] / n, hits[held] / n
+    return n, total[held] / n, hits[held] / n
 
 
 def _means(

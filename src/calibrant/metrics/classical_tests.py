@@ -11,11 +11,10 @@ import numpy.typing as npt
 
 from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.errors import ArgumentError
-from calibrant.metrics.proper import SQUARED_ERROR
 from calibrant.table.bins import bin_starts
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.results import Result, Tabular
-from calibrant.table.row_sums import Term, add_rows
+from calibrant.table.row_sums import Terms, add_rows
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table
 
 __all__ = [
@@ -315,7 +314,7 @@ def spiegelhalter(
     >>> round(result.statistic, 4), round(result.p_value, 4)
     (0.0, 1.0)
     """
-    terms = [SQUARED_ERROR, _VARIANCE, _EXCESS, _VARIANCE_OF_EXCESS]
+    terms = Terms(_excess, of_cells=["squared", "variance", None, None])
     sums = add_rows(terms, y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     squared, expected, excess, variance = (float(values[0]) for values in sums.terms)
     n = float(sums.n[0])
@@ -329,9 +328,10 @@ def spiegelhalter(
     )
 
 
-_VARIANCE = Term(lambda label, score: score * (1.0 - score), of_cells="variance")
-_EXCESS = Term(lambda label, score: (label - score) * (1.0 - 2.0 * score))
-_VARIANCE_OF_EXCESS = Term(lambda label, score: (1.0 - 2.0 * score) ** 2 * score * (1.0 - score))
+def _excess(label: Any, score: FloatArray) -> list[FloatArray]:
+    """Squared residual of each row and its expectation; their difference and the variance of that."""
+    residual, slope, variance = label - score, 1.0 - 2.0 * score, score * (1.0 - score)
+    return [residual**2, variance, residual * slope, slope**2 * variance]
 
 
 def _statistic(excess: float, variance: float) -> float:

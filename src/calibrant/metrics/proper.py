@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.row_sums import Term, mean_over_rows
+from calibrant.table.row_sums import Terms, mean_over_rows
 from calibrant.table.score_table import FloatArray, ScoreTable
 
-__all__ = ["SQUARED_ERROR", "brier_score", "log_loss"]
+__all__ = ["brier_score", "log_loss"]
 
 
-def _log_loss(label: Any, score: FloatArray) -> FloatArray:
+def _log_losses(label: Any, score: FloatArray) -> list[FloatArray]:
     with np.errstate(divide="ignore"):
-        return 0.0 - np.where(label, np.log(score), np.log1p(-score))  # 0 - 0 has no sign, unlike -0
+        return [0.0 - np.where(label, np.log(score), np.log1p(-score))]  # 0 - 0 has no sign, unlike -0
 
 
-SQUARED_ERROR = Term(lambda label, score: (label - score) ** 2, of_cells="squared")
-_LOG_LOSS = Term(_log_loss, of_cells="log_loss_sum")
+_SQUARED = Terms(lambda label, score: [(label - score) ** 2], of_cells=["squared"])
+_LOG_LOSS = Terms(_log_losses, of_cells=["log_loss_sum"])
 
 
 def brier_score(
@@ -62,7 +62,7 @@ def brier_score(
     >>> brier_score([0, 1], [0.25, 0.5])
     0.15625
     """
-    return mean_over_rows(SQUARED_ERROR, y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    return mean_over_rows(_SQUARED, y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
 
 
 def log_loss(

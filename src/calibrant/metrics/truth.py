@@ -7,13 +7,13 @@ import numpy.typing as npt
 
 from calibrant.errors import DataError
 from calibrant.metrics.proper import brier_score
-from calibrant.table.row_sums import Term, mean_over_rows
+from calibrant.table.row_sums import Terms, mean_over_rows
 from calibrant.table.score_table import FloatArray
 from calibrant.table.validation import clean_scores
 
 __all__ = ["l1_error", "true_mse"]
 
-_SCORE = Term(lambda label, score: score)
+_SCORE = Terms(lambda label, score: [score], of_cells=[None])
 
 
 def true_mse(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, *, sample_weight: npt.ArrayLike | None = None) -> float:

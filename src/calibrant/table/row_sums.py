@@ -18,7 +18,7 @@ from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.score_table import ScoreTable, as_table
 from calibrant.table.validation import clean_rows
 
-__all__ = ["Bins", "RowSums", "Term", "add_rows", "mean_over_rows"]
+__all__ = ["Bins", "RowSums", "Terms", "add_rows", "mean_over_rows"]
 
 _BLOCK = 1 << 14  # rows of which all temporary arrays fit the cache
 _DIGITS = 52  # binary digits of a float after the first
@@ -26,15 +26,15 @@ _DIGITS = 52  # binary digits of a float after the first
 IndexArray = npt.NDArray[np.intp]
 
 
-class Term(NamedTuple):
-    """What a row adds to a sum, as a function of its label, 0 or 1, and its score.
+class Terms(NamedTuple):
+    """What a row adds to each of some sums, as a function of its label, 0 or 1, and its score.
 
-    `of_cells` names the property of a table with that sum, for tables with cells; without it, each cell counts at its
-    mean score.
+    `of_cells` names the properties of a table with these sums, for tables with cells. Where a sum has none, each cell
+    counts at its mean score.
     """
 
-    of_row: Callable[[Any, FloatArray], FloatArray]
-    of_cells: str | None = None
+    of_row: Callable[[Any, FloatArray], Sequence[FloatArray]]
+    of_cells: Sequence[str | None]
 
 
 class Bins(NamedTuple):
@@ -54,7 +54,7 @@ class RowSums(NamedTuple):
 
 
 def add_rows(
-    terms: Sequence[Term],
+    terms: Terms,
     y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
@@ -72,49 +72,57 @@ def add_rows(
     rows = clean_rows(y_true, y_proba, pos_label=pos_label)
     n_bins = 1 if bins is None else bins.n_bins
     of_class = np.zeros((n_bins, 2), dtype=np.int64)
-    sums = [_ExactSums(n_bins) for _ in terms]
+    sums = [_ExactSums(n_bins) for _ in terms.of_cells]
     for start in range(0, len(rows.score), _BLOCK):
         label = rows.label[start : start + _BLOCK]
         score = np.add(rows.score[start : start + _BLOCK], 0.0, dtype=np.float64)  # -0.0 becomes 0.0
         bin_of = None if bins is None else bins.of(score)
-        places = label if bin_of is None else 2 * bin_of + label
-        of_class += np.bincount(places, minlength=2 * n_bins).reshape(-1, 2)
-        for term, total in zip(terms, sums, strict=True):
-            total.add(term.of_row(label, score), bin_of)
+        of_class += _count(label, bin_of, n_bins)
+        for total, values in zip(sums, terms.of_row(label.astype(np.float64), score), strict=True):
+            total.add(values, bin_of)
     return RowSums(of_class.sum(axis=1), of_class[:, 1], [total.rounded() for total in sums], counts=True)
 
 
 def mean_over_rows(
-    term: Term,
+    terms: Terms,
     y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
-    """Average a term over all rows."""
-    sums = add_rows([term], y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    """Average the one term that there is over all rows."""
+    sums = add_rows(terms, y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     return float(sums.terms[0][0]) / float(sums.n[0])
 
 
-def _add_table(terms: Sequence[Term], table: ScoreTable, bins: Bins | None) -> RowSums:
+def _add_table(terms: Terms, table: ScoreTable, bins: Bins | None) -> RowSums:
     n_bins, bin_of = (1, None) if bins is None else (bins.n_bins, bins.of(table.score))
-    n, k = (_by_bin(values, bin_of, n_bins) for values in (table.n, table.k))
-    return RowSums(n, k, [_add_term(term, table, bin_of, n_bins) for term in terms], table.counts)
-
-
-def _add_term(term: Term, table: ScoreTable, bin_of: IndexArray | None, n_bins: int) -> FloatArray:
-    if table.cells is not None and term.of_cells is not None:
-        return _by_bin(getattr(table, term.of_cells), bin_of, n_bins)
-    total = _ExactSums(n_bins)
-    for label, n in ((1, table.k), (0, table.n - table.k)):
+    sums = [_ExactSums(n_bins) for _ in terms.of_cells]
+    for label, n in ((1.0, table.k), (0.0, table.n - table.k)):
         kept = np.flatnonzero(n)
-        values, bin_of_kept = term.of_row(label, table.score[kept]), None if bin_of is None else bin_of[kept]
-        if table.counts and table.total < MOST_ROWS:
-            total.add(values, bin_of_kept, n[kept])
-        else:
-            total.add(values * n[kept], bin_of_kept)
-    return total.rounded()
+        of_kept, times = None if bin_of is None else bin_of[kept], n[kept]
+        for total, values in zip(sums, terms.of_row(label, table.score[kept]), strict=True):
+            if table.counts and table.total < MOST_ROWS:
+                total.add(values, of_kept, times)
+            else:
+                total.add(values * times, of_kept)
+    found = [total.rounded() for total in sums]
+    if table.cells is not None:
+        found = [
+            values if name is None else _by_bin(getattr(table, name), bin_of, n_bins)
+            for name, values in zip(terms.of_cells, found, strict=True)
+        ]
+    n, k = _by_bin(table.n, bin_of, n_bins), _by_bin(table.k, bin_of, n_bins)
+    return RowSums(n, k, found, table.counts)
+
+
+def _count(label: npt.NDArray[np.int8], bin_of: IndexArray | None, n_bins: int) -> npt.NDArray[np.intp]:
+    """Negatives and positives in each bin."""
+    if bin_of is None:
+        positives = np.count_nonzero(label)
+        return np.array([[len(label) - positives, positives]])
+    return np.bincount(2 * bin_of + label, minlength=2 * n_bins).reshape(-1, 2)
 
 
 def _by_bin(values: NumberArray, bin_of: IndexArray | None, n_bins: int) -> NumberArray:
@@ -148,7 +156,7 @@ class _ExactSums:
                 part = values + large
                 part -= large
                 self._parts.append(_by_bin(part if counts is None else part * counts, bin_of, self._n_bins))
-                values = values - part
+                values = np.subtract(values, part, out=part)
                 exponent += spare - _DIGITS
             rest = np.flatnonzero(values != 0.0)
             values = values[rest]

@@ -301,7 +301,7 @@ def spiegelhalter(
     for others. Where all scores are 0, 1/2 or 1, chance has no part in z; it is 0 (p-value 1) if no score of 0 or 1 was
     wrong, else infinite (p-value 0). The normal distribution is a limit for many events: where 0.1 events are expected
     in 400 rows at one score, any event gives a p-value below 0.01, and there is one in 9.5% of samples. From a table
-    with cells, each cell counts at its mean score.
+    with cells, each cell counts at its mean score in the denominator.
 
     References
     ----------
@@ -314,24 +314,26 @@ def spiegelhalter(
     >>> round(result.statistic, 4), round(result.p_value, 4)
     (0.0, 1.0)
     """
-    terms = Terms(_excess, of_cells=["squared", "variance", None, None])
-    sums = add_rows(terms, y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    squared, expected, excess, variance = (float(values[0]) for values in sums.terms)
+    sums = add_rows(_EXCESS, y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    squared, excess, variance = (float(values[0]) for values in sums.terms)
     n = float(sums.n[0])
     statistic = _statistic(excess, variance) if sums.counts else math.nan
     return Spiegelhalter(
         statistic=statistic,
         p_value=math.erfc(abs(statistic) / math.sqrt(2.0)),
         brier=squared / n,
-        expected_brier=expected / n,
+        expected_brier=max(0.0, squared - excess) / n,
         n=n,
     )
 
 
 def _excess(label: Any, score: FloatArray) -> list[FloatArray]:
-    """Squared residual of each row and its expectation; their difference and the variance of that."""
-    residual, slope, variance = label - score, 1.0 - 2.0 * score, score * (1.0 - score)
-    return [residual**2, variance, residual * slope, slope**2 * variance]
+    """Squared residual of each row, how far it exceeds its expectation ``s (1 - s)``, and the variance of that."""
+    residual, slope = label - score, 1.0 - 2.0 * score
+    return [residual**2, residual * slope, slope**2 * score * (1.0 - score)]
+
+
+_EXCESS = Terms(_excess, of_cells=[lambda table: table.squared, lambda table: table.squared - table.variance, None])
 
 
 def _statistic(excess: float, variance: float) -> float:

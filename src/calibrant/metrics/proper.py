@@ -18,8 +18,8 @@ def _log_losses(label: Any, score: FloatArray) -> list[FloatArray]:
         return [0.0 - np.where(label, np.log(score), np.log1p(-score))]  # 0 - 0 has no sign, unlike -0
 
 
-_SQUARED = Terms(lambda label, score: [(label - score) ** 2], of_cells=["squared"])
-_LOG_LOSS = Terms(_log_losses, of_cells=["log_loss_sum"])
+_SQUARED = Terms(lambda label, score: [(label - score) ** 2], of_cells=[lambda table: table.squared])
+_LOG_LOSS = Terms(_log_losses, of_cells=[lambda table: table.log_loss_sum])
 
 
 def brier_score(

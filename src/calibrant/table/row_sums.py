@@ -20,7 +20,7 @@ from calibrant.table.validation import clean_rows
 
 __all__ = ["Bins", "RowSums", "Terms", "add_rows", "mean_over_rows"]
 
-_BLOCK = 1 << 14  # rows of which all temporary arrays fit the cache
+_BLOCK = 1 << 15  # rows of which all temporary arrays fit the cache
 _DIGITS = 52  # binary digits of a float after the first
 
 IndexArray = npt.NDArray[np.intp]
@@ -29,12 +29,12 @@ IndexArray = npt.NDArray[np.intp]
 class Terms(NamedTuple):
     """What a row adds to each of some sums, as a function of its label, 0 or 1, and its score.
 
-    `of_cells` names the properties of a table with these sums, for tables with cells. Where a sum has none, each cell
-    counts at its mean score.
+    `of_cells` says what of a table with cells holds each of the sums. Where there is none, each cell counts at its mean
+    score.
     """
 
     of_row: Callable[[Any, FloatArray], Sequence[FloatArray]]
-    of_cells: Sequence[str | None]
+    of_cells: Sequence[Callable[[ScoreTable], FloatArray] | None]
 
 
 class Bins(NamedTuple):
@@ -110,8 +110,8 @@ def _add_table(terms: Terms, table: ScoreTable, bins: Bins | None) -> RowSums:
     found = [total.rounded() for total in sums]
     if table.cells is not None:
         found = [
-            values if name is None else _by_bin(getattr(table, name), bin_of, n_bins)
-            for name, values in zip(terms.of_cells, found, strict=True)
+            values if sums_of is None else _by_bin(sums_of(table), bin_of, n_bins)
+            for sums_of, values in zip(terms.of_cells, found, strict=True)
         ]
     n, k = _by_bin(table.n, bin_of, n_bins), _by_bin(table.k, bin_of, n_bins)
     return RowSums(n, k, found, table.counts)

@@ -17,7 +17,7 @@ from calibrant.table.bins import equal_width_bins, equal_width_numbers
 from calibrant.table.row_sums import Bins, Terms, add_rows
 from tests.support.strategies import AWKWARD, small_rows
 
-SIGNED = Terms(lambda label, score: [score * (1.0 - 2.0 * label), (label - score) ** 2], of_cells=[None, "squared"])
+SIGNED = Terms(lambda label, score: [score * (1.0 - 2.0 * label), (label - score) ** 2], of_cells=[None, None])
 THIRDS = Bins(3, lambda score: np.minimum((3.0 * score).astype(np.intp), 2))
 
 

@@ -141,8 +141,8 @@ class _ExactSums:
     def add(self, values: FloatArray, bin_of: IndexArray | None, counts: npt.NDArray[np.int64] | None = None) -> None:
         """Add values, each as often as `counts` says.
 
-        Adding a large number and taking it away cuts off the last digits of each value. What is left are multiples of
-        one power of 2 that is large enough for their sum to be a float, in whatever order it is taken.
+        They are cut into parts that are multiples of one power of 2, with so few digits that the sum of a part is a
+        float, in whatever order it is taken (the pre-rounding of Demmel & Nguyen, 2013).
         """
         spare = int(len(values) if counts is None else counts.sum()).bit_length()
         while len(values):
@@ -150,18 +150,24 @@ class _ExactSums:
             if not 0.0 < largest < math.inf:
                 self._parts.append(_by_bin(values, bin_of, self._n_bins))
                 return
-            exponent = math.frexp(largest)[1]
-            for _ in range(2):  # twice is enough for most values
-                large = math.ldexp(1.5, exponent + spare)
-                part = values + large
-                part -= large
+            exponent = math.frexp(largest)[1] + spare
+            high = _leading_digits(values, exponent)
+            low = values - high
+            middle = _leading_digits(low, exponent + spare - _DIGITS)
+            for part in (high, middle):
                 self._parts.append(_by_bin(part if counts is None else part * counts, bin_of, self._n_bins))
-                values = np.subtract(values, part, out=part)
-                exponent += spare - _DIGITS
-            rest = np.flatnonzero(values != 0.0)
-            values = values[rest]
+            rest = np.flatnonzero(low != middle)  # few: values that are far smaller than the largest
+            values = low[rest] - middle[rest]
             bin_of, counts = (None if of_all is None else of_all[rest] for of_all in (bin_of, counts))
 
     def rounded(self) -> FloatArray:
         """Return the sums, each rounded once."""
         return np.array([math.fsum(parts) for parts in np.reshape(self._parts, (-1, self._n_bins)).T.tolist()])
+
+
+def _leading_digits(values: FloatArray, exponent: int) -> FloatArray:
+    """Round values to multiples of ``2**(exponent - 52)``; they must be at most half of ``2**exponent``."""
+    large = math.ldexp(1.5, exponent)
+    part = values + large
+    part -= large
+    return part

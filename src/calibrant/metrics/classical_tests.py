@@ -14,7 +14,7 @@ from calibrant.errors import ArgumentError
 from calibrant.table.bins import bin_starts
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.results import Result, Tabular
-from calibrant.table.row_sums import Terms, add_rows
+from calibrant.table.row_sums import add_rows, rows_or_table
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table
 
 __all__ = [
@@ -301,7 +301,7 @@ def spiegelhalter(
     for others. Where all scores are 0, 1/2 or 1, chance has no part in z; it is 0 (p-value 1) if no score of 0 or 1 was
     wrong, else infinite (p-value 0). The normal distribution is a limit for many events: where 0.1 events are expected
     in 400 rows at one score, any event gives a p-value below 0.01, and there is one in 9.5% of samples. From a table
-    with cells, each cell counts at its mean score in the denominator.
+    with cells, each cell counts at its mean score.
 
     References
     ----------
@@ -314,26 +314,34 @@ def spiegelhalter(
     >>> round(result.statistic, 4), round(result.p_value, 4)
     (0.0, 1.0)
     """
-    sums = add_rows(_EXCESS, y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    squared, excess, variance = (float(values[0]) for values in sums.terms)
-    n = float(sums.n[0])
-    statistic = _statistic(excess, variance) if sums.counts else math.nan
+    rows = rows_or_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    if isinstance(rows, ScoreTable):
+        n, brier, expected = rows.total, float(rows.squared.sum()) / rows.total, rows.mean_variance
+        statistic = _statistic(*_excess_of_table(rows)) if rows.counts else math.nan
+    else:
+        squared, excess, variance = (float(total[0]) for total in add_rows(_excesses, rows).terms)
+        n = float(len(rows.score))
+        brier, expected = squared / n, (squared - excess) / n
+        statistic = _statistic(excess, variance)
     return Spiegelhalter(
         statistic=statistic,
         p_value=math.erfc(abs(statistic) / math.sqrt(2.0)),
-        brier=squared / n,
-        expected_brier=max(0.0, squared - excess) / n,
+        brier=brier,
+        expected_brier=expected,
         n=n,
     )
 
 
-def _excess(label: Any, score: FloatArray) -> list[FloatArray]:
+def _excess_of_table(table: ScoreTable) -> tuple[float, float]:
+    slope = 1.0 - 2.0 * table.score
+    excess = float(np.dot(table.k - table.n * table.score, slope))
+    return excess, float(np.dot(table.n, slope**2 * table.score * (1.0 - table.score)))
+
+
+def _excesses(label: FloatArray, score: FloatArray) -> list[FloatArray]:
     """Squared residual of each row, how far it exceeds its expectation ``s (1 - s)``, and the variance of that."""
     residual, slope = label - score, 1.0 - 2.0 * score
     return [residual**2, residual * slope, slope**2 * score * (1.0 - score)]
-
-
-_EXCESS = Terms(_excess, of_cells=[lambda table: table.squared, lambda table: table.squared - table.variance, None])
 
 
 def _statistic(excess: float, variance: float) -> float:

@@ -7,19 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.row_sums import Terms, mean_over_rows
+from calibrant.table.row_sums import mean_of_rows, rows_or_table
 from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["brier_score", "log_loss"]
-
-
-def _log_losses(label: Any, score: FloatArray) -> list[FloatArray]:
-    with np.errstate(divide="ignore"):
-        return [0.0 - np.where(label, np.log(score), np.log1p(-score))]  # 0 - 0 has no sign, unlike -0
-
-
-_SQUARED = Terms(lambda label, score: [(label - score) ** 2], of_cells=[lambda table: table.squared])
-_LOG_LOSS = Terms(_log_losses, of_cells=[lambda table: table.log_loss_sum])
 
 
 def brier_score(
@@ -62,7 +53,10 @@ def brier_score(
     >>> brier_score([0, 1], [0.25, 0.5])
     0.15625
     """
-    return mean_over_rows(_SQUARED, y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    rows = rows_or_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    if isinstance(rows, ScoreTable):
+        return float(rows.squared.sum()) / rows.total
+    return mean_of_rows(lambda label, score: [(label - score) ** 2], rows)
 
 
 def log_loss(
@@ -93,4 +87,12 @@ def log_loss(
     >>> log_loss([1], [0.0])
     inf
     """
-    return mean_over_rows(_LOG_LOSS, y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    rows = rows_or_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    if isinstance(rows, ScoreTable):
+        return float(rows.log_loss_sum.sum()) / rows.total
+    return mean_of_rows(_log_losses, rows)
+
+
+def _log_losses(label: FloatArray, score: FloatArray) -> list[FloatArray]:
+    with np.errstate(divide="ignore"):
+        return [0.0 - np.where(label == 1.0, np.log(score), np.log1p(-score))]  # 0 - 0 has no sign, unlike -0

@@ -7,13 +7,11 @@ import numpy.typing as npt
 
 from calibrant.errors import DataError
 from calibrant.metrics.proper import brier_score
-from calibrant.table.row_sums import Terms, mean_over_rows
-from calibrant.table.score_table import FloatArray
+from calibrant.table.row_sums import mean_of_rows, rows_or_table
+from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.validation import clean_scores
 
 __all__ = ["l1_error", "true_mse"]
-
-_SCORE = Terms(lambda label, score: [score], of_cells=[None])
 
 
 def true_mse(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, *, sample_weight: npt.ArrayLike | None = None) -> float:
@@ -61,7 +59,8 @@ def l1_error(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, *, sample_weight: np
     >>> l1_error([0.25, 0.75], [0.5, 0.75])
     0.125
     """
-    return mean_over_rows(_SCORE, *_distances(p_true, y_proba), sample_weight=sample_weight)
+    rows = rows_or_table(*_distances(p_true, y_proba), sample_weight=sample_weight)
+    return rows.mean_score if isinstance(rows, ScoreTable) else mean_of_rows(lambda label, score: [score], rows)
 
 
 def _distances(p_true: npt.ArrayLike, y_proba: npt.ArrayLike) -> tuple[npt.NDArray[np.int8], FloatArray]:

@@ -11,62 +11,72 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import DataError, ScoreTable
-from calibrant.metrics import brier_score, expected_calibration_error, log_loss, spiegelhalter
+from calibrant.metrics import (
+    brier_score,
+    expected_calibration_error,
+    l1_error,
+    log_loss,
+    quantile_mean_squared_error,
+    spiegelhalter,
+    true_mse,
+)
 from calibrant.table import row_sums
 from calibrant.table.bins import equal_width_bins, equal_width_numbers
-from calibrant.table.row_sums import Bins, Terms, add_rows
+from calibrant.table.row_sums import Bins, add_rows, rows_or_table
 from tests.support.strategies import AWKWARD, small_rows
 
-SIGNED = Terms(lambda label, score: [score * (1.0 - 2.0 * label), (label - score) ** 2], of_cells=[None, None])
 THIRDS = Bins(3, lambda score: np.minimum((3.0 * score).astype(np.intp), 2))
+
+
+def terms(label, score):
+    return [score * (1.0 - 2.0 * label), (label - score) ** 2]
 
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     monkeypatch.setattr(row_sums, "_BLOCK", 3)
+    monkeypatch.setattr(row_sums, "_FEW", 0)
 
 
-def exactly(values, times=None) -> float:
-    times = np.ones(len(values), dtype=int) if times is None else times
-    return float(sum((Fraction(float(v)) * int(t) for v, t in zip(values, times, strict=True)), Fraction(0)))
+def exactly(values) -> float:
+    return float(sum((Fraction(float(v)) for v in values), Fraction(0)))
 
 
-@given(small_rows(weighted=("none", "whole")), st.randoms(use_true_random=False))
+def clean(y, s):
+    found = rows_or_table(y, s)
+    assert not isinstance(found, ScoreTable)
+    return found
+
+
+@given(small_rows(most=20, weighted=("none",)), st.randoms(use_true_random=False))
 def test_sums_are_rounded_once(rows, random):
+    expected = [exactly(values) for values in terms(rows.y.astype(float), rows.s.astype(np.float64))]
     order = np.array(random.sample(range(len(rows.y)), len(rows.y)))
-    s = rows.s.astype(np.float64)
-    expected = [exactly(values, rows.w) for values in SIGNED.of_row(rows.y.astype(float), s)]
-    table = ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
-    for given_rows, keywords in (((rows.y, rows.s), rows.keywords), ((table,), {})):
-        found = add_rows(SIGNED, *given_rows, **keywords)
+    for each in (rows, rows.reordered(order)):
+        found = add_rows(terms, clean(each.y, each.s))
         assert [values.tolist() for values in found.terms] == [[value] for value in expected]
-        assert (found.n.tolist(), found.k.tolist()) == ([table.total], [table.positives])
-    again = rows.reordered(order)
-    assert [v[0] for v in add_rows(SIGNED, again.y, again.s, **again.keywords).terms] == expected
+        assert (found.n.tolist(), found.k.tolist()) == ([len(rows.y)], [rows.y.sum()])
 
 
-@given(small_rows(weighted=("none", "whole")))
+@given(small_rows(most=20, weighted=("none",)))
 def test_sums_by_bin_are_those_of_the_rows_in_each(rows):
     s = rows.s.astype(np.float64)
-    w = np.ones(len(s), dtype=int) if rows.w is None else rows.w
     bin_of = THIRDS.of(s)
-    terms = SIGNED.of_row(rows.y.astype(float), s)
-    table = ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
-    for found in (add_rows(SIGNED, rows.y, rows.s, bins=THIRDS, **rows.keywords), add_rows(SIGNED, table, bins=THIRDS)):
-        for b in range(3):
-            inside = bin_of == b
-            assert (found.n[b], found.k[b]) == (w[inside].sum(), w[inside & (rows.y == 1)].sum())
-            assert [v[b] for v in found.terms] == [exactly(v[inside], w[inside]) for v in terms]
+    found = add_rows(terms, clean(rows.y, rows.s), THIRDS)
+    for b in range(3):
+        inside = bin_of == b
+        assert (found.n[b], found.k[b]) == (inside.sum(), rows.y[inside].sum())
+        expected = [exactly(values[inside]) for values in terms(rows.y.astype(float), s)]
+        assert [values[b] for values in found.terms] == expected
 
 
-@given(small_rows(weighted=("float",)))
-def test_weights_are_added_as_a_table_adds_them(rows):
-    found = add_rows(SIGNED, rows.y, rows.s, **rows.keywords)
-    of_table = add_rows(SIGNED, ScoreTable.from_scores(rows.y, rows.s, **rows.keywords))
-    assert found.counts == of_table.counts
-    assert found.terms == of_table.terms
-    expected = (rows.w * (rows.y - rows.s.astype(np.float64)) ** 2).sum()
-    assert found.terms[1][0] == pytest.approx(expected, rel=1e-14)
+def test_tables_weights_and_few_rows_are_pooled(monkeypatch):
+    table = ScoreTable.from_scores([0, 1], [0.2, 0.7])
+    assert rows_or_table(table) is table
+    assert isinstance(rows_or_table([0, 1], [0.2, 0.7], sample_weight=[1, 2]), ScoreTable)
+    monkeypatch.setattr(row_sums, "_FEW", 2)
+    assert isinstance(rows_or_table([0, 1], [0.2, 0.7]), ScoreTable)
+    assert not isinstance(rows_or_table([0, 1, 1], [0.2, 0.7, 0.7]), ScoreTable)
 
 
 def test_many_rows_of_every_size(monkeypatch):
@@ -78,9 +88,10 @@ def test_many_rows_of_every_size(monkeypatch):
     plain = set()
     for _ in range(4):
         order = rng.permutation(10_000)
-        terms = SIGNED.of_row(y[order].astype(float), s[order])
-        plain.add(float(terms[0].sum()))
-        assert [v[0] for v in add_rows(SIGNED, y[order], s[order]).terms] == [math.fsum(v.tolist()) for v in terms]
+        values = terms(y[order].astype(float), s[order])
+        plain.add(float(values[0].sum()))
+        found = add_rows(terms, clean(y[order], s[order]))
+        assert [total[0] for total in found.terms] == [math.fsum(v.tolist()) for v in values]
     assert len(plain) > 1
 
 
@@ -94,18 +105,25 @@ def test_bins_of_equal_width_are_those_of_the_sorted_scores(n_bins, data):
     assert equal_width_numbers(table.score, n_bins).tolist() == equal_width_bins(table, n_bins).tolist()
 
 
-@given(small_rows(), st.sampled_from(["frequency", "accuracy"]))
-def test_measures_of_rows_and_of_their_table_are_equal(rows, compare):
-    table = ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
-    for measure in (
-        brier_score,
-        log_loss,
-        lambda *given_rows, **keywords: spiegelhalter(*given_rows, **keywords).statistic,
-        lambda *given_rows, **keywords: expected_calibration_error(
-            *given_rows, strategy="uniform", compare=compare, **keywords
-        ),
-    ):
-        np.testing.assert_equal(measure(rows.y, rows.s, **rows.keywords), measure(table))
+MEASURES = {
+    "brier_score": brier_score,
+    "log_loss": log_loss,
+    "spiegelhalter": lambda *data: [getattr(spiegelhalter(*data), name) for name in ("statistic", "brier")],
+    "expected_brier": lambda *data: spiegelhalter(*data).expected_brier,
+    "expected_calibration_error": lambda *data: expected_calibration_error(*data, strategy="uniform"),
+    "accuracy": lambda *data: expected_calibration_error(*data, strategy="uniform", compare="accuracy"),
+    "quantile_mean_squared_error": lambda *data: quantile_mean_squared_error(*data, strategy="uniform"),
+}
+
+
+@pytest.mark.parametrize("name", MEASURES)
+@given(rows=small_rows(most=20, weighted=("none",)), random=st.randoms(use_true_random=False))
+def test_measures_of_rows_are_those_of_their_table_in_every_order(name, rows, random):
+    found = MEASURES[name](rows.y, rows.s)
+    table = ScoreTable.from_scores(rows.y, rows.s)
+    np.testing.assert_allclose(found, MEASURES[name](table), rtol=1e-13, atol=1e-15)
+    again = rows.reordered(np.array(random.sample(range(len(rows.y)), len(rows.y))))
+    np.testing.assert_array_equal(MEASURES[name](again.y, again.s), found)
 
 
 def test_one_wrong_certainty_makes_the_log_loss_infinite():
@@ -116,3 +134,9 @@ def test_one_wrong_certainty_makes_the_log_loss_infinite():
 def test_a_bad_score_in_a_later_block_is_found():
     with pytest.raises(DataError, match="row 7"):
         brier_score([0, 1] * 5, [0.5] * 7 + [1.5] + [0.5] * 2)
+
+
+def test_distances_from_the_truth_by_hand():
+    """Arithmetic: distances .25, .5, 0 and .25."""
+    truth, score = [0.25, 0.5, 0.75, 0.0], [0.5, 0.0, 0.75, 0.25]
+    assert (l1_error(truth, score), true_mse(truth, score)) == (0.25, 0.09375)

@@ -95,6 +95,11 @@ def test_many_rows_of_every_size(monkeypatch):
     assert len(plain) > 1
 
 
+def test_what_is_left_of_terms_that_cancel_is_exact():
+    found = add_rows(terms, clean(np.array([0, 1, 0]), np.array([0.5, 0.5, 1e-40])))
+    assert found.terms[0][0] == 1e-40
+
+
 @given(st.integers(1, 100), st.data())
 def test_bins_of_equal_width_are_those_of_the_sorted_scores(n_bins, data):
     edges = [j / n_bins for j in range(n_bins + 1)]

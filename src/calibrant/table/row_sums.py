@@ -1,7 +1,7 @@
 """Sums over rows that need no sorted table.
 
 A sum is of one term for each row and is rounded once, at its end: the order of the rows does not show in a bit of it.
-From a table, where equal rows are pooled, the same sum differs by less than 1e-15 of itself.
+From a table, where equal rows are pooled, a sum of terms of one sign differs by less than 1e-15 of itself.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Run it on a quiet machine; every round times every contestant once, in turn, and
 
     python -m benchmarks.binned --sizes 100000 1000000 --rounds 5 --output binned.csv
 
-Peers that are not installed are left out. Ours pools equal scores first, which takes a sort; the peers with bins of
-equal width need none. The numbers differ where bins do: MAPIE 1.6 makes nine bins when asked for ten.
+Peers that are not installed are left out. Bins of equal width need no sort; quantiles and the decomposition do. The
+numbers differ where bins do: MAPIE 1.6 makes nine bins when asked for ten.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ Run it on a quiet machine; every round times every contestant once, in turn, and
 
     python -m benchmarks.classical --sizes 100000 1000000 --rounds 5 --output classical.csv
 
-Peers that are not installed are left out. Ours start from the arrays of rows too, so each time includes checking,
-sorting and pooling them; the first row of each table shows how long that takes. All of ours pool equal scores and take
-weights.
+Peers that are not installed are left out. Ours start from the arrays of rows too, so each time includes checking
+them and, but for Spiegelhalter's test, sorting and pooling them; the first row of each table shows how long that takes.
+All of ours take weights.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from typing import Any
 
 PACKAGES = (
     "numpy", "scipy", "duckdb", "polars", "pyarrow", "narwhals", "pyspark", "pandas", "scikit-learn", "mapie", "netcal",
-    "betacal", "venn-abers", "statsmodels", "relplot", "model-diagnostics",
+    "betacal", "venn-abers", "statsmodels", "relplot", "model-diagnostics", "probcal", "torchmetrics",
 )  # fmt: skip
 
 
@@ -95,11 +95,12 @@ def side_by_side(
     rounds: int,
     *,
     keep: dict[str, Any] | None = None,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> list[Timing]:
     """Time calls in this process, in turn; `keep` gets what each returned last, if that is wanted."""
 
     def run(name: str) -> Run:
-        found, seconds = timed(contestants[name])
+        found, seconds = timed(contestants[name], clock)
         if keep is not None:
             keep[name] = found
         return Run(seconds)

@@ -9,16 +9,21 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.bins import bin_starts
+from calibrant.table.bins import bin_starts, check_bins, equal_width_numbers
 from calibrant.table.parameters import check_between, check_choice
+from calibrant.table.pooling import pool_rows
 from calibrant.table.results import Tabular
+from calibrant.table.row_sums import Bins, add_rows, rows_or_table
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table
+from calibrant.table.validation import CleanRows
 
 __all__ = ["BinnedCalibration", "binned_calibration", "expected_calibration_error", "quantile_mean_squared_error"]
 
 Strategy = Literal["quantile", "uniform", "type7"]
 Compare = Literal["frequency", "accuracy"]
 Norm = Literal["l1", "l2", "max"]
+
+_MOST_UNSORTED = 100  # bins beyond which adding rows up in any order is no faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +127,9 @@ def expected_calibration_error(
     >>> expected_calibration_error([0, 0, 0, 1, 0, 1], [0.0, 0.0, 0.0, 1.0, 0.0, 1.0], compare="accuracy")
     0.66...
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    rows = _rows(strategy, y_true, y_proba, sample_weight, pos_label)
     _check(compare, norm, threshold)
-    n, score, rate = _means(table, bin_starts(table, n_bins, strategy), compare, threshold)
+    n, score, rate = _means(rows, n_bins, strategy, compare, threshold)
     return _combined(n, rate - score, norm)
 
 
@@ -192,7 +197,7 @@ def binned_calibration(
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     _check(compare, norm, threshold)
     starts = bin_starts(table, n_bins, strategy)
-    n, score, rate = _means(table, starts, compare, threshold)
+    n, score, rate = _means_of_table(table, starts, compare, threshold)
     ends = np.append(starts[1:], len(table)) - 1
     null_mean = debiased = math.nan
     if table.counts and norm != "max":
@@ -243,8 +248,8 @@ def quantile_mean_squared_error(
     >>> quantile_mean_squared_error([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75], n_bins=2)
     0.0625
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    n, score, rate = _means(table, bin_starts(table, n_bins, strategy), "frequency", 0.5)
+    rows = _rows(strategy, y_true, y_proba, sample_weight, pos_label)
+    n, score, rate = _means(rows, n_bins, strategy, "frequency", 0.5)
     return _mean_square(n, rate - score)
 
 
@@ -254,10 +259,46 @@ def _check(compare: str, norm: str, threshold: float) -> None:
     check_between("threshold", threshold, 0.0, 1.0, closed="both")
 
 
+def _rows(
+    strategy: str,
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None,
+    sample_weight: npt.ArrayLike | None,
+    pos_label: Any,
+) -> CleanRows | ScoreTable:
+    """Rows as they are where the bins do not depend on them."""
+    needed = rows_or_table if strategy == "uniform" else as_table
+    return needed(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+
+
 def _means(
-    table: ScoreTable, starts: npt.NDArray[np.intp], compare: str, threshold: float
+    rows: CleanRows | ScoreTable, n_bins: int, strategy: str, compare: str, threshold: float
 ) -> tuple[NumberArray, FloatArray, FloatArray]:
     """Rows, mean score and share of hits in each bin."""
+    if not isinstance(rows, ScoreTable):
+        n_bins = check_bins(n_bins)
+        if n_bins <= _MOST_UNSORTED:
+            return _means_of_rows(rows, n_bins, compare, threshold)
+        rows = ScoreTable(*pool_rows(rows.label, rows.score))
+    return _means_of_table(rows, bin_starts(rows, n_bins, strategy), compare, threshold)
+
+
+def _means_of_rows(
+    rows: CleanRows, n_bins: int, compare: str, threshold: float
+) -> tuple[NumberArray, FloatArray, FloatArray]:
+    def score_and_hit(label: FloatArray, score: FloatArray) -> list[FloatArray]:
+        return [score] if compare == "frequency" else [score, (label == (score > threshold)).astype(np.float64)]
+
+    sums = add_rows(score_and_hit, rows, Bins(n_bins, lambda score: equal_width_numbers(score, n_bins)))
+    hits = sums.k if compare == "frequency" else sums.terms[1]
+    held = sums.n > 0
+    n = sums.n[held].astype(np.float64)
+    return n, sums.terms[0][held] / n, hits[held] / n
+
+
+def _means_of_table(
+    table: ScoreTable, starts: npt.NDArray[np.intp], compare: str, threshold: float
+) -> tuple[NumberArray, FloatArray, FloatArray]:
     hits = table.k if compare == "frequency" else np.where(table.score > threshold, table.k, table.n - table.k)
     n = np.add.reduceat(table.n, starts)
     return n, np.add.reduceat(table.n * table.score, starts) / n, np.add.reduceat(hits, starts) / n

@@ -14,6 +14,7 @@ from calibrant.errors import ArgumentError
 from calibrant.table.bins import bin_starts
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.results import Result, Tabular
+from calibrant.table.row_sums import add_rows, rows_or_table
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table
 
 __all__ = [
@@ -313,21 +314,37 @@ def spiegelhalter(
     >>> round(result.statistic, 4), round(result.p_value, 4)
     (0.0, 1.0)
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    statistic = _statistic(table) if table.counts else math.nan
+    rows = rows_or_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    if isinstance(rows, ScoreTable):
+        n, brier, expected = rows.total, rows.squared_total / rows.total, rows.mean_variance
+        statistic = _statistic(*_excess_of_table(rows)) if rows.counts else math.nan
+    else:
+        squared, excess, variance = (float(total[0]) for total in add_rows(_excesses, rows).terms)
+        n = float(len(rows.score))
+        brier, expected = squared / n, (squared - excess) / n
+        statistic = _statistic(excess, variance)
     return Spiegelhalter(
         statistic=statistic,
         p_value=math.erfc(abs(statistic) / math.sqrt(2.0)),
-        brier=table.squared_total / table.total,
-        expected_brier=table.mean_variance,
-        n=table.total,
+        brier=brier,
+        expected_brier=expected,
+        n=n,
     )
 
 
-def _statistic(table: ScoreTable) -> float:
+def _excess_of_table(table: ScoreTable) -> tuple[float, float]:
     slope = 1.0 - 2.0 * table.score
     excess = float(np.dot(table.k - table.n * table.score, slope))
-    variance = float(np.dot(table.n, slope**2 * table.score * (1.0 - table.score)))
+    return excess, float(np.dot(table.n, slope**2 * table.score * (1.0 - table.score)))
+
+
+def _excesses(label: FloatArray, score: FloatArray) -> list[FloatArray]:
+    """Squared residual of each row, how far it exceeds its expectation ``s (1 - s)``, and the variance of that."""
+    residual, slope = label - score, 1.0 - 2.0 * score
+    return [residual**2, residual * slope, slope**2 * score * (1.0 - score)]
+
+
+def _statistic(excess: float, variance: float) -> float:
     if variance == 0.0:
         return math.copysign(math.inf, excess) if excess else 0.0
     return excess / math.sqrt(variance)

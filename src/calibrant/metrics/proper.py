@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.score_table import ScoreTable, as_table
+from calibrant.table.row_sums import mean_of_rows, rows_or_table
+from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["brier_score", "log_loss"]
 
@@ -51,8 +53,10 @@ def brier_score(
     >>> brier_score([0, 1], [0.25, 0.5])
     0.15625
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    return table.squared_total / table.total
+    rows = rows_or_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    if isinstance(rows, ScoreTable):
+        return rows.squared_total / rows.total
+    return mean_of_rows(lambda label, score: [(label - score) ** 2], rows)
 
 
 def log_loss(
@@ -83,5 +87,12 @@ def log_loss(
     >>> log_loss([1], [0.0])
     inf
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    return table.log_loss_total / table.total
+    rows = rows_or_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    if isinstance(rows, ScoreTable):
+        return rows.log_loss_total / rows.total
+    return mean_of_rows(_log_losses, rows)
+
+
+def _log_losses(label: FloatArray, score: FloatArray) -> list[FloatArray]:
+    with np.errstate(divide="ignore"):
+        return [0.0 - np.where(label == 1.0, np.log(score), np.log1p(-score))]  # 0 - 0 has no sign, unlike -0

@@ -7,7 +7,8 @@ import numpy.typing as npt
 
 from calibrant.errors import DataError
 from calibrant.metrics.proper import brier_score
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.row_sums import mean_of_rows, rows_or_table
+from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.validation import clean_scores
 
 __all__ = ["l1_error", "true_mse"]
@@ -36,7 +37,7 @@ def true_mse(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, *, sample_weight: np
     >>> true_mse([0.25, 0.75], [0.5, 0.75])
     0.03125
     """
-    return brier_score(_distances(p_true, y_proba, sample_weight))
+    return brier_score(*_distances(p_true, y_proba), sample_weight=sample_weight)
 
 
 def l1_error(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, *, sample_weight: npt.ArrayLike | None = None) -> float:
@@ -58,11 +59,12 @@ def l1_error(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, *, sample_weight: np
     >>> l1_error([0.25, 0.75], [0.5, 0.75])
     0.125
     """
-    return _distances(p_true, y_proba, sample_weight).mean_score
+    rows = rows_or_table(*_distances(p_true, y_proba), sample_weight=sample_weight)
+    return rows.mean_score if isinstance(rows, ScoreTable) else mean_of_rows(lambda label, score: [score], rows)
 
 
-def _distances(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> ScoreTable:
-    """Table of the absolute differences, as scores of negatives: pooled, their sums do not depend on row order."""
+def _distances(p_true: npt.ArrayLike, y_proba: npt.ArrayLike) -> tuple[npt.NDArray[np.int8], FloatArray]:
+    """Absolute differences, as scores of negatives."""
     score = clean_scores(y_proba)
     try:
         truth = clean_scores(p_true)
@@ -75,4 +77,4 @@ def _distances(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, sample_weight: npt
             "pass two columns of the same table",
         )
     distance = np.abs(truth.astype(np.float64) - score.astype(np.float64))
-    return ScoreTable.from_scores(np.zeros(len(score), dtype=np.int8), distance, sample_weight=sample_weight)
+    return np.zeros(len(score), dtype=np.int8), distance

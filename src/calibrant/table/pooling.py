@@ -5,6 +5,7 @@ Apart from `pruning`, which exists to avoid it, no other file sorts.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ __all__ = [
 FloatArray = npt.NDArray[np.float64]
 NumberArray = npt.NDArray[Any]  # int64 where weights are whole numbers, float64 otherwise
 Pooled = tuple[FloatArray, NumberArray, NumberArray]
+
+_BLOCK = 1 << 15  # rows of which all temporary arrays fit the cache
 
 
 def score_order(score: npt.NDArray[Any], *further: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
@@ -64,22 +67,47 @@ def number_values(values: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
 def pool_rows(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -> Pooled:
     """Return distinct scores with their rows and positives, from single rows.
 
-    Sorts once by a key that carries the label in the lowest bit. Scores are not negative, so their bit pattern
-    orders them and its sign bit is free: shifted left by one it leaves a bit for the label, and sorting values is
-    several times faster than sorting an index.
+    All steps but the sort work on blocks that stay in the cache: passes over arrays as long as the data took eight
+    times as long as the sort.
     """
-    unsigned = np.dtype(f"u{score.dtype.itemsize}").type
-    clean = score + score.dtype.type(0.0)  # a new array, in which -0.0 has become 0.0
-    key = clean.view(unsigned)
-    key <<= unsigned(1)
-    key |= label.view(np.uint8)
+    key = _sorted_keys(label, score)
+    one = key.dtype.type(1)
+    # A block ends where a score ends, so each can be added up by itself.
+    ends = [0]
+    while ends[-1] < len(key):
+        last = key[min(ends[-1] + _BLOCK, len(key)) - 1]
+        ends.append(int(np.searchsorted(key, last | one, side="right")))
+    blocks = [key[start:end] for start, end in itertools.pairwise(ends)]
+    places = np.cumsum([0, *(1 + np.count_nonzero(_changes(block >> one)) for block in blocks)]).tolist()
+    distinct, n, k = np.empty(places[-1]), np.empty(places[-1], np.int64), np.empty(places[-1], np.int64)
+    for block, place in zip(blocks, itertools.starmap(slice, itertools.pairwise(places)), strict=True):
+        bits = block >> one
+        starts = np.flatnonzero(np.append(True, _changes(bits)))
+        distinct[place] = bits[starts].view(score.dtype)
+        n[place] = np.diff(starts, append=len(block))
+        k[place] = np.add.reduceat(block & one, starts, dtype=np.int64)
+    return distinct, n, k
+
+
+def _sorted_keys(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -> npt.NDArray[np.unsignedinteger]:
+    """Return rows in the order of their scores, as whole numbers that carry the label in the lowest bit.
+
+    Scores are not negative, so their bit pattern orders them and its sign bit is free: shifted left by one it leaves a
+    bit for the label, and sorting values is several times faster than sorting an index.
+    """
+    key = np.empty(len(score), f"u{score.dtype.itemsize}")
+    one = key.dtype.type(1)
+    for start in range(0, len(key), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        np.add(score[rows], score.dtype.type(0.0), out=key[rows].view(score.dtype))  # -0.0 becomes 0.0
+        key[rows] <<= one
+        key[rows] |= label[rows].view(np.uint8)
     key.sort()
-    label_of = key & unsigned(1)
-    key >>= unsigned(1)
-    ends = np.flatnonzero(np.append(key[1:] != key[:-1], True))
-    distinct = key[ends].view(score.dtype).astype(np.float64)
-    positives_up_to = np.cumsum(label_of, dtype=np.int64)[ends]
-    return distinct, np.diff(ends, prepend=-1).astype(np.int64), np.diff(positives_up_to, prepend=0)
+    return key
+
+
+def _changes(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    return np.asarray(values[1:] != values[:-1])
 
 
 def pool_weighted(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating], weight: NumberArray) -> Pooled:

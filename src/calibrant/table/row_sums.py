@@ -1,0 +1,137 @@
+"""Sums over rows that need no sorted table.
+
+A sum is of one term for each row and is rounded once, at its end: the order of the rows does not show in a bit of it.
+From a table, where equal rows are pooled, a sum of terms of one sign differs by less than 1e-15 of itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.table.pooling import FloatArray, pool_rows
+from calibrant.table.score_table import ScoreTable, as_table
+from calibrant.table.validation import CleanRows, clean_rows
+
+__all__ = ["Bins", "RowSums", "Terms", "add_rows", "mean_of_rows", "rows_or_table"]
+
+_FEW = 1 << 13  # rows up to which sorting takes no longer
+_BLOCK = 1 << 15  # rows of which all temporary arrays fit the cache
+_DIGITS = 52  # binary digits of a float after the first
+
+IndexArray = npt.NDArray[np.intp]
+# What a row adds to each of some sums, from labels as 0.0 and 1.0 and scores.
+Terms = Callable[[FloatArray, FloatArray], Sequence[FloatArray]]
+
+
+class Bins(NamedTuple):
+    """How many bins there are, and which one, numbered from 0, each score is in."""
+
+    n_bins: int
+    of: Callable[[FloatArray], IndexArray]
+
+
+class RowSums(NamedTuple):
+    """Rows and positives in each bin, and the sum of each term there."""
+
+    n: npt.NDArray[np.int64]
+    k: npt.NDArray[np.int64]
+    terms: list[FloatArray]
+
+
+def rows_or_table(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> CleanRows | ScoreTable:
+    """Return many rows without weights checked, for `add_rows`, and anything else as the table `as_table` makes of it.
+
+    Sums of weights depend on their order, which a table fixes.
+    """
+    if isinstance(y_true, ScoreTable) or y_proba is None or sample_weight is not None:
+        return as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    rows = clean_rows(y_true, y_proba, pos_label=pos_label)
+    return rows if len(rows.score) > _FEW else ScoreTable(*pool_rows(rows.label, rows.score))
+
+
+def add_rows(terms: Terms, rows: CleanRows, bins: Bins | None = None) -> RowSums:
+    """Add up terms over all rows without weights, or over those in each bin."""
+    n_bins = 1 if bins is None else bins.n_bins
+    of_class = np.zeros((n_bins, 2), dtype=np.int64)
+    sums: list[_ExactSums] = []
+    for start in range(0, len(rows.score), _BLOCK):
+        label = rows.label[start : start + _BLOCK]
+        score = np.add(rows.score[start : start + _BLOCK], 0.0, dtype=np.float64)  # -0.0 becomes 0.0
+        bin_of = None if bins is None else bins.of(score)
+        of_class += _count(label, bin_of, n_bins)
+        values = terms(label.astype(np.float64), score)
+        sums = sums or [_ExactSums(n_bins) for _ in values]
+        for total, added in zip(sums, values, strict=True):
+            total.add(added, bin_of)
+    return RowSums(of_class.sum(axis=1), of_class[:, 1], [total.rounded() for total in sums])
+
+
+def mean_of_rows(terms: Terms, rows: CleanRows) -> float:
+    """Average the one term that there is over all rows without weights."""
+    return float(add_rows(terms, rows).terms[0][0]) / len(rows.score)
+
+
+def _count(label: npt.NDArray[np.int8], bin_of: IndexArray | None, n_bins: int) -> npt.NDArray[np.intp]:
+    """Negatives and positives in each bin."""
+    if bin_of is None:
+        positives = np.count_nonzero(label)
+        return np.array([[len(label) - positives, positives]])
+    return np.bincount(2 * bin_of + label, minlength=2 * n_bins).reshape(-1, 2)
+
+
+class _ExactSums:
+    """Sums of floats, one for each bin, in which nothing is rounded before `rounded`."""
+
+    def __init__(self, n_bins: int) -> None:
+        self._n_bins = n_bins
+        self._parts: list[FloatArray] = []
+
+    def add(self, values: FloatArray, bin_of: IndexArray | None) -> None:
+        """Add values.
+
+        They are cut into parts that are multiples of one power of 2, with so few digits that the sum of a part is a
+        float, in whatever order it is taken (the pre-rounding of Demmel & Nguyen, 2013).
+        """
+        spare = len(values).bit_length()
+        while len(values):
+            largest = float(max(values.max(), -values.min()))
+            if not 0.0 < largest < math.inf:
+                self._add_part(values, bin_of)
+                return
+            exponent = math.frexp(largest)[1] + spare
+            high = _leading_digits(values, exponent)
+            self._add_part(high, bin_of)
+            low = values - high
+            middle = _leading_digits(low, exponent + spare - _DIGITS)
+            self._add_part(middle, bin_of)
+            rest = np.flatnonzero(low != middle)  # few: values that are far smaller than the largest
+            values, bin_of = low[rest] - middle[rest], None if bin_of is None else bin_of[rest]
+
+    def _add_part(self, part: FloatArray, bin_of: IndexArray | None) -> None:
+        if bin_of is None:
+            self._parts.append(np.array([part.sum()]))
+        else:
+            self._parts.append(np.bincount(bin_of, part, self._n_bins).astype(np.float64))
+
+    def rounded(self) -> FloatArray:
+        """Return the sums, each rounded once."""
+        return np.array([math.fsum(parts) for parts in np.reshape(self._parts, (-1, self._n_bins)).T.tolist()])
+
+
+def _leading_digits(values: FloatArray, exponent: int) -> FloatArray:
+    """Round values to multiples of ``2**(exponent - 52)``; they must be at most half of ``2**exponent``."""
+    large = math.ldexp(1.5, exponent)
+    part = values + large
+    part -= large
+    return part

@@ -1,0 +1,35 @@
+"""Pooling of single rows, in blocks, against counting them one by one."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant.table import pooling
+from tests.support.strategies import small_rows
+
+
+@pytest.mark.parametrize("block", [1, 2, 5])
+@given(rows=small_rows(most=20, weighted=("none",)))
+def test_rows_are_counted_whatever_the_blocks(block, rows):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pooling, "_BLOCK", block)
+        score, n, k = pooling.pool_rows(rows.y, rows.s)
+    every, positive = Counter(rows.s.tolist()), Counter(rows.s[rows.y == 1].tolist())
+    assert (score.dtype, n.dtype, k.dtype) == (np.float64, np.int64, np.int64)
+    assert score.tolist() == sorted(every)
+    assert n.tolist() == [every[s] for s in score.tolist()]
+    assert k.tolist() == [positive[s] for s in score.tolist()]
+    assert not np.signbit(score).any()
+
+
+@given(st.integers(1, 60))
+def test_one_score_that_fills_many_blocks(n):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pooling, "_BLOCK", 4)
+        score, total, k = pooling.pool_rows(np.ones(n, dtype=np.int8), np.full(n, 0.3, dtype=np.float32))
+    assert (score.tolist(), total.tolist(), k.tolist()) == ([float(np.float32(0.3))], [n], [n])

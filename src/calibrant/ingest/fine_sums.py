@@ -38,11 +38,11 @@ def packed(rows: CleanRows) -> PackedRows:
     return PackedRows(np.abs(rows.score, dtype=np.float64) * (2 * rows.label - 1), rows.weight)
 
 
-def blocks(parts: Iterable[PackedRows]) -> Iterator[PackedRows]:
-    """Cut rows into pieces that stay in the cache while they are worked on."""
+def blocks(parts: Iterable[PackedRows], size: int) -> Iterator[PackedRows]:
+    """Cut rows into pieces of so many rows."""
     for value, weight in parts:
-        for start in range(0, len(value), _BLOCK):
-            part = slice(start, start + _BLOCK)
+        for start in range(0, len(value), size):
+            part = slice(start, start + size)
             yield PackedRows(value[part], None if weight is None else weight[part])
 
 
@@ -69,7 +69,7 @@ class FineSums:
 
     def add(self, parts: Iterable[PackedRows]) -> None:
         """Add rows."""
-        for value, weight in blocks(parts):
+        for value, weight in blocks(parts, max(1, min(_BLOCK, self._most // 2))):
             score, positive = np.abs(value), ~np.signbit(value)
             self.losses.add_rows(score, positive, weight)
             units = score_units(score)
@@ -117,7 +117,7 @@ class FineSums:
         return BucketSums(bucket, low, np.where(end < 1.0, np.nextafter(end, 0.0), 1.0), both, upper, lower)
 
     def _reserve(self, rows: int) -> None:
-        """See to it that so many more rows fit into any bucket."""
+        """See to it that so many more rows, half of the most at most, fit into any bucket."""
         if self._unchecked + rows > self._most:
             self._unchecked = int(self._both.max() >> _COUNT)
             if 2 * self._unchecked > self._most:

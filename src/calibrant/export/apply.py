@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
 from itertools import count
@@ -77,13 +78,13 @@ def apply_to_file(
         source.connection.execute("SET preserve_insertion_order = true")
         with replacing(target) as draft:
 
-            def copy(keep: Callable[[str], str]) -> str:
+            def copy(keep: Callable[[str], str] | None) -> str:
                 query = predictions(calibrator, rows, operand, number, column, unused=_unused(source), keep=keep)
                 return f"COPY ({query}) TO {quote_text(str(draft))} ({_FORMATS[target.suffix.lower()]})"
 
             statement = copy(partial(_stored, source.connection))
             if not _in_order(source, statement):
-                statement = copy(str)
+                statement = copy(None)
             try:
                 with doing(f"Writing {target.name}"):
                     return int(source.rows(statement)[0][0])
@@ -112,7 +113,7 @@ def _stored(connection: duckdb.DuckDBPyConnection, values: str) -> str:
 def _in_order(source: Source, statement: str) -> bool:
     """Tell whether rows are written in the order of the file, which DuckDB before 2.0 gives up for tables in a query.
 
-    Then it writes in batches, which are put in order; with few rows or one thread it may do without, which costs time
-    only.
+    Rows that several threads write in order are written in batches.
     """
-    return "batch" in source.rows(f"EXPLAIN {statement}")[0][1].lower()
+    plan = json.loads(source.rows(f"EXPLAIN (FORMAT json) {statement}")[0][1])
+    return bool(plan[0]["name"].startswith("BATCH"))

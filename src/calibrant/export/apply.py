@@ -76,7 +76,7 @@ def apply_to_file(
             else f"CAST({operand} AS DOUBLE)"
         )
         source.connection.execute("SET preserve_insertion_order = true")
-        with replacing(target) as draft:
+        with replacing(target) as draft, doing(f"Writing {target.name}"):
 
             def copy(keep: Callable[[str], str] | None) -> str:
                 query = predictions(calibrator, rows, operand, number, column, unused=_unused(source), keep=keep)
@@ -86,8 +86,7 @@ def apply_to_file(
             if not _in_order(source, statement):
                 statement = copy(None)
             try:
-                with doing(f"Writing {target.name}"):
-                    return int(source.rows(statement)[0][0])
+                return int(source.rows(statement)[0][0])
             except SourceError:
                 with doing(f"Checking {source.name}"):
                     check_scores(source, score)  # says which score is wrong, if one is

@@ -1,13 +1,17 @@
 """Applying a calibrator to a file keeps rows, columns and their order, whatever they are called."""
 
+import io
+
 import duckdb
 import numpy as np
 import pytest
+from rich.console import Console
 
 from calibrant.calibrators import BetaCalibrator, IsotonicCalibrator
 from calibrant.errors import DataError, SourceError
 from calibrant.export import apply
 from calibrant.export.apply import apply_to_file
+from calibrant.ingest import query_runner
 from calibrant.ingest.source import Source
 from support.export_cases import assert_same, world
 
@@ -106,3 +110,16 @@ def test_damage_elsewhere_is_not_blamed_on_scores(calibrator, tmp_path):
     (tmp_path / "s.csv").write_text("p,note\n" + "0.5,a\n" * 1000 + "0.5\n")
     with pytest.raises(SourceError, match=r"2 values in every line.*1 in line 1002"):
         apply_to_file(calibrator, tmp_path / "s.csv", tmp_path / "o.parquet", score="p")
+
+
+@pytest.mark.parametrize(("bad", "shown"), [(0.5, "Writing o.csv"), (2.0, "Checking s.csv")])
+def test_the_bar_says_what_is_done(calibrator, tmp_path, monkeypatch, bad, shown):
+    monkeypatch.setattr(query_runner, "_PATIENCE", 0.0)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.csv").write_text(f"p\n0.25\n{bad}\n")
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    try:
+        apply_to_file(calibrator, "s.csv", "o.csv", score="p", console=console)
+    except DataError:
+        assert bad == 2.0
+    assert shown in console.file.getvalue()

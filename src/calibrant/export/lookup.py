@@ -22,7 +22,7 @@ __all__ = ["predictions"]
 
 _FEW = 24  # pieces among which a tree chooses as fast
 _BUCKETS = [1 << power for power in range(6, 17)]
-_ROOM = 1 << 16
+_AFFORDABLE = 1 << 16  # buckets, whose list takes as long as one comparison of every score
 
 
 def predictions(
@@ -89,7 +89,7 @@ class _LookupWriter(SqlWriter):
     def lines(self, lines: Lines) -> str:
         if len(lines.value) <= _FEW:
             return super().lines(lines)
-        buckets, first, most = _grid(lines.start, _ROOM if self._keep else _ROOM // 32)
+        buckets, first, most = _grid(lines.start, _AFFORDABLE if self._keep else _AFFORDABLE // 32)
         first_piece = self._list(first, "INTEGER")
         start = self._list(np.concatenate([[0.0], lines.start, np.full(most, 2.0)]))
         value = self._list(lines.value)
@@ -114,17 +114,17 @@ class _LookupWriter(SqlWriter):
         return f"list_extract({slope}, {piece}) * ({self.score} - list_extract({start}, {piece})) + {level}"
 
 
-def _grid(start: FloatArray, room: int) -> tuple[float, npt.NDArray[np.intp], int]:
+def _grid(start: FloatArray, affordable: int) -> tuple[float, npt.NDArray[np.intp], int]:
     """Divide [0, 1] into buckets of equal width, a power of two, so that scores fall into them without rounding.
 
     Returns their number; the piece at the beginning of each, counted from 1, and negative where others begin within;
-    and how many begin in one at most. A list of `room` buckets takes DuckDB as long as comparing every score once.
+    and how many begin in one at most. A list of `affordable` buckets takes DuckDB as long as comparing all scores once.
     """
     grids = []
     for buckets in _BUCKETS:
         place, edge = np.floor(start * buckets), np.arange(buckets + 1)
         first, last = (np.searchsorted(place, edge, side=side) + 1 for side in ("left", "right"))
         most = int((last - first).max())
-        cost = np.mean(first < last) * (8 + most) + buckets / room
+        cost = np.mean(first < last) * (8 + most) + buckets / affordable
         grids.append((cost, (float(buckets), np.where(first < last, -first, first), most)))
     return min(grids, key=lambda grid: grid[0])[1]

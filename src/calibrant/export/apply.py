@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from functools import partial
+from itertools import count
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,13 +13,16 @@ from typing import TYPE_CHECKING
 from calibrant.atomic_write import check_writable, replacing
 from calibrant.calibrators.base import Calibrator
 from calibrant.errors import SourceError
-from calibrant.export.sql import expression
+from calibrant.export.lookup import predictions
 from calibrant.ingest.checks import check_scores
 from calibrant.ingest.connection import open_source
-from calibrant.ingest.formats import quote_name, quote_text
+from calibrant.ingest.formats import quote_text
 from calibrant.ingest.paths import find_files
+from calibrant.ingest.query_runner import doing
+from calibrant.ingest.source import Source
 
 if TYPE_CHECKING:
+    import duckdb
     from rich.console import Console
 
 __all__ = ["apply_to_file"]
@@ -44,7 +51,8 @@ def apply_to_file(
 
     The order of the rows and the other columns are kept. Logistic maps agree to about 1e-15. `path` may be "-" for
     standard input; a pattern must name one file. The ending of `output` chooses CSV, Parquet or JSON lines; it appears
-    once it is complete. Missing scores stay missing; a score that is no probability is a `DataError`.
+    once it is complete. Missing scores stay missing; a score that is no probability is a `DataError`. The file is read
+    once, and a second time for the message if a score is wrong.
     """
     target = Path(output)
     if target.suffix.lower() not in _FORMATS:
@@ -59,14 +67,52 @@ def apply_to_file(
         operand = source.column(score)
         if column.lower() in (name.lower() for name in source.columns):
             raise SourceError("a new column name", f"{column!r} in {source.name}", "choose another with --column")
-        check_scores(source, score)
-        rows = source.sql
+        rows, kind = source.sql, source.kind(score)
         if source.format == "JSON lines" and "json" in _FORMATS[target.suffix.lower()]:
             rows, operand = source.original, f"json_extract_string({operand}, '$')"
+        number = (
+            f"TRY_CAST(nullif(CAST({operand} AS VARCHAR), '') AS DOUBLE)"
+            if kind == "text"
+            else f"CAST({operand} AS DOUBLE)"
+        )
         source.connection.execute("SET preserve_insertion_order = true")
-        with replacing(target) as draft:
-            copy = (
-                f"COPY (SELECT *, {expression(calibrator, operand)} AS {quote_name(column)} FROM ({rows})) "
-                f"TO {quote_text(str(draft))} ({_FORMATS[target.suffix.lower()]})"
-            )
-            return int(source.rows(copy)[0][0])
+        with replacing(target) as draft, doing(f"Writing {target.name}"):
+
+            def copy(keep: Callable[[str], str] | None) -> str:
+                query = predictions(calibrator, rows, operand, number, column, unused=_unused(source), keep=keep)
+                return f"COPY ({query}) TO {quote_text(str(draft))} ({_FORMATS[target.suffix.lower()]})"
+
+            statement = copy(partial(_stored, source.connection))
+            if not _in_order(source, statement):
+                statement = copy(None)
+            try:
+                return int(source.rows(statement)[0][0])
+            except SourceError:
+                with doing(f"Checking {source.name}"):
+                    check_scores(source, score)  # says which score is wrong, if one is
+                raise
+
+
+def _unused(source: Source) -> str:
+    """Return a text with which no name of a column begins."""
+    return next(
+        prefix
+        for prefix in (f"calibrant{number}_" for number in count())
+        if not any(name.lower().startswith(prefix) for name in source.columns)
+    )
+
+
+def _stored(connection: duckdb.DuckDBPyConnection, values: str) -> str:
+    """Keep a list in a table of its own: written into a query, it is built anew for every 2048 rows."""
+    number = connection.execute("SELECT count(*) FROM duckdb_tables()").fetchall()[0][0]
+    connection.execute(f"CREATE TABLE calibrant_list{number} AS SELECT {values} AS list")
+    return f"(SELECT list FROM calibrant_list{number})"
+
+
+def _in_order(source: Source, statement: str) -> bool:
+    """Tell whether rows are written in the order of the file, which DuckDB before 2.0 gives up for tables in a query.
+
+    Rows that several threads write in order are written in batches.
+    """
+    plan = json.loads(source.rows(f"EXPLAIN (FORMAT json) {statement}")[0][1])
+    return bool(plan[0]["name"].startswith("BATCH"))

@@ -14,7 +14,7 @@ from calibrant.export.layouts import formula_of
 from calibrant.ingest.formats import quote_name
 from calibrant.table.parameters import check_choice
 
-__all__ = ["DIALECTS", "expression", "to_sql"]
+__all__ = ["DIALECTS", "SqlWriter", "expression", "to_sql"]
 
 # The exponential function stays a normal number up to the first, and does not matter to 1 beyond the second.
 _LARGEST_EXPONENT = -math.log(LEAST)
@@ -135,11 +135,11 @@ def expression(calibrator: Calibrator, operand: str, *, dialect: str = "duckdb")
     score = f"CAST({operand} AS {spoken.double})"
     guard = spoken.guard.format(operand=operand) + " AND " if spoken.guard else ""
     zero, one = spoken.literal(0.0), spoken.literal(1.0)
-    formula = _SqlWriter(spoken, score).formula(formula_of(calibrator))
+    formula = SqlWriter(spoken, score).formula(formula_of(calibrator))
     return f"CASE WHEN {guard}{score} BETWEEN {zero} AND {one} THEN {formula} END"
 
 
-class _SqlWriter(Writer):
+class SqlWriter(Writer):
     """Writes formulas of one score in one dialect."""
 
     def __init__(self, dialect: Dialect, score: str) -> None:
@@ -148,6 +148,7 @@ class _SqlWriter(Writer):
         self.literal = dialect.literal
 
     def lines(self, lines: Lines) -> str:
+        """Choose a piece by a tree of CASE."""
         start = lines.start.tolist()
         pieces = [
             self.piece(*piece) for piece in zip([0.0, *start], lines.slope.tolist(), lines.value.tolist(), strict=True)
@@ -166,6 +167,7 @@ class _SqlWriter(Writer):
         return f"{text} ELSE {self.tree(start[first:], pieces[first:])} END"
 
     def piece(self, start: float, slope: float, value: float) -> str:
+        """Write one piece."""
         if slope == 0.0:
             return self.literal(value)
         line = f"{self.literal(slope)} * ({self.score} - {self.literal(start)}) + {self.literal(value)}"
@@ -178,11 +180,13 @@ class _SqlWriter(Writer):
         return line
 
     def logistic(self, logistic: Logistic) -> str:
+        """Write a logistic map, with exponents that no engine refuses."""
         one = self.literal(1.0)
         exponent = self.least(self.greatest(f"-({self.logit(logistic)})", _SMALLEST_EXPONENT), _LARGEST_EXPONENT)
         return self.least(f"{one} / ({one} + EXP({exponent}))", MOST)
 
     def mixture(self, mixture: Mixture) -> str:
+        """Write a weighted mean."""
         terms = []
         for weight, part in mixture.parts:
             text = self.formula(part)
@@ -191,6 +195,7 @@ class _SqlWriter(Writer):
         return self.least(self.greatest(" + ".join(terms), LEAST), MOST)
 
     def log_odds(self, logit: LogOdds) -> str:
+        """Write a sum of logarithms."""
         terms = []
         for term in logit.terms:
             argument = f"{self.literal(1.0)} - {self.score}" if term.of_rest else self.score
@@ -201,7 +206,9 @@ class _SqlWriter(Writer):
         return " + ".join([*terms, self.literal(logit.constant)])
 
     def least(self, text: str, limit: float) -> str:
+        """Write the smaller of two numbers."""
         return f"{self.dialect.least}({text}, {self.literal(limit)})"
 
     def greatest(self, text: str, limit: float) -> str:
+        """Write the larger of two numbers."""
         return f"{self.dialect.greatest}({text}, {self.literal(limit)})"

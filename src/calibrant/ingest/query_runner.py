@@ -6,25 +6,38 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     import duckdb
     from rich.console import Console
 
-__all__ = ["QueryRunner", "speed"]
+__all__ = ["QueryRunner", "doing", "speed"]
 
 T = TypeVar("T")
 
 _PATIENCE = 0.5  # seconds without a progress bar
 _POLL = 0.05  # seconds between two looks at the query
 
+_activity: ContextVar[str | None] = ContextVar("activity", default=None)
+
+
+@contextmanager
+def doing(activity: str) -> Iterator[None]:
+    """Show a text such as "Writing a.csv" beside the progress bars of a block, in place of "Reading" and the name."""
+    token = _activity.set(activity)
+    try:
+        yield
+    finally:
+        _activity.reset(token)
+
 
 class QueryRunner:
     """Runs queries of one connection in a thread of their own, one at a time.
 
     The calling thread stays free to draw a progress bar on the console, if there is one, and to notice Ctrl-C, which
-    stops the query at once. `name` is shown beside the bar.
+    stops the query at once. The bar says that `name` is read, unless `doing` says otherwise.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, name: str, console: Console | None) -> None:
@@ -103,7 +116,7 @@ class QueryRunner:
         while self._console is None or time.monotonic() < self._started + _PATIENCE:
             if done.wait(_POLL):
                 return
-        with _bar(self._name, self._console) as show:
+        with _bar(_activity.get() or f"Reading {self._name}", self._console) as show:
             while not done.wait(_POLL):
                 reached = self._reached
                 percent = self._connection.query_progress() if reached is None else 100.0 * reached / self._count
@@ -118,17 +131,18 @@ def speed(done: float, unit: str, seconds: float) -> str:
 
 
 @contextmanager
-def _bar(name: str, console: Console) -> Iterator[Callable[[float, str], None]]:
+def _bar(text: str, console: Console) -> Iterator[Callable[[float, str], None]]:
     """Draw a progress bar that leaves no trace; yield how to tell it the percentage and the speed."""
     from rich.markup import escape
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     progress = Progress(
-        TextColumn(f"Reading {escape(name)}"),
+        TextColumn(escape(text)),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f}%"),
         TextColumn("{task.fields[speed]}"),
-        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("left"),
         console=console,
         transient=True,
     )

@@ -368,12 +368,12 @@ class ScoreTable:
         if not isinstance(rng, np.random.Generator):
             raise ArgumentError("rng to be a numpy.random.Generator", repr(rng), "pass numpy.random.default_rng(0)")
         chances = chances_of(parts)
-        positives, negatives = split_counts(self.k, chances, rng), split_counts(self.n - self.k, chances, rng)
-        tables = []
-        for hit, miss in zip(positives, negatives, strict=True):
-            kept = np.flatnonzero(hit + miss)
-            tables.append(ScoreTable(self.score[kept], (hit + miss)[kept], hit[kept]))
-        return tables
+        return [self.with_counts(n, k) for n, k in split_counts(self.n, self.k, chances, rng)]
+
+    def with_counts(self, n: NumberArray, k: NumberArray) -> ScoreTable:
+        """Return the exact table of `n` rows and `k` positives, as whole numbers, at each of these scores."""
+        kept = np.flatnonzero(n)
+        return ScoreTable(self.score[kept], n[kept].astype(np.int64), k[kept].astype(np.int64))
 
 
 def as_table(

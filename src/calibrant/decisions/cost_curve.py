@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from calibrant.decisions.comparison import compare, mistakes, ratio, with_limits
 from calibrant.decisions.cost import largest_cell
 from calibrant.decisions.paired import Pairs, pair_rows
 from calibrant.errors import ArgumentError
-from calibrant.fits.isotonic import IsotonicFit, isotonic_fit
+from calibrant.fits.isotonic import isotonic_fit
 from calibrant.table.parameters import check_between, check_count
 from calibrant.table.results import Drawable
 from calibrant.table.score_table import FloatArray, ScoreTable, as_table
@@ -206,7 +207,7 @@ def curve_of(
     one = mistakes(table, np.searchsorted(table.score, p, side="left"))
     cost_before = one.cost(p)
     # the cheapest cut is found by rounded means, so it might cost a rounding error more than that of p
-    cost_best = np.minimum(cost_before, mistakes(table, cheapest_cuts(table, p)).cost(p))
+    cost_best = np.minimum(cost_before, mistakes(table, cheapest_cuts(table)(p)).cost(p))
     of_both: dict[str, Any] = {}
     if compared is not None:
         other, pairs = compared
@@ -227,15 +228,20 @@ def curve_of(
     )
 
 
-def cheapest_cuts(table: ScoreTable, tau: FloatArray, fit: IsotonicFit | None = None) -> npt.NDArray[np.intp]:
-    """Row of the table from which predicting positive costs least, at the costs tau and ``1 - tau``, for each tau.
+def cheapest_cuts(table: ScoreTable) -> Callable[[FloatArray], npt.NDArray[np.intp]]:
+    """Return a function of tau: from which row predicting positive costs least, at the costs tau and ``1 - tau``.
 
     Predicting positive where the isotonic fit reaches tau is the cheapest of all thresholds, whatever tau: one fit
     answers all.
     """
-    fit = isotonic_fit(table) if fit is None else fit
+    fit = isotonic_fit(table)
     starts = np.append(np.searchsorted(table.low, fit.low), len(table))
-    return np.asarray(starts[np.searchsorted(fit.value, tau, side="left")], dtype=np.intp)
+
+    def cuts(tau: FloatArray) -> npt.NDArray[np.intp]:
+        low, high = np.searchsorted(fit.value, (tau.min(), tau.max()))  # neighbours need few of the values
+        return np.asarray(starts[low + np.searchsorted(fit.value[low:high], tau)], dtype=np.intp)
+
+    return cuts
 
 
 def points_or_grid(at: npt.ArrayLike | None, n_points: int) -> FloatArray:

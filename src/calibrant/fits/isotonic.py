@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from calibrant.errors import DataError
 from calibrant.fits.interpolation import interpolate
+from calibrant.table.remember import remembered
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 
 __all__ = ["IsotonicFit", "isotonic_fit"]
@@ -35,6 +36,10 @@ class IsotonicFit:
     value: FloatArray
     n: npt.NDArray[np.float64]
     k: npt.NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        for array in (self.low, self.high, self.value, self.n, self.k):
+            array.setflags(write=False)
 
     def knots(self) -> tuple[FloatArray, FloatArray]:
         """Return the corner points of the map that is flat on blocks and linear in the gaps between them."""
@@ -65,16 +70,25 @@ def isotonic_fit(table: ScoreTable, *, log_safe: bool = False) -> IsotonicFit:
     """
     if not len(table):
         raise DataError("at least one row to fit", "an empty table", "fit on more data")
+    fit = _fit(table)
+    if not log_safe:
+        return fit
+    # The half rows stand outside the scores: no block consists of one of them alone, because the first has the largest
+    # and the last the smallest possible mean. Blocks stay whole whatever is added outside.
+    n, k = np.concatenate([[0.5], fit.n, [0.5]]), np.concatenate([[0.5], fit.k, [0.0]])
+    starts = _block_starts(n, k)
+    n, k = np.add.reduceat(n, starts), np.add.reduceat(k, starts)
+    first, last = np.maximum(starts - 1, 0), np.append(starts[1:] - 2, len(fit.n) - 1)
+    return IsotonicFit(fit.low[first], fit.high[last], k / n, n, k)
+
+
+@remembered
+def _fit(table: ScoreTable) -> IsotonicFit:
     starts = _block_starts(table.n, table.k)
     n, k = (np.add.reduceat(values, starts).astype(np.float64) for values in (table.n, table.k))
-    if log_safe:
-        n = np.concatenate([[0.5], n, [0.5]])
-        k = np.concatenate([[0.5], k, [0.0]])
-        # The half rows stand outside the scores: no block consists of one of them alone, because the first has
-        # the largest and the last the smallest possible mean.
-        starts = np.concatenate([[0], starts, [len(table)]])
-    kept = _block_starts(n, k)
-    starts, n, k = starts[kept], np.add.reduceat(n, kept), np.add.reduceat(k, kept)
+    if not (k[1:] / n[1:] > k[:-1] / n[:-1]).all():  # weights add up otherwise at once than step by step
+        kept = _block_starts(n, k)
+        starts, n, k = starts[kept], np.add.reduceat(n, kept), np.add.reduceat(k, kept)
     ends = np.append(starts[1:], len(table)) - 1
     return IsotonicFit(table.low[starts], table.high[ends], k / n, n, k)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.table.fixed_point import BITS, UNIT, score_units
+from calibrant.table.remember import remembered
 from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["Extremes", "Walk", "cumulative_residuals", "extremes"]
@@ -29,6 +30,10 @@ class Walk:
     above: FloatArray  # limits of the walk inside each row of the table that holds several scores, between its ends
     below: FloatArray
 
+    def __post_init__(self) -> None:
+        for array in (self.value, self.above, self.below):
+            array.setflags(write=False)
+
 
 @dataclass(frozen=True)
 class Extremes:
@@ -45,6 +50,7 @@ class Extremes:
     mean_residual: float  # end of the walk: base rate minus mean score
 
 
+@remembered
 def cumulative_residuals(table: ScoreTable) -> Walk:
     """Add up the residuals in the order of the scores; at the ends of rows the walk is exact, cells or not."""
     if table.cells is None and table.counts and table.total < _ONE_WORD:
@@ -63,6 +69,7 @@ def cumulative_residuals(table: ScoreTable) -> Walk:
     return Walk(table.high, value, above, below)
 
 
+@remembered
 def extremes(walk: Walk) -> Extremes:
     """Find the range of a walk, its largest climb and drop, and the interval between its extreme points.
 

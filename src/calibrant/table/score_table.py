@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -219,12 +220,12 @@ class ScoreTable:
         """Whether weights are whole numbers, that is, whether a weight is a number of rows."""
         return self.n.dtype.kind == "i"
 
-    @property
+    @cached_property
     def total(self) -> float:
         """Number of rows, or total weight."""
         return float(self.n.sum())
 
-    @property
+    @cached_property
     def positives(self) -> float:
         """Number of positives, or their weight."""
         return float(self.k.sum())
@@ -234,7 +235,7 @@ class ScoreTable:
         """Share of positives."""
         return self.positives / self.total
 
-    @property
+    @cached_property
     def mean_score(self) -> float:
         """Mean predicted probability."""
         return float(np.dot(self.n, self.score)) / self.total
@@ -247,7 +248,7 @@ class ScoreTable:
         # sum s = k - rise + fall, and sum s^2 = squared - k + 2 (k - rise)
         return np.maximum(0.0, self.cells.rise + self.cells.fall - self.cells.squared)
 
-    @property
+    @cached_property
     def mean_variance(self) -> float:
         """Mean of `s (1 - s)`: the expected Brier score if the scores were exactly right."""
         return float(self.variance.sum()) / self.total
@@ -301,7 +302,7 @@ class ScoreTable:
             self.n, score_units(self.score)
         )
 
-    @property
+    @cached_property
     def digest(self) -> int:
         """A number below ``2**64`` made of the rows, for seeds (`calibrant.table.seeding`); weights must count rows.
 

@@ -18,13 +18,14 @@ from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_
 __all__ = ["IntegratedCalibration", "integrated_calibration_index"]
 
 # Up to so many distinct scores the curve is fitted at each of them. Plain averages are fast, and jump.
-_EXACT_SCORES, _EXACT_AVERAGES = 500, 20_000
-# Beyond, at so many points at equal distances and as many in each window, and between them until the curve is no more
-# than so far from a straight line, or for so many halvings, as where it jumps.
+_EXACT_SCORES, _EXACT_AVERAGES = 2_000, 20_000
+# Beyond, at so many points at equal distances and as many in each window. Every interval is halved so often, and on
+# until its middle is no more than so far from a straight line, but not more often than this, as where the curve jumps.
 _FIRST = 12
+_HALVINGS = 2
 _OFF = 5e-5
 _MOST_STEPS = 16
-_BINS = 1 << 16
+_BINS = 1 << 16  # of distances, to find a quantile in
 
 
 @dataclass(frozen=True)
@@ -77,9 +78,9 @@ def integrated_calibration_index(
     Returns
     -------
     IntegratedCalibration
-        Exact up to 500 distinct scores, plain averages (degree 0, rectangular) up to 20,000. Beyond, the curve is
+        Exact up to 2000 distinct scores, plain averages (degree 0, rectangular) up to 20,000. Beyond, the curve is
         fitted at some scores, as many as it takes for straight lines between them to be as good: in our tests that
-        moved `ici` by less than 5e-5 and the others by less than 1e-4, or 2e-4 for windows of some hundred scores. From
+        moved `ici` by less than 5e-5 and the others by less than 1e-4, or 3e-4 for windows of some hundred scores. From
         32,769 distinct scores in a window on, neighbours share cells there, which moved no field by 2e-5. No standard
         error is given, since none is known to us that holds at calibration.
 
@@ -136,7 +137,7 @@ def _refined(curve: LocalRegression, table: ScoreTable, span: float) -> tuple[Fl
     rows = np.minimum(distinct_numbers(by_rows, by_score), len(table) - 1)
     rows = distinct_numbers(rows)
     values = _values(curve, score[rows])
-    halvings = np.full(len(rows) - 1, 2)  # that an interval still needs
+    halvings = np.full(len(rows) - 1, _HALVINGS)  # that an interval still needs
     for step in range(_MOST_STEPS):
         pending = np.flatnonzero((halvings > 0) & (rows[1:] - rows[:-1] > 1))
         if not len(pending):

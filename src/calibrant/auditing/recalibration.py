@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -138,9 +139,12 @@ def cross_fitted_isotonic(
         table, folds = rows.table, _folds_of_clusters(rows, n_folds, random_state)
     else:
         table, folds = rows, _folds_of_rows(rows, n_folds, random_state)
-    if not folds:
+    parts, clusters = [], []
+    for fold in folds:  # one at a time: four fifths of the rows stand beside each
+        parts.append(MappedPart(fold.score, _mapped(fold.rest, fold.score, interpolation), fold.n, fold.k))
+        clusters.append(fold.cluster)
+    if not parts:
         return None
-    parts = [MappedPart(f.score, _mapped(f.rest, f.score, interpolation), f.n, f.k) for f in folds]
     falls = [_brier_decreases(part) for part in parts]
     gain = sum(float(fall.sum()) for fall, _ in falls) / table.total
     # Most scores of a fold share their value with others: they are pooled before those of all folds are sorted.
@@ -148,9 +152,9 @@ def cross_fitted_isotonic(
     after = ScoreTable.from_counts(*pooled)
     if isinstance(rows, ClusteredRows):
         of_cluster = np.zeros(len(rows.size))
-        for fold, (fall, _) in zip(folds, falls, strict=True):
-            if fold.cluster is not None:
-                of_cluster += np.bincount(fold.cluster, fall - fold.n * gain, len(rows.size))
+        for cluster, part, (fall, _) in zip(clusters, parts, falls, strict=True):
+            if cluster is not None:
+                of_cluster += np.bincount(cluster, fall - part.n * gain, len(rows.size))
         error = math.sqrt(float(np.dot(of_cluster, of_cluster)) * len(of_cluster) / (len(of_cluster) - 1)) / table.total
         bound, harm, costs = None, None, None
     else:
@@ -187,29 +191,25 @@ def _mapped(table: ScoreTable, score: FloatArray, interpolation: str) -> FloatAr
     return fit.linear(score) if interpolation == "linear" else fit.step(score)
 
 
-def _folds_of_rows(table: ScoreTable, n_folds: int, random_state: int | np.random.Generator) -> list[_Fold]:
+def _folds_of_rows(table: ScoreTable, n_folds: int, random_state: int | np.random.Generator) -> Iterator[_Fold]:
     if not table.counts or table.total < 2 * n_folds:
-        return []
-    folds = []
+        return
     for n, k in split_counts(table.n, table.k, chances_of(n_folds), generator_for(table, random_state)):
         part, rest = table.with_counts(n, k), table.with_counts(table.n - n, table.k - k)
         if len(part) and len(rest):
-            folds.append(_Fold(rest, part.score, part.n, part.k, None))
-    return folds
+            yield _Fold(rest, part.score, part.n, part.k, None)
 
 
-def _folds_of_clusters(rows: ClusteredRows, n_folds: int, random_state: int | np.random.Generator) -> list[_Fold]:
+def _folds_of_clusters(rows: ClusteredRows, n_folds: int, random_state: int | np.random.Generator) -> Iterator[_Fold]:
     clusters = len(rows.size)
     if clusters < 2 * n_folds:
-        return []
+        return
     rng = generator_for(rows, random_state)
     fold_of = rng.permutation(np.arange(clusters) % n_folds)[rows.cluster]
-    folds = []
     for i in range(n_folds):
         inside, outside = fold_of == i, fold_of != i
         rest = ScoreTable(*pool_counts(rows.score[outside], rows.n[outside], rows.k[outside]))
-        folds.append(_Fold(rest, rows.score[inside], rows.n[inside], rows.k[inside], rows.cluster[inside]))
-    return folds
+        yield _Fold(rest, rows.score[inside], rows.n[inside], rows.k[inside], rows.cluster[inside])
 
 
 def _brier_decreases(part: MappedPart) -> tuple[FloatArray, FloatArray]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from calibrant.table.remember import remembered
 from calibrant.table.score_table import ScoreTable, as_table
 
 __all__ = ["brier_score", "log_loss"]
@@ -52,6 +53,11 @@ def brier_score(
     0.15625
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    return _mean_square(table)
+
+
+@remembered
+def _mean_square(table: ScoreTable) -> float:
     return float(table.squared.sum()) / table.total
 
 
@@ -84,4 +90,9 @@ def log_loss(
     inf
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    return _mean_log_loss(table)
+
+
+@remembered
+def _mean_log_loss(table: ScoreTable) -> float:
     return float(table.log_loss_sum.sum()) / table.total

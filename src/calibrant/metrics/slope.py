@@ -163,7 +163,7 @@ def _log_odds(table: ScoreTable, clip: float | None) -> FloatArray:
 def _check_overlap(table: ScoreTable, logit: FloatArray) -> None:
     """Refuse data for which the likelihood has no finite maximum (Albert & Anderson 1984)."""
     need_both_classes(table)
-    positive, negative = logit[table.k > 0], logit[table.k < table.n]
+    positive, negative = (logit[np.flatnonzero(rows)[[0, -1]]] for rows in (table.k, table.n - table.k))
     for low, high, found in (
         (negative, positive, "no negative above a positive"),
         (positive, negative, "no positive above a negative"),

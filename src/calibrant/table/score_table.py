@@ -273,12 +273,14 @@ class ScoreTable:
         """Sum of `s` over the negatives of each row."""
         return (self.n - self.k) * self.score if self.cells is None else self.cells.fall
 
-    @property
+    @cached_property
     def squared(self) -> FloatArray:
         """Sum of squared residuals `(y - s)**2` of each row."""
         if self.cells is not None:
             return self.cells.squared
-        return self.k * (1.0 - self.score) ** 2 + (self.n - self.k) * self.score**2
+        squared = self.k * (1.0 - self.score) ** 2 + (self.n - self.k) * self.score**2
+        squared.setflags(write=False)
+        return np.asarray(squared, dtype=np.float64)
 
     @property
     def log_loss_sum(self) -> FloatArray:

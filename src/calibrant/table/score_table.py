@@ -375,7 +375,7 @@ class ScoreTable:
 
     def with_counts(self, n: NumberArray, k: NumberArray) -> ScoreTable:
         """Return the exact table of `n` rows and `k` positives, as whole numbers, at each of these scores."""
-        kept = np.flatnonzero(n)
+        kept = np.flatnonzero(n != 0)
         return ScoreTable(self.score[kept], n[kept].astype(np.int64), k[kept].astype(np.int64))
 
 

@@ -42,8 +42,8 @@ def _parts(
     """Draw the part of every row; return what the parts have of each count, one part after the other."""
     parts = len(chances)
     part_of = np.full(len(counts), parts, dtype=np.min_scalar_type(parts))
-    single, many = counts == 1, np.flatnonzero(counts > 1)
-    draw = rng.random(int(np.count_nonzero(single)))
+    single, many = np.flatnonzero(counts == 1), np.flatnonzero(counts > 1)
+    draw = rng.random(len(single))
     part_of[single] = sum((draw >= edge for edge in np.cumsum(chances)[:-1]), np.zeros(len(draw), part_of.dtype))
     pooled = rng.multinomial(counts[many].astype(np.int64), chances) if len(many) else None
 

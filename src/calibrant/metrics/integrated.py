@@ -25,6 +25,7 @@ _FIRST = 12
 _HALVINGS = 2
 _OFF = 5e-5
 _MOST_STEPS = 16
+_MOST_POINTS = 2_000  # at which halving ends, as where windows are so small that the curve follows single rows
 _BINS = 1 << 16  # of distances, to find a quantile in
 
 
@@ -132,15 +133,14 @@ def _refined(curve: LocalRegression, table: ScoreTable, span: float) -> tuple[Fl
     interval with scores inside is then halved in scores and in rows, and so on as long as a new point is off the line.
     """
     score, up_to = table.score, np.cumsum(table.n)
-    by_rows = np.searchsorted(up_to, np.linspace(0.0, 1.0, math.ceil(_FIRST / span)) * up_to[-1])
-    by_score = np.searchsorted(score, np.linspace(score[0], score[-1], _FIRST))
-    rows = np.minimum(distinct_numbers(by_rows, by_score), len(table) - 1)
-    rows = distinct_numbers(rows)
+    shares = np.linspace(0.0, 1.0, min(_MOST_POINTS // 4, math.ceil(_FIRST / span)))
+    by_rows = np.minimum(np.searchsorted(up_to, shares * up_to[-1]), len(table) - 1)
+    rows = distinct_numbers(by_rows, np.searchsorted(score, np.linspace(score[0], score[-1], _FIRST)))
     values = _values(curve, score[rows])
     halvings = np.full(len(rows) - 1, _HALVINGS)  # that an interval still needs
     for step in range(_MOST_STEPS):
         pending = np.flatnonzero((halvings > 0) & (rows[1:] - rows[:-1] > 1))
-        if not len(pending):
+        if not len(pending) or len(rows) > _MOST_POINTS:
             break
         low, high = rows[pending], rows[pending + 1]
         middle = (low + high) // 2
@@ -148,7 +148,8 @@ def _refined(curve: LocalRegression, table: ScoreTable, span: float) -> tuple[Fl
             middle = np.clip(np.searchsorted(score, 0.5 * (score[low] + score[high])), low + 1, high - 1)
         part = (score[middle] - score[low]) / (score[high] - score[low])
         found = _values(curve, score[middle])
-        off = np.abs(found - (values[:, pending] * (1.0 - part) + values[:, pending + 1] * part)).max(axis=0)
+        off = np.abs(found - (values[:, pending] * (1.0 - part) + values[:, pending + 1] * part))
+        off = np.fmax(*off)  # without rows to count, what chance makes is NaN
         halvings[pending] = np.where(off > _OFF, 1, halvings[pending] - 1)
         rows, halvings = np.insert(rows, pending + 1, middle), np.insert(halvings, pending, halvings[pending])
         values = np.insert(values, pending + 1, found, axis=1)

@@ -258,6 +258,25 @@ def test_interpolation_moves_no_printed_digit(world, monkeypatch):
         assert (near.e50, near.e90, near.emax) == pytest.approx((exact.e50, exact.e90, exact.emax), abs=off)
 
 
+def test_weights_that_do_not_count_rows_are_interpolated_alike():
+    """What chance makes of them is not known, which must not end the search for points."""
+    rng = np.random.default_rng(4)
+    scores, rate = WORLDS["outliers"]
+    s = scores(rng, 2500)
+    y = rng.random(2500) < rate(s)
+    counted, weighed = (integrated_calibration_index(y, s, sample_weight=np.full(2500, w)) for w in (1, 0.5))
+    assert counted.n_points == pytest.approx(weighed.n_points, rel=0.2)
+    assert (weighed.ici, weighed.emax) == pytest.approx((counted.ici, counted.emax), abs=5e-5)
+    assert math.isnan(weighed.null_mean)
+
+
+def test_points_are_bounded_where_the_curve_follows_single_rows():
+    rng = np.random.default_rng(4)
+    s = rng.random(30_000)
+    found = integrated_calibration_index(rng.random(30_000) < s, s, span=1e-3, degree=1)
+    assert found.n_points <= 2 * integrated_module._MOST_POINTS
+
+
 @given(small_rows(most=12, weighted=("none", "whole", "float")), st.sampled_from([0, 1, 4]))
 def test_quantiles_are_those_of_all_values_in_order(rows, digits):
     """The sizes of the scores stand for distances."""

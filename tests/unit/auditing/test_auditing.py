@@ -2,6 +2,7 @@
 
 import json
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -148,6 +149,17 @@ def test_costs_of_cross_fitted_scores_are_those_of_the_rows(digits):
     spread = np.std((label - before) ** 2 - (label - after) ** 2)
     assert found.brier_gain_error == pytest.approx(spread / math.sqrt(len(label)), rel=1e-9)
     assert found.error_after == cutoff_calibration_error(label, after)
+
+
+def test_memory_is_about_twenty_numbers_per_row():
+    """Five folds with the rows beside each, all at once, would be twice that."""
+    y, p = world(100_000)
+    cal.audit(y[:1_000], p[:1_000])  # what is imported does not count
+    tracemalloc.start()
+    cal.audit(y, p)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 25 * 8 * len(p)
 
 
 def test_what_only_the_page_said_is_in_the_json():

@@ -113,9 +113,9 @@ def calibration_slope(
     z = normal_quantile(0.5 + 0.5 * check_between("confidence_level", confidence_level, 0.0, 1.0))
     logit = _log_odds(table, clip)
     _check_overlap(table, logit)
-    ones = np.ones((len(table), 1))
-    free = _fit(table, np.column_stack([ones, logit]))
-    fixed = _fit(table, ones, offset=logit)
+    ones = np.ones(len(table))
+    free = _fit(table, np.stack([ones, logit]).T)  # column after column, as it is fitted
+    fixed = _fit(table, ones[:, None], offset=logit)
     unchanged = 2.0 * float((table.n * np.logaddexp(0.0, logit) - table.k * logit).sum())
     statistic = max(0.0, unchanged - free.deviance) if table.counts else math.nan
     intercept_standard_error, slope_standard_error = _standard_errors(table, free)

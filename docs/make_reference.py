@@ -10,6 +10,7 @@ import dataclasses
 import importlib
 import inspect
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,6 +20,7 @@ import calibrant
 # Packages that `dir(calibrant)` leaves out: parts of others, and those whose results users have in hand.
 INNER = ("auditing", "certificates.theory", "certificates.widths", "report")
 # Said once at the top of the page, for all results.
+_PROPERTIES = (property, cached_property)
 COMMON = {"to_dict", "to_json", "to_frame", "columns"}
 
 INTRODUCTION = """\
@@ -54,7 +56,7 @@ def public_methods(cls: type) -> dict[str, Any]:
     for base in reversed(cls.__mro__):
         if base.__module__.partition(".")[0] == "calibrant":
             found |= {name: thing for name, thing in vars(base).items() if not name.startswith("_")}
-    return {name: thing for name, thing in found.items() if _is_method(thing) or isinstance(thing, property)}
+    return {name: thing for name, thing in found.items() if _is_method(thing) or isinstance(thing, _PROPERTIES)}
 
 
 def page() -> str:
@@ -86,7 +88,7 @@ def _entry(name: str, thing: Any) -> list[str]:
     lines = [f"- `{shown}`: {_summary(thing)}"]
     methods = {} if error else public_methods(thing)
     common = COMMON if fields else set()
-    attributes = [*fields, *sorted(n for n, thing in methods.items() if isinstance(thing, property))]
+    attributes = [*fields, *sorted(n for n, thing in methods.items() if isinstance(thing, _PROPERTIES))]
     called = sorted(f"{n}()" for n, thing in methods.items() if _is_method(thing) and n not in common)
     if attributes:
         lines.append(f"  - Attributes: {_listed(attributes)}.")

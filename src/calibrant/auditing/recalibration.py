@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import reduce
 from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.widths import monotone_width
-from calibrant.decisions import CostCurve, cost_curve, isotonic_harm_bound
+from calibrant.decisions import CostCurve, isotonic_harm_bound
+from calibrant.decisions.cost_curve import curve_of
+from calibrant.decisions.paired import MappedPart, pair_mapped
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
 from calibrant.table.clusters import ClusteredRows
@@ -20,6 +22,7 @@ from calibrant.table.pooling import pool_counts
 from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 from calibrant.table.seeding import generator_for
+from calibrant.table.splitting import chances_of, split_counts
 from calibrant.table.visible_scores import grid_in_view
 
 __all__ = ["Recalibration", "cross_fitted_isotonic"]
@@ -136,27 +139,34 @@ def cross_fitted_isotonic(
         table, folds = rows.table, _folds_of_clusters(rows, n_folds, random_state)
     else:
         table, folds = rows, _folds_of_rows(rows, n_folds, random_state)
-    if not folds:
+    parts, clusters = [], []
+    for fold in folds:  # one at a time: four fifths of the rows stand beside each
+        parts.append(MappedPart(fold.score, _mapped(fold.rest, fold.score, interpolation), fold.n, fold.k))
+        clusters.append(fold.cluster)
+    if not parts:
         return None
-    before, n, k = (np.concatenate(columns) for columns in zip(*((f.score, f.n, f.k) for f in folds), strict=True))
-    value = np.concatenate([_mapped(fold.rest, fold.score, interpolation) for fold in folds])
-    of_positives, of_negatives = _brier_decreases(before, value)
-    gain = float(np.dot(k, of_positives) + np.dot(n - k, of_negatives)) / table.total
-    after = ScoreTable.from_counts(value, n, k)
+    falls = [_brier_decreases(part) for part in parts]
+    gain = sum(float(fall.sum()) for fall, _ in falls) / table.total
+    # Most scores of a fold share their value with others: they are pooled before those of all folds are sorted.
+    pooled = (np.concatenate(columns) for columns in zip(*(pool_counts(*part[1:]) for part in parts), strict=True))
+    after = ScoreTable.from_counts(*pooled)
     if isinstance(rows, ClusteredRows):
-        cluster = np.concatenate([fold.cluster for fold in folds if fold.cluster is not None])
-        falls = np.bincount(cluster, k * of_positives + (n - k) * of_negatives - n * gain, len(rows.size))
-        error = math.sqrt(float(np.dot(falls, falls)) * len(falls) / (len(falls) - 1)) / table.total
+        of_cluster = np.zeros(len(rows.size))
+        for cluster, part, (fall, _) in zip(clusters, parts, falls, strict=True):
+            if cluster is not None:
+                of_cluster += np.bincount(cluster, fall - part.n * gain, len(rows.size))
+        error = math.sqrt(float(np.dot(of_cluster, of_cluster)) * len(of_cluster) / (len(of_cluster) - 1)) / table.total
         bound, harm, costs = None, None, None
     else:
-        squares = float(np.dot(k, of_positives**2) + np.dot(n - k, of_negatives**2)) / table.total
+        squares = sum(float(square.sum()) for _, square in falls) / table.total
         error = math.sqrt(max(0.0, squares - gain**2) / table.total)
-        fitted = ScoreTable.from_counts(_mapped(table, table.score, interpolation), table.n, table.k)
+        fitted = ScoreTable(*pool_counts(_mapped(table, table.score, interpolation), table.n, table.k))
         bound = min(
             1.0, cutoff_calibration_error(fitted) + monotone_width(table.total, failure_probability(confidence_level))
         )
         harm = isotonic_harm_bound(table.total, confidence_level)
-        costs = _costs(before, value, n, k, confidence_level)
+        at = grid_in_view(table.score[[0, -1]], 99)
+        costs = curve_of(table, at, confidence_level, (after, pair_mapped(parts, at)))
     return Recalibration(
         method="isotonic",
         n_folds=n_folds,
@@ -181,42 +191,29 @@ def _mapped(table: ScoreTable, score: FloatArray, interpolation: str) -> FloatAr
     return fit.linear(score) if interpolation == "linear" else fit.step(score)
 
 
-def _folds_of_rows(table: ScoreTable, n_folds: int, random_state: int | np.random.Generator) -> list[_Fold]:
+def _folds_of_rows(table: ScoreTable, n_folds: int, random_state: int | np.random.Generator) -> Iterator[_Fold]:
     if not table.counts or table.total < 2 * n_folds:
-        return []
-    parts = table.split(n_folds, generator_for(table, random_state))
-    folds = []
-    for i, part in enumerate(parts):
-        rest = reduce(ScoreTable.merge, [other for j, other in enumerate(parts) if j != i])
+        return
+    for n, k in split_counts(table.n, table.k, chances_of(n_folds), generator_for(table, random_state)):
+        part, rest = table.with_counts(n, k), table.with_counts(table.n - n, table.k - k)
         if len(part) and len(rest):
-            folds.append(_Fold(rest, part.score, part.n, part.k, None))
-    return folds
+            yield _Fold(rest, part.score, part.n, part.k, None)
 
 
-def _folds_of_clusters(rows: ClusteredRows, n_folds: int, random_state: int | np.random.Generator) -> list[_Fold]:
+def _folds_of_clusters(rows: ClusteredRows, n_folds: int, random_state: int | np.random.Generator) -> Iterator[_Fold]:
     clusters = len(rows.size)
     if clusters < 2 * n_folds:
-        return []
+        return
     rng = generator_for(rows, random_state)
     fold_of = rng.permutation(np.arange(clusters) % n_folds)[rows.cluster]
-    folds = []
     for i in range(n_folds):
         inside, outside = fold_of == i, fold_of != i
         rest = ScoreTable(*pool_counts(rows.score[outside], rows.n[outside], rows.k[outside]))
-        folds.append(_Fold(rest, rows.score[inside], rows.n[inside], rows.k[inside], rows.cluster[inside]))
-    return folds
+        yield _Fold(rest, rows.score[inside], rows.n[inside], rows.k[inside], rows.cluster[inside])
 
 
-def _costs(before: FloatArray, after: FloatArray, n: NumberArray, k: NumberArray, confidence_level: float) -> CostCurve:
-    """Cost curve before and after, from the scores assessed and what they were mapped to."""
-    label = np.repeat([1, 0], len(before))
-    rows = np.concatenate([k, n - k])
-    at = grid_in_view(np.array([before.min(), before.max()]), 99)
-    return cost_curve(
-        label, np.tile(before, 2), np.tile(after, 2), at=at, sample_weight=rows, confidence_level=confidence_level
-    )
-
-
-def _brier_decreases(before: FloatArray, after: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Decrease of the squared residual of a positive and of a negative at each score."""
-    return (1.0 - before) ** 2 - (1.0 - after) ** 2, before**2 - after**2
+def _brier_decreases(part: MappedPart) -> tuple[FloatArray, FloatArray]:
+    """Decrease of the squared residuals of the rows at each score, and its square."""
+    before, after, n, k = part
+    of_positive, of_negative = (1.0 - before) ** 2 - (1.0 - after) ** 2, before**2 - after**2
+    return k * of_positive + (n - k) * of_negative, k * of_positive**2 + (n - k) * of_negative**2

@@ -16,6 +16,7 @@ from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals,
 from calibrant.table.parameters import check_random_state, failure_probability
 from calibrant.table.score_table import ScoreTable, as_table, need_counts
 from calibrant.table.seeding import generator_for
+from calibrant.table.splitting import chances_of, split_counts
 
 __all__ = ["split_lower_bound", "split_width"]
 
@@ -98,8 +99,9 @@ def split_width(n: float, brier: float, delta: float = 0.05) -> float:
 
 def _bound(table: ScoreTable, delta: float, rng: np.random.Generator) -> float:
     """Lower bound of one split: a third of the rows proposes interval and sign, the others judge them."""
-    chosen, rest = table.split((PROPOSE, 1.0 - PROPOSE), rng)
-    if not len(chosen) or not len(rest):
+    n, k = next(split_counts(table.n, table.k, chances_of((PROPOSE, 1.0 - PROPOSE)), rng))
+    chosen, others = table.with_counts(n, k), table.total - float(n.sum(dtype=np.int64))
+    if not len(chosen) or not others:
         return 0.0
     found = extremes(cumulative_residuals(chosen))
     if found.sign == 0:
@@ -107,10 +109,12 @@ def _bound(table: ScoreTable, delta: float, rng: np.random.Generator) -> float:
     centre = found.value  # the mean of X on the rows that chose
     above, below = 1.0 - max(found.low, 0.0), found.high  # how far a positive and a negative in I move the walk
     highest, lowest = (above, -below) if found.sign > 0 else (below, -above)
-    _, guess = _moments(chosen, found, centre)
-    mean, squares = _moments(rest, found, centre)
+    _, guess = _moments(chosen, found, centre, chosen.total)
+    low, high = np.searchsorted(table.score, (found.low, found.high), side="right")
+    inside = ScoreTable(table.score[low:high], table.n[low:high], table.k[low:high])
+    mean, squares = _moments(inside.with_counts(inside.n - n[low:high], inside.k - k[low:high]), found, centre, others)
     width = mean_width(
-        rest.total,
+        others,
         squares,
         delta,
         top=centre - lowest,
@@ -122,13 +126,13 @@ def _bound(table: ScoreTable, delta: float, rng: np.random.Generator) -> float:
     return max(0.0, mean - float(width))
 
 
-def _moments(table: ScoreTable, found: Extremes, centre: float) -> tuple[float, float]:
-    """Mean of X, and mean square of ``X - centre``, over the rows of a table."""
+def _moments(table: ScoreTable, found: Extremes, centre: float, rows: float) -> tuple[float, float]:
+    """Mean of X, and mean square of ``X - centre``, over so many rows, of which the table holds those inside I."""
     inside = slice(*np.searchsorted(table.score, (found.low, found.high), side="right"))
     score, k = table.score[inside], table.k[inside]
     missed = table.n[inside] - k
     hit, miss = found.sign * (1.0 - score), -found.sign * score
-    mean = float(np.dot(k, hit) + np.dot(missed, miss)) / table.total
+    mean = float(np.dot(k, hit) + np.dot(missed, miss)) / rows
     squares = float(np.dot(k, (hit - centre) ** 2) + np.dot(missed, (miss - centre) ** 2))
-    outside = table.total - float(table.n[inside].sum())
-    return mean, (squares + outside * centre**2) / table.total
+    outside = rows - float(table.n[inside].sum())
+    return mean, (squares + outside * centre**2) / rows

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.decisions.cost import costs_by_cut
 from calibrant.decisions.limits import normal_half_width, ratio_limits
 from calibrant.decisions.paired import Pairs
 from calibrant.table.score_table import FloatArray, ScoreTable
@@ -33,7 +32,8 @@ class Mistakes(NamedTuple):
 
 def mistakes(table: ScoreTable, cut: npt.NDArray[np.intp]) -> Mistakes:
     """Count the false positives and negatives from each cut."""
-    return Mistakes(costs_by_cut(table, 1.0, 0.0)[cut], costs_by_cut(table, 0.0, 1.0)[cut])
+    hits, misses = (np.append(0.0, np.cumsum(counts, dtype=np.float64)) for counts in (table.k, table.n - table.k))
+    return Mistakes((misses[-1] - misses[cut]) / table.total, hits[cut] / table.total)
 
 
 def _squared(p: FloatArray, negatives: FloatArray, positives: FloatArray) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +12,14 @@ import numpy.typing as npt
 
 from calibrant.decisions.comparison import compare, mistakes, ratio, with_limits
 from calibrant.decisions.cost import largest_cell
-from calibrant.decisions.paired import pair_rows
+from calibrant.decisions.paired import Pairs, pair_rows
 from calibrant.errors import ArgumentError
-from calibrant.fits.isotonic import IsotonicFit, isotonic_fit
+from calibrant.fits.isotonic import isotonic_fit
 from calibrant.table.parameters import check_between, check_count
 from calibrant.table.results import Drawable
 from calibrant.table.score_table import FloatArray, ScoreTable, as_table
 
-__all__ = ["CostCurve", "cheapest_cuts", "cost_curve", "points_or_grid"]
+__all__ = ["CostCurve", "cheapest_cuts", "cost_curve", "curve_of", "points_or_grid"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -185,29 +186,39 @@ def cost_curve(
     table = as_table(y_true, before, sample_weight=sample_weight, pos_label=pos_label)
     check_between("confidence_level", confidence_level, 0.0, 1.0)
     p = points_or_grid(at, n_points)
+    if after is None:
+        return curve_of(table, p, confidence_level)
+    if before is None or isinstance(y_true, ScoreTable):
+        raise ArgumentError(
+            "labels, scores before and scores after",
+            "a ScoreTable with scores after",
+            "pass the rows: a table does not know which row had which score",
+        )
+    other = as_table(y_true, after, sample_weight=sample_weight, pos_label=pos_label)
+    pairs = pair_rows(y_true, before, after, p, sample_weight=sample_weight, pos_label=pos_label)
+    return curve_of(table, p, confidence_level, (other, pairs))
+
+
+def curve_of(
+    table: ScoreTable, p: FloatArray, confidence_level: float, compared: tuple[ScoreTable, Pairs] | None = None
+) -> CostCurve:
+    """Cost curve of a table, compared with that of other scores of the same rows, paired at `p`."""
     n = table.total if table.counts else math.nan  # what is known of chance needs rows
     one = mistakes(table, np.searchsorted(table.score, p, side="left"))
     cost_before = one.cost(p)
     # the cheapest cut is found by rounded means, so it might cost a rounding error more than that of p
-    cost_best = np.minimum(cost_before, mistakes(table, cheapest_cuts(table, p)).cost(p))
-    compared: dict[str, Any] = {}
-    if after is not None:
-        if before is None or isinstance(y_true, ScoreTable):
-            raise ArgumentError(
-                "labels, scores before and scores after",
-                "a ScoreTable with scores after",
-                "pass the rows: a table does not know which row had which score",
-            )
-        other = as_table(y_true, after, sample_weight=sample_weight, pos_label=pos_label)
+    cost_best = np.minimum(cost_before, mistakes(table, cheapest_cuts(table)(p)).cost(p))
+    of_both: dict[str, Any] = {}
+    if compared is not None:
+        other, pairs = compared
         two = mistakes(other, np.searchsorted(other.score, p, side="left"))
-        pairs = pair_rows(y_true, before, after, p, sample_weight=sample_weight, pos_label=pos_label)
-        compared = compare(one, two, p, pairs, confidence_level)
+        of_both = compare(one, two, p, pairs, confidence_level)
     return CostCurve(
         cost_parameter=p,
         **with_limits(
             "cost_before", cost_before, one.variance(p), np.maximum(p, 1.0 - p), n, confidence_level, least=0.0
         ),
-        **compared,
+        **of_both,
         cost_best=cost_best,
         lowest_ratio=ratio(cost_best, cost_before),
         band=math.sqrt(-math.log(0.5 * (1.0 - confidence_level)) / (2.0 * n)) + largest_cell(table) / n,
@@ -217,15 +228,20 @@ def cost_curve(
     )
 
 
-def cheapest_cuts(table: ScoreTable, tau: FloatArray, fit: IsotonicFit | None = None) -> npt.NDArray[np.intp]:
-    """Row of the table from which predicting positive costs least, at the costs tau and ``1 - tau``, for each tau.
+def cheapest_cuts(table: ScoreTable) -> Callable[[FloatArray], npt.NDArray[np.intp]]:
+    """Return a function of tau: from which row predicting positive costs least, at the costs tau and ``1 - tau``.
 
     Predicting positive where the isotonic fit reaches tau is the cheapest of all thresholds, whatever tau: one fit
     answers all.
     """
-    fit = isotonic_fit(table) if fit is None else fit
+    fit = isotonic_fit(table)
     starts = np.append(np.searchsorted(table.low, fit.low), len(table))
-    return np.asarray(starts[np.searchsorted(fit.value, tau, side="left")], dtype=np.intp)
+
+    def cuts(tau: FloatArray) -> npt.NDArray[np.intp]:
+        low, high = np.searchsorted(fit.value, (tau.min(), tau.max()))  # neighbours need few of the values
+        return np.asarray(starts[low + np.searchsorted(fit.value[low:high], tau)], dtype=np.intp)
+
+    return cuts
 
 
 def points_or_grid(at: npt.ArrayLike | None, n_points: int) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +13,9 @@ import numpy.typing as npt
 from calibrant.decisions.cost import largest_cell
 from calibrant.decisions.cost_curve import cheapest_cuts
 from calibrant.distributions.mean_limits import line_above, mean_width
-from calibrant.fits.isotonic import IsotonicFit, isotonic_fit
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import failure_probability
-from calibrant.table.score_table import ScoreTable, as_table, need_counts
+from calibrant.table.score_table import FloatArray, ScoreTable, as_table, need_counts
 from calibrant.table.statements import FIXED_CLASSIFIER, Statement
 from calibrant.table.wording import at_least
 
@@ -24,6 +24,9 @@ __all__ = ["MaxRegret", "Worst", "max_regret", "worst_costs"]
 # Places at which the width is known, and lines above it that are tried.
 _NODES = 96
 _LINES = 2
+# Cuts of a run that is looked at as one first, and relative rounding, at most, of what is compared.
+_STRIDE = 64
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -142,14 +145,13 @@ def max_regret(
     delta = failure_probability(confidence_level)
     need_counts(table, "the bound needs rows")
     n = int(table.total)
-    fit = isotonic_fit(table)
-    worst = worst_costs(table, fit)
+    worst = worst_costs(table)
     error = extremes(cumulative_residuals(table)).value
     value = worst.value if error > 0.0 else 0.0  # never above the error, which takes what is rounding for 0
     some, low, high = value > 0.0, min(worst.cut, worst.best), max(worst.cut, worst.best)
     # Inside a cell neither the threshold nor the best cut is located: allow for the largest cell twice.
     slack = 2.0 * largest_cell(table) / n
-    bound = _bound(table, worst, fit, delta, slack)
+    bound = _bound(table, worst, delta, slack)
     return MaxRegret(
         claim=f"With probability at least {at_least(confidence_level)} over the draw of the rows, at all costs "
         f"a (false positive) and b (false negative), even if chosen after seeing the rows, no order-preserving "
@@ -176,14 +178,14 @@ def max_regret(
     )
 
 
-def worst_costs(table: ScoreTable, fit: IsotonicFit | None = None) -> Worst:
+def worst_costs(table: ScoreTable) -> Worst:
     """Find the costs tau and ``1 - tau`` at which predicting positive from tau loses most against the best threshold.
 
     ``cut == best`` if the regret is 0 throughout; weights may be of any kind.
     """
     tau = table.score
     n, k = (np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)]) for values in (table.n, table.k))
-    best = cheapest_cuts(table, tau, fit)
+    best = cheapest_cuts(table)(tau)
     # the regret is linear in tau between two scores: at a score its rows are predicted positive, just above it they are
     # not
     regrets = [tau * (n[best] - n[cuts]) - (k[best] - k[cuts]) for cuts in (slice(None, -1), slice(1, None))]
@@ -192,7 +194,7 @@ def worst_costs(table: ScoreTable, fit: IsotonicFit | None = None) -> Worst:
     return Worst(value, float(tau[row]), int(row + above), int(best[row]))
 
 
-def _bound(table: ScoreTable, worst: Worst, fit: IsotonicFit, delta: float, slack: float) -> float:
+def _bound(table: ScoreTable, worst: Worst, delta: float, slack: float) -> float:
     """Most that the largest regret can be; its width counts squares only where the regret is.
 
     `slack` bounds the share of rows in cells that hold the threshold or the best cut.
@@ -201,28 +203,47 @@ def _bound(table: ScoreTable, worst: Worst, fit: IsotonicFit, delta: float, slac
     rows, k = (np.append(0.0, np.cumsum(values, dtype=np.float64)) for values in (table.n, table.k))
     nodes = (np.arange(_NODES + 1) / _NODES) ** 2
     width = mean_width(n, nodes, delta, reach=1.0)
-    # Between two scores the rule is the same and everything is convex in tau, so only their two ends matter.
-    ends = ((np.append(table.low, 1.0), slice(None)), (np.append(0.0, table.high), slice(None)))
+    # Between two scores the rule is the same and everything is convex in tau, so only their two ends matter. Positives
+    # from tau are too many, or too few.
+    ends, cheapest = (np.append(table.low, 1.0), np.append(0.0, table.high)), cheapest_cuts(table)
+    forms = list(product(ends, (1.0, -1.0)))
+    starts = np.arange(0, len(rows), _STRIDE)
+    lengths = np.diff(starts, append=len(rows))
+    stops = starts + lengths - 1
+    moved = rows[stops] - rows[starts] + k[stops] - k[starts]
+
+    def gains(
+        slope: float, tau: FloatArray, sign: float, cuts: npt.NDArray[np.intp]
+    ) -> tuple[FloatArray, npt.NDArray[np.intp]]:
+        per_row, per_positive = tau + sign * slope * tau**2, 1.0 - sign * slope * (1.0 - 2.0 * tau)
+        # where a positive adds as well, every row does
+        ratio = np.full(len(tau), sign * np.inf)
+        np.divide(per_row, per_positive, out=ratio, where=per_positive > 0.0)
+        best = cheapest(ratio)
+        return per_row * (rows[best] - rows[cuts]) - per_positive * (k[best] - k[cuts]), best
+
     of, against = min(worst.cut, worst.best), max(worst.cut, worst.best)
     positives, all_rows = k[against] - k[of], rows[against] - rows[of]
     squares = positives * (1.0 - worst.threshold) ** 2 + (all_rows - positives) * worst.threshold**2
     bound = 1.0
     for _ in range(_LINES):
         slope, level = line_above(nodes, width, float(squares) / n)
+        # The gain at a cut is at most that at the first of its run, plus what all of the run can change: per_row and
+        # per_positive are at most 1 + slope, and change by 1 + 2 slope and 2 slope times tau. Few runs can matter.
+        first = [gains(slope, tau[starts], sign, starts)[0] for tau, sign in forms]
+        seen = max(0.0, *(float(values.max()) for values in first))
         largest = 0.0
-        for tau, cuts in ends:
-            for sign in (1.0, -1.0):  # positives from tau are too many, or too few
-                per_row, per_positive = tau + sign * slope * tau**2, 1.0 - sign * slope * (1.0 - 2.0 * tau)
-                # where a positive adds as well, every row does
-                ratio = np.full(len(tau), sign * np.inf)
-                np.divide(per_row, per_positive, out=ratio, where=per_positive > 0.0)
-                best = cheapest_cuts(table, ratio, fit)
-                gains = per_row * (rows[best] - rows[cuts]) - per_positive * (k[best] - k[cuts])
-                at = int(np.argmax(gains))
-                if gains[at] > largest:
-                    largest = float(gains[at])
-                    positives, all_rows = abs(k[best[at]] - k[at]), abs(rows[best[at]] - rows[at])
-                    squares = positives * (1.0 - tau[at]) ** 2 + (all_rows - positives) * tau[at] ** 2
+        for (tau, sign), values in zip(forms, first, strict=True):
+            most = values + (1.0 + slope) * moved + (1.0 + 4.0 * slope) * n * (tau[stops] - tau[starts])
+            cuts = np.flatnonzero(np.repeat(most >= seen - _ROUNDING * n, lengths))
+            if not len(cuts):
+                continue
+            found, best = gains(slope, tau[cuts], sign, cuts)
+            at = int(np.argmax(found))
+            if found[at] > largest:
+                largest, cut, to, threshold = float(found[at]), cuts[at], best[at], tau[cuts[at]]
+                positives, all_rows = abs(k[to] - k[cut]), abs(rows[to] - rows[cut])
+                squares = positives * (1.0 - threshold) ** 2 + (all_rows - positives) * threshold**2
         bound = min(bound, largest / n + level + (1.0 + slope) * slack)
     return bound
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.pooling import score_order
-from calibrant.table.score_table import FloatArray
+from calibrant.table.pooling import distinct_numbers, score_order
+from calibrant.table.score_table import FloatArray, NumberArray
 from calibrant.table.validation import clean_rows, clean_scores
 
-__all__ = ["Changes", "Pairs", "pair_rows"]
+__all__ = ["Changes", "MappedPart", "Pairs", "pair_mapped", "pair_rows"]
 
 IndexArray = npt.NDArray[np.intp]
 
@@ -63,6 +64,15 @@ class Pairs(NamedTuple):
         return np.where(self.positive, (reached[-1] - reached)[which], false_positives[which])
 
 
+class MappedPart(NamedTuple):
+    """Rows and positives at increasing scores, and what a nondecreasing map makes of these scores."""
+
+    first: FloatArray
+    second: FloatArray
+    n: NumberArray
+    k: NumberArray
+
+
 def pair_rows(
     y_true: npt.ArrayLike,
     first: npt.ArrayLike,
@@ -80,9 +90,30 @@ def pair_rows(
         for score in (rows.score, clean_scores(second))
     )
     weight = np.ones(len(i), dtype=np.int64) if rows.weight is None else rows.weight
+    return _counted(order, rows.label, i, j, weight)
+
+
+def pair_mapped(parts: Iterable[MappedPart], thresholds: FloatArray) -> Pairs:
+    """Count rows whose second score is a nondecreasing map of the first, part by part with a map of its own."""
+    order = score_order(thresholds)
+    counted: list[tuple[npt.NDArray[Any], ...]] = []
+    for part in parts:
+        # Both scores increase, so rows that reach as many thresholds by either stand together.
+        cuts = [np.searchsorted(score, thresholds[order]) for score in (part.first, part.second)]
+        starts = distinct_numbers(np.zeros(1, np.intp), *cuts)
+        starts = starts[starts < len(part.n)]
+        i, j = (np.searchsorted(cut, starts, side="right") for cut in cuts)
+        n, k = np.add.reduceat(part.n, starts), np.add.reduceat(part.k, starts)
+        counted += [(np.full(len(n), label), i, j, rows) for label, rows in ((0, n - k), (1, k))]
+    return _counted(order, *(np.concatenate(columns) for columns in zip(*counted, strict=True)))
+
+
+def _counted(
+    order: IndexArray, label: npt.NDArray[np.integer], i: IndexArray, j: IndexArray, weight: NumberArray
+) -> Pairs:
     kept = np.flatnonzero(weight > 0)  # sums are rounded by the number of their terms
-    by_pair = kept[score_order(rows.label[kept], i[kept], j[kept])]
-    label, i, j, weight = rows.label[by_pair], i[by_pair], j[by_pair], weight[by_pair]
+    by_pair = kept[score_order(label[kept], i[kept], j[kept])]
+    label, i, j, weight = label[by_pair], i[by_pair], j[by_pair], weight[by_pair]
     starts = np.flatnonzero(np.append(True, (np.diff(label) != 0) | (np.diff(i) != 0) | (np.diff(j) != 0)))
     return Pairs(
         order=order,

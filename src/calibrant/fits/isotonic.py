@@ -6,6 +6,7 @@ their Claim 5 holds.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,9 +14,14 @@ import numpy.typing as npt
 
 from calibrant.errors import DataError
 from calibrant.fits.interpolation import interpolate
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.remember import remembered
+from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 
 __all__ = ["IsotonicFit", "isotonic_fit"]
+
+# A round that leaves more than this share of the blocks is slow, unless they are few.
+_SLOW = 0.9
+_FEW = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +36,10 @@ class IsotonicFit:
     value: FloatArray
     n: npt.NDArray[np.float64]
     k: npt.NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        for array in (self.low, self.high, self.value, self.n, self.k):
+            array.setflags(write=False)
 
     def knots(self) -> tuple[FloatArray, FloatArray]:
         """Return the corner points of the map that is flat on blocks and linear in the gaps between them."""
@@ -58,24 +68,48 @@ def isotonic_fit(table: ScoreTable, *, log_safe: bool = False) -> IsotonicFit:
     strictly between 0 and 1, the map stays monotone, and the calibration error on the table is below ``1 / (2 *
     total)``, not 0.
     """
-    from scipy.optimize import isotonic_regression
-
     if not len(table):
         raise DataError("at least one row to fit", "an empty table", "fit on more data")
-    n, k = table.n.astype(np.float64), table.k.astype(np.float64)
-    if log_safe:
-        n = np.concatenate([[0.5], n, [0.5]])
-        k = np.concatenate([[0.5], k, [0.0]])
-    starts = isotonic_regression(k / n, weights=n).blocks[:-1].astype(np.intp)
-    block_n, block_k = np.add.reduceat(n, starts), np.add.reduceat(k, starts)
-    # Block means are recomputed from their totals; those that rounding left equal or out of order are pooled too.
-    while len(starts) > 1 and not (rising := np.diff(block_k / block_n) > 0.0).all():
+    fit = _fit(table)
+    if not log_safe:
+        return fit
+    # The half rows stand outside the scores: no block consists of one of them alone, because the first has the largest
+    # and the last the smallest possible mean. Blocks stay whole whatever is added outside.
+    n, k = np.concatenate([[0.5], fit.n, [0.5]]), np.concatenate([[0.5], fit.k, [0.0]])
+    starts = _block_starts(n, k)
+    n, k = np.add.reduceat(n, starts), np.add.reduceat(k, starts)
+    first, last = np.maximum(starts - 1, 0), np.append(starts[1:] - 2, len(fit.n) - 1)
+    return IsotonicFit(fit.low[first], fit.high[last], k / n, n, k)
+
+
+@remembered
+def _fit(table: ScoreTable) -> IsotonicFit:
+    starts = _block_starts(table.n, table.k)
+    n, k = (np.add.reduceat(values, starts).astype(np.float64) for values in (table.n, table.k))
+    if not (k[1:] / n[1:] > k[:-1] / n[:-1]).all():  # weights add up otherwise at once than step by step
+        kept = _block_starts(n, k)
+        starts, n, k = starts[kept], np.add.reduceat(n, kept), np.add.reduceat(k, kept)
+    ends = np.append(starts[1:], len(table)) - 1
+    return IsotonicFit(table.low[starts], table.high[ends], k / n, n, k)
+
+
+def _block_starts(n: NumberArray, k: NumberArray) -> npt.NDArray[np.intp]:
+    """Where the blocks of the isotonic fit start: adjacent violators are pooled, all at once, until none is left.
+
+    All of a run in which the mean does not rise belong to one block. Where outcomes are noisy a few rounds are enough;
+    where rounds pool little, SciPy goes on one block at a time.
+    """
+    starts, before = np.arange(len(n)), math.inf
+    while len(starts) < _FEW or len(starts) < _SLOW * before:
+        mean = k / n
+        rising = mean[1:] > mean[:-1]
+        if rising.all():
+            return starts
+        before = len(starts)
         kept = np.flatnonzero(np.append(True, rising))
-        starts = starts[kept]
-        block_n, block_k = np.add.reduceat(block_n, kept), np.add.reduceat(block_k, kept)
-    ends = np.append(starts[1:], len(n)) - 1
-    if log_safe:
-        # The half rows stand outside the scores: no block consists of one of them alone, because the first has
-        # the largest and the last the smallest possible mean.
-        starts, ends = np.maximum(starts - 1, 0), np.minimum(ends - 1, len(table) - 1)
-    return IsotonicFit(table.low[starts], table.high[ends], block_k / block_n, block_n, block_k)
+        starts, n, k = starts[kept], np.add.reduceat(n, kept), np.add.reduceat(k, kept)
+    from scipy.optimize import isotonic_regression
+
+    kept = isotonic_regression(k / n, weights=n).blocks[:-1].astype(np.intp)
+    # Sums are rounded otherwise than here: what that left equal or out of order is pooled too.
+    return np.asarray(starts[kept[_block_starts(np.add.reduceat(n, kept), np.add.reduceat(k, kept))]])

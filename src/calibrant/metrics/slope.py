@@ -113,9 +113,9 @@ def calibration_slope(
     z = normal_quantile(0.5 + 0.5 * check_between("confidence_level", confidence_level, 0.0, 1.0))
     logit = _log_odds(table, clip)
     _check_overlap(table, logit)
-    ones = np.ones((len(table), 1))
-    free = _fit(table, np.column_stack([ones, logit]))
-    fixed = _fit(table, ones, offset=logit)
+    ones = np.ones(len(table))
+    free = _fit(table, np.stack([ones, logit]).T)  # column after column, as it is fitted
+    fixed = _fit(table, ones[:, None], offset=logit)
     unchanged = 2.0 * float((table.n * np.logaddexp(0.0, logit) - table.k * logit).sum())
     statistic = max(0.0, unchanged - free.deviance) if table.counts else math.nan
     intercept_standard_error, slope_standard_error = _standard_errors(table, free)
@@ -163,7 +163,7 @@ def _log_odds(table: ScoreTable, clip: float | None) -> FloatArray:
 def _check_overlap(table: ScoreTable, logit: FloatArray) -> None:
     """Refuse data for which the likelihood has no finite maximum (Albert & Anderson 1984)."""
     need_both_classes(table)
-    positive, negative = logit[table.k > 0], logit[table.k < table.n]
+    positive, negative = (logit[np.flatnonzero(rows)[[0, -1]]] for rows in (table.k, table.n - table.k))
     for low, high, found in (
         (negative, positive, "no negative above a positive"),
         (positive, negative, "no positive above a negative"),

@@ -11,10 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.table.fixed_point import UNIT
+from calibrant.table.fixed_point import BITS, UNIT, score_units
+from calibrant.table.remember import remembered
 from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["Extremes", "Walk", "cumulative_residuals", "extremes"]
+
+# Residuals of fewer rows add up to whole units that fit 63 bits; those of more need `FixedPoint`, to the same bits.
+_ONE_WORD = 2.0 ** (63 - BITS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +29,10 @@ class Walk:
     value: FloatArray  # sum of residuals y - s over all rows up to there, divided by the total weight
     above: FloatArray  # limits of the walk inside each row of the table that holds several scores, between its ends
     below: FloatArray
+
+    def __post_init__(self) -> None:
+        for array in (self.value, self.above, self.below):
+            array.setflags(write=False)
 
 
 @dataclass(frozen=True)
@@ -42,10 +50,12 @@ class Extremes:
     mean_residual: float  # end of the walk: base rate minus mean score
 
 
+@remembered
 def cumulative_residuals(table: ScoreTable) -> Walk:
     """Add up the residuals in the order of the scores; at the ends of rows the walk is exact, cells or not."""
-    residual = table.residual
-    if residual is not None:
+    if table.cells is None and table.counts and table.total < _ONE_WORD:
+        sums = np.cumsum((table.k << BITS) - table.n * score_units(table.score)) * UNIT
+    elif (residual := table.residual) is not None:
         sums = residual.cumsum().to_float()
     elif table.cells is None:
         sums = np.cumsum(table.k - table.n * table.score)
@@ -59,6 +69,7 @@ def cumulative_residuals(table: ScoreTable) -> Walk:
     return Walk(table.high, value, above, below)
 
 
+@remembered
 def extremes(walk: Walk) -> Extremes:
     """Find the range of a walk, its largest climb and drop, and the interval between its extreme points.
 

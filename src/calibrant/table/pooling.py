@@ -15,6 +15,7 @@ __all__ = [
     "FloatArray",
     "NumberArray",
     "Pooled",
+    "distinct_numbers",
     "key_order",
     "number_values",
     "pool_counts",
@@ -52,6 +53,11 @@ def key_order(key: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """
     entries = len(key)
     return np.asarray(np.sort(key * entries + np.arange(entries)) % max(1, entries))
+
+
+def distinct_numbers(*numbers: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    """Put whole numbers in increasing order, equal ones once."""
+    return np.unique(np.concatenate(numbers)).astype(np.int64, copy=False)
 
 
 def number_values(values: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:

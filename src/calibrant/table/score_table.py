@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -219,12 +220,12 @@ class ScoreTable:
         """Whether weights are whole numbers, that is, whether a weight is a number of rows."""
         return self.n.dtype.kind == "i"
 
-    @property
+    @cached_property
     def total(self) -> float:
         """Number of rows, or total weight."""
         return float(self.n.sum())
 
-    @property
+    @cached_property
     def positives(self) -> float:
         """Number of positives, or their weight."""
         return float(self.k.sum())
@@ -234,7 +235,7 @@ class ScoreTable:
         """Share of positives."""
         return self.positives / self.total
 
-    @property
+    @cached_property
     def mean_score(self) -> float:
         """Mean predicted probability."""
         return float(np.dot(self.n, self.score)) / self.total
@@ -247,7 +248,7 @@ class ScoreTable:
         # sum s = k - rise + fall, and sum s^2 = squared - k + 2 (k - rise)
         return np.maximum(0.0, self.cells.rise + self.cells.fall - self.squared)
 
-    @property
+    @cached_property
     def mean_variance(self) -> float:
         """Mean of `s (1 - s)`: the expected Brier score if the scores were exactly right."""
         if self.cells is None:
@@ -288,12 +289,12 @@ class ScoreTable:
         of_negatives = np.divide(self.fall**2, negatives, out=np.zeros(len(self)), where=negatives > 0)
         return np.asarray(of_positives + of_negatives)
 
-    @property
+    @cached_property
     def squared_total(self) -> float:
         """Sum of squared residuals of all rows, exact also for cells."""
         return float(self.squared.sum()) if self.cells is None else self.cells.squared_total
 
-    @property
+    @cached_property
     def log_loss_total(self) -> float:
         """Sum of `-log(probability given to the observed label)` of all rows; infinite if one was 0."""
         if self.cells is not None:
@@ -315,7 +316,7 @@ class ScoreTable:
             self.n, score_units(self.score)
         )
 
-    @property
+    @cached_property
     def digest(self) -> int:
         """A number below ``2**64`` made of the rows, for seeds (`calibrant.table.seeding`); weights must count rows.
 
@@ -385,12 +386,30 @@ class ScoreTable:
         if not isinstance(rng, np.random.Generator):
             raise ArgumentError("rng to be a numpy.random.Generator", repr(rng), "pass numpy.random.default_rng(0)")
         chances = chances_of(parts)
-        positives, negatives = split_counts(self.k, chances, rng), split_counts(self.n - self.k, chances, rng)
-        tables = []
-        for hit, miss in zip(positives, negatives, strict=True):
-            kept = np.flatnonzero(hit + miss)
-            tables.append(ScoreTable(self.score[kept], (hit + miss)[kept], hit[kept]))
-        return tables
+        return [self.with_counts(n, k) for n, k in split_counts(self.n, self.k, chances, rng)]
+
+    def with_counts(self, n: NumberArray, k: NumberArray) -> ScoreTable:
+        """Return the exact table of other rows at the same scores.
+
+        Parameters
+        ----------
+        n, k : ndarray of whole numbers, shape (m,)
+            Rows and positives at each score. Scores without rows are dropped.
+
+        Returns
+        -------
+        ScoreTable
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from calibrant import ScoreTable
+        >>> table = ScoreTable.from_scores([0, 1, 1], [0.2, 0.7, 0.9])
+        >>> table.with_counts(np.array([5, 0, 2]), np.array([1, 0, 2]))
+        ScoreTable(2 distinct scores, n=7, positives=3)
+        """
+        kept = np.flatnonzero(n != 0)
+        return ScoreTable(self.score[kept], n[kept].astype(np.int64), k[kept].astype(np.int64))
 
 
 def as_table(

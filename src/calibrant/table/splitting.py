@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -23,13 +23,34 @@ def chances_of(parts: int | Sequence[float]) -> FloatArray:
     raise ArgumentError("at least 2 parts", repr(parts), "ask for 2 or more, or give the chance of each")
 
 
-def split_counts(counts: NumberArray, chances: FloatArray, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Split each count at random into parts; shape (parts, m)."""
-    split = np.zeros((len(chances), len(counts)), dtype=np.int64)
-    single = np.flatnonzero(counts == 1)
-    part = np.searchsorted(np.cumsum(chances)[:-1], rng.random(len(single)), side="right")
-    split[part, single] = 1
-    many = np.flatnonzero(counts > 1)
-    if len(many):
-        split[:, many] = rng.multinomial(counts[many].astype(np.int64), chances).T
-    return split
+def split_counts(
+    n: NumberArray, k: NumberArray, chances: FloatArray, rng: np.random.Generator
+) -> Iterator[tuple[NumberArray, NumberArray]]:
+    """Split the rows and the positives at each score at random; yield those of one part after the other.
+
+    They are integers as small as hold them. All random numbers are drawn before the first part is yielded.
+    """
+    kind = np.min_scalar_type(-int(n.max(initial=0)) - 1)
+    positives, negatives = (_parts(counts, chances, rng, kind) for counts in (k, n - k))
+    for hit, miss in zip(positives, negatives, strict=True):
+        yield hit + miss, hit
+
+
+def _parts(
+    counts: NumberArray, chances: FloatArray, rng: np.random.Generator, kind: npt.DTypeLike
+) -> Iterator[NumberArray]:
+    """Draw the part of every row; return what the parts have of each count, one part after the other."""
+    parts = len(chances)
+    part_of = np.full(len(counts), parts, dtype=np.min_scalar_type(parts))
+    single, many = np.flatnonzero(counts == 1), np.flatnonzero(counts > 1)
+    draw = rng.random(len(single))
+    part_of[single] = sum((draw >= edge for edge in np.cumsum(chances)[:-1]), np.zeros(len(draw), part_of.dtype))
+    pooled = rng.multinomial(counts[many].astype(np.int64), chances) if len(many) else None
+
+    def of(part: int) -> NumberArray:
+        found: NumberArray = (part_of == part).astype(kind)
+        if pooled is not None:
+            found[many] = pooled[:, part]
+        return found
+
+    return map(of, range(parts))

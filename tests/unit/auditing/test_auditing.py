@@ -2,6 +2,7 @@
 
 import json
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from calibrant.auditing.numbers import number
 from calibrant.auditing.wording import cells_sentence, one_line, summary
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.certificates import calibration_test, certify_recalibrated, isotonic_band
-from calibrant.decisions import isotonic_harm_bound, max_regret
+from calibrant.decisions import cost_curve, isotonic_harm_bound, max_regret
 from calibrant.ingest import gathering
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss, roc_auc, smooth_calibration_error
 from calibrant.report.pictures import cumulative_residuals_description
@@ -124,6 +125,41 @@ def test_the_map_that_is_judged_is_the_one_that_is_fitted(interpolation):
     losses = [part.k @ (1 - p) ** 2 + (part.n - part.k) @ p**2 for part, p in zip(parts, mapped, strict=True)]
     found = cross_fitted_isotonic(table, n_folds=2, interpolation=interpolation)
     assert found.brier_after == pytest.approx(sum(losses) / table.total, rel=1e-9)
+
+
+@pytest.mark.parametrize("digits", [1, 2, 15])
+def test_costs_of_cross_fitted_scores_are_those_of_the_rows(digits):
+    """What the parts of a split add up to, against the same rows one by one."""
+    y, p = world(900, distortion=1.5)
+    table = cal.ScoreTable.from_scores(y, p.round(digits))
+    found = cross_fitted_isotonic(table, n_folds=3)
+    rows = []
+    parts = table.split(3, generator_for(table, 0))
+    for i, part in enumerate(parts):
+        rest = parts[i - 1].merge(parts[i - 2])
+        after = IsotonicCalibrator().fit(rest).predict(part.score)
+        for label, counts in ((1, part.k), (0, part.n - part.k)):
+            rows += [np.repeat([np.full(len(counts), label), part.score, after], counts, axis=1)]
+    label, before, after = np.concatenate(rows, axis=1)
+    expected = cost_curve(label.astype(int), before, after, at=found.costs.cost_parameter)
+    for name, value in vars(expected).items():
+        if name != "references":
+            assert getattr(found.costs, name) == pytest.approx(value, rel=1e-12, abs=1e-15, nan_ok=True), name
+    assert found.brier_gain == pytest.approx(np.mean((label - before) ** 2 - (label - after) ** 2), rel=1e-12)
+    spread = np.std((label - before) ** 2 - (label - after) ** 2)
+    assert found.brier_gain_error == pytest.approx(spread / math.sqrt(len(label)), rel=1e-9)
+    assert found.error_after == cutoff_calibration_error(label, after)
+
+
+def test_memory_is_about_twenty_numbers_per_row():
+    """Five folds with the rows beside each, all at once, would be twice that."""
+    y, p = world(100_000)
+    cal.audit(y[:1_000], p[:1_000])  # what is imported does not count
+    tracemalloc.start()
+    cal.audit(y, p)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 25 * 8 * len(p)
 
 
 def test_what_only_the_page_said_is_in_the_json():

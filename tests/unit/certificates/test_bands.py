@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import betaincinv
 from scipy.stats import beta
 
 from calibrant import ArgumentError, DataError, ScoreTable
-from calibrant.certificates import certify_sample, cumulative_band, isotonic_band, window_band
+from calibrant.certificates import certify_sample, cumulative_band, isotonic_band, monotone_limits, window_band
 from calibrant.certificates.monotone_limits import binomial_limits, walk_limits
 from calibrant.certificates.theory import rademacher_of_intervals
 from calibrant.certificates.widths import (
@@ -360,6 +361,38 @@ def test_binomial_limits_are_those_of_all_runs_where_every_score_is_a_group(tabl
     expected = slow_binomial_limits(table.n, table.k, delta)
     assert lower == pytest.approx(expected[0], rel=1e-9, abs=1e-12)
     assert upper == pytest.approx(expected[1], rel=1e-9, abs=1e-12)
+
+
+def limits_of_all_runs(n, k, delta):
+    """The limits at every group, from every run of groups."""
+    first, last = np.triu_indices(len(n))
+    rows, positives = np.insert(np.cumsum(n), 0, 0), np.insert(np.cumsum(k), 0, 0)
+    hit = (positives[last + 1] - positives[first]).astype(float)
+    miss = rows[last + 1] - rows[first] - hit
+    each = 0.5 * delta / len(first)
+    at_most = np.where(miss > 0, betaincinv(hit + 1, np.maximum(miss, 1), 1 - each), 1.0)
+    at_least = np.where(hit > 0, betaincinv(np.maximum(hit, 1), miss + 1, each), 0.0)
+    upper, lower = np.ones(len(n)), np.zeros(len(n))
+    np.minimum.at(upper, first, np.nan_to_num(at_most, nan=1.0))
+    np.maximum.at(lower, last, np.nan_to_num(at_least, nan=0.0))
+    return np.maximum.accumulate(lower), np.minimum.accumulate(upper[::-1])[::-1]
+
+
+@pytest.mark.parametrize("delta", [0.9, 0.05, 1e-6, 1e-15, 1e-200])
+@pytest.mark.parametrize("power", [0.3, 1.0, 8.0])
+def test_runs_that_are_left_out_are_not_binding(power, delta):
+    """Bit by bit the limits that all runs give."""
+    rng = np.random.default_rng(0)
+    for groups, most in ((100, 1), (100, 40), (60, 10_000), (7, 10**9)):
+        n = rng.integers(1, most + 1, groups)
+        k = rng.binomial(n, np.sort(rng.beta(0.5, 2.0, groups)) ** power)
+        table = ScoreTable.from_counts(np.arange(groups) / groups, n, k)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(monotone_limits, "_group_starts", lambda rows: np.arange(len(rows)))
+            lower, upper = binomial_limits(table, delta)
+        expected = limits_of_all_runs(n, k, delta)
+        assert (lower == expected[0]).all()
+        assert (upper == expected[1]).all()
 
 
 def test_groups_bound_scores_from_the_group_that_starts_next():

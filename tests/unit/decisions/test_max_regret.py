@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import time
 
 import numpy as np
@@ -212,3 +213,17 @@ def test_bound_is_the_largest_over_thresholds_and_cuts_or_a_little_more():
         excess.append(max_regret(table, confidence_level=1 - delta).bound - min(1.0, right_side(table, delta)))
     assert min(excess) > -1e-9
     assert np.median(excess) < 0.005
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("n", [30, 3_000, 60_000])
+def test_runs_of_cuts_that_are_left_out_could_not_have_won(n, power, monkeypatch):
+    """Bit by bit the bound from every cut: of runs of one cut, all that could matter are looked at."""
+    rng = np.random.default_rng(n)
+    for score in (rng.random(n), rng.beta(0.1, 20.0, n), rng.integers(0, 30, n) / 29, rng.random(n).round(3)):
+        table = ScoreTable.from_scores(rng.random(n) < score**power, score)
+        for confidence_level in (0.5, 0.95, 0.999999):
+            by_runs = max_regret(table, confidence_level=confidence_level).bound
+            with monkeypatch.context() as patched:
+                patched.setattr(sys.modules[max_regret.__module__], "_ROUNDING", math.inf)
+                assert by_runs == max_regret(table, confidence_level=confidence_level).bound

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
+from scipy.optimize import isotonic_regression
 
 from calibrant import DataError, ScoreTable
+from calibrant.fits import isotonic
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics import cutoff_calibration_error
 from support import oracles
@@ -26,6 +28,21 @@ def test_values_are_those_of_the_min_max_formula(rows: Rows):
     expected = [float(value) for value in oracles.min_max_isotonic(table.n, table.k)]
     assert fit.linear(table.score).tolist() == expected
     assert fit.step(table.score).tolist() == expected
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_slow_rounds_end_in_the_same_blocks(whole, monkeypatch):
+    """A low end that undoes one block after the other, against SciPy."""
+    rng = np.random.default_rng(0)
+    for m in (3, 50, 1000):
+        n = np.full(m, 1000) if whole else rng.uniform(500, 1500, m)
+        k = n * np.sort(rng.integers(0, 1000, m)) / 1000
+        k[-1] = 0
+        table = ScoreTable.from_counts(np.arange(m) / m, n, k.astype(int) if whole else k)
+        expected = isotonic_regression(table.k / table.n, weights=table.n).x
+        for few in (0, 2000):
+            monkeypatch.setattr(isotonic, "_FEW", few)
+            assert isotonic_fit(table).step(table.score) == pytest.approx(expected, rel=1e-12)
 
 
 @given(small_rows())

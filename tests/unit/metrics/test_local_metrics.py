@@ -212,20 +212,79 @@ def test_index_by_hand():
     assert (found.n, found.n_points) == (10, 4)
 
 
-@pytest.mark.slow
-def test_many_scores_are_interpolated(monkeypatch):
+def with_rare(near, rate):
+    """Scores near 0, of which 0.2% are anywhere."""
+    return (lambda rng, n: np.where(rng.random(n) < 0.002, rng.random(n), near(rng, n))), rate
+
+
+WORLDS = {
+    "smooth": (lambda rng, n: rng.beta(0.5, 2.0, n), lambda s: s**1.3),
+    "step": (lambda rng, n: rng.random(n), lambda s: 0.1 + 0.8 * (s > 0.37)),
+    "waves": (lambda rng, n: rng.random(n), lambda s: 0.5 + 0.4 * np.sin(12 * s)),
+    "outliers": with_rare(lambda rng, n: 0.01 * rng.random(n), lambda s: s**0.3),
+    "four outliers": (lambda rng, n: np.append(rng.beta(2, 200, n - 4), [0.3, 0.31, 0.9, 0.95]), lambda s: s**0.5),
+    "powers of ten": (lambda rng, n: np.minimum(1.0, np.exp(rng.normal(-7, 2, n))), lambda s: s**0.7),
+    "crowds": (
+        lambda rng, n: np.where(rng.random(n) < 0.7, 0.1, 0.9) + rng.normal(0, 1e-4, n),
+        lambda s: 0.1 + 0.8 * s,
+    ),
+    "half at one score": (lambda rng, n: np.where(rng.random(n) < 0.5, 0.25, rng.random(n)), lambda s: s**1.2),
+}
+
+
+@pytest.mark.grid
+@pytest.mark.parametrize("world", ["outliers", *(name for name in WORLDS if name != "outliers")])
+def test_interpolation_moves_no_printed_digit(world, monkeypatch):
+    """Against the curve at every score; printed are four decimals."""
+    scores, rate = WORLDS[world]
     rng = np.random.default_rng(4)
-    s = rng.beta(0.5, 2, 4000)
-    y = rng.random(4000) < s**1.3
-    for keywords in ({}, {"span": 0.15, "degree": 0, "kernel": "rectangular"}, {"span": 0.3, "degree": 1}):
-        exact = integrated_calibration_index(y, s, **keywords)
-        monkeypatch.setattr(integrated_module, "_EXACT_SCORES", 3999)
-        near = integrated_calibration_index(y, s, **keywords)
-        monkeypatch.undo()
+    for rows, keywords in (
+        (2500, {}),
+        (2500, {"span": 0.3, "degree": 1}),
+        (25_000, {"span": 0.15, "degree": 0, "kernel": "rectangular"}),
+    ):
+        s = scores(rng, rows)
+        table = ScoreTable.from_scores(rng.random(rows) < rate(s), s)
+        with monkeypatch.context() as patched:
+            patched.setattr(integrated_module, "_EXACT_AVERAGES", 500)
+            near = integrated_calibration_index(table, **keywords)
+            patched.setattr(integrated_module, "_EXACT_SCORES", len(table))
+            patched.setattr(integrated_module, "_EXACT_AVERAGES", len(table))
+            exact = integrated_calibration_index(table, **keywords)
         assert (exact.exact, near.exact) == (True, False)
-        assert near.n_points == 100
-        assert (near.ici, near.null_mean) == pytest.approx((exact.ici, exact.null_mean), abs=2e-4)
-        assert (near.e50, near.e90) == pytest.approx((exact.e50, exact.e90), abs=2e-3)
+        assert exact.n_points == len(table) > near.n_points
+        assert (near.ici, near.null_mean) == pytest.approx((exact.ici, exact.null_mean), abs=5e-5)
+        off = 1e-4 if "span" not in keywords else 2e-4
+        assert (near.e50, near.e90, near.emax) == pytest.approx((exact.e50, exact.e90, exact.emax), abs=off)
+
+
+def test_weights_that_do_not_count_rows_are_interpolated_alike():
+    """What chance makes of them is not known, which must not end the search for points."""
+    rng = np.random.default_rng(4)
+    scores, rate = WORLDS["outliers"]
+    s = scores(rng, 2500)
+    y = rng.random(2500) < rate(s)
+    counted, weighed = (integrated_calibration_index(y, s, sample_weight=np.full(2500, w)) for w in (1, 0.5))
+    assert counted.n_points == pytest.approx(weighed.n_points, rel=0.2)
+    assert (weighed.ici, weighed.emax) == pytest.approx((counted.ici, counted.emax), abs=5e-5)
+    assert math.isnan(weighed.null_mean)
+
+
+def test_points_are_bounded_where_the_curve_follows_single_rows():
+    rng = np.random.default_rng(4)
+    s = rng.random(30_000)
+    found = integrated_calibration_index(rng.random(30_000) < s, s, span=1e-3, degree=1)
+    assert found.n_points <= 2 * integrated_module._MOST_POINTS
+
+
+@given(small_rows(most=12, weighted=("none", "whole", "float")), st.sampled_from([0, 1, 4]))
+def test_quantiles_are_those_of_all_values_in_order(rows, digits):
+    """The sizes of the scores stand for distances."""
+    value, n = rows.s.astype(float).round(digits), weights_of(rows)
+    order = np.argsort(value)
+    reached = np.cumsum(n[order]) * (1 + 1e-12)
+    expected = [value[order][np.argmax(reached >= share * n.sum())] for share in (0.5, 0.9)]
+    assert list(integrated_module._quantiles(value, n)) == expected
 
 
 @pytest.mark.slow

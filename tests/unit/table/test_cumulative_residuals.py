@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import ScoreTable
+from calibrant.table import cumulative_residuals as module
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.fixed_point import UNIT, score_units
 
@@ -49,6 +50,20 @@ def test_sums_are_exact_up_to_a_thousand_million_rows_per_score(n):
     walk = cumulative_residuals(ScoreTable.from_counts(score, np.full(10, n), k))
     exact = np.cumsum([int(ki) * 1024 - n * 93 * (i + 1) for i, ki in enumerate(k)]) / 1024
     assert (walk.value * (10 * n)) == pytest.approx(exact, rel=1e-15)
+
+
+@pytest.mark.parametrize("most", [1, 2**10, 2**20])
+def test_one_word_gives_the_bits_of_two(most, monkeypatch):
+    """Just below 2**21 rows the sums of all residuals of one sign nearly fill 63 bits."""
+    rng = np.random.default_rng(0)
+    n = rng.integers(1, most + 1, 1_000)
+    n = n * (2**21 - 1) // n.sum() if most > 1 else n
+    for k in (np.zeros_like(n), n, rng.integers(0, n + 1)):
+        table = ScoreTable.from_counts(rng.random(1_000) ** 3, n, k)
+        one_word = cumulative_residuals(table).value
+        with monkeypatch.context() as patched:
+            patched.setattr(module, "_ONE_WORD", 0.0)
+            assert (one_word == cumulative_residuals(table).value).all()
 
 
 def test_order_of_many_tiny_residuals_does_not_show():

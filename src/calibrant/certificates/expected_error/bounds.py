@@ -19,6 +19,7 @@ from calibrant.certificates.expected_error.cells import (
     squares_rate,
 )
 from calibrant.certificates.expected_error.constants import SquareCells
+from calibrant.distributions.bisection import bisect
 from calibrant.distributions.empirical_bernstein import bernstein_rate, psi
 from calibrant.table.score_table import FloatArray
 
@@ -118,7 +119,6 @@ def expected_size(cells: Cells) -> FloatArray:
 
 def lower_bound(units: Units, delta: float) -> float:
     """Bound the expected calibration error from below, whatever the event rate is (Theorem 4.5)."""
-    from scipy.optimize import brentq
     from scipy.special import logsumexp, ndtr
 
     total = units.total
@@ -139,8 +139,8 @@ def lower_bound(units: Units, delta: float) -> float:
         [bets[0] + gain - charge, bets[1] - gain - charge, np.broadcast_to(bets[2], gain.shape)], axis=0
     ).sum(axis=1)
 
-    def excess(error: float) -> float:
-        at_most = log_wealth - total * np.log1p(step[:, 0] * error)
-        return float(logsumexp(at_most, b=weight)) - math.log(1.0 / delta)
+    def refuted(error: float) -> bool:
+        at_most = log_wealth - total * np.log1p(step[:, 0] * error) + np.log(weight)
+        return bool(np.logaddexp.reduce(at_most) > math.log(1.0 / delta))
 
-    return 0.0 if excess(0.0) <= 0.0 else float(brentq(excess, 0.0, 1.0))
+    return bisect(refuted, 0.0, 1.0, rtol=1e-15)[0] if refuted(0.0) else 0.0

@@ -70,6 +70,16 @@ class Units:
         """Number of rows."""
         return float(self.n.sum())
 
+    @cached_property
+    def most(self) -> float:
+        """Rows of the largest unit."""
+        return float(self.n.max())
+
+    @cached_property
+    def middles(self) -> FloatArray:
+        """Place of the middle row of each unit, in [0, 1]."""
+        return np.asarray((np.cumsum(self.n) - self.n / 2.0) / self.total)
+
     @classmethod
     def of(cls, table: ScoreTable) -> Units:
         """Return the distinct scores of a table; of one with cells, the widest buckets that its cells may have.
@@ -204,11 +214,10 @@ def square_cost(variance: FloatArray, spread: FloatArray, lam: FloatArray | floa
 
 def positions(units: Units, axis_share: float = 0.0) -> FloatArray:
     """Place of each unit in [0, 1], never decreasing: of its middle row, and partly of its score between the ends."""
-    place = np.asarray((np.cumsum(units.n) - units.n / 2.0) / units.total)
     span = units.high[-1] - units.low[0]
     if axis_share == 0.0 or span == 0.0:
-        return place
-    return np.asarray((1.0 - axis_share) * place + axis_share * (units.low - units.low[0]) / span)
+        return units.middles
+    return np.asarray((1.0 - axis_share) * units.middles + axis_share * (units.low - units.low[0]) / span)
 
 
 def cut_evenly(units: Units, place: FloatArray, n_cells: int) -> IntArray:
@@ -217,7 +226,8 @@ def cut_evenly(units: Units, place: FloatArray, n_cells: int) -> IntArray:
     A unit with half of the rows of such a cell, or more, is a cell of its own.
     """
     starts = np.searchsorted(place, np.arange(n_cells) / n_cells)
-    heavy = np.flatnonzero(units.n >= 0.5 * units.total / n_cells)
+    least = 0.5 * units.total / n_cells
+    heavy = np.flatnonzero(units.n >= least) if units.most >= least else np.zeros(0, np.intp)
     starts = np.union1d(starts, np.union1d(heavy, heavy + 1))
     return starts[starts < len(units)]
 

@@ -242,11 +242,11 @@ class ScoreTable:
 
     @property
     def variance(self) -> FloatArray:
-        """Sum of `s (1 - s)` of each row: the variance of its positives if the scores were exactly right."""
-        if self.cells is None:
-            return np.asarray(self.n * (self.score * (1.0 - self.score)), dtype=np.float64)
-        # sum s = k - rise + fall, and sum s^2 = squared - k + 2 (k - rise)
-        return np.maximum(0.0, self.cells.rise + self.cells.fall - self.squared)
+        """Sum of `s (1 - s)` of each row: the variance of its positives if the scores were exactly right.
+
+        Of a cell as if all scores were their mean: too much by at most a quarter of its squared width for each row.
+        """
+        return np.asarray(self.n * (self.score * (1.0 - self.score)), dtype=np.float64)
 
     @cached_property
     def mean_variance(self) -> float:
@@ -279,15 +279,13 @@ class ScoreTable:
     def squared(self) -> FloatArray:
         """Sum of squared residuals `(y - s)**2` of each row.
 
-        In a cell positives count as if all had their mean score, and negatives too: too little by at most a quarter of
-        the squared width of the cell for each row.
+        Of a cell the most that it can be, as if scores were either the lowest or the highest: too much by at most a
+        quarter of its squared width for each row.
         """
         if self.cells is None:
             return self.k * (1.0 - self.score) ** 2 + (self.n - self.k) * self.score**2
-        negatives = self.n - self.k
-        of_positives = np.divide(self.rise**2, self.k, out=np.zeros(len(self)), where=self.k > 0)
-        of_negatives = np.divide(self.fall**2, negatives, out=np.zeros(len(self)), where=negatives > 0)
-        return np.asarray(of_positives + of_negatives)
+        of_positives = _most_squared(self.rise, self.k, 1.0 - self.high, 1.0 - self.low)
+        return of_positives + _most_squared(self.fall, self.n - self.k, self.low, self.high)
 
     @cached_property
     def squared_total(self) -> float:
@@ -437,6 +435,13 @@ def need_counts(table: ScoreTable, because: str) -> None:
     if not table.counts:
         remedy = f"{because}; leave the weights out, or use them for point estimates only"
         raise DataError("weights that are whole numbers of independent rows", "other weights", remedy)
+
+
+def _most_squared(total: FloatArray, count: NumberArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return the largest sum of squares of so many numbers from `low` to `high` that add up to `total`."""
+    mean = np.divide(total, count, out=np.array(low), where=count > 0)
+    # The variance is at most (high - mean) (mean - low) (Bhatia and Davis, 2000).
+    return np.asarray(count * (mean**2 + np.maximum(0.0, (high - mean) * (mean - low))))
 
 
 def _same_kind(n: npt.ArrayLike, k: npt.ArrayLike) -> tuple[NumberArray, NumberArray]:

@@ -61,6 +61,17 @@ def test_sums_of_cells_are_those_of_the_rows(rows: Rows, at):
 
 
 @given(small_rows(), breaks)
+def test_squares_and_variances_of_cells_are_limits(rows: Rows, at):
+    """From above, by at most a quarter of the squared width of a cell for each row."""
+    cells, exact = cells_of(rows, at), ScoreTable.from_scores(rows.y, rows.s.astype(float), **rows.keywords)
+    starts = np.searchsorted(exact.score, cells.low)
+    for name in ("squared", "variance"):
+        found, truth = getattr(cells, name), np.add.reduceat(getattr(exact, name), starts)
+        assert (found >= truth - 1e-12 * cells.n).all(), name
+        assert (found <= truth + cells.n * ((cells.high - cells.low) ** 2 / 4 + 1e-12)).all(), name
+
+
+@given(small_rows(), breaks)
 def test_walk_is_exact_at_row_ends(rows: Rows, at):
     cells = cells_of(rows, at)
     assert_walk_is_exact_at_row_ends(cells, rows)

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant.table.fixed_point import FixedPoint
 from calibrant.table.pooling import FloatArray, NumberArray, score_order
 
-__all__ = ["CellSums", "join_cells"]
+__all__ = ["CellSums", "join_cells", "most_squared"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,3 +58,10 @@ def join_cells(
     # sum s = (k - rise) + fall; the mean is kept inside the cell against rounding
     mean = np.clip(((k - joined.rise) + joined.fall) / n, joined.low, joined.high)
     return mean, n, k, joined
+
+
+def most_squared(total: FloatArray, count: NumberArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return the largest sum of squares of so many numbers from `low` to `high` that add up to `total`."""
+    mean = np.divide(total, count, out=np.array(low), where=count > 0)
+    # The variance is at most (high - mean) (mean - low) (Bhatia and Davis, 2000).
+    return np.asarray(count * (mean**2 + np.maximum(0.0, (high - mean) * (mean - low))))

@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.cells import CellSums, join_cells
+from calibrant.table.cells import CellSums, join_cells, most_squared
 from calibrant.table.fixed_point import BITS, MOST_ROWS, FixedPoint, score_units
 from calibrant.table.pooling import FloatArray, NumberArray, pool_counts, pool_rows, pool_weighted
 from calibrant.table.seeding import digest_rows
 from calibrant.table.splitting import chances_of, split_counts
-from calibrant.table.validation import as_array, as_floats, check_weight_range, clean_rows, clean_scores
+from calibrant.table.validation import as_counts, check_weight_range, clean_rows, clean_scores
 
 if TYPE_CHECKING:
     from calibrant.ingest.chunk_rows import Chunks
@@ -190,7 +190,7 @@ class ScoreTable:
         ScoreTable(2 distinct scores, n=4, positives=2)
         """
         s = clean_scores(score).astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
-        total, positive = _same_kind(n, k)
+        total, positive = as_counts(n, k)
         if not total.shape == positive.shape == s.shape:
             found = f"{len(s)} scores, n of shape {total.shape} and k of shape {positive.shape}"
             raise DataError("as many n and k as scores", found, "pass three columns of the same table")
@@ -284,8 +284,8 @@ class ScoreTable:
         """
         if self.cells is None:
             return self.k * (1.0 - self.score) ** 2 + (self.n - self.k) * self.score**2
-        of_positives = _most_squared(self.rise, self.k, 1.0 - self.high, 1.0 - self.low)
-        return of_positives + _most_squared(self.fall, self.n - self.k, self.low, self.high)
+        of_positives = most_squared(self.rise, self.k, 1.0 - self.high, 1.0 - self.low)
+        return of_positives + most_squared(self.fall, self.n - self.k, self.low, self.high)
 
     @cached_property
     def squared_total(self) -> float:
@@ -435,17 +435,3 @@ def need_counts(table: ScoreTable, because: str) -> None:
     if not table.counts:
         remedy = f"{because}; leave the weights out, or use them for point estimates only"
         raise DataError("weights that are whole numbers of independent rows", "other weights", remedy)
-
-
-def _most_squared(total: FloatArray, count: NumberArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Return the largest sum of squares of so many numbers from `low` to `high` that add up to `total`."""
-    mean = np.divide(total, count, out=np.array(low), where=count > 0)
-    # The variance is at most (high - mean) (mean - low) (Bhatia and Davis, 2000).
-    return np.asarray(count * (mean**2 + np.maximum(0.0, (high - mean) * (mean - low))))
-
-
-def _same_kind(n: npt.ArrayLike, k: npt.ArrayLike) -> tuple[NumberArray, NumberArray]:
-    total, positive = as_array(n, "n"), as_array(k, "k")
-    if total.dtype.kind in "iu" and positive.dtype.kind in "iu" and total.sum(dtype=np.float64) < 2.0**53:
-        return total.astype(np.int64), positive.astype(np.int64)
-    return as_floats(total, "n"), as_floats(positive, "k")

@@ -17,6 +17,7 @@ from calibrant.table.pooling import FloatArray
 __all__ = [
     "CleanRows",
     "as_array",
+    "as_counts",
     "as_floats",
     "check_same_rows",
     "check_weight_range",
@@ -346,3 +347,11 @@ def _some_values(values: Sequence[Any], most: int = 5) -> str:
             break
     names = ", ".join(repr(v) for v in list(seen)[:most])
     return f"the values {names}" + (" and others" if len(seen) > most else "")
+
+
+def as_counts(n: npt.ArrayLike, k: npt.ArrayLike) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return rows and positives as whole numbers if both are and fit, else as floats."""
+    total, positive = as_array(n, "n"), as_array(k, "k")
+    if total.dtype.kind in "iu" and positive.dtype.kind in "iu" and total.sum(dtype=np.float64) < 2.0**53:
+        return total.astype(np.int64), positive.astype(np.int64)
+    return as_floats(total, "n"), as_floats(positive, "k")

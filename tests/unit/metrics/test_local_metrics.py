@@ -246,6 +246,7 @@ def test_interpolation_moves_no_printed_digit(world, monkeypatch):
         s = scores(rng, rows)
         table = ScoreTable.from_scores(rng.random(rows) < rate(s), s)
         with monkeypatch.context() as patched:
+            patched.setattr(integrated_module, "_EXACT_SCORES", 1_000)
             patched.setattr(integrated_module, "_EXACT_AVERAGES", 500)
             near = integrated_calibration_index(table, **keywords)
             patched.setattr(integrated_module, "_EXACT_SCORES", len(table))

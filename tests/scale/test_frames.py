@@ -279,7 +279,7 @@ class TestScans:
         monkeypatch.setattr(gathering, "FIRST_BITS", 16)
         table = ScoreTable.from_frame(make({"y": y, "p": s}), **NAMES)
         assert_same(table, "calibrated")
-        # Rows are handed over in batches once, which is not counted here; then single scores are asked for.
+        # Rows are handed over in batches, which is not counted here, until they are few enough to be kept.
         assert looks + 1 <= len(scans) <= looks + 6
         scans.clear()
         monkeypatch.setattr(frames, "_slices", lambda frame: None)

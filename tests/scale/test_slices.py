@@ -16,8 +16,8 @@ from calibrant.ingest.checks import check
 from calibrant.ingest.connection import open_source
 from calibrant.ingest.faults import Columns
 from calibrant.ingest.files import read_table
-from calibrant.ingest.fine_sums import PackedRows
 from calibrant.ingest.query import Query
+from calibrant.ingest.slices import PackedRows
 from support.routes import CASES, assert_same, few_in_memory
 
 NAMES = {"label": "y", "score": "s"}
@@ -132,7 +132,8 @@ def test_progress_in_rows(tmp_path, monkeypatch):
         query_runner.QueryRunner, "reached", lambda self, count: seen.append(count) or reached(self, count)
     )
     read_table(write(tmp_path / "a.parquet"), **NAMES, console=Console(force_terminal=True, quiet=True))
-    assert seen == [0, 600, 1200, 1800, 2400, None]
+    assert seen == [0, 600, 1200, 1800, 2400, None] * (len(seen) // 6)  # of one scan after the other
+    assert seen
 
 
 def test_parts_without_rows_are_no_reason_to_copy(tmp_path, copies):
@@ -154,15 +155,16 @@ def test_a_file_that_is_replaced_between_the_scans(tmp_path, monkeypatch, other)
     }
     replaced = False
 
-    def add_and_replace(self, parts):
+    def sums_and_replace(self):
         nonlocal replaced
-        add(self, parts)
+        found = sums(self)
         if not replaced:
             pq.write_table(pa.table(dict(zip("ys", rows[other], strict=True))), path, row_group_size=300)
             replaced = True
+        return found
 
-    add = fine_sums.FineSums.add
-    monkeypatch.setattr(fine_sums.FineSums, "add", add_and_replace)
+    sums = fine_sums.FineSums.sums
+    monkeypatch.setattr(fine_sums.FineSums, "sums", sums_and_replace)
     with pytest.raises((DataError, SourceError), match=r"the same rows at every reading|damaged or cut short"):
         read_table(path, **NAMES)
 

@@ -9,10 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.ingest.accumulator import pool_together, pooled_batches
-from calibrant.ingest.bucket_sums import BucketSums
-from calibrant.ingest.grid import BucketSet, Grid
-from calibrant.table.fixed_point import score_units
+from calibrant.ingest.accumulator import pooled_batches
 from calibrant.table.pooling import Pooled
 from calibrant.table.validation import (
     CleanRows,
@@ -20,7 +17,6 @@ from calibrant.table.validation import (
     clean_rows,
     describe_bad_labels,
     describe_no_rows,
-    describe_other_rows,
     describe_zero_weights,
 )
 
@@ -49,39 +45,14 @@ class ChunkRows:
                 "pass a function, so that the rows can be read again",
             )
 
-    def bucket_sums(self, grid: Grid, buckets: BucketSet | None) -> BucketSums:
-        """Add up the buckets of a grid, over the rows in some buckets or over all."""
-        total: BucketSums | None = None
-        for pooled in self.batches(buckets):
-            part = BucketSums.of_scores(*pooled, grid)
-            total = part if total is None else total + part
-        if total is None:
-            raise describe_other_rows("none where some were")
-        return total
-
-    def pooled_scores(self, buckets: BucketSet | None) -> Pooled:
-        """Return distinct scores in some buckets, or all, with rows and positives at each."""
-        pooled = list(self.batches(buckets))
-        if not pooled:
-            raise describe_other_rows("none where some were")
-        return pool_together(pooled)
-
-    def batches(self, buckets: BucketSet | None = None) -> Generator[Pooled]:
-        """Yield the rows in some buckets, or all, checked and pooled, many at a time.
+    def batches(self) -> Generator[Pooled]:
+        """Yield the rows checked and pooled, many at a time.
 
         A `DataError` names the chunk that cannot be used, counted from 0; or says that there is no row, or none of
         positive weight, that labels of different chunks do not belong together, or that the rows are not those of the
         first reading.
         """
-        return pooled_batches(self._copies(buckets))
-
-    def _copies(self, buckets: BucketSet | None) -> Iterator[CleanRows]:
-        """Yield rows in arrays of their own: whoever makes the chunks may fill the same arrays again."""
-        for rows in self.blocks():
-            label, score, weight = rows
-            inside = np.arange(len(score)) if buckets is None else np.flatnonzero(buckets.holds(score_units(score)))
-            if len(inside):
-                yield CleanRows(label[inside], score[inside], None if weight is None else weight[inside])
+        return pooled_batches(map(_own, self.blocks()))
 
     def blocks(self) -> Iterator[CleanRows]:
         """Yield the rows checked, in pieces that stay in the cache; raises what `batches` does."""
@@ -132,6 +103,11 @@ def _clean(chunk: tuple[Any, ...], pos_label: Any) -> CleanRows | None:
         return None
     weights = chunk[2] if len(chunk) == 3 else None
     return clean_rows(chunk[0], chunk[1], sample_weight=weights, pos_label=pos_label, part=True)
+
+
+def _own(rows: CleanRows) -> CleanRows:
+    """Return rows in arrays of their own: whoever makes the chunks may fill the same arrays again."""
+    return CleanRows(rows.label.copy(), rows.score.copy(), None if rows.weight is None else rows.weight.copy())
 
 
 def _other_label(labels: Any, label: npt.NDArray[np.int8]) -> list[Any]:

@@ -12,11 +12,11 @@ import numpy.typing as npt
 from calibrant.ingest.checks import Summary, check
 from calibrant.ingest.connection import open_source
 from calibrant.ingest.faults import Columns
-from calibrant.ingest.fine_sums import PackedRows
 from calibrant.ingest.frame_rows import CheckedRows, LazyRows, fetched
 from calibrant.ingest.gathering import table_of_rows
 from calibrant.ingest.paths import Place
 from calibrant.ingest.query import Query
+from calibrant.ingest.slices import PackedRows
 from calibrant.ingest.source import Source, Span
 from calibrant.table.score_table import FloatArray, ScoreTable
 

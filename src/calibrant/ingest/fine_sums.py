@@ -1,100 +1,83 @@
-"""Add up rows in millions of narrow buckets, from one number per row.
+"""Add up rows in millions of narrow buckets.
 
-Engines add up in so many groups several times slower than they hand over one packed column: the score, and in its sign
-the label. So few rows share a bucket then that little is left to be looked at score by score.
+So few rows share a bucket then that little is left to be looked at score by score.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
-
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.ingest.bucket_sums import BucketSums
-from calibrant.ingest.grid import Grid
-from calibrant.ingest.losses import LossTotals
+from calibrant.ingest.grid import BucketSet, Grid
 from calibrant.table.fixed_point import BITS, MOST_ROWS, UNIT, FixedPoint, IntArray, score_units
-from calibrant.table.pooling import FloatArray, NumberArray
-from calibrant.table.validation import CleanRows, check_weight_range, describe_other_rows
+from calibrant.table.pooling import NumberArray
+from calibrant.table.validation import CleanRows, check_weight_range
 
-__all__ = ["FineSums", "PackedRows", "blocks", "packed"]
+__all__ = ["BLOCK", "FineSums"]
 
-_BLOCK = 1 << 15  # rows at a time, so that temporaries stay in the cache
+BLOCK = 1 << 15  # rows at a time, so that temporaries stay in the cache
 # Both sums of a bucket are kept in one number, since to fetch it from memory is what takes the time: rows in the upper
 # bits, and in the lower ones how far scores are above the start of the bucket.
 _COUNT = 42
 
 
-class PackedRows(NamedTuple):
-    """Checked rows: scores, those of negatives times -1 (0 becomes -0.0); and weights, or None."""
-
-    value: FloatArray
-    weight: NumberArray | None
-
-
-def packed(rows: CleanRows) -> PackedRows:
-    """Pack rows."""
-    return PackedRows(np.abs(rows.score, dtype=np.float64) * (2 * rows.label - 1), rows.weight)
-
-
-def blocks(parts: Iterable[PackedRows], size: int) -> Iterator[PackedRows]:
-    """Cut rows into pieces of so many rows."""
-    for value, weight in parts:
-        for start in range(0, len(value), size):
-            part = slice(start, start + size)
-            yield PackedRows(value[part], None if weight is None else weight[part])
-
-
 class FineSums:
-    """Sums of rows in the buckets of a grid from that of `low` to that of `high`.
+    """Sums of rows in the buckets of a grid, or of one that divides each of its buckets, that lie in a set.
 
     What is returned does not depend on the order of the rows, if weights are whole numbers.
     """
 
-    def __init__(self, grid: Grid, low: float, high: float) -> None:
-        ends = grid.place(score_units(np.array([low, high])))
+    def __init__(self, grid: Grid, inside: BucketSet) -> None:
         self._grid = grid
-        self._first = int(ends[0])
-        self._size = int(ends[1]) - self._first + 1
-        self.rows = 0
-        self.losses = LossTotals()
+        self._inside = inside
+        self._bits = inside.grid.shift - grid.shift  # each bucket of the set is divided into two to this power
+        self.rows = 0  # that lie in the set
         self._weight = 0.0
         # Negatives at even places, positives at odd ones; likewise below.
-        self._both = np.zeros(2 * self._size, dtype=np.int64)
+        self._both = np.zeros(2 * len(inside.numbers) << self._bits, dtype=np.int64)
         self._unchecked = 0  # rows added since the fullest bucket was last looked at, plus the rows in it
         self._most = (1 << min(63 - _COUNT, _COUNT - grid.shift)) - 1  # rows of a bucket that `_both` can hold
         self._counts: NumberArray = np.zeros(0, dtype=np.int64)
         self._above: NumberArray = self._counts
 
-    def add(self, parts: Iterable[PackedRows]) -> None:
-        """Add rows."""
-        for value, weight in blocks(parts, max(1, min(_BLOCK, self._most // 2))):
-            score, positive = np.abs(value), ~np.signbit(value)
-            self.losses.add_rows(score, positive, weight)
-            units = score_units(score)
-            place = self._grid.place(units)
-            place -= self._first
-            if place.min() < 0 or place.max() >= self._size:
-                raise describe_other_rows("scores beyond the smallest or largest of an earlier one")
-            place <<= 1
-            place |= positive
-            above = units
-            above &= (1 << self._grid.shift) - 1
-            if weight is None:
-                self.rows += len(place)
-                self._weight += len(place)
-                self._reserve(len(place))
-                above += 1 << _COUNT
-                np.add.at(self._both, place, above)
-                continue
-            self.rows += int(np.count_nonzero(weight))
-            self._weight += float(weight.sum())
-            self._unpack()
-            if weight.dtype.kind == "f" or not self._weight < MOST_ROWS:
-                self._counts, self._above = self._counts.astype(np.float64), self._above.astype(np.float64)
-            np.add.at(self._counts, place, weight)
-            np.add.at(self._above, place, above * weight)
+    def add(self, rows: CleanRows) -> None:
+        """Add those rows that lie in the set."""
+        size = max(1, min(BLOCK, self._most // 2))
+        for start in range(0, len(rows.score), size):
+            part = slice(start, start + size)
+            self._add(
+                rows.label[part], score_units(rows.score[part]), None if rows.weight is None else rows.weight[part]
+            )
+
+    def _add(self, label: npt.NDArray[np.int8], units: IntArray, weight: NumberArray | None) -> None:
+        place = self._inside.index(units)
+        if place.min() < 0:
+            kept = np.flatnonzero(place >= 0)
+            if not len(kept):
+                return
+            label, units, place = label[kept], units[kept], place[kept]
+            weight = None if weight is None else weight[kept]
+        self.rows += len(place)
+        if self._bits:
+            place <<= self._bits
+            place |= self._grid.place(units) & ((1 << self._bits) - 1)
+        place <<= 1
+        place |= label
+        above = units
+        above &= (1 << self._grid.shift) - 1
+        if weight is None:
+            self._weight += len(place)
+            self._reserve(len(place))
+            above += 1 << _COUNT
+            np.add.at(self._both, place, above)
+            return
+        self._weight += float(weight.sum())
+        self._unpack()
+        if weight.dtype.kind == "f" or not self._weight < MOST_ROWS:
+            self._counts, self._above = self._counts.astype(np.float64), self._above.astype(np.float64)
+        np.add.at(self._counts, place, weight)
+        np.add.at(self._above, place, above * weight)
 
     def sums(self) -> BucketSums:
         """Return the sums of all buckets that hold rows; no row can be added afterwards."""
@@ -106,7 +89,8 @@ class FineSums:
         held = np.flatnonzero(rows)
         both = np.stack([rows[held], counts[held, 1]])
         del rows, counts
-        bucket = held + self._first
+        bucket = self._inside.numbers[held >> self._bits] << self._bits
+        bucket |= held & ((1 << self._bits) - 1)
         start = bucket << self._grid.shift
         upper, lower = np.empty((2, *both.shape), dtype=both.dtype)
         upper[0], lower[0] = _words(both[1], (1 << BITS) - start, -above[held, 1])

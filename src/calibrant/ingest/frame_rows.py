@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.ingest.bucket_sums import BucketSums
-from calibrant.ingest.fine_sums import PackedRows
 from calibrant.ingest.grid import BucketSet, Grid
 from calibrant.ingest.losses import HALF, LOG_LOSS_BITS, LossTotals
+from calibrant.ingest.slices import PackedRows
 from calibrant.table.fixed_point import BITS, FixedPoint, IntArray
 from calibrant.table.pooling import NumberArray, Pooled, pool_counts, score_order
 
@@ -107,12 +107,21 @@ class LazyRows:
         found = self._fetch(frame.group_by("s").agg(n=self._count(), k=positives))
         return pool_counts(found["s"] + 0.0, found["n"], found["k"])
 
-    def packed(self) -> nw.LazyFrame[Any]:
-        """Return the rows as `PackedRows` have them, in columns ``value`` and, with weights, ``w``."""
+    def kept(self, buckets: BucketSet) -> LazyRows:
+        """Return these rows: the engine adds up where they are."""
+        return self
+
+    def packed(self, buckets: BucketSet | None = None) -> nw.LazyFrame[Any]:
+        """Return the rows in some buckets, or all, as `PackedRows` have them: columns ``value`` and perhaps ``w``."""
         import narwhals as nw
 
         value = (nw.col("s").abs() * (nw.col("y") * 2 - 1)).alias("value")
-        return self.frame.select(value, *([] if self._weights == "none" else ["w"]))
+        return self._inside(buckets).select(value, *([] if self._weights == "none" else ["w"]))
+
+    def fetch_packed(self, buckets: BucketSet) -> PackedRows:
+        """Return the rows in some buckets."""
+        found = self._fetch(self.packed(buckets))
+        return PackedRows(found["value"], found.get("w"))
 
     def _inside(self, buckets: BucketSet | None) -> nw.LazyFrame[Any]:
         """Return the rows in some buckets, which may be a hundred thousand: too many for an expression."""

@@ -12,9 +12,9 @@ import numpy as np
 
 from calibrant.errors import ArgumentError, DataError, SourceError
 from calibrant.ingest.faults import Columns, describe_missing, describe_no_column
-from calibrant.ingest.fine_sums import PackedRows
 from calibrant.ingest.frame_checks import checked_rows, column_of, need_numbers
 from calibrant.ingest.frame_rows import Arrays, CheckedRows, fetched
+from calibrant.ingest.slices import PackedRows
 from calibrant.table.validation import clean_labels, clean_scores, describe_no_rows
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import closing
 from typing import Any
 
@@ -11,12 +10,12 @@ from calibrant.ingest.accumulator import Accumulator
 from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.chunk_rows import ChunkRows, Chunks
 from calibrant.ingest.faults import Columns
-from calibrant.ingest.fine_sums import FineSums, PackedRows, packed
 from calibrant.ingest.frame_rows import CheckedRows
 from calibrant.ingest.frames import FrameArrays, open_frame
 from calibrant.ingest.grid import Grid
 from calibrant.ingest.losses import LossTotals
-from calibrant.ingest.refinement import Opened, opened, refined
+from calibrant.ingest.refinement import opened, refined
+from calibrant.ingest.slices import SliceRows, unpacked
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import check_weight_range
 
@@ -35,7 +34,7 @@ __all__ = [
 MOST_DISTINCT = 2_000_000
 MOST_BUCKETS = 1 << 18  # that hold rows, where the width of buckets is chosen as rows come
 FIRST_BITS = 18  # two to this power buckets where an engine adds up all rows
-FINE_BITS = 21  # the same where it hands over packed rows
+FINE_BITS = 21  # the same where it hands over rows
 CELL_BITS = 17  # two to this power cells where no narrower ones are needed
 
 
@@ -56,8 +55,7 @@ def table_of_chunks(chunks: Chunks, pos_label: Any) -> ScoreTable:
         check_weight_range(float(found.held.n.max()), float(found.held.n.sum()))
         return _table(found.held, losses)
     del found, batches, score, n, k
-    first, weight, losses = _fine(map(packed, rows.blocks()), 0.0, 1.0)
-    return _table(refined(rows, first, most=MOST_DISTINCT * weight, widest=_widest(0.0, 1.0)), losses)
+    return _table_of_slices(SliceRows(rows.blocks), 0.0, 1.0)
 
 
 def table_of_frame(frame: Any, *, label: str, score: str, weight: str | None, pos_label: Any) -> ScoreTable:
@@ -77,26 +75,21 @@ def table_of_rows(found: CheckedRows) -> ScoreTable:
     if distinct <= MOST_DISTINCT:
         return ScoreTable.from_counts(*rows.pooled_scores(None))
     if slices is not None:
-        first, weight, losses = _fine(slices(), low, high)
-    else:
-        grid = Grid.over(low, high, bits=FIRST_BITS)
-        sums = rows.bucket_sums(grid, None)
-        weight = float(sums.n.sum()) / max(1, distinct)  # of a different score, and these are what is held
-        first, losses = opened(sums, grid, _widest(low, high)), rows.losses()
-    return _table(refined(rows, first, most=MOST_DISTINCT * weight, widest=_widest(low, high)), losses)
+        return _table_of_slices(SliceRows(lambda: unpacked(slices()), rows.fetch_packed), low, high)
+    grid, widest = Grid.over(low, high, bits=FIRST_BITS), Grid.over(low, high, bits=CELL_BITS)
+    sums = rows.bucket_sums(grid, None)
+    most = MOST_DISTINCT * float(sums.n.sum()) / max(1, distinct)  # rows at so many different scores
+    first = opened(sums, grid, widest)
+    return _table(refined(rows, first, most=most, widest=widest), rows.losses())
 
 
-def _fine(slices: Iterable[PackedRows], low: float, high: float) -> tuple[Opened, float, LossTotals]:
-    """Add up all rows in narrow buckets; return also the mean weight of a row, and the losses."""
-    grid = Grid.over(low, high, bits=FINE_BITS)
-    fine = FineSums(grid, low, high)
-    fine.add(slices)
-    sums = fine.sums()
-    return opened(sums, grid, _widest(low, high)), float(sums.n.sum()) / fine.rows, fine.losses
-
-
-def _widest(low: float, high: float) -> Grid:
-    return Grid.over(low, high, bits=CELL_BITS)
+def _table_of_slices(rows: SliceRows, low: float, high: float) -> ScoreTable:
+    grid, widest = Grid.over(low, high, bits=FINE_BITS), Grid.over(low, high, bits=CELL_BITS)
+    sums, losses, count = rows.all_sums(grid, low, high)
+    most = MOST_DISTINCT * float(sums.n.sum()) / count
+    first = opened(sums, grid, widest)
+    del sums
+    return _table(refined(rows, first, most=most, widest=widest), losses)
 
 
 def _table(sums: BucketSums, losses: LossTotals) -> ScoreTable:

@@ -12,7 +12,7 @@ from calibrant.table.fixed_point import IntArray, score_units
 
 __all__ = ["BucketSet", "Grid"]
 
-_MOST_LISTED = 1 << 23  # bytes
+_MOST_LISTED = 1 << 23
 
 
 @dataclass(frozen=True)
@@ -54,20 +54,35 @@ class BucketSet:
     grid: Grid
     numbers: IntArray
 
+    @classmethod
+    def over(cls, grid: Grid, low: float, high: float) -> BucketSet:
+        """Return all buckets of a grid from that of one score to that of another."""
+        first, last = grid.place(score_units(np.array([low, high]))).tolist()
+        return cls(grid, np.arange(first, last + 1))
+
     @cached_property
-    def _listed(self) -> npt.NDArray[np.bool_] | None:
-        """Which numbers from the first to the last belong, and False at the end; None if they are too many to list."""
-        if self.numbers[-1] - self.numbers[0] > _MOST_LISTED:
+    def _listed(self) -> npt.NDArray[np.int32] | None:
+        """Place among the `numbers` of each number from the first to the last, and -1 at the end; -1 if it is none.
+
+        None if that would be too long a list.
+        """
+        span = int(self.numbers[-1] - self.numbers[0])
+        if span > _MOST_LISTED:
             return None
-        listed = np.zeros(self.numbers[-1] - self.numbers[0] + 2, dtype=np.bool_)
-        listed[self.numbers - self.numbers[0]] = True
+        listed = np.full(span + 2, -1, dtype=np.int32)
+        listed[self.numbers - self.numbers[0]] = np.arange(len(self.numbers))
         return listed
 
-    def holds(self, units: IntArray) -> npt.NDArray[np.bool_]:
-        """Tell which scores, given in units, lie in the set."""
+    def index(self, units: IntArray) -> IntArray:
+        """Return at which place of `numbers` the bucket of each score stands, given in units; -1 if it is none."""
         place = self.grid.place(units)
-        if self._listed is not None:
+        if self.numbers[-1] - self.numbers[0] == len(self.numbers) - 1:
             place -= self.numbers[0]
-            return self._listed[np.clip(place, -1, len(self._listed) - 1, out=place)]
-        near = np.minimum(np.searchsorted(self.numbers, place), len(self.numbers) - 1)
-        return np.asarray(self.numbers[near] == place)
+            place[(place < 0) | (place >= len(self.numbers))] = -1
+            return place
+        if self._listed is None:
+            near = np.minimum(np.searchsorted(self.numbers, place), len(self.numbers) - 1)
+            return np.where(self.numbers[near] == place, near, -1)
+        place -= self.numbers[0]
+        np.clip(place, -1, len(self._listed) - 1, out=place)
+        return self._listed[place].astype(np.int64)

@@ -7,14 +7,15 @@ import numpy.typing as npt
 
 from calibrant.table.fixed_point import UNIT, IntArray, score_units
 from calibrant.table.pooling import FloatArray, NumberArray
+from calibrant.table.validation import CleanRows
 
-__all__ = ["HALF", "LOG_LOSS_BITS", "MOST_AT_ONCE", "LossTotals"]
+__all__ = ["HALF", "LOG_LOSS_BITS", "LossTotals"]
 
 # -log(p) reaches 745 where p is the smallest double, so it is kept in coarser units than scores are.
 LOG_LOSS_BITS = 36
 HALF = 21  # terms are split here: sums of either half stay in 64 bits for up to `fixed_point.MOST_ROWS` rows
 
-MOST_AT_ONCE = 1 << 17  # terms are below 745 * 2**LOG_LOSS_BITS < 2**46
+_MOST_AT_ONCE = 1 << 15  # terms are below 745 * 2**LOG_LOSS_BITS < 2**46
 
 
 class LossTotals:
@@ -34,9 +35,13 @@ class LossTotals:
             there = weight > 0
             self._add(away[there], chance[there], weight[there])
 
-    def add_rows(self, score: FloatArray, positive: npt.NDArray[np.bool_], weight: NumberArray | None) -> None:
-        """Add up to `MOST_AT_ONCE` rows."""
-        self._add(np.abs(positive - score), np.abs(~positive - score), weight)
+    def add_rows(self, rows: CleanRows) -> None:
+        """Add rows."""
+        for start in range(0, len(rows.score), _MOST_AT_ONCE):
+            part = slice(start, start + _MOST_AT_ONCE)
+            label, score = (column[part].astype(np.float64) for column in (rows.label, rows.score))
+            weight = None if rows.weight is None else rows.weight[part]
+            self._add(np.abs(label - score), np.abs((1.0 - label) - score), weight)
 
     def _add(self, away: FloatArray, chance: FloatArray, weight: NumberArray | None) -> None:
         """Add rows by how far the score is from the label, and the probability given to the label."""

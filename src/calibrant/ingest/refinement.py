@@ -31,20 +31,25 @@ from calibrant.table.validation import check_same_rows
 
 __all__ = ["Opened", "Rows", "coarsened", "opened", "refined"]
 
-LATER_BITS = 17  # into how many all buckets of one later scan are divided together
+LATER_BITS = 19  # into about how many all buckets of one later scan are divided together
 _LEAST_BITS = 2  # into how many one of them is divided at least
+_KEPT = 8  # times as many rows can be kept as can be told apart score by score
 _HEAVY = 64  # buckets in which the walk can move so many times less wait until the heaviest are divided
 
 
 class Rows(Protocol):
     """A source of rows that can be asked more than once."""
 
-    def bucket_sums(self, grid: Grid, buckets: BucketSet | None) -> BucketSums:
-        """Add up the buckets of a grid, over the rows in some buckets or over all."""
+    def bucket_sums(self, grid: Grid, buckets: BucketSet) -> BucketSums:
+        """Add up the buckets of a grid, over the rows in some wider buckets."""
         ...
 
-    def pooled_scores(self, buckets: BucketSet | None) -> Pooled:
-        """Return distinct scores in some buckets, or all, with rows and positives at each."""
+    def pooled_scores(self, buckets: BucketSet) -> Pooled:
+        """Return distinct scores in some buckets, with rows and positives at each."""
+        ...
+
+    def kept(self, buckets: BucketSet) -> Rows:
+        """Return the rows in some buckets, which are few, in memory if that is where they will be added up."""
         ...
 
 
@@ -62,7 +67,7 @@ def refined(rows: Rows, first: Opened, *, most: float, widest: Grid) -> BucketSu
     At most `most` rows, or so much weight, are fetched score by score. The buckets of `widest` are the widest cells of
     the result, see `coarsened`.
     """
-    held, grids, rest = [first.held], [first.grid], first.rest
+    held, grids, sources, rest = [first.held], [first.grid], [rows], first.rest
     while True:
         wanted = _wanted(held, rest)
         open_rows = sum(sums.n[which].sum() for sums, which in zip(held, wanted, strict=True))
@@ -78,15 +83,17 @@ def refined(rows: Rows, first: Opened, *, most: float, widest: Grid) -> BucketSu
         part, grid = held[level].pick(chosen), grids[level]
         held[level] = held[level].pick(~chosen)
         buckets = BucketSet(grid, part.bucket)
+        source = sources[level].kept(buckets) if part.n.sum() <= _KEPT * most else sources[level]
         if part.n.sum() <= most or grid.shift == 0:
-            found = BucketSums.of_scores(*rows.pooled_scores(buckets))
+            found = BucketSums.of_scores(*source.pooled_scores(buckets))
         else:
             grid = grid.finer(max(_LEAST_BITS, LATER_BITS - len(part).bit_length()))
-            found = rows.bucket_sums(grid, buckets)
+            found = source.bucket_sums(grid, buckets)
         if part.n.dtype.kind == "i" and found.n.dtype.kind == "i":
             check_same_rows(*((int(sums.n.sum()), int(sums.k.sum())) for sums in (part, found)))
         held.append(found)
         grids.append(grid)
+        sources.append(source)
 
 
 def opened(first: BucketSums, grid: Grid, widest: Grid) -> Opened:

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.errors import DataError
 from calibrant.ingest import fine_sums
+from calibrant.ingest import grid as grid_file
 from calibrant.ingest.bucket_sums import BucketSums
-from calibrant.ingest.fine_sums import FineSums, packed
-from calibrant.ingest.grid import Grid
+from calibrant.ingest.fine_sums import FineSums
+from calibrant.ingest.grid import BucketSet, Grid
+from calibrant.table.fixed_point import score_units
 from calibrant.table.pooling import pool_rows, pool_weighted
 from calibrant.table.validation import CleanRows
 from support.strategies import Rows, small_rows
@@ -24,12 +25,12 @@ def expected(rows: Rows, grid: Grid) -> BucketSums:
     return BucketSums.of_scores(*pooled, grid)
 
 
-def found(rows: Rows, grid: Grid, size: int = 3) -> BucketSums:
-    sums = FineSums(grid, float(rows.s.min()), float(rows.s.max()))
+def found(rows: Rows, grid: Grid, inside: BucketSet | None = None, size: int = 3) -> BucketSums:
+    sums = FineSums(grid, inside or BucketSet.over(grid, float(rows.s.min()), float(rows.s.max())))
     for start in range(0, len(rows.y), size):
         part = slice(start, start + size)
         weight = None if rows.w is None else rows.w[part]
-        sums.add([packed(CleanRows(rows.y[part].astype(np.int8), rows.s[part], weight))])
+        sums.add(CleanRows(rows.y[part].astype(np.int8), rows.s[part], weight))
     return sums.sums()
 
 
@@ -53,6 +54,22 @@ def test_sums_are_those_of_sorted_scores(rows, bits):
     assert_same(found(rows, grid), expected(rows, grid))
 
 
+@given(small_rows(), st.integers(0, 9), bits, st.data())
+def test_rows_in_some_buckets_of_a_coarser_grid(rows, wide, bits, data):
+    coarse = Grid.over(0.0, 1.0, bits=wide)
+    place = coarse.place(score_units(rows.s.astype(float)))
+    weighty = np.ones(len(place), dtype=bool) if rows.w is None else rows.w > 0
+    numbers = np.unique(place[weighty])
+    chosen = numbers[data.draw(st.lists(st.booleans(), min_size=len(numbers), max_size=len(numbers)).filter(any))]
+    kept = np.isin(place, chosen)
+    part = Rows(rows.y[kept], rows.s[kept], None if rows.w is None else rows.w[kept])
+    for most in (-1, 1 << 23):  # numbers that are searched in, and listed
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(grid_file, "_MOST_LISTED", most)
+            grid = coarse.finer(bits)
+            assert_same(found(rows, grid, BucketSet(coarse, chosen)), expected(part, grid))
+
+
 @given(small_rows(most=12, weighted=("none",)), st.sampled_from([3, 4]))
 def test_full_buckets_are_emptied_in_time(rows, count):
     """With few bits for rows, so that both sums of a bucket fill their number often."""
@@ -66,9 +83,9 @@ def test_very_many_rows_at_one_score():
     """More than fit into the upper bits at once: 2**21 rows, and a third as many again."""
     score, label = np.full(1 << 19, 0.7), np.tile(np.array([0, 1, 1, 0], dtype=np.int8), 1 << 17)
     grid = Grid.over(0.0, 1.0, bits=21)
-    sums = FineSums(grid, 0.0, 1.0)
+    sums = FineSums(grid, BucketSet.over(grid, 0.0, 1.0))
     for _ in range(6):
-        sums.add([packed(CleanRows(label, score, None))])
+        sums.add(CleanRows(label, score, None))
     ours = sums.sums()
     theirs = BucketSums.of_scores(np.array([0.7]), np.array([6 << 19]), np.array([3 << 19]), grid)
     assert_same(ours, theirs)
@@ -77,18 +94,11 @@ def test_very_many_rows_at_one_score():
 
 def test_rows_with_weights_after_rows_without():
     grid = Grid.over(0.0, 1.0, bits=4)
-    sums = FineSums(grid, 0.0, 1.0)
+    sums = FineSums(grid, BucketSet.over(grid, 0.0, 1.0))
     label, score = np.array([0, 1], dtype=np.int8), np.array([0.25, 0.75])
-    sums.add([packed(CleanRows(label, score, None)), packed(CleanRows(label, score, np.array([2, 0])))])
-    sums.add([packed(CleanRows(label, score, None)), packed(CleanRows(label, score, np.array([0.5, 1.5])))])
+    for weight in (None, np.array([2, 0]), None, np.array([0.5, 1.5])):
+        sums.add(CleanRows(label, score, weight))
     ours = sums.sums()
     assert ours.n.tolist() == [4.5, 3.5]
     assert ours.sums().tolist() == [[0.0, 0.875], [1.125, 0.0]]
-    assert sums.rows == 7  # one has no weight
-
-
-def test_scores_beyond_the_limits():
-    sums = FineSums(Grid.over(0.25, 0.5, bits=4), 0.25, 0.5)
-    for score in (0.1, 0.9):
-        with pytest.raises(DataError, match="scores beyond the smallest or largest of an earlier one"):
-            sums.add([packed(CleanRows(np.array([1], dtype=np.int8), np.array([score]), None))])
+    assert sums.rows == 8

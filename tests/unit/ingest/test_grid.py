@@ -48,14 +48,14 @@ def test_a_zone_holds_the_scores_of_its_buckets(values, inside, shift):
     grid = Grid(shift)
     numbers = np.array(sorted(set(grid.place(score_units(np.array(inside))).tolist())))
     units = score_units(np.array(values))
-    expected = [place in set(numbers.tolist()) for place in grid.place(units).tolist()]
+    expected = [{n: i for i, n in enumerate(numbers.tolist())}.get(place, -1) for place in grid.place(units).tolist()]
     span = int(numbers[-1] - numbers[0])
     for most in (-1, min(span, 1 << 16), grid_file._MOST_LISTED):  # searched in, listed if it is just possible, as set
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(grid_file, "_MOST_LISTED", most)
             zone, before = BucketSet(grid, numbers), units.copy()
             assert (zone._listed is None) == (span > most)
-            assert zone.holds(units).tolist() == expected
+            assert zone.index(units).tolist() == expected
             assert np.array_equal(units, before)
 
 
@@ -63,9 +63,9 @@ def test_a_zone_is_asked_again_and_again():
     """Buckets before the first, after the last, between, and none at all."""
     zone = BucketSet(Grid(0), np.array([5, 7]))
     for _ in range(2):
-        assert zone.holds(np.arange(4, 10)).tolist() == [False, True, False, True, False, False]
-        assert zone.holds(np.array([0, 2**BITS])).tolist() == [False, False]
-        assert zone.holds(np.zeros(0, dtype=np.int64)).tolist() == []
+        assert zone.index(np.arange(4, 10)).tolist() == [-1, 0, -1, 1, -1, -1]
+        assert zone.index(np.array([0, 2**BITS])).tolist() == [-1, -1]
+        assert zone.index(np.zeros(0, dtype=np.int64)).tolist() == []
 
 
 @pytest.mark.parametrize("bits", [1, 5, 18])

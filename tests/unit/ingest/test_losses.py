@@ -12,6 +12,7 @@ from hypothesis import given
 
 from calibrant.ingest.losses import LOG_LOSS_BITS, LossTotals
 from calibrant.table.fixed_point import BITS, MOST_ROWS
+from calibrant.table.validation import CleanRows
 from support import oracles
 from support.strategies import Rows, small_rows
 
@@ -40,7 +41,7 @@ def test_losses_of_rows(rows):
 def test_single_rows_are_like_counts(rows):
     y, s, w = columns(rows)
     found = LossTotals()
-    found.add_rows(s.astype(float), y == 1, rows.w)
+    found.add_rows(CleanRows(y.astype(np.int8), s, rows.w))
     expected = losses_of((y, s, w))
     assert found.squared == pytest.approx(expected.squared, rel=1e-14)
     assert found.log_loss == pytest.approx(expected.log_loss, rel=1e-14)

@@ -35,7 +35,8 @@ def can_hold_turn(
     """Tell which buckets can hold an end of the largest climb or drop of the walk strictly inside them.
 
     A bucket with a `single` score has no place inside. The rest is as for `can_hold_extreme`: False only where a climb
-    or drop that begins or ends inside is provably not the largest.
+    or drop that begins or ends inside is provably not the largest; with a negative slack, where it is not larger than
+    that at bucket edges by more than so much.
     """
     after = np.cumsum(rise - fall)
     before = after - (rise - fall)

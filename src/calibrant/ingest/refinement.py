@@ -33,6 +33,11 @@ __all__ = ["Opened", "Rows", "coarsened", "opened", "refined"]
 
 LATER_BITS = 19  # into about how many all buckets of one later scan are divided together
 _LEAST_BITS = 2  # into how many one of them is divided at least
+# Beyond so many rows the largest climb and the largest drop of the walk, the smaller of which is not the calibration
+# error, are looked for to this share of the rows. Where scores are too high everywhere, the largest climb is that of a
+# few dozen rows however many there are, and nearly every bucket could hold it.
+_MANY = 1 << 24
+_NEGLIGIBLE = 2.0**-23
 _KEPT = 8  # times as many rows can be kept as can be told apart score by score
 _HEAVY = 64  # buckets in which the walk can move so many times less wait until the heaviest are divided
 
@@ -106,7 +111,7 @@ def opened(first: BucketSums, grid: Grid, widest: Grid) -> Opened:
     starts = _run_starts(widest.place(score_units(first.low)))
     alone = single[starts] & (np.diff(starts, append=len(first)) == 1)
     rise, fall = np.add.reduceat(first.sums(), starts, axis=1)
-    turning = _can_turn(rise, fall, alone)
+    turning = _can_turn(rise, fall, alone, float(first.n.sum()))
     cells, begins = _put_together(first, starts, turning, wanted)
     return Opened(cells.pick(wanted[begins]), cells.pick(~wanted[begins]), grid)
 
@@ -114,15 +119,16 @@ def opened(first: BucketSums, grid: Grid, widest: Grid) -> Opened:
 def _may_hold_part(sums: BucketSums, single: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Tell which buckets, in increasing order, hold several scores and perhaps a part of the answer."""
     rise, fall = sums.sums()
-    turns = _can_turn(rise, fall, single)
+    turns = _can_turn(rise, fall, single, float(sums.n.sum()))
     del rise, fall
     # Blocks of the fit are told by their first and last score, so these have to be looked at too.
     return np.asarray((turns | can_hold_corner(sums.n, sums.k) | beside_corner(sums.n, sums.k)) & ~single)
 
 
-def _can_turn(rise: FloatArray, fall: FloatArray, single: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _can_turn(rise: FloatArray, fall: FloatArray, single: npt.NDArray[np.bool_], rows: float) -> npt.NDArray[np.bool_]:
     slack = rounding_slack(rise, fall)
-    return np.asarray(can_hold_extreme(rise, fall, slack) | can_hold_turn(rise, fall, single, slack))
+    spare = rows * _NEGLIGIBLE if rows > _MANY else 0.0
+    return np.asarray(can_hold_extreme(rise, fall, slack) | can_hold_turn(rise, fall, single, slack - spare))
 
 
 def _put_together(

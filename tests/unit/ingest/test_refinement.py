@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from calibrant import ScoreTable
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.ingest import gathering, refinement
-from calibrant.metrics import brier_score, log_loss
+from calibrant.metrics import brier_score, cutoff_calibration, log_loss
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.fixed_point import UNIT
 from support import score_distributions
-from support.answers import answers
+from support.answers import answers, fit_answers
 from support.strategies import Rows, small_rows
 
 N = 30_000
@@ -85,6 +85,23 @@ def test_few_readings_at_larger_limits(monkeypatch, distribution, reads):
     source = Source(score_distributions.outcomes(s, "calibrated"), s, size=50_000)
     assert not ScoreTable.from_chunks(source).exact
     assert source.reads == reads
+
+
+@pytest.mark.parametrize("share", [0.0, 2.0**-9])
+def test_the_smaller_one_sided_error_of_very_many_rows(small_limits, share):
+    """Scores are too high everywhere, so that the largest climb is short; it may be off by the share that is set."""
+    rng = np.random.default_rng(3)
+    s = rng.uniform(size=N)
+    y = rng.uniform(size=N) < s * (0.8 + 0.2 * s)
+    small_limits.setattr(refinement, "_MANY", N - 1)
+    small_limits.setattr(refinement, "_NEGLIGIBLE", share)
+    exact, table = ScoreTable.from_scores(y, s), ScoreTable.from_chunks(Source(y, s))
+    ours, wanted = cutoff_calibration(table), cutoff_calibration(exact)
+    assert (ours.value, ours.over, ours.interval) == (wanted.value, wanted.over, wanted.interval)
+    assert fit_answers(table) == fit_answers(exact)
+    assert wanted.under < 0.1 * wanted.over
+    assert wanted.under - share <= ours.under <= wanted.under
+    assert (ours.under < wanted.under) == (share > 0.0)
 
 
 @pytest.mark.parametrize("distribution", ["beta", "ends", "atom", "coarse"])

@@ -77,11 +77,8 @@ def duckdb_slices(path: str) -> Iterator[Chunk]:
             yield np.ma.getdata(found["label"]), np.ma.getdata(found["score"])
 
 
-def twice(chunks: Callable[[str], Iterator[Chunk]]) -> Callable[[str], float]:
-    def scan(path: str) -> float:
-        return sum(float(score.sum()) + int(label.sum()) for _ in range(2) for label, score in chunks(path))
-
-    return scan
+def handed_over(chunks: Callable[[str], Iterator[Chunk]]) -> Callable[[str], float]:
+    return lambda path: sum(float(score.sum()) + int(label.sum()) for label, score in chunks(path))
 
 
 def from_chunks(chunks: Callable[[str], Iterator[Chunk]]) -> Callable[[str], float]:
@@ -130,9 +127,9 @@ def sort_polars(path: str) -> float:
 SCANS: dict[str, Callable[[str], float]] = {
     "scan: DuckDB sum": scan_duckdb,
     "scan: Polars sum": scan_polars,
-    "double scan: PyArrow row groups": twice(row_groups),
-    "double scan: Polars batches": twice(polars_batches),
-    "double scan: DuckDB slices": twice(duckdb_slices),
+    "to NumPy: PyArrow row groups": handed_over(row_groups),
+    "to NumPy: Polars batches": handed_over(polars_batches),
+    "to NumPy: DuckDB slices": handed_over(duckdb_slices),
 }
 OURS: dict[str, Callable[[str], float]] = {
     "calibrant read_table": read_table,

@@ -181,14 +181,10 @@ def check_agreement(runs: dict[str, list[timing.Run]]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=200_000_000)
+    parser = timing.file_parser(__doc__, rows=200_000_000, rounds=3, output="parquet.csv")
     parser.add_argument("--scores", choices=["float32", "float64"], default="float32")
-    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sort", action="store_true", help="also SQL that sorts, which is slow")
     parser.add_argument("--only", help="contestants of which the name holds this")
-    parser.add_argument("--folder", type=Path, default=timing.FOLDER, help="where the file is, or shall be made")
-    parser.add_argument("--output", type=Path, default=timing.RESULTS / "parquet.csv")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--file", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

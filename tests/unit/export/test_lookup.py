@@ -11,7 +11,7 @@ from calibrant.calibrators import IsotonicCalibrator, VennAbersCalibrator
 from calibrant.export import lookup
 from calibrant.export.layouts import formula_of
 from calibrant.export.lookup import predictions
-from support.export_cases import CALIBRATORS, OUTSIDE, WORLDS, assert_same, fitted, probes, world
+from support.export_cases import CALIBRATORS, OUTSIDE, WORLDS, assert_same, fitted, fitted_in, probes, world
 from support.strategies import small_rows
 
 NAMES = st.sampled_from(sorted(CALIBRATORS))
@@ -60,9 +60,7 @@ def test_equals_predict(connection, name, rows, stored):
 @pytest.mark.parametrize("name", CALIBRATORS)
 @pytest.mark.parametrize("kind", WORLDS)
 def test_equals_predict_on_larger_samples(connection, name, kind):
-    score, y = world(kind)
-    calibrator = clone(CALIBRATORS[name]).fit(score, y)
-    at = probes(calibrator, score)
+    calibrator, at = fitted_in(name, kind)
     for stored in (True, False):
         assert_same(values(connection, calibrator, at, stored=stored), calibrator, at)
 

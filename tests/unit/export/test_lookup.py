@@ -65,6 +65,7 @@ def test_equals_predict_on_larger_samples(connection, name, kind):
         assert_same(values(connection, calibrator, at, stored=stored), calibrator, at)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("interpolation", ["step", "linear"])
 @pytest.mark.parametrize("width", [1.0, 1e-7, 1e-18])
 def test_thousands_of_pieces_close_to_each_other(connection, interpolation, width):
@@ -94,6 +95,7 @@ def test_grid(start, affordable):
     assert most >= 1
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("calibrator", [IsotonicCalibrator(), VennAbersCalibrator(), CALIBRATORS["auto"]])
 def test_null_stays_null_and_what_is_no_score_is_refused(connection, calibrator):
     calibrator = clone(calibrator).fit(*world("uniform"))

@@ -87,6 +87,7 @@ def test_few_readings_at_larger_limits(monkeypatch, distribution, reads):
     assert source.reads == reads
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("distribution", ["beta", "ends", "atom", "coarse"])
 def test_identical_for_all_chunks_and_orders(small_limits, distribution):
     s = score_distributions.scores(distribution, 12_000)

@@ -156,6 +156,16 @@ def parser(
     return found
 
 
+def file_parser(description: str, *, rows: int, rounds: int, output: str) -> argparse.ArgumentParser:
+    """Return a parser of the options of scripts that measure files of rows, each run in a process of its own."""
+    found = argparse.ArgumentParser(description=description.partition("\n")[0])
+    found.add_argument("--rows", type=int, default=rows)
+    found.add_argument("--rounds", type=int, default=rounds)
+    found.add_argument("--folder", type=Path, default=FOLDER, help="where the files are, or shall be made")
+    found.add_argument("--output", type=Path, default=RESULTS / output)
+    return found
+
+
 def in_own_process(module: str, *arguments: str) -> Any:
     """Run a module with this Python, in a process of its own, and return what its last line says, in JSON."""
     command = [sys.executable, "-m", module, *arguments]

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -62,6 +63,11 @@ HEAVY = {
 FILES = sorted(ROOT.rglob("*.py"))
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def package_of(path: Path) -> str:
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
@@ -88,7 +94,7 @@ def is_definition(node: ast.AST) -> bool:
 
 def offenders(rule: Callable[[Path, ast.Module], Iterable[str]]) -> list[str]:
     """Whatever breaks a rule, in all files."""
-    return [f"{path.relative_to(ROOT)}: {what}" for path in FILES for what in rule(path, ast.parse(path.read_text()))]
+    return [f"{path.relative_to(ROOT)}: {what}" for path in FILES for what in rule(path, parsed(path))]
 
 
 def test_imports_point_down():
@@ -110,7 +116,7 @@ def test_files_import_each_other_in_no_circle():
     graph = {}
     for path in FILES:
         graph[path] = set()
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ImportFrom) and node.module.startswith("calibrant."):
                 package, *rest = node.module.split(".")[1:]
                 for name in node.names if (str(path.relative_to(ROOT)), package) not in LAZY_IMPORTS_UP else []:
@@ -123,7 +129,7 @@ def test_files_import_each_other_in_no_circle():
 
 def test_lazy_imports_are_inside_functions():
     for path, other in LAZY_IMPORTS_UP:
-        top = imports_at_top(ast.parse((ROOT / path).read_text()))
+        top = imports_at_top(parsed(ROOT / path))
         assert not [name for name in top if name.startswith(f"calibrant.{other}")]
 
 

@@ -8,8 +8,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-# Extras that CI does not install with the oldest versions: half a gigabyte of Spark, and rivals for benchmarks.
-NOT_RUN = {"spark", "benchmark"}
+# Extras that CI does not install with the oldest versions: half a gigabyte of Spark, rivals for benchmarks, linters.
+NOT_RUN = {"spark", "benchmark", "lint"}
 
 
 def requirements():

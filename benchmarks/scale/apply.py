@@ -48,11 +48,7 @@ def one(name: str, path: str, model: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--folder", type=Path, default=timing.FOLDER, help="where the file is, or shall be made")
-    parser.add_argument("--output", type=Path, default=timing.RESULTS / "apply.csv")
+    parser = timing.file_parser(__doc__, rows=10_000_000, rounds=5, output="apply.csv")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:

@@ -77,11 +77,7 @@ def difference(path: Path) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=100_000_000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--folder", type=Path, default=timing.FOLDER, help="where the files are, or shall be made")
-    parser.add_argument("--output", type=Path, default=timing.RESULTS / "fits.csv")
+    parser = timing.file_parser(__doc__, rows=100_000_000, rounds=3, output="fits.csv")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--file", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

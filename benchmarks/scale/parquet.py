@@ -77,11 +77,8 @@ def duckdb_slices(path: str) -> Iterator[Chunk]:
             yield np.ma.getdata(found["label"]), np.ma.getdata(found["score"])
 
 
-def twice(chunks: Callable[[str], Iterator[Chunk]]) -> Callable[[str], float]:
-    def scan(path: str) -> float:
-        return sum(float(score.sum()) + int(label.sum()) for _ in range(2) for label, score in chunks(path))
-
-    return scan
+def handed_over(chunks: Callable[[str], Iterator[Chunk]]) -> Callable[[str], float]:
+    return lambda path: sum(float(score.sum()) + int(label.sum()) for label, score in chunks(path))
 
 
 def from_chunks(chunks: Callable[[str], Iterator[Chunk]]) -> Callable[[str], float]:
@@ -130,9 +127,9 @@ def sort_polars(path: str) -> float:
 SCANS: dict[str, Callable[[str], float]] = {
     "scan: DuckDB sum": scan_duckdb,
     "scan: Polars sum": scan_polars,
-    "double scan: PyArrow row groups": twice(row_groups),
-    "double scan: Polars batches": twice(polars_batches),
-    "double scan: DuckDB slices": twice(duckdb_slices),
+    "to NumPy: PyArrow row groups": handed_over(row_groups),
+    "to NumPy: Polars batches": handed_over(polars_batches),
+    "to NumPy: DuckDB slices": handed_over(duckdb_slices),
 }
 OURS: dict[str, Callable[[str], float]] = {
     "calibrant read_table": read_table,
@@ -184,14 +181,10 @@ def check_agreement(runs: dict[str, list[timing.Run]]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=200_000_000)
+    parser = timing.file_parser(__doc__, rows=200_000_000, rounds=3, output="parquet.csv")
     parser.add_argument("--scores", choices=["float32", "float64"], default="float32")
-    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sort", action="store_true", help="also SQL that sorts, which is slow")
     parser.add_argument("--only", help="contestants of which the name holds this")
-    parser.add_argument("--folder", type=Path, default=timing.FOLDER, help="where the file is, or shall be made")
-    parser.add_argument("--output", type=Path, default=timing.RESULTS / "parquet.csv")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--file", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -39,10 +39,10 @@ def scores(tmp_path):
 
 @pytest.fixture
 def bad_scores(tmp_path):
-    """20,000 scores that are too high."""
+    """2,000 scores that are too high."""
     rng = np.random.default_rng(0)
-    p = rng.uniform(size=20_000)
-    y = (rng.uniform(size=20_000) < p**2).astype(int)
+    p = rng.uniform(size=2_000)
+    y = (rng.uniform(size=2_000) < p**2).astype(int)
     return write_csv(tmp_path / "bad.csv", y, p.tolist())
 
 
@@ -208,7 +208,7 @@ class TestRecalibrateAndApply:
         out = tmp_path / f"out.{ending}"
         done = run("apply", bad_scores, "--score", "p", "--model", model, "--output", out)
         assert done.exit_code == 0, done.output
-        assert "20,000 rows" in done.stderr
+        assert "2,000 rows" in done.stderr
         back = duckdb.sql(f"SELECT p::DOUBLE AS p, calibrated::DOUBLE AS z, y FROM '{out}'").fetchnumpy()
         _, p = np.loadtxt(bad_scores, delimiter=",", skiprows=1).T
         np.testing.assert_array_equal(back["p"], p)  # rows keep their order
@@ -255,6 +255,7 @@ class TestPlan:
         assert "with power 0.8 under perfect calibration" in done.stdout
         assert "a Brier score of 0.15 is assumed" in done.stdout
 
+    @pytest.mark.slow
     def test_width_only(self):
         done = run("plan", "--tolerance", 0.05, "--brier", 0.3, "--width-only", "--json")
         plan = json.loads(done.stdout)
@@ -349,6 +350,7 @@ def test_groups_of_rows(tmp_path):
     assert "a column 'ward'" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_person_sees_what_an_audit_of_groups_is_at(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     p = rng.random(400)

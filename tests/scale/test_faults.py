@@ -232,6 +232,7 @@ class TestFullDisks:
         one_line(done, "temporary files", "TMPDIR")
         assert contents(place) == {}
 
+    @pytest.mark.slow
     def test_enough_space_to_spill(self, scores, tmp_path, monkeypatch):
         """The same reading succeeds where there is space, so that the space was what the test above took away."""
         monkeypatch.setattr(connection, "_MEMORY", LITTLE_MEMORY)

@@ -241,6 +241,7 @@ def test_decimals_are_not_narrowed_to_the_floats_of_another_file(tmp_path):
     assert read_table(f"{tmp_path}/*.parquet", **NAMES).n.tolist() == [16777217, 1]
 
 
+@pytest.mark.slow
 def test_rows_of_many_files_keep_their_order(tmp_path):
     names = [tmp_path / f"{i:02}.csv" for i in range(20)]
     for i, name in enumerate(names):

@@ -154,6 +154,7 @@ def test_wrong_databases(tmp_path):
             read("SELECT 1 AS y", str(path))
 
 
+@pytest.mark.slow
 def test_a_database_that_is_being_written(in_duckdb):
     script = f"import duckdb; c = duckdb.connect({in_duckdb!r}); print('open', flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", script], stdin=-1, stdout=-1, stderr=-1, text=True) as other:
@@ -163,6 +164,7 @@ def test_a_database_that_is_being_written(in_duckdb):
         other.communicate("\n")
 
 
+@pytest.mark.slow
 def test_a_database_that_others_read(in_duckdb):
     script = f"import duckdb; c = duckdb.connect({in_duckdb!r}, read_only=True); print('open', flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", script], stdin=-1, stdout=-1, stderr=-1, text=True) as other:

@@ -77,6 +77,13 @@ def world(name, n=200):
 WORLDS = ["uniform", "ties", "rare", "sure", "tiny"]
 
 
+def fitted_in(name, kind):
+    """Return a calibrator fitted in a world, and where it is compared."""
+    score, y = world(kind)
+    calibrator = clone(CALIBRATORS[name]).fit(score, y)
+    return calibrator, probes(calibrator, score)
+
+
 def probes(calibrator, score):
     """Sample points, edges of all pieces, their neighbours, points between them, 0, 1 and beyond the sample."""
     edges = np.unique(np.concatenate([np.asarray(score, dtype=np.float64), *_starts(formula_of(calibrator))]))

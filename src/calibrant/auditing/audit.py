@@ -29,11 +29,12 @@ from calibrant.decisions.cost import check_costs
 from calibrant.errors import ArgumentError, DataError
 from calibrant.ingest.named_columns import named_columns
 from calibrant.metrics import brier_score, cutoff_calibration, log_loss, roc_auc_limits
+from calibrant.table.arguments import as_table
 from calibrant.table.cluster_residuals import cluster_residuals
 from calibrant.table.clusters import ClusteredRows, Clusters, cap_clusters, cluster_rows
 from calibrant.table.parameters import check_random_state
 from calibrant.table.progress import tell
-from calibrant.table.score_table import ScoreTable, as_table
+from calibrant.table.score_table import ScoreTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.score_table import FloatArray, ScoreTable, as_table
+from calibrant.table.arguments import as_table
+from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.validation import clean_scores
 
 __all__ = ["Calibrator"]

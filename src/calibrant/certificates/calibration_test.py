@@ -15,11 +15,13 @@ from calibrant.certificates.results import ASSUMPTIONS, CalibrationTest
 from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.distributions.null_distribution import calibrated_p_value
 from calibrant.errors import ArgumentError, DataError
+from calibrant.table.arguments import as_table
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice, check_count, check_random_state
-from calibrant.table.score_table import FloatArray, ScoreTable, as_table, need_counts
+from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.seeding import generator_for
+from calibrant.table.validation import need_counts
 
 __all__ = ["calibration_test"]
 

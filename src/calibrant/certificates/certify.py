@@ -17,10 +17,12 @@ from calibrant.certificates.widths.closed_form import brownian_width
 from calibrant.certificates.widths.default import charged_bound
 from calibrant.distributions.null_distribution import null_mean
 from calibrant.errors import ArgumentError
+from calibrant.table.arguments import as_table
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_between, check_choice, check_count, failure_probability
-from calibrant.table.score_table import ScoreTable, as_table, need_counts
+from calibrant.table.score_table import ScoreTable
+from calibrant.table.validation import need_counts
 from calibrant.table.wording import at_least
 
 __all__ = ["METHODS", "certify", "check_request"]

@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from calibrant.certificates.widths.fixed_design import cumulative_width, effective_rows, weighted_fixed_design_width
 from calibrant.errors import ArgumentError
+from calibrant.table.arguments import as_table
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice, failure_probability
-from calibrant.table.score_table import ScoreTable, as_table, need_counts
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import INDEPENDENT_CASES, Statement
-from calibrant.table.validation import clean_weights
+from calibrant.table.validation import clean_weights, need_counts
 from calibrant.table.wording import at_least
 
 __all__ = ["SampleCertificate", "certify_sample"]

@@ -13,10 +13,12 @@ from calibrant.certificates.results import ASSUMPTIONS, CutoffInterval
 from calibrant.certificates.split import split_lower_bound
 from calibrant.certificates.widths.closed_form import asymptotic_width, brownian_width
 from calibrant.certificates.widths.default import charged_bound
+from calibrant.table.arguments import as_table
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice, check_count
-from calibrant.table.score_table import ScoreTable, as_table, need_counts
+from calibrant.table.score_table import ScoreTable
+from calibrant.table.validation import need_counts
 from calibrant.table.wording import at_least
 
 __all__ = ["cutoff_interval"]

@@ -18,9 +18,9 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import score_order
-from calibrant.table.score_table import ScoreTable, need_counts
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import INDEPENDENT_CASES, INDEPENDENT_ROWS, Statement
-from calibrant.table.validation import clean_rows, clean_scores
+from calibrant.table.validation import clean_rows, clean_scores, need_counts
 from calibrant.table.wording import at_least
 
 __all__ = ["RecalibratedCertificate", "certify_recalibrated"]

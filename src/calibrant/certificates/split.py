@@ -12,11 +12,13 @@ import numpy.typing as npt
 from calibrant.certificates.repeated_splits import PROPOSE, repeated_lower_bound, repeated_width
 from calibrant.certificates.widths.uniform import monotone_width
 from calibrant.distributions.mean_limits import mean_width
+from calibrant.table.arguments import as_table
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.parameters import check_random_state, failure_probability
-from calibrant.table.score_table import ScoreTable, as_table, need_counts
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
 from calibrant.table.splitting import chances_of, split_counts
+from calibrant.table.validation import need_counts
 
 __all__ = ["split_lower_bound", "split_width"]
 

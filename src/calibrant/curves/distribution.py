@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
+from calibrant.table.arguments import as_table
 from calibrant.table.bins import equal_width_bins
 from calibrant.table.parameters import check_between, check_count
 from calibrant.table.results import Drawable
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table
+from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 
 __all__ = ["Histogram", "score_histogram"]
 

@@ -12,8 +12,9 @@ from calibrant.distributions.binomial import share_interval
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.errors import ArgumentError
 from calibrant.fits.local_polynomial import LocalFit, check_smoother, evenly_spaced, local_fit
+from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_between
-from calibrant.table.score_table import FloatArray, ScoreTable, as_table
+from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["local_curve"]
 

@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from calibrant.distributions.binomial import share_interval
 from calibrant.fits.isotonic import isotonic_fit
+from calibrant.table.arguments import as_table
 from calibrant.table.bins import bin_starts
 from calibrant.table.results import Drawable
-from calibrant.table.score_table import FloatArray, ScoreTable, as_table
+from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["Curve", "binned_curve", "isotonic_curve"]
 

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.table.arguments import as_table
 from calibrant.table.cumulative_residuals import cumulative_residuals as walk_of
 from calibrant.table.cumulative_residuals import extremes
 from calibrant.table.parameters import check_count
 from calibrant.table.results import Drawable
-from calibrant.table.score_table import FloatArray, ScoreTable, as_table
+from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["CumulativeResiduals", "cumulative_residuals"]
 

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
+from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_between
-from calibrant.table.score_table import ScoreTable, as_table
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_scores
 
 __all__ = ["check_costs", "costs_by_cut", "decide", "expected_cost", "largest_cell", "optimal_threshold", "prices"]

@@ -15,9 +15,10 @@ from calibrant.decisions.cost import largest_cell
 from calibrant.decisions.paired import Pairs, pair_rows
 from calibrant.errors import ArgumentError
 from calibrant.fits.isotonic import isotonic_fit
+from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_between, check_count
 from calibrant.table.results import Drawable
-from calibrant.table.score_table import FloatArray, ScoreTable, as_table
+from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["CostCurve", "cheapest_cuts", "cost_curve", "curve_of", "points_or_grid"]
 

@@ -13,9 +13,10 @@ from calibrant.decisions.cost_curve import points_or_grid
 from calibrant.decisions.limits import normal_half_width
 from calibrant.decisions.paired import pair_rows
 from calibrant.errors import ArgumentError
+from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_between
 from calibrant.table.results import Drawable, Tabular
-from calibrant.table.score_table import FloatArray, ScoreTable, as_table
+from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["NetBenefit", "NetBenefitDifference", "net_benefit", "net_benefit_difference"]
 

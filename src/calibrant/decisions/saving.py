@@ -13,9 +13,11 @@ from calibrant.decisions.cost import check_costs, costs_by_cut, largest_cell
 from calibrant.decisions.forecast import cost_forecast
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.mean_limits import mean_width
+from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_between, check_choice, failure_probability
-from calibrant.table.score_table import FloatArray, ScoreTable, as_table, need_counts
+from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.statements import ClusterStatement
+from calibrant.table.validation import need_counts
 from calibrant.table.wording import at_least
 
 __all__ = ["Decision", "regret_bound", "saving_bound"]

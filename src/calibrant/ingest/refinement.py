@@ -1,11 +1,12 @@
-"""Scan by scan to the answer: which buckets can hold it is known from sums, and only these are looked into.
+"""From sums of all rows to the answer: which buckets can hold a part of it is told by sums, and only these are opened.
 
-The first query is for sums of buckets. How far the cumulative residuals can rise and fall in a bucket is known from
-its sums, and how far the cumulative sum diagram of the isotonic fit can sag; so few buckets can hold an extreme of the
-walk or a corner of the fit. Those are divided again, scan by scan, until their rows are few enough to be fetched score
-by score. The heaviest go first: a bucket with half of the rows at one score in it leaves nothing certain until that
-score stands by itself. All other buckets stay cells. Any source of rows will do that can answer two questions, both of
-them plain aggregations.
+How far the cumulative residuals can rise and fall in a bucket is known from its sums, and how far the cumulative sum
+diagram of the isotonic fit can sag; so few buckets can hold an extreme of the walk, an end of its largest climb or
+drop, or a corner of the fit. All others become cells at once. Open buckets are fetched score by score if their rows
+are few enough. Else they are divided again, scan by scan: all together, unless a few heavy ones stand out. These go
+first: a bucket with half of the rows at one score in it leaves nothing certain until that score stands by itself. In
+the end scores are put together again where nothing was found. Any source of rows will do that can answer two
+questions, both of them plain aggregations.
 """
 
 from __future__ import annotations

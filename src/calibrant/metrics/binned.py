@@ -9,12 +9,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.table.arguments import as_table
 from calibrant.table.bins import bin_starts, check_bins, equal_width_numbers
 from calibrant.table.parameters import check_between, check_choice
 from calibrant.table.pooling import pool_rows
 from calibrant.table.results import Tabular
 from calibrant.table.row_sums import Bins, add_rows, rows_or_table
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table
+from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 from calibrant.table.validation import CleanRows
 
 __all__ = ["BinnedCalibration", "binned_calibration", "expected_calibration_error", "quantile_mean_squared_error"]

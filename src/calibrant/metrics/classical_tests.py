@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.errors import ArgumentError
+from calibrant.table.arguments import as_table
 from calibrant.table.bins import bin_starts
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.results import Result, Tabular
 from calibrant.table.row_sums import add_rows, rows_or_table
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table
+from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 
 __all__ = [
     "HosmerLemeshow",

@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from calibrant.distributions.binomial import wilson
 from calibrant.metrics.ranking import roc_auc
+from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_between
 from calibrant.table.results import Result
-from calibrant.table.score_table import ScoreTable, as_table
+from calibrant.table.score_table import ScoreTable
 
 __all__ = ["ConfusionMetrics", "confusion_metrics"]
 

@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from calibrant.distributions.null_distribution import null_limit, null_mean
 from calibrant.ingest.pruning import pruned_range
+from calibrant.table.arguments import as_table
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.results import Result
-from calibrant.table.score_table import ScoreTable, as_table
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_rows
 
 __all__ = ["CutoffCalibration", "cutoff_calibration", "cutoff_calibration_error"]

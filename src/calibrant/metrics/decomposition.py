@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics.proper import brier_score, log_loss
+from calibrant.table.arguments import as_table
 from calibrant.table.results import Result
-from calibrant.table.score_table import ScoreTable, as_table
+from calibrant.table.score_table import ScoreTable
 
 __all__ = ["ScoreDecomposition", "brier_decomposition", "log_loss_decomposition"]
 

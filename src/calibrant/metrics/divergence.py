@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
+from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_between, check_choice, check_count
-from calibrant.table.score_table import FloatArray, ScoreTable, as_table
+from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.validation import clean_scores
 
 __all__ = ["Distribution", "score_divergence"]

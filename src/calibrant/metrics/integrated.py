@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from calibrant.fits.interpolation import interpolate
 from calibrant.fits.local_polynomial import LocalFit, LocalRegression
+from calibrant.table.arguments import as_table
 from calibrant.table.pooling import distinct_numbers, score_order
 from calibrant.table.results import Result
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table
+from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 
 __all__ = ["IntegratedCalibration", "integrated_calibration_index"]
 

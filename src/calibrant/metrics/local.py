@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from calibrant.errors import DataError
 from calibrant.fits.local_polynomial import check_smoother, evenly_spaced, local_fit, nearest_windows
+from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_choice, check_count
 from calibrant.table.results import Tabular
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table, need_counts
+from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
+from calibrant.table.validation import need_counts
 
 __all__ = [
     "LocalCalibration",

@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.errors import DataError
+from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_between
 from calibrant.table.results import Result, Tabular
-from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table
+from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 
 __all__ = ["RocAuc", "RocCurve", "need_both_classes", "roc_auc", "roc_auc_interval", "roc_auc_limits", "roc_curve"]
 

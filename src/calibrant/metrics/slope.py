@@ -13,9 +13,10 @@ from calibrant.distributions.brownian import normal_quantile
 from calibrant.errors import DataError
 from calibrant.fits.logistic import LogisticFit, logistic_fit
 from calibrant.metrics.ranking import need_both_classes
+from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_between
 from calibrant.table.results import Result
-from calibrant.table.score_table import FloatArray, ScoreTable, as_table
+from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["CalibrationSlope", "calibration_slope"]
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_between
-from calibrant.table.score_table import FloatArray, ScoreTable, as_table
+from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["smooth_calibration_error"]
 

@@ -16,8 +16,8 @@ from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display, positive_scores
 from calibrant.plots.distribution import draw_shares
 from calibrant.plots.layers import draw_diagonal, frame_diagram
+from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_choice
-from calibrant.table.score_table import as_table
 from calibrant.table.visible_scores import score_view
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from calibrant.decisions import NetBenefit, net_benefit
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display
 from calibrant.plots.style import write_ticks
-from calibrant.table.score_table import ScoreTable, as_table
+from calibrant.table.arguments import as_table
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.visible_scores import grid_in_view, score_view
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from calibrant.curves import CumulativeResiduals, Histogram, score_histogram
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display
 from calibrant.plots.style import Palette, ground_of, write_ticks
-from calibrant.table.score_table import FloatArray, ScoreTable, as_table
+from calibrant.table.arguments import as_table
+from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.visible_scores import score_view
 
 if TYPE_CHECKING:

@@ -32,8 +32,9 @@ from calibrant.plots.layers import (
     shade,
     strip_beneath,
 )
+from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_choice
-from calibrant.table.score_table import FloatArray, ScoreTable, as_table
+from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.visible_scores import score_view
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.table.parameters import check_choice, check_count
-from calibrant.table.score_table import FloatArray, ScoreTable, need_counts
+from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.validation import need_counts
 
 __all__ = [
     "STRATEGIES",

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.table.arguments import as_table
 from calibrant.table.pooling import FloatArray, pool_rows
-from calibrant.table.score_table import ScoreTable, as_table
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import CleanRows, clean_rows
 
 __all__ = ["Bins", "RowSums", "Terms", "add_rows", "mean_of_rows", "rows_or_table"]

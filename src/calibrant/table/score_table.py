@@ -20,12 +20,12 @@ from calibrant.table.fixed_point import BITS, MOST_ROWS, FixedPoint, score_units
 from calibrant.table.pooling import FloatArray, NumberArray, pool_counts, pool_rows, pool_weighted
 from calibrant.table.seeding import digest_rows
 from calibrant.table.splitting import chances_of, split_counts
-from calibrant.table.validation import as_counts, check_weight_range, clean_rows, clean_scores
+from calibrant.table.validation import clean_counts, clean_rows, need_counts
 
 if TYPE_CHECKING:
     from calibrant.ingest.chunk_rows import Chunks
 
-__all__ = ["CellSums", "FloatArray", "NumberArray", "ScoreTable", "as_table", "need_counts"]
+__all__ = ["CellSums", "FloatArray", "NumberArray", "ScoreTable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,18 +189,7 @@ class ScoreTable:
         >>> ScoreTable.from_counts([0.2, 0.7], n=[1, 3], k=[0, 2])
         ScoreTable(2 distinct scores, n=4, positives=2)
         """
-        s = clean_scores(score).astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
-        total, positive = as_counts(n, k)
-        if not total.shape == positive.shape == s.shape:
-            found = f"{len(s)} scores, n of shape {total.shape} and k of shape {positive.shape}"
-            raise DataError("as many n and k as scores", found, "pass three columns of the same table")
-        if not ((positive >= 0) & (positive <= total) & (total < np.inf)).all():
-            raise DataError("finite 0 <= k <= n at every score", "a row that breaks it", "check the aggregation")
-        kept = total > 0
-        if total.dtype.kind == "f" and kept.any():
-            with np.errstate(over="ignore"):  # an infinite total is what is looked for
-                check_weight_range(float(total.max()), float(total.sum()))
-        return cls(*pool_counts(s[kept], total[kept], positive[kept]))
+        return cls(*pool_counts(*clean_counts(score, n, k)))
 
     @classmethod
     def from_cells(cls, n: NumberArray, k: NumberArray, cells: CellSums) -> ScoreTable:
@@ -408,30 +397,3 @@ class ScoreTable:
         """
         kept = np.flatnonzero(n != 0)
         return ScoreTable(self.score[kept], n[kept].astype(np.int64), k[kept].astype(np.int64))
-
-
-def as_table(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
-    pos_label: Any = None,
-) -> ScoreTable:
-    """Return the table given as first argument, or pool the rows given as two."""
-    if isinstance(y_true, ScoreTable):
-        if y_proba is not None or sample_weight is not None or pos_label is not None:
-            wanted, remedy = "a ScoreTable alone, or labels and scores", "the table already holds scores and weights"
-            raise ArgumentError(wanted, "a ScoreTable with further data", remedy)
-        if len(y_true) == 0:
-            raise DataError("at least one row", "an empty table", "check how it was built")
-        return y_true
-    if y_proba is None:
-        raise ArgumentError("labels and scores", "no scores", "pass y_proba as second argument")
-    return ScoreTable.from_scores(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-
-
-def need_counts(table: ScoreTable, because: str) -> None:
-    """Raise a `DataError` if weights are not numbers of rows, which finite samples are counted in."""
-    if not table.counts:
-        remedy = f"{because}; leave the weights out, or use them for point estimates only"
-        raise DataError("weights that are whole numbers of independent rows", "other weights", remedy)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +17,10 @@ from calibrant.table.pooling import FloatArray
 __all__ = [
     "CleanRows",
     "as_array",
-    "as_counts",
     "as_floats",
     "check_same_rows",
     "check_weight_range",
+    "clean_counts",
     "clean_labels",
     "clean_rows",
     "clean_scores",
@@ -34,6 +34,7 @@ __all__ = [
     "describe_not_numbers",
     "describe_other_rows",
     "describe_zero_weights",
+    "need_counts",
     "one_column",
     "swapped_columns",
 ]
@@ -58,6 +59,11 @@ class CleanRows(NamedTuple):
     label: npt.NDArray[np.int8]
     score: npt.NDArray[np.floating]
     weight: npt.NDArray[Any] | None
+
+
+class _Weighted(Protocol):
+    @property
+    def counts(self) -> bool: ...
 
 
 def clean_rows(
@@ -349,9 +355,34 @@ def _some_values(values: Sequence[Any], most: int = 5) -> str:
     return f"the values {names}" + (" and others" if len(seen) > most else "")
 
 
-def as_counts(n: npt.ArrayLike, k: npt.ArrayLike) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def clean_counts(
+    score: npt.ArrayLike, n: npt.ArrayLike, k: npt.ArrayLike
+) -> tuple[FloatArray, npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return scores, rows and positives of the totals that have rows; integers if all counts are, else floats."""
+    s = clean_scores(score).astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
+    total, positive = _as_counts(n, k)
+    if not total.shape == positive.shape == s.shape:
+        found = f"{len(s)} scores, n of shape {total.shape} and k of shape {positive.shape}"
+        raise DataError("as many n and k as scores", found, "pass three columns of the same table")
+    if not ((positive >= 0) & (positive <= total) & (total < np.inf)).all():
+        raise DataError("finite 0 <= k <= n at every score", "a row that breaks it", "check the aggregation")
+    kept = total > 0
+    if total.dtype.kind == "f" and kept.any():
+        with np.errstate(over="ignore"):  # an infinite total is what is looked for
+            check_weight_range(float(total.max()), float(total.sum()))
+    return s[kept], total[kept], positive[kept]
+
+
+def _as_counts(n: npt.ArrayLike, k: npt.ArrayLike) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Return rows and positives as whole numbers if both are and fit, else as floats."""
     total, positive = as_array(n, "n"), as_array(k, "k")
     if total.dtype.kind in "iu" and positive.dtype.kind in "iu" and total.sum(dtype=np.float64) < 2.0**53:
         return total.astype(np.int64), positive.astype(np.int64)
     return as_floats(total, "n"), as_floats(positive, "k")
+
+
+def need_counts(rows: _Weighted, because: str) -> None:
+    """Raise a `DataError` if weights are not numbers of rows, which finite samples are counted in."""
+    if not rows.counts:
+        remedy = f"{because}; leave the weights out, or use them for point estimates only"
+        raise DataError("weights that are whole numbers of independent rows", "other weights", remedy)

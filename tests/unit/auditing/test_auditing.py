@@ -151,6 +151,7 @@ def test_costs_of_cross_fitted_scores_are_those_of_the_rows(digits):
     assert found.error_after == cutoff_calibration_error(label, after)
 
 
+@pytest.mark.slow
 def test_memory_is_about_twenty_numbers_per_row():
     """Five folds with the rows beside each, all at once, would be twice that."""
     y, p = world(100_000)
@@ -432,6 +433,7 @@ def test_the_audit_tests_and_prices_at_any_costs():
     np.testing.assert_array_equal(result.band.lower, band.lower[places])
 
 
+@pytest.mark.slow
 def test_many_scores_are_tested_by_the_asymptotic_distribution():
     y, p = world(30_000)
     assert cal.audit(y, p).test.method == "asymptotic"

@@ -63,6 +63,7 @@ def test_ensemble_is_a_mean():
     assert len(model.pairs_) == 3
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("ensemble", [False, True])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_margins_with_platt_are_those_of_scikit_learn(ensemble, classes):

@@ -378,6 +378,7 @@ def limits_of_all_runs(n, k, delta):
     return np.maximum.accumulate(lower), np.minimum.accumulate(upper[::-1])[::-1]
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("delta", [0.9, 0.05, 1e-6, 1e-15, 1e-200])
 @pytest.mark.parametrize("power", [0.3, 1.0, 8.0])
 def test_runs_that_are_left_out_are_not_binding(power, delta):

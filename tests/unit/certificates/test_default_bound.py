@@ -32,6 +32,7 @@ def brute_force(table: ScoreTable, delta: float, method: str) -> float:
     return largest
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("method", WIDTHS)
 @pytest.mark.parametrize(("n", "delta"), [(12, 0.05), (60, 0.9), (100, 0.7)])
 def test_bound_is_that_of_all_intervals_or_a_little_more(n, delta, method):

@@ -104,6 +104,7 @@ def test_error_of_the_mean_ratio_is_that_of_its_linear_part(rows, random):
     assert curve.mean_ratio_error == pytest.approx(adds.std() / math.sqrt(len(y)), rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_error_of_the_mean_ratio_is_that_of_repeated_samples():
     """Its definition as a standard error: the spread over 200 samples of 2000 rows, to 4 errors of a spread."""
     rng = np.random.default_rng(0)

@@ -215,6 +215,7 @@ def test_bound_is_the_largest_over_thresholds_and_cuts_or_a_little_more():
     assert np.median(excess) < 0.005
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("power", [0.5, 1.0, 3.0])
 @pytest.mark.parametrize("n", [30, 3_000, 60_000])
 def test_runs_of_cuts_that_are_left_out_could_not_have_won(n, power, monkeypatch):

@@ -75,6 +75,7 @@ def test_bound_is_the_largest_error_that_no_interval_rejects(seed, cap):
         assert largest_error(cluster_residuals(rows), cap=float(cap), delta=delta) == pytest.approx(slow, abs=2.2e-3)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("seed", range(4))
 def test_few_edges_give_a_bound_that_is_larger(monkeypatch, seed):
     *_, rows = rows_of(seed, 2, n=400)

@@ -40,6 +40,7 @@ def file(tmp_path, scores):
     return path
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 @pytest.mark.parametrize("stored", [True, False])
 def test_order_and_columns_are_kept(file, scores, calibrator, tmp_path, monkeypatch, stored, ending):
@@ -66,6 +67,7 @@ def test_scores_are_read_once(file, calibrator, tmp_path, monkeypatch):
     assert [verb for verb in asked if verb not in ("DESCRIBE", "EXPLAIN")] == ["COPY"]
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("bad", [-0.25, 1.5, np.nan, np.inf])
 def test_a_wrong_score_is_named_and_nothing_is_left(calibrator, scores, tmp_path, bad):
     changed = scores.copy()
@@ -80,6 +82,7 @@ def test_a_wrong_score_is_named_and_nothing_is_left(calibrator, scores, tmp_path
     assert (tmp_path / "o.parquet").read_text() == "old"
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("type_", "value", "ok"),
     [("BOOLEAN", "true", True), ("DECIMAL(3, 2)", "0.25", True), ("FLOAT", "0.1", True), ("VARCHAR", "0.25", True),

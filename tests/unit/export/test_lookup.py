@@ -11,7 +11,7 @@ from calibrant.calibrators import IsotonicCalibrator, VennAbersCalibrator
 from calibrant.export import lookup
 from calibrant.export.layouts import formula_of
 from calibrant.export.lookup import predictions
-from support.export_cases import CALIBRATORS, OUTSIDE, WORLDS, assert_same, fitted, probes, world
+from support.export_cases import CALIBRATORS, OUTSIDE, WORLDS, assert_same, fitted, fitted_in, probes, world
 from support.strategies import small_rows
 
 NAMES = st.sampled_from(sorted(CALIBRATORS))
@@ -60,13 +60,12 @@ def test_equals_predict(connection, name, rows, stored):
 @pytest.mark.parametrize("name", CALIBRATORS)
 @pytest.mark.parametrize("kind", WORLDS)
 def test_equals_predict_on_larger_samples(connection, name, kind):
-    score, y = world(kind)
-    calibrator = clone(CALIBRATORS[name]).fit(score, y)
-    at = probes(calibrator, score)
+    calibrator, at = fitted_in(name, kind)
     for stored in (True, False):
         assert_same(values(connection, calibrator, at, stored=stored), calibrator, at)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("interpolation", ["step", "linear"])
 @pytest.mark.parametrize("width", [1.0, 1e-7, 1e-18])
 def test_thousands_of_pieces_close_to_each_other(connection, interpolation, width):
@@ -96,6 +95,7 @@ def test_grid(start, affordable):
     assert most >= 1
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("calibrator", [IsotonicCalibrator(), VennAbersCalibrator(), CALIBRATORS["auto"]])
 def test_null_stays_null_and_what_is_no_score_is_refused(connection, calibrator):
     calibrator = clone(calibrator).fit(*world("uniform"))

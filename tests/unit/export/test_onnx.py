@@ -12,7 +12,18 @@ from sklearn.exceptions import NotFittedError
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.errors import ArgumentError
 from calibrant.export import to_onnx
-from support.export_cases import CALIBRATORS, NAMES, OUTSIDE, ROWS, WORLDS, assert_same, fitted, probes, world
+from support.export_cases import (
+    CALIBRATORS,
+    NAMES,
+    OUTSIDE,
+    ROWS,
+    WORLDS,
+    assert_same,
+    fitted,
+    fitted_in,
+    probes,
+    world,
+)
 
 
 def test_without_the_package_the_error_names_the_extra(monkeypatch):
@@ -41,9 +52,7 @@ def test_model_equals_predict(run, name, rows):
 @pytest.mark.parametrize("name", CALIBRATORS)
 @pytest.mark.parametrize("kind", WORLDS)
 def test_model_equals_predict_on_larger_samples(run, name, kind):
-    score, y = world(kind)
-    calibrator = clone(CALIBRATORS[name]).fit(score, y)
-    at = probes(calibrator, score)
+    calibrator, at = fitted_in(name, kind)
     assert_same(run(to_onnx(calibrator), at), calibrator, at)
 
 

@@ -14,6 +14,8 @@ from calibrant.calibrators import AutoCalibrator, IsotonicCalibrator, PlattCalib
 from calibrant.export import to_sql
 from support.export_cases import CALIBRATORS, OUTSIDE, WORLDS, assert_same, probes, world
 
+pytestmark = pytest.mark.slow  # a server takes as long to start as the tests on DuckDB and SQLite together
+
 
 class Server:
     """A cluster in a temporary folder, which listens on a socket there and nowhere else."""

@@ -10,7 +10,18 @@ from sklearn.base import clone
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.errors import ArgumentError
 from calibrant.export import to_python
-from support.export_cases import CALIBRATORS, NAMES, OUTSIDE, ROWS, WORLDS, assert_same, fitted, probes, world
+from support.export_cases import (
+    CALIBRATORS,
+    NAMES,
+    OUTSIDE,
+    ROWS,
+    WORLDS,
+    assert_same,
+    fitted,
+    fitted_in,
+    probes,
+    world,
+)
 
 
 def function(calibrator, name="calibrate"):
@@ -30,9 +41,7 @@ def test_function_equals_predict(name, rows):
 @pytest.mark.parametrize("name", CALIBRATORS)
 @pytest.mark.parametrize("kind", WORLDS)
 def test_function_equals_predict_on_larger_samples(name, kind):
-    score, y = world(kind)
-    calibrator = clone(CALIBRATORS[name]).fit(score, y)
-    at = probes(calibrator, score)
+    calibrator, at = fitted_in(name, kind)
     assert_same(list(map(function(calibrator), at.tolist())), calibrator, at)
 
 

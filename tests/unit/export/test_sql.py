@@ -13,7 +13,18 @@ from sklearn.isotonic import IsotonicRegression
 from calibrant.calibrators import HistogramCalibrator, IsotonicCalibrator, PlattCalibrator
 from calibrant.errors import ArgumentError
 from calibrant.export import to_sql
-from support.export_cases import CALIBRATORS, NAMES, OUTSIDE, ROWS, WORLDS, assert_same, fitted, probes, world
+from support.export_cases import (
+    CALIBRATORS,
+    NAMES,
+    OUTSIDE,
+    ROWS,
+    WORLDS,
+    assert_same,
+    fitted,
+    fitted_in,
+    probes,
+    world,
+)
 from support.strategies import Rows
 
 
@@ -79,9 +90,7 @@ def test_sql_equals_predict(engine, name, rows):
 @pytest.mark.parametrize("name", CALIBRATORS)
 @pytest.mark.parametrize("kind", WORLDS)
 def test_sql_equals_predict_on_larger_samples(engine, name, kind):
-    score, y = world(kind)
-    calibrator = clone(CALIBRATORS[name]).fit(score, y)
-    same_in(engine, calibrator, probes(calibrator, score))
+    same_in(engine, *fitted_in(name, kind))
 
 
 @pytest.mark.parametrize("name", CALIBRATORS)

@@ -74,6 +74,7 @@ def rough(n, seed, levels):
     return ScoreTable.from_scores((rng.random(n) < score**2).astype(int), score, sample_weight=weight)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("levels", [None, 200, 20])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_equals_fitting_again_on_many_rows(seed, levels):

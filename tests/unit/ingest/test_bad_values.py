@@ -55,6 +55,7 @@ def test_scores_and_labels(write, rows, words):
     assert words.format(path) in message(path)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
@@ -78,6 +79,7 @@ def test_pos_label(write):
     assert f"some rows with the positive label 'Yes', found {found}" in message(path, pos_label="Yes")
 
 
+@pytest.mark.slow
 def test_first_bad_row_in_a_long_file(write):
     rows = ["0,0.5", "1,0.25"] * 200_000
     rows[311_111] = "1,7"
@@ -91,6 +93,7 @@ def test_a_third_label_far_below(write):
     assert "found the values 0, 1, 2 in column y" in message(path)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("labels", "scores", "words"),
     [
@@ -156,6 +159,7 @@ def test_parquet_columns_of_nothing(tmp_path, name, kind):
         assert NOTHING[name].format(path) in message(path, weight="w", pos_label=pos_label)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", NOTHING)
 def test_text_and_queries_of_nothing(write, name):
     rows = list(zip(*(FULL | {name: [None] * 3}).values(), strict=True))
@@ -169,6 +173,7 @@ def test_text_and_queries_of_nothing(write, name):
     assert NOTHING[name].format("the result of the query") in message(query, weight="w")
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("scores", [[0.5, 1.5, NAN], [0.5, -3.0, 3.0], [0.5, 12.0, 99.0], [0.5, INF, 0.1]])
 def test_words_are_those_of_the_python_functions(write, scores):
     path = write("scores.csv", "y,p\n" + "".join(f"1,{score}\n" for score in scores))

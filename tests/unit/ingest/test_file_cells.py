@@ -132,6 +132,7 @@ def test_whole_weights_are_repeated_rows(tmp_path, small_limits):
         np.testing.assert_allclose(brier_score(table), brier_score(exact), rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_other_weights(tmp_path, small_limits):
     rng = np.random.default_rng(4)
     s, w = rng.beta(0.7, 1.6, N), rng.choice([0.0, 0.25, 1.7], N)
@@ -146,6 +147,7 @@ def test_other_weights(tmp_path, small_limits):
     np.testing.assert_allclose(table.total, exact.total, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_impossible_outcomes_make_the_log_loss_infinite(tmp_path, small_limits):
     rng = np.random.default_rng(8)
     s, y = rng.random(N), rng.integers(0, 2, N).astype(np.int8)
@@ -169,6 +171,7 @@ def test_most_of_the_table_stays_cells(tmp_path, small_limits):
     np.testing.assert_allclose(cutoff_calibration_error(table), cutoff_calibration_error(y, s), rtol=0, atol=4 * UNIT)
 
 
+@pytest.mark.slow
 def test_csv_gives_the_same_cells(tmp_path, write, small_limits):
     rng = np.random.default_rng(10)
     s = rng.beta(2, 5, N)

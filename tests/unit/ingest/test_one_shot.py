@@ -94,6 +94,7 @@ def test_few_different_scores_are_exact(small_limits, distribution):
     assert extremes(cumulative_residuals(table)) == extremes(cumulative_residuals(exact))
 
 
+@pytest.mark.slow
 @pytest.mark.grid
 @pytest.mark.parametrize("distribution", ["beta", "small", "tiny", "ends", "narrow", "float32"])
 def test_limits_are_narrow_at_a_million_rows(monkeypatch, distribution):

@@ -221,6 +221,7 @@ def test_the_bar_shows_percent_and_speed(count, unit, pattern, monkeypatch):
     assert re.search(r" 0% +-:--:-- left", shown)  # no speed, and no time left, before DuckDB can tell
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("name", "first"),
     [("scores.csv", [(12, "bytes")]), ("scores.parquet", [(3, "rows")]), ("*.parquet", [(5, "rows")])],

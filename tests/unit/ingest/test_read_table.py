@@ -165,6 +165,7 @@ def test_awkward_column_names(write, tmp_path, column):
     same(read_table(parquet, label="y", score=column), TABLE)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
     ("zero", "one", "pos_label"),
     [("no", "yes", "yes"), ("0", "1", 1), ("0.0", "1.0", "1"), ("1", "2", 2), ("2", "1", "1"), ("False", "True", True),

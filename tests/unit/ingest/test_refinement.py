@@ -104,6 +104,7 @@ def test_the_smaller_one_sided_error_of_very_many_rows(small_limits, share):
     assert (ours.under < wanted.under) == (share > 0.0)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("distribution", ["beta", "ends", "atom", "coarse"])
 def test_identical_for_all_chunks_and_orders(small_limits, distribution):
     s = score_distributions.scores(distribution, 12_000)

@@ -97,6 +97,7 @@ def test_noise_needs_rows_and_a_mean():
 ATOMS = [(0.2, 0, 0.4), (0.2, 1, 0.1), (0.45, 0, 0.1), (0.45, 1, 0.15), (0.3, 1, 0.25)]  # score, label, probability
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_debiased_square_has_no_bias_in_a_fixed_bin(n):
     """Enumeration of all samples of a population; its mean residual is sum of probability times (y - s)."""

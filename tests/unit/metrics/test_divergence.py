@@ -87,6 +87,7 @@ def test_reference_distribution():
     assert score_divergence([0.2, 0.8], uniform(0, 0.5), n_bins=2) == math.inf
 
 
+@pytest.mark.slow
 def test_samples_of_one_distribution_differ_by_chance():
     """Chi-squared limit: the mean over samples is 19 / 2 (1 / n + 1 / m) nats; its spread over 300 is about 1.3%."""
     rng = np.random.default_rng(0)

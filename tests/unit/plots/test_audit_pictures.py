@@ -147,6 +147,7 @@ class TestWalk:
 
 
 class TestNothingGlobal:
+    @pytest.mark.slow
     def test_settings_of_the_user_stay_and_do_not_matter(self, audit_of):
         audit = audit_of("spread")
         plain = figure_svg(cumulative_residuals_figure(audit))

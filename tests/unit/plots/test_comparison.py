@@ -82,6 +82,7 @@ def test_tables(rows):
     assert one.equals(ComparisonDisplay.from_predictions(y, scores, ax=axes()).to_frame("polars"))
 
 
+@pytest.mark.slow
 def test_many_models_fit(rows):
     y, scores = rows
     display = ComparisonDisplay.from_predictions(y, {f"model {i}": scores["raw"] ** (1 + i / 9) for i in range(9)})

@@ -60,6 +60,7 @@ def test_none_is_missing():
 
 
 class TestWhereItIsDrawn:
+    @pytest.mark.grid
     @every
     def test_on_given_axes_and_pyplot_hears_nothing(self, display):
         ax = Figure().subplots()
@@ -69,6 +70,7 @@ class TestWhereItIsDrawn:
         assert plt.get_fignums() == []
         assert ax.has_data()
 
+    @pytest.mark.grid
     @every
     def test_otherwise_on_a_figure_of_pyplot(self, display):
         made = make(display, *few())
@@ -84,6 +86,7 @@ class TestWhereItIsDrawn:
         assert made.ax_ is second
         second.figure.draw_without_rendering()
 
+    @pytest.mark.grid
     @every
     def test_of_a_subfigure(self, display):
         figure = Figure()
@@ -197,6 +200,7 @@ def fitted():
 
 
 class TestEstimators:
+    @pytest.mark.grid
     @of_scores
     def test_uses_the_column_of_the_positive_class(self, display, fitted):
         model, x, y = fitted
@@ -205,6 +209,7 @@ class TestEstimators:
         assert made.to_frame("polars").equals(expected.to_frame("polars"))
         assert made.name == "Pipeline"
 
+    @pytest.mark.grid
     @of_scores
     def test_other_class_other_column(self, display, fitted):
         model, x, y = fitted
@@ -213,6 +218,7 @@ class TestEstimators:
         assert made.to_frame("polars").equals(expected.to_frame("polars"))
         assert made.name == "mine"
 
+    @pytest.mark.grid
     @of_scores
     def test_weights_are_passed_on(self, display, fitted):
         model, x, y = fitted
@@ -317,6 +323,7 @@ class TestGround:
             sizes = {text.get_fontsize() for text in (ax.xaxis.label, *ax.get_xticklabels(), *ax.get_yticklabels())}
         assert max(sizes) < 12
 
+    @pytest.mark.grid
     @every
     def test_type_is_ours_on_given_axes(self, display):
         with mpl.rc_context({"font.size": 40.0}):
@@ -326,6 +333,7 @@ class TestGround:
             texts += ax.get_legend().get_texts() if ax.get_legend() else []
         assert max(text.get_fontsize() for text in texts) < 12
 
+    @pytest.mark.grid
     @every
     def test_given_axes_in_the_dark(self, display):
         with plt.style.context("dark_background"):

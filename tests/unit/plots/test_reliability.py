@@ -156,6 +156,7 @@ class TestDistribution:
         assert display.distribution_ax_.get_xlim() == display.ax_.get_xlim()
         assert len(display.figure_.get_axes()) == 2
 
+    @pytest.mark.slow
     def test_given_axes_have_a_strip_that_hides_nothing(self, table):
         ax = axes()
         display = ReliabilityDisplay.from_predictions(table, ax=ax)

@@ -32,6 +32,7 @@ def test_every_reference_is_to_an_id_of_its_own(audit_of):
     assert {found[1:] for found in re.findall(r'(?:href="|url\()(#[\w-]+)', svg)} <= set(ids)
 
 
+@pytest.mark.slow
 def test_text_is_not_shortened(audit_of):
     svg = figure_svg(reliability_figure(audit_of("all within 1e-4")))
     assert ">0.49998<" in svg

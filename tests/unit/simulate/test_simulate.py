@@ -60,6 +60,7 @@ PUBLISHED_TRUE_MSE = {
 }
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(("alpha", "gamma"), PUBLISHED_TRUE_MSE)
 def test_distance_from_the_truth_is_the_published_one(alpha, gamma):
     """The published standard deviation over samples is at most .0010, so the error of a mean of 200 is .00007."""

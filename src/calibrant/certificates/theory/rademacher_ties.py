@@ -11,7 +11,8 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.parameters import check_count
 from calibrant.table.results import Result
-from calibrant.table.score_table import ScoreTable, need_counts
+from calibrant.table.score_table import ScoreTable
+from calibrant.table.validation import need_counts
 
 __all__ = ["SimulatedRademacher", "rademacher_simulated", "rademacher_with_ties"]
 

@@ -17,8 +17,8 @@ from calibrant.distributions.bisection import bisect
 from calibrant.distributions.brownian import range_upper_quantile
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.parameters import check_between, check_width
-from calibrant.table.score_table import FloatArray, ScoreTable, need_counts
-from calibrant.table.validation import clean_weights
+from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.validation import clean_weights, need_counts
 
 __all__ = ["cumulative_width", "effective_rows", "fixed_design_width", "variance_bound", "weighted_fixed_design_width"]
 

@@ -1,0 +1,32 @@
+"""What functions take for rows: a score table, or labels and scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+
+from calibrant.errors import ArgumentError, DataError
+from calibrant.table.score_table import ScoreTable
+
+__all__ = ["as_table"]
+
+
+def as_table(
+    y_true: npt.ArrayLike | ScoreTable,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> ScoreTable:
+    """Return the table given as first argument, or pool the rows given as two."""
+    if isinstance(y_true, ScoreTable):
+        if y_proba is not None or sample_weight is not None or pos_label is not None:
+            wanted, remedy = "a ScoreTable alone, or labels and scores", "the table already holds scores and weights"
+            raise ArgumentError(wanted, "a ScoreTable with further data", remedy)
+        if len(y_true) == 0:
+            raise DataError("at least one row", "an empty table", "check how it was built")
+        return y_true
+    if y_proba is None:
+        raise ArgumentError("labels and scores", "no scores", "pass y_proba as second argument")
+    return ScoreTable.from_scores(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)

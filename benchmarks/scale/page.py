@@ -21,13 +21,18 @@ READ = "one read of both arrays"
 Row = dict[str, str]
 
 
-def times(row: Row) -> str:
-    """Return median and range."""
-    median, least, most = (float(row[name]) for name in ("seconds", "least", "most"))
+def clock(median: float, *limits: float) -> str:
+    """Return seconds in a unit that suits them, and their range."""
     unit = 1.0 if median >= 1.0 else 1e3
     digits = 2 if unit * median < 10.0 else 1 if unit * median < 100.0 else 0
-    shown, low, high = (f"{unit * value:.{digits}f}" for value in (median, least, most))
-    return f"{shown} {'s' if unit == 1.0 else 'ms'}" + (f" ({low} to {high})" if row.get("rounds") != "1" else "")
+    shown, *ends = (f"{unit * value:.{digits}f}" for value in (median, *limits))
+    return f"{shown} {'s' if unit == 1.0 else 'ms'}" + (f" ({' to '.join(ends)})" if ends else "")
+
+
+def times(row: Row) -> str:
+    """Return median and, of more than one round, range."""
+    kinds = ("seconds",) if row.get("rounds") == "1" else ("seconds", "least", "most")
+    return clock(*(float(row[kind]) for kind in kinds))
 
 
 def table(head: list[str], lines: list[list[str]]) -> str:
@@ -81,7 +86,7 @@ def routes(rows: list[Row]) -> str:
         if row is None:
             return [""] * 4
         scans = ratios(row, of.get((scan(name), n)), *CLOCKS)
-        return [times(row), f"{float(row['processor']):.3g} s", scans, f"{float(row['megabytes']):,.0f} MB"]
+        return [times(row), clock(float(row["processor"])), scans, f"{float(row['megabytes']):,.0f} MB"]
 
     for n in sorted({n for _, n in of}):
         for name in names:

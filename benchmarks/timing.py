@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -36,11 +36,12 @@ class Run:
     seconds: float
     megabytes: float | None = None
     value: float | None = None
+    processor: float | None = None
 
 
 @dataclass(frozen=True)
 class Timing:
-    """All rounds of one contestant on one data set; `seconds` is their median."""
+    """All rounds of one contestant on one data set; `seconds` and `processor` are their medians."""
 
     data: str
     n: int
@@ -49,6 +50,7 @@ class Timing:
     least: float
     most: float
     megabytes: float | None
+    processor: float | None
     rounds: int
     value: float | None
 
@@ -75,6 +77,7 @@ def in_turn(names: Sequence[str], rounds: int, run: Callable[[str], Run]) -> dic
 def summed_up(data: str, n: int, contestant: str, runs: Sequence[Run]) -> Timing:
     seconds = [run.seconds for run in runs]
     memory = [run.megabytes for run in runs if run.megabytes is not None]
+    processor = [run.processor for run in runs if run.processor is not None]
     return Timing(
         data,
         n,
@@ -83,6 +86,7 @@ def summed_up(data: str, n: int, contestant: str, runs: Sequence[Run]) -> Timing
         min(seconds),
         max(seconds),
         max(memory) if memory else None,
+        statistics.median(processor) if processor else None,
         len(runs),
         runs[0].value,
     )
@@ -166,19 +170,37 @@ def file_parser(description: str, *, rows: int, rounds: int, output: str) -> arg
     return found
 
 
-def in_own_process(module: str, *arguments: str) -> Any:
-    """Run a module with this Python, in a process of its own, and return what its last line says, in JSON."""
-    command = [sys.executable, "-m", module, *arguments]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+def in_own_process(module: str, *arguments: str, python: str = sys.executable, version: Path | None = None) -> Any:
+    """Run a module in a process of its own, and return what its last line says, in JSON; `version` is a folder src."""
+    command = [python, "-m", module, *arguments]
+    environment = os.environ | ({"PYTHONPATH": str(version)} if version else {})
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def peak_megabytes() -> float:
+def started_by(process: Path) -> Iterator[Path]:
+    """Yield what a process has started, itself or through others, as far as it goes on (on Linux)."""
+    for listed in process.glob("task/*/children"):
+        for child in listed.read_text().split():
+            yield Path("/proc", child)
+            yield from started_by(Path("/proc", child))
+
+
+def peak_megabytes(*, children: bool = False) -> float:
     """Most memory this process has held. What `getrusage` tells can be that of the process that started it."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        return int(status.read_text().partition("VmHWM:")[2].split()[0]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    own = Path("/proc/self")
+    if not own.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    counted = [own, *started_by(own)] if children else [own]
+    peaks = [(process / "status").read_text().partition("VmHWM:")[2].split() for process in counted]
+    return sum(int(peak[0]) for peak in peaks if peak) / 1024  # one that has ended holds none
+
+
+def processor_seconds() -> float:
+    """Processor time of this process so far, and of those that it has started."""
+    others = [(process / "stat").read_text().rpartition(")")[2].split() for process in started_by(Path("/proc/self"))]
+    ticks = sum(int(fields[11]) + int(fields[12]) for fields in others)
+    return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")
 
 
 def versions() -> dict[str, str]:
@@ -200,6 +222,7 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "gigabytes": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         "system": platform.system(),
+        "date": time.strftime("%Y-%m-%d"),
         "load": [round(load, 2) for load in os.getloadavg()],
         "versions": versions(),
     }

@@ -1,9 +1,9 @@
-"""How time and memory grow from n rows to 10 n.
+"""How time and memory of arrays grow from n rows to 10 n; of other ways in, see `routes.py`.
 
     python -m benchmarks.scale.growth --rows 10000000 --rounds 5
 
-Every run is a process of its own. Files: the ways of `parquet.py`. Arrays: made inside the process, whose memory
-without any measure is measured too ("arrays alone").
+Every run is a process of its own, in which the arrays are made. Its memory without any measure is measured too ("arrays
+alone").
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from typing import Any
 
 import calibrant as cal
 from benchmarks import timing
-from benchmarks.rows import arrays, rows_file
-from benchmarks.scale import parquet
+from benchmarks.rows import arrays
 
 IN_MEMORY: dict[str, Callable[[Any, Any], object]] = {
     "arrays alone": lambda label, score: None,
@@ -37,21 +36,18 @@ def one(name: str, n: int) -> None:
     print(json.dumps({"seconds": seconds, "megabytes": timing.peak_megabytes()}))
 
 
-def measure(n: int, rounds: int, folder: Path) -> list[timing.Timing]:
+def measure(n: int, rounds: int) -> list[timing.Timing]:
     def run(name: str) -> timing.Run:
         return timing.Run(**timing.in_own_process("benchmarks.scale.growth", "--one", name, "--rows", str(n)))
 
     runs = timing.in_turn(list(IN_MEMORY), rounds, run)
-    timings = [timing.summed_up("arrays", n, name, listed) for name, listed in runs.items()]
-    path = rows_file(folder, n, "float32")
-    return timings + parquet.measure(path, [*parquet.SCANS, *parquet.OURS], rounds, n, "float32")
+    return [timing.summed_up("arrays", n, name, listed) for name, listed in runs.items()]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=10_000_000, help="n; the other size is ten times as large")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--folder", type=Path, default=timing.FOLDER)
     parser.add_argument("--output", type=Path, default=timing.RESULTS / "growth.csv")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -59,8 +55,8 @@ def main() -> None:
         one(arguments.one, arguments.rows)
         return
     before = timing.machine()
-    small = measure(arguments.rows, arguments.rounds, arguments.folder)
-    large = measure(10 * arguments.rows, arguments.rounds, arguments.folder)
+    small = measure(arguments.rows, arguments.rounds)
+    large = measure(10 * arguments.rows, arguments.rounds)
     for few, many in zip(small, large, strict=True):
         print(
             f"{few.contestant:<48} time x {many.seconds / few.seconds:6.2f}"

@@ -1,9 +1,9 @@
-"""Write the section on scale of docs/performance.md from what the other scripts of this folder measured.
+"""Write tables of docs/performance.md from what the other scripts of this folder measured.
 
     python -m benchmarks.scale.page --page docs/performance.md
 
-The section stands between two comments and is replaced; without them it is put at the end. Results that are not there
-are left out.
+Each part stands between two comments and is replaced; without them it is put at the end. Parts without results stay
+as they are.
 """
 
 from __future__ import annotations
@@ -15,18 +15,24 @@ from typing import Any
 
 from benchmarks import timing
 
-BEGIN, END = "<!-- scale: begin -->", "<!-- scale: end -->"
+CLOCKS = ("seconds", "processor")
+BEFORE = ", before"  # ends the name of a contestant of another version
 READ = "one read of both arrays"
 Row = dict[str, str]
 
 
-def times(row: Row) -> str:
-    """Return median and range."""
-    median, least, most = (float(row[name]) for name in ("seconds", "least", "most"))
+def clock(median: float, *limits: float) -> str:
+    """Return seconds in a unit that suits them, and their range."""
     unit = 1.0 if median >= 1.0 else 1e3
     digits = 2 if unit * median < 10.0 else 1 if unit * median < 100.0 else 0
-    shown, low, high = (f"{unit * value:.{digits}f}" for value in (median, least, most))
-    return f"{shown} {'s' if unit == 1.0 else 'ms'} ({low} to {high})"
+    shown, *ends = (f"{unit * value:.{digits}f}" for value in (median, *limits))
+    return f"{shown} {'s' if unit == 1.0 else 'ms'}" + (f" ({' to '.join(ends)})" if ends else "")
+
+
+def times(row: Row) -> str:
+    """Return median and, of more than one round, range."""
+    kinds = ("seconds",) if row.get("rounds") == "1" else ("seconds", "least", "most")
+    return clock(*(float(row[kind]) for kind in kinds))
 
 
 def table(head: list[str], lines: list[list[str]]) -> str:
@@ -37,12 +43,13 @@ def table(head: list[str], lines: list[list[str]]) -> str:
 def setting(rows: list[Row], machine: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     load = f"{machine['load'][0]} before and {machine['load after'][0]} after"
-    rounds = f"Medians of {rows[0]['rounds']} rounds (least to most). " if "rounds" in rows[0] else ""
-    if rows[0].get("rounds") == "1":
-        rounds = "One round. "
+    rounds = {row["rounds"] for row in rows if "rounds" in row}
+    medians = f"Medians of {max(rounds)} rounds (least to most). " if rounds - {"1"} else ""
+    single = "One round where no range is given. " if "1" in rounds else ""
+    beside = f" Before: {machine['beside']}." if "beside" in machine else ""
     return (
-        f"{rounds}{machine['cores']} cores of {machine['processor']}, {machine['gigabytes']} GiB, {machine['system']}; "
-        f"load {load}; {versions}."
+        f"{medians}{single}{machine['cores']} cores of {machine['processor']}, {machine['gigabytes']} GiB, "
+        f"{machine['system']}, {machine['date']}; load {load}; {versions}.{beside}"
     )
 
 
@@ -63,40 +70,46 @@ def memory(rows: list[Row]) -> str:
     return "### In memory\n\n" + table(["", *(f"n = {n:.0e}" for n in sizes)], lines)
 
 
-def parquet(rows: list[Row]) -> str:
-    least = min(float(row["seconds"]) for row in rows if row["contestant"].startswith("to NumPy"))
-    lines = [
-        [
-            row["contestant"],
-            times(row),
-            f"{int(row['n']) / float(row['seconds']) / 1e6:,.1f}",
-            f"{float(row['seconds']) / least:.1f}",
-            f"{float(row['megabytes']):,.0f} MB",
-        ]
-        for row in rows
-    ]
-    title = f"### {int(rows[0]['n']):,} rows of Parquet, {rows[0]['data']}"
-    return f"{title}\n\n" + table(["", "time", "million rows/s", "quickest scans to NumPy", "peak memory"], lines)
+def ratios(row: Row | None, other: Row | None, *kinds: str) -> str:
+    """Return how many times as much one took as another, of each kind that was measured."""
+    if row is None or other is None:
+        return ""
+    return " / ".join(f"{float(row[kind]) / float(other[kind]):.3g}" for kind in kinds if row[kind] and other[kind])
+
+
+def routes(rows: list[Row]) -> str:
+    of = {(row["contestant"], int(row["n"])): row for row in rows}
+    names = [name for name in dict.fromkeys(row["contestant"] for row in rows) if not name.endswith(BEFORE)]
+    scan, lines = timing.first_of_job(names), []
+
+    def cells(row: Row | None, n: int, name: str) -> list[str]:
+        if row is None:
+            return [""] * 4
+        scans = ratios(row, of.get((scan(name), n)), *CLOCKS)
+        return [times(row), clock(float(row["processor"])), scans, f"{float(row['megabytes']):,.0f} MB"]
+
+    for n in sorted({n for _, n in of}):
+        for name in names:
+            now, before = of.get((name, n)), of.get((name + BEFORE, n))
+            ratio = ratios(before, now, *CLOCKS)
+            lines.append([f"{n:.0e}", name, *cells(now, n, name), *cells(before, n, name), ratio])
+    head = ["time", "processor", "scans", "peak memory"]
+    head = ["rows", "", *head, *(f"{name}{BEFORE}" for name in head), "before / now"]
+    note = (
+        "Ratios are of time / of processor time. Runs that are missing would have taken too long, or found no memory."
+    )
+    return "\n\n".join(["### Every way in", table(head, lines), note, growth(rows)])
 
 
 def growth(rows: list[Row]) -> str:
-    small, large = sorted({int(row["n"]) for row in rows})
+    sizes = {int(row["n"]) for row in rows}
+    steps = [(n, 10 * n) for n in sorted(sizes) if 10 * n in sizes]
     of = {(row["contestant"], int(row["n"])): row for row in rows}
-    lines = []
-    for name in dict.fromkeys(row["contestant"] for row in rows):
-        few, many = of[name, small], of[name, large]
-        ratios = [float(many[key]) / float(few[key]) for key in ("seconds", "megabytes")]
-        lines.append(
-            [
-                name,
-                times(few),
-                times(many),
-                f"{ratios[0]:.1f}",
-                f"{float(many['megabytes']):,.0f} MB",
-                f"{ratios[1]:.2f}",
-            ]
-        )
-    head = ["", f"n = {small:.0e}", f"n = {large:.0e}", "times as long", "memory then", "times as much"]
+    lines = [
+        [name, *(ratios(of.get((name, many)), of.get((name, few)), *CLOCKS, "megabytes") for few, many in steps)]
+        for name in dict.fromkeys(row["contestant"] for row in rows)
+    ]
+    head = ["time / processor time / memory, times as much", *(f"{few:.0e} to {many:.0e}" for few, many in steps)]
     return "### Ten times the rows\n\n" + table(head, lines)
 
 
@@ -140,24 +153,23 @@ def spark(rows: list[Row]) -> str:
 
 PARTS: dict[str, Callable[[list[Row]], str]] = {
     "memory": memory,
-    "parquet": parquet,
+    "routes": routes,
     "growth": growth,
     "fits": fits,
     "spark": spark,
 }
 
 
-def section(results: Path) -> str:
-    parts = ["## Scale\n\nWritten by `benchmarks/scale/page.py` from what the scripts beside it measured."]
-    for name, show in PARTS.items():
-        path = results / f"{name}.csv"
-        if not path.exists():
-            continue
-        rows, machine = timing.read(path)
-        parts += [show(rows), setting(rows, machine)]
-        if path.with_suffix(".md").exists():
-            parts += ["Arithmetic for a cluster, not measured:", path.with_suffix(".md").read_text("utf-8").strip()]
-    return "\n\n".join(parts)
+def put(page: Path, results: Path) -> None:
+    """Write the tables of one file of results, of which the name says what it is."""
+    begin, end = (f"<!-- {results.stem}: {edge} -->" for edge in ("begin", "end"))
+    rows, machine = timing.read(results)
+    parts = [PARTS[results.stem](rows), setting(rows, machine)]
+    if results.with_suffix(".md").exists():
+        parts += ["Arithmetic for a cluster, not measured:", results.with_suffix(".md").read_text("utf-8").strip()]
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    text = "\n\n".join([before.rstrip(), begin, *parts, end])
+    page.write_text(text + (rest.partition(end)[2] or "\n"), encoding="utf-8")
 
 
 def main() -> None:
@@ -165,11 +177,9 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=timing.RESULTS)
     parser.add_argument("--page", type=Path, default=Path("docs/performance.md"))
     arguments = parser.parse_args()
-    text = arguments.page.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    after = rest.partition(END)[2] or "\n"
-    page = f"{before.rstrip()}\n\n{BEGIN}\n\n{section(arguments.results)}\n\n{END}{after}"
-    arguments.page.write_text(page, encoding="utf-8")
+    for name in PARTS:
+        if (arguments.results / f"{name}.csv").exists():
+            put(arguments.page, arguments.results / f"{name}.csv")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks import timing
 from benchmarks.rows import rows_file
-from benchmarks.scale import parquet
+from benchmarks.scale import routes
 from calibrant.table.fixed_point import MOST_ROWS
 
 MASTERS = ("local[1]", "local[2]")
@@ -79,7 +79,7 @@ def one(path: str, master: str) -> None:
         frame.count()  # starts what starts once
         warm = len(list(events(log)))
         started = time.perf_counter()
-        table = parquet.cal.ScoreTable.from_frame(frame, **parquet.COLUMNS)
+        table = routes.cal.ScoreTable.from_frame(frame, **routes.COLUMNS)
         seconds = time.perf_counter() - started
         java = java_megabytes()
         session.stop()
@@ -88,7 +88,7 @@ def one(path: str, master: str) -> None:
             "seconds": seconds,
             "java_megabytes": java,
             "python_megabytes": timing.peak_megabytes(),
-            "value": parquet.error(table),
+            "value": routes.error(table),
         }
     print(json.dumps(found))
 
@@ -162,7 +162,7 @@ def measure(path: Path, n: int, rounds: int, masters: tuple[str, ...]) -> list[S
         return timing.Run(found["seconds"], found["java_megabytes"], found["value"])
 
     runs = timing.in_turn(masters, rounds, run)
-    parquet.check_agreement(runs)
+    routes.check_agreement(runs)
     rows = []
     for master in masters:
         took = timing.summed_up("float32", n, master, runs[master])

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.grid import Grid
@@ -18,7 +19,7 @@ from calibrant.table.fixed_point import BITS, MOST_ROWS, UNIT, FixedPoint, IntAr
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.validation import CleanRows, check_weight_range, describe_other_rows
 
-__all__ = ["FineSums", "PackedRows", "blocks", "packed"]
+__all__ = ["FineSums", "PackedRows", "packed"]
 
 _BLOCK = 1 << 15  # rows at a time, so that temporaries stay in the cache
 # Both sums of a bucket are kept in one number, since to fetch it from memory is what takes the time: rows in the upper
@@ -38,7 +39,7 @@ def packed(rows: CleanRows) -> PackedRows:
     return PackedRows(np.abs(rows.score, dtype=np.float64) * (2 * rows.label - 1), rows.weight)
 
 
-def blocks(parts: Iterable[PackedRows], size: int) -> Iterator[PackedRows]:
+def _blocks(parts: Iterable[PackedRows], size: int) -> Iterator[PackedRows]:
     """Cut rows into pieces of so many rows."""
     for value, weight in parts:
         for start in range(0, len(value), size):
@@ -69,7 +70,7 @@ class FineSums:
 
     def add(self, parts: Iterable[PackedRows]) -> None:
         """Add rows."""
-        for value, weight in blocks(parts, max(1, min(_BLOCK, self._most // 2))):
+        for value, weight in _blocks(parts, max(1, min(_BLOCK, self._most // 2))):
             score, positive = np.abs(value), ~np.signbit(value)
             self.losses.add_rows(score, positive, weight)
             units = score_units(score)
@@ -90,9 +91,7 @@ class FineSums:
                 continue
             self.rows += int(np.count_nonzero(weight))
             self._weight += float(weight.sum())
-            self._unpack()
-            if weight.dtype.kind == "f" or not self._weight < MOST_ROWS:
-                self._counts, self._above = self._counts.astype(np.float64), self._above.astype(np.float64)
+            self._unpack(weight.dtype)
             np.add.at(self._counts, place, weight)
             np.add.at(self._above, place, above * weight)
 
@@ -124,7 +123,8 @@ class FineSums:
                 self._unpack()
         self._unchecked += rows
 
-    def _unpack(self) -> None:
+    def _unpack(self, kind: npt.DTypeLike = np.int64) -> None:
+        """Make way for weights of a kind, and keep floats from now on if they or the weight of all rows need them."""
         if not len(self._counts):
             self._counts, self._above = np.zeros((2, len(self._both)), dtype=np.int64)
         if self._unchecked:
@@ -132,6 +132,8 @@ class FineSums:
             self._above += self._both & ((1 << _COUNT) - 1)
             self._both[:] = 0
             self._unchecked = 0
+        kind = np.result_type(self._counts, kind if self._weight < MOST_ROWS else np.float64)
+        self._counts, self._above = self._counts.astype(kind, copy=False), self._above.astype(kind, copy=False)
 
 
 def _words(count: NumberArray, each: IntArray, further: NumberArray) -> tuple[NumberArray, NumberArray]:

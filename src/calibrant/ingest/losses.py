@@ -8,13 +8,11 @@ import numpy.typing as npt
 from calibrant.table.fixed_point import UNIT, IntArray, score_units
 from calibrant.table.pooling import FloatArray, NumberArray
 
-__all__ = ["HALF", "LOG_LOSS_BITS", "MOST_AT_ONCE", "LossTotals"]
+__all__ = ["HALF", "LOG_LOSS_BITS", "LossTotals"]
 
 # -log(p) reaches 745 where p is the smallest double, so it is kept in coarser units than scores are.
 LOG_LOSS_BITS = 36
 HALF = 21  # terms are split here: sums of either half stay in 64 bits for up to `fixed_point.MOST_ROWS` rows
-
-MOST_AT_ONCE = 1 << 17  # terms are below 745 * 2**LOG_LOSS_BITS < 2**46
 
 
 class LossTotals:
@@ -35,7 +33,7 @@ class LossTotals:
             self._add(away[there], chance[there], weight[there])
 
     def add_rows(self, score: FloatArray, positive: npt.NDArray[np.bool_], weight: NumberArray | None) -> None:
-        """Add up to `MOST_AT_ONCE` rows."""
+        """Add up to ``2**17`` rows, so that terms, which are below ``745 * 2**LOG_LOSS_BITS < 2**46``, fit 64 bits."""
         self._add(np.abs(positive - score), np.abs(~positive - score), weight)
 
     def _add(self, away: FloatArray, chance: FloatArray, weight: NumberArray | None) -> None:

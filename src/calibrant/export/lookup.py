@@ -100,14 +100,12 @@ class _LookupWriter(SqlWriter):
         def begun(further: int) -> str:
             return f"CAST({self.score} >= list_extract({start}, {further} - {piece}) AS INTEGER)"
 
-        while most:
-            if most > _FEW:
-                half = (most + 1) // 2
-                later, most = f"{half} * {begun(half)}", most // 2
-            else:
-                later, most = " - ".join(map(begun, range(1, most + 1))), 0
-            piece = self.column(f"CASE WHEN {piece} < 0 THEN {piece} - {later} ELSE {piece} END")
-        piece = self.column(f"abs({piece})")
+        while most > _FEW:
+            half = (most + 1) // 2
+            piece = self.column(f"CASE WHEN {piece} < 0 THEN {piece} - {half} * {begun(half)} ELSE {piece} END")
+            most //= 2
+        later = " + ".join(["0", *map(begun, range(1, most + 1))])
+        piece = self.column(f"CASE WHEN {piece} < 0 THEN {later} - {piece} ELSE {piece} END")
         level = f"list_extract({value}, {piece})"
         if not slope:
             return level

@@ -80,7 +80,7 @@ def parquet(rows: list[Row]) -> str:
 
 
 def growth(rows: list[Row]) -> str:
-    small, large = sorted({int(row["n"]) for row in rows})
+    small, large = sorted({int(row["n"]) for row in rows})[-2:]
     of = {(row["contestant"], int(row["n"])): row for row in rows}
     lines = []
     for name in dict.fromkeys(row["contestant"] for row in rows):

@@ -1,18 +1,23 @@
-"""How time and memory of arrays grow from n rows to 10 n; of other ways in, see `routes.py`.
+"""How time and memory of measures on arrays grow with ten times the rows; of other ways in, see `routes.py`.
 
-    python -m benchmarks.scale.growth --rows 10000000 --rounds 5
+    python -m benchmarks.scale.growth --rows 10000000 100000000 --rounds 5
 
 Every run is a process of its own, in which the arrays are made. Its memory without any measure is measured too ("arrays
-alone").
+alone"), and processor time is printed beside the time that passed.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+import itertools
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import calibrant as cal
 from benchmarks import timing
@@ -21,48 +26,62 @@ from benchmarks.rows import arrays
 IN_MEMORY: dict[str, Callable[[Any, Any], object]] = {
     "arrays alone": lambda label, score: None,
     "calibrant cutoff_calibration_error": cal.metrics.cutoff_calibration_error,
+    "calibrant brier_score": cal.metrics.brier_score,
+    "calibrant log_loss": cal.metrics.log_loss,
+    "calibrant expected_calibration_error": cal.metrics.expected_calibration_error,
     "calibrant ScoreTable.from_scores": cal.ScoreTable.from_scores,
     "calibrant IsotonicCalibrator": lambda label, score: cal.calibrators.IsotonicCalibrator().fit(score, label),
+    "calibrant audit": cal.audit,
 }
+_WARM = 1 << 32  # bytes
 
 
 def one(name: str, n: int) -> None:
     """Run one measure on arrays and print what it took."""
-    import scipy.optimize  # noqa: F401 (loading it is not part of the time)
+    import scipy.optimize
+    import scipy.stats  # noqa: F401 (loading them is not part of the time)
 
     label, score = arrays(n)
-    IN_MEMORY[name](label[:1000], score[:1000])
-    _, seconds = timing.timed(lambda: IN_MEMORY[name](label, score))
-    print(json.dumps({"seconds": seconds, "megabytes": timing.peak_megabytes()}))
+    IN_MEMORY[name](label[:20_000], score[:20_000])
+    measured = functools.partial(timing.timed, lambda: IN_MEMORY[name](label, score), time.process_time)
+    (_, processor), seconds = timing.timed(measured)
+    print(json.dumps({"seconds": seconds, "megabytes": timing.peak_megabytes(), "processor": processor}))
 
 
-def measure(n: int, rounds: int) -> list[timing.Timing]:
+def in_memory(n: int, rounds: int, names: list[str]) -> list[timing.Timing]:
     def run(name: str) -> timing.Run:
+        np.ones(_WARM, np.uint8)  # on a virtual machine memory that is used for the first time takes times as long
         return timing.Run(**timing.in_own_process("benchmarks.scale.growth", "--one", name, "--rows", str(n)))
 
-    runs = timing.in_turn(list(IN_MEMORY), rounds, run)
+    runs = timing.in_turn(names, rounds, run)
     return [timing.summed_up("arrays", n, name, listed) for name, listed in runs.items()]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=10_000_000, help="n; the other size is ten times as large")
+    parser.add_argument(
+        "--rows", type=int, nargs="+", default=[10_000_000, 100_000_000], help="each ten times the last"
+    )
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", default="", help="of the measures on arrays those with this in their name")
     parser.add_argument("--output", type=Path, default=timing.RESULTS / "growth.csv")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
-        one(arguments.one, arguments.rows)
+        one(arguments.one, *arguments.rows)
         return
     before = timing.machine()
-    small = measure(arguments.rows, arguments.rounds)
-    large = measure(10 * arguments.rows, arguments.rounds)
-    for few, many in zip(small, large, strict=True):
-        print(
-            f"{few.contestant:<48} time x {many.seconds / few.seconds:6.2f}"
-            f"   memory x {many.megabytes / few.megabytes:5.2f}"
-        )
-    timing.write(small + large, arguments.output, before)
+    names = [name for name in IN_MEMORY if arguments.only in name]
+    listed = [in_memory(n, arguments.rounds, names) for n in arguments.rows]
+    for small, large in itertools.pairwise(listed):
+        print(f"\n{small[0].n:,} to {large[0].n:,} rows")
+        for few, many in zip(small, large, strict=True):
+            print(
+                f"{few.contestant:<48} time x {many.seconds / few.seconds:6.2f} to {many.seconds:8.3f} s"
+                f"   processor x {many.processor / few.processor:6.2f} to {many.processor:8.3f} s"
+                f"   memory x {many.megabytes / few.megabytes:5.2f}"
+            )
+    timing.write(itertools.chain.from_iterable(listed), arguments.output, before)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from calibrant.atomic_write import check_writable, replacing
 from calibrant.calibrators.base import Calibrator
 from calibrant.errors import SourceError
 from calibrant.export.lookup import predictions
-from calibrant.ingest.checks import check_scores
+from calibrant.ingest.checks import as_number, check_scores
 from calibrant.ingest.connection import open_source
 from calibrant.ingest.formats import quote_text
 from calibrant.ingest.paths import find_files
@@ -67,14 +67,10 @@ def apply_to_file(
         operand = source.column(score)
         if column.lower() in (name.lower() for name in source.columns):
             raise SourceError("a new column name", f"{column!r} in {source.name}", "choose another with --column")
-        rows, kind = source.sql, source.kind(score)
+        rows = source.sql
         if source.format == "JSON lines" and "json" in _FORMATS[target.suffix.lower()]:
             rows, operand = source.original, f"json_extract_string({operand}, '$')"
-        number = (
-            f"TRY_CAST(nullif(CAST({operand} AS VARCHAR), '') AS DOUBLE)"
-            if kind == "text"
-            else f"CAST({operand} AS DOUBLE)"
-        )
+        number = as_number(operand, source.kind(score))
         source.connection.execute("SET preserve_insertion_order = true")
         with replacing(target) as draft, doing(f"Writing {target.name}"):
 

@@ -82,8 +82,8 @@ class _LookupWriter(SqlWriter):
         value, least = self.column(text), self.literal(limit)
         return f"CASE WHEN {value} < {least} THEN {least} ELSE {value} END"
 
-    def _list(self, values: npt.NDArray[np.generic], type_: str = "DOUBLE") -> str:
-        written = f"CAST('{values.tolist()}' AS {type_}[])"
+    def _list(self, values: npt.NDArray[np.generic] | str, type_: str = "DOUBLE") -> str:
+        written = f"CAST('{values if isinstance(values, str) else values.tolist()}' AS {type_}[])"
         return self.column(self._keep(written) if self._keep else written)
 
     def lines(self, lines: Lines) -> str:
@@ -92,26 +92,27 @@ class _LookupWriter(SqlWriter):
         buckets, first, most = _grid(lines.start, _AFFORDABLE if self._keep else _AFFORDABLE // 32)
         first_piece = self._list(first, "INTEGER")
         start = self._list(np.concatenate([[0.0], lines.start, np.full(most, 2.0)]))
-        value = self._list(lines.value)
-        slope = self._list(lines.slope) if lines.slope.any() else ""
         bucket = f"CAST(floor({self.score} * {self.literal(buckets)}) AS INTEGER)"
         piece = self.column(f"list_extract({first_piece}, {bucket} + 1)")
 
         def begun(further: int) -> str:
             return f"CAST({self.score} >= list_extract({start}, {further} - {piece}) AS INTEGER)"
 
-        while most:
-            if most > _FEW:
-                half = (most + 1) // 2
-                later, most = f"{half} * {begun(half)}", most // 2
-            else:
-                later, most = " - ".join(map(begun, range(1, most + 1))), 0
-            piece = self.column(f"CASE WHEN {piece} < 0 THEN {piece} - {later} ELSE {piece} END")
-        piece = self.column(f"abs({piece})")
-        level = f"list_extract({value}, {piece})"
-        if not slope:
-            return level
-        return f"list_extract({slope}, {piece}) * ({self.score} - list_extract({start}, {piece})) + {level}"
+        while most > _FEW:
+            half = (most + 1) // 2
+            piece = self.column(f"CASE WHEN {piece} < 0 THEN {piece} - {half} * {begun(half)} ELSE {piece} END")
+            most //= 2
+        later = " + ".join(["0", *map(begun, range(1, most + 1))])
+        piece = self.column(f"CASE WHEN {piece} < 0 THEN {later} - {piece} ELSE {piece} END")
+        if not lines.slope.any():
+            return f"list_extract({self._list(lines.value)}, {piece})"
+        # To look up one structure takes two thirds of the time of three numbers.
+        numbers = zip(np.append(0.0, lines.start).tolist(), lines.value.tolist(), lines.slope.tolist(), strict=True)
+        written = ", ".join(f"{{a: {begin!r}, b: {value!r}, c: {slope!r}}}" for begin, value, slope in numbers)
+        pieces = self._list(f"[{written}]", "STRUCT(a DOUBLE, b DOUBLE, c DOUBLE)")
+        found = self.column(f"list_extract({pieces}, {piece})")
+        begin, value, slope = (f"struct_extract({found}, '{name}')" for name in "abc")
+        return f"{slope} * ({self.score} - {begin}) + {value}"
 
 
 def _grid(start: FloatArray, affordable: int) -> tuple[float, npt.NDArray[np.intp], int]:

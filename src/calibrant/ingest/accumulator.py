@@ -37,6 +37,8 @@ class Accumulator:
         """Add distinct scores with rows and positives at each."""
         if isinstance(self.held, BucketSums):
             self.held += BucketSums.of_scores(*pooled, self.grid)
+            if not self.held.n.sum(dtype=np.float64) < MOST_ROWS:
+                self.held = self.held.as_weights()
             while len(self.held) > self._most_buckets:
                 self.held, self.grid = self.held.coarser(1), self.grid.coarser(1)
             return
@@ -82,4 +84,5 @@ def _pool(slices: list[CleanRows]) -> Pooled:
     if all(rows.weight is None for rows in slices):
         return pool_rows(label, score)
     weights = [np.ones(len(rows.score), dtype=np.int64) if rows.weight is None else rows.weight for rows in slices]
-    return pool_weighted(label, score, np.concatenate(weights))
+    # Each slice has whole weights that can be added up, but perhaps not all of them together.
+    return pool_together([pool_weighted(label, score, np.concatenate(weights))])

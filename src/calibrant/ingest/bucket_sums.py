@@ -97,6 +97,11 @@ class BucketSums:
         """Return the sums over buckets of which each is ``2**bits`` of these, see `Grid.coarser`."""
         return replace(self, bucket=self.bucket >> bits).pooled()
 
+    def as_weights(self) -> BucketSums:
+        """Return the sums in floats, as of weights that are not numbers of rows."""
+        counts, upper, lower = (each.astype(np.float64) for each in (self.counts, self.upper, self.lower))
+        return replace(self, counts=counts, upper=upper, lower=lower)
+
     @property
     def n(self) -> NumberArray:
         """Rows of each bucket, or their weight."""

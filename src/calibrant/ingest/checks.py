@@ -16,7 +16,7 @@ from calibrant.ingest.faults import Columns, kind_of_weights, refuse, refuse_val
 from calibrant.ingest.formats import quote_text
 from calibrant.ingest.source import Source
 
-__all__ = ["Summary", "check", "check_scores"]
+__all__ = ["Summary", "as_number", "check", "check_scores"]
 
 # Of the rows of a source, or of one of its files, the SELECT that names their columns s, w, positive and so on.
 _Shape = Callable[[Source], str]
@@ -117,13 +117,13 @@ def _scanned(source: Source, sql: str, aggregates: dict[str, str]) -> dict[str, 
 
 def _score_columns(source: Source, score: str) -> str:
     column = source.column(score)
-    return f"{column} AS score_raw, {_as_number(column, source.kind(score))} AS s"
+    return f"{column} AS score_raw, {as_number(column, source.kind(score))} AS s"
 
 
 def _rows_sql(source: Source, columns: Columns, rows: str | None = None) -> str:
     label = source.column(columns.label)
     kind = source.kind(columns.label)
-    number = _as_number(label, kind, words=columns.pos_label is None)
+    number = as_number(label, kind, words=columns.pos_label is None)
     parts = [
         _score_columns(source, columns.score),
         f"{label} AS label_raw",
@@ -133,7 +133,7 @@ def _rows_sql(source: Source, columns: Columns, rows: str | None = None) -> str:
     ]
     if columns.weight is not None:
         weight = source.column(columns.weight)
-        parts += [f"{weight} AS weight_raw", f"{_as_number(weight, source.kind(columns.weight))} AS w"]
+        parts += [f"{weight} AS weight_raw", f"{as_number(weight, source.kind(columns.weight))} AS w"]
     if columns.clusters:
         named = [f"CAST({source.column(name)} AS VARCHAR)" for name in columns.clusters]
         # Columns that name the cluster together are joined by a character that text does not hold; some may be empty.
@@ -142,8 +142,12 @@ def _rows_sql(source: Source, columns: Columns, rows: str | None = None) -> str:
     return f"SELECT {', '.join(parts)} FROM ({rows or source.sql})"
 
 
-def _as_number(column: str, kind: str, *, words: bool = False) -> str:
-    """Cast without failing: text that is no number becomes NULL. float32 becomes float64 before anything else."""
+def as_number(column: str, kind: str, *, words: bool = False) -> str:
+    """Return a column, of a kind that `Source.kind` tells, as DOUBLE.
+
+    Casting does not fail: text that is no number becomes NULL. float32 becomes float64 before anything else. `words`
+    makes numbers of "true" and "false".
+    """
     if kind == "number":
         return f"CAST({column} AS DOUBLE)"
     if kind == "boolean":

@@ -73,9 +73,7 @@ class FineSums:
             np.add.at(self._both, place, above)
             return
         self._weight += float(weight.sum())
-        self._unpack()
-        if weight.dtype.kind == "f" or not self._weight < MOST_ROWS:
-            self._counts, self._above = self._counts.astype(np.float64), self._above.astype(np.float64)
+        self._unpack(weight.dtype)
         np.add.at(self._counts, place, weight)
         np.add.at(self._above, place, above * weight)
 
@@ -108,7 +106,8 @@ class FineSums:
                 self._unpack()
         self._unchecked += rows
 
-    def _unpack(self) -> None:
+    def _unpack(self, kind: npt.DTypeLike = np.int64) -> None:
+        """Make way for weights of a kind, and keep floats from now on if they or the weight of all rows need them."""
         if not len(self._counts):
             self._counts, self._above = np.zeros((2, len(self._both)), dtype=np.int64)
         if self._unchecked:
@@ -116,6 +115,8 @@ class FineSums:
             self._above += self._both & ((1 << _COUNT) - 1)
             self._both[:] = 0
             self._unchecked = 0
+        kind = np.result_type(self._counts, kind if self._weight < MOST_ROWS else np.float64)
+        self._counts, self._above = self._counts.astype(kind, copy=False), self._above.astype(kind, copy=False)
 
 
 def _words(count: NumberArray, each: IntArray, further: NumberArray) -> tuple[NumberArray, NumberArray]:

@@ -5,7 +5,6 @@ Apart from `pruning`, which exists to avoid it, no other file sorts.
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -78,21 +77,28 @@ def pool_rows(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -> P
     """
     key = _sorted_keys(label, score)
     one = key.dtype.type(1)
-    # A block ends where a score ends, so each can be added up by itself.
-    ends = [0]
-    while ends[-1] < len(key):
-        last = key[min(ends[-1] + _BLOCK, len(key)) - 1]
-        ends.append(int(np.searchsorted(key, last | one, side="right")))
-    blocks = [key[start:end] for start, end in itertools.pairwise(ends)]
-    places = np.cumsum([0, *(1 + np.count_nonzero(_changes(block >> one)) for block in blocks)]).tolist()
-    distinct, n, k = np.empty(places[-1]), np.empty(places[-1], np.int64), np.empty(places[-1], np.int64)
-    for block, place in zip(blocks, itertools.starmap(slice, itertools.pairwise(places)), strict=True):
+    # Memory never used before takes several times as long as memory read again: scores are put where keys have been.
+    distinct = key if key.itemsize == 8 else np.empty(len(key), np.uint64)
+    n, k = np.empty(len(key), np.int64), np.empty(len(key), np.int64)
+    begin = found = 0
+    while begin < len(key):
+        # A block ends where a score ends, so each can be added up by itself.
+        end = begin + int(np.searchsorted(key[begin:], key[begin:][:_BLOCK][-1] | one, side="right"))
+        block = key[begin:end]
         bits = block >> one
-        starts = np.flatnonzero(np.append(True, _changes(bits)))
-        distinct[place] = bits[starts].view(score.dtype)
-        n[place] = np.diff(starts, append=len(block))
-        k[place] = np.add.reduceat(block & one, starts, dtype=np.int64)
-    return distinct, n, k
+        lasts = np.append(np.flatnonzero(bits[1:] != bits[:-1]), len(bits) - 1)
+        place = slice(found, found + len(lasts))
+        if len(lasts) == len(bits):  # no score twice
+            n[place], k[place] = 1, block & one
+        else:
+            n[place] = np.diff(lasts, prepend=-1)
+            k[place] = np.diff(np.cumsum(block & one, dtype=np.uint64).view(np.int64)[lasts], prepend=0)
+            bits = bits[lasts]
+        distinct[place].view(np.float64)[:] = bits.view(score.dtype)
+        begin, found = end, place.stop
+    for column in (distinct, n, k):
+        column.resize(found, refcheck=False)  # gives back what was never written
+    return distinct.view(np.float64), n, k
 
 
 def _sorted_keys(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -> npt.NDArray[np.unsignedinteger]:
@@ -110,10 +116,6 @@ def _sorted_keys(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating]) -
         key[rows] |= label[rows].view(np.uint8)
     key.sort()
     return key
-
-
-def _changes(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    return np.asarray(values[1:] != values[:-1])
 
 
 def pool_weighted(label: npt.NDArray[np.int8], score: npt.NDArray[np.floating], weight: NumberArray) -> Pooled:

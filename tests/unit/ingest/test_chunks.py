@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,6 +12,8 @@ from hypothesis import strategies as st
 from calibrant import ScoreTable
 from calibrant.errors import ArgumentError, DataError
 from calibrant.ingest import accumulator, gathering
+from calibrant.metrics import cutoff_calibration_error
+from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support import score_distributions
 from support.strategies import Rows, small_rows
 
@@ -234,3 +238,39 @@ def test_other_scores_at_a_later_reading_are_noticed(monkeypatch):
     turns = iter([s, s, s**1.1])
     with pytest.raises(DataError, match=r"the same rows at every reading, found \d+ rows with \d+ positives at first"):
         ScoreTable.from_chunks(lambda: [(y, next(turns))])
+
+
+@pytest.mark.parametrize("batch", [500, 1 << 20])
+@pytest.mark.parametrize(
+    ("each", "one"),
+    [(2**50, 2**50), (2**37, 2**37), (2**28, 2**28), (1, 2**50), (1, 2**38 - 999), (1, 2**38 - 1_000), (2**26, 1)],
+)
+@pytest.mark.parametrize("size", [1, 50])
+def test_very_large_whole_weights(monkeypatch, size, each, one, batch):
+    """Alone, in a chunk or only together more than sums in 64 bits can take."""
+    monkeypatch.setattr(gathering, "MOST_DISTINCT", 100)
+    monkeypatch.setattr(gathering, "MOST_BUCKETS", 1 << 10)
+    monkeypatch.setattr(accumulator, "_BATCH", batch)
+    s = score_distributions.scores("beta", 1_000)
+    y = score_distributions.outcomes(s, "shifted")
+    w = np.full(1_000, each)
+    w[77] = one
+    exact = ScoreTable.from_scores(y, s, sample_weight=w)
+    total = sum(w.tolist())
+    squared = math.fsum((y - s) ** 2 * w)
+    log_loss = math.fsum(np.where(y == 1, -np.log(s), -np.log1p(-s)) * w)
+
+    def chunks():
+        return ((y[i : i + size], s[i : i + size], w[i : i + size]) for i in range(0, 1_000, size))
+
+    again, once = ScoreTable.from_chunks(chunks), ScoreTable.from_chunks(chunks())
+    for table in (again, once):
+        assert (table.counts, table.total, table.positives) == (exact.counts, exact.total, exact.positives)
+        assert table.squared_total == pytest.approx(squared, rel=1e-14, abs=total * 2.0**-43)
+        assert table.log_loss_total == pytest.approx(log_loss, rel=1e-14, abs=total * 2.0**-36)
+        assert [table.rise.sum(), table.fall.sum()] == pytest.approx([exact.rise.sum(), exact.fall.sum()], rel=1e-11)
+    error = cutoff_calibration_error(exact)
+    found = cutoff_calibration_error(again)
+    assert found == (error if exact.counts else pytest.approx(error, rel=1e-11))
+    limits = extremes(cumulative_residuals(once))
+    assert limits.value - 1e-11 <= error <= limits.at_most + 1e-11

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.table.parameters import check_between
-from calibrant.table.score_table import FloatArray, ScoreTable, as_table
+from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable, as_table
 
 __all__ = ["smooth_calibration_error"]
 
@@ -133,7 +133,7 @@ class _Smoothed:
         return 0.5 * _cosine_series(shares)
 
 
-def _cosine_series(coefficients: FloatArray) -> FloatArray:
+def _cosine_series(coefficients: NumberArray) -> FloatArray:
     """Sum of the cosine series at as many nodes as it has terms; the inner ones count twice."""
     nodes = len(coefficients) - 1
     return np.asarray(np.fft.hfft(coefficients, 2 * nodes)[: nodes + 1])

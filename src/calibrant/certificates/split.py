@@ -15,7 +15,7 @@ from calibrant.distributions.mean_limits import mean_width
 from calibrant.table.arguments import as_table
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.parameters import check_random_state, failure_probability
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 from calibrant.table.seeding import generator_for
 from calibrant.table.splitting import chances_of, split_counts
 from calibrant.table.validation import need_counts
@@ -111,10 +111,8 @@ def _bound(table: ScoreTable, delta: float, rng: np.random.Generator) -> float:
     centre = found.value  # the mean of X on the rows that chose
     above, below = 1.0 - max(found.low, 0.0), found.high  # how far a positive and a negative in I move the walk
     highest, lowest = (above, -below) if found.sign > 0 else (below, -above)
-    _, guess = _moments(chosen, found, centre, chosen.total)
-    low, high = np.searchsorted(table.score, (found.low, found.high), side="right")
-    inside = ScoreTable(table.score[low:high], table.n[low:high], table.k[low:high])
-    mean, squares = _moments(inside.with_counts(inside.n - n[low:high], inside.k - k[low:high]), found, centre, others)
+    _, guess = _moments(chosen.score, chosen.n, chosen.k, found, chosen.total)
+    mean, squares = _moments(table.score, table.n - n, table.k - k, found, others)
     width = mean_width(
         others,
         squares,
@@ -128,13 +126,14 @@ def _bound(table: ScoreTable, delta: float, rng: np.random.Generator) -> float:
     return max(0.0, mean - float(width))
 
 
-def _moments(table: ScoreTable, found: Extremes, centre: float, rows: float) -> tuple[float, float]:
-    """Mean of X, and mean square of ``X - centre``, over so many rows, of which the table holds those inside I."""
-    inside = slice(*np.searchsorted(table.score, (found.low, found.high), side="right"))
-    score, k = table.score[inside], table.k[inside]
-    missed = table.n[inside] - k
-    hit, miss = found.sign * (1.0 - score), -found.sign * score
-    mean = float(np.dot(k, hit) + np.dot(missed, miss)) / rows
-    squares = float(np.dot(k, (hit - centre) ** 2) + np.dot(missed, (miss - centre) ** 2))
-    outside = rows - float(table.n[inside].sum())
-    return mean, (squares + outside * centre**2) / rows
+def _moments(score: FloatArray, n: NumberArray, k: NumberArray, found: Extremes, rows: float) -> tuple[float, float]:
+    """Mean of X over so many rows, and mean square of its distance from the value found; X is 0 outside I."""
+    inside = slice(*np.searchsorted(score, (found.low, found.high), side="right"))
+    hits = k[inside].astype(np.float64)
+    missed, of_miss = n[inside] - hits, -found.sign * score[inside]
+    mean = float(found.sign * hits.sum() + np.dot(hits, of_miss) + np.dot(missed, of_miss)) / rows
+    outside = rows - float(hits.sum() + missed.sum())
+    of_miss -= found.value
+    squares = float(np.dot(missed, of_miss**2))
+    of_miss += found.sign
+    return mean, (squares + float(np.dot(hits, of_miss**2)) + outside * found.value**2) / rows

@@ -239,8 +239,7 @@ def cheapest_cuts(table: ScoreTable) -> Callable[[FloatArray], npt.NDArray[np.in
     starts = np.append(np.searchsorted(table.low, fit.low), len(table))
 
     def cuts(tau: FloatArray) -> npt.NDArray[np.intp]:
-        low, high = np.searchsorted(fit.value, (tau.min(), tau.max()))  # neighbours need few of the values
-        return np.asarray(starts[low + np.searchsorted(fit.value[low:high], tau)], dtype=np.intp)
+        return np.asarray(starts[np.searchsorted(fit.value, tau)], dtype=np.intp)
 
     return cuts
 

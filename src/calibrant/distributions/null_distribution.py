@@ -61,7 +61,8 @@ def null_mean(table: ScoreTable) -> float:
     unlikely = float(np.dot(table.n, np.minimum(table.score, 1.0 - table.score)))
     steps = _steps(variance)
     constant = _WIDE - _expected_gap(_WIDE, steps) if steps else MEAN_RANGE
-    return min(constant * math.sqrt(float(variance.sum())), _likeliest_range(table) + unlikely) / table.total
+    mean = constant * math.sqrt(float(variance.sum()))
+    return (mean if mean <= unlikely else min(mean, _likeliest_range(table) + unlikely)) / table.total
 
 
 def calibrated_limit(variance: float, probability: float) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.fits.isotonic import block_starts
 from calibrant.table.pooling import FloatArray, NumberArray
 
 __all__ = ["beside_corner", "beside_turn", "can_hold_corner", "can_hold_extreme", "can_hold_turn", "rounding_slack"]
@@ -70,10 +71,11 @@ def can_hold_corner(n: NumberArray, k: NumberArray) -> npt.NDArray[np.bool_]:
     minorant of the bucket edges, the minorant of all points has no corner inside. The half rows of the log-safe fit are
     further points, so its minorant is nowhere higher and needs no test of its own.
     """
-    from scipy.optimize import isotonic_regression
-
     rows, positives = n.astype(np.float64), k.astype(np.float64)
-    slope = isotonic_regression(positives / rows, weights=rows).x
+    starts = block_starts(rows, positives)
+    slope = np.repeat(
+        np.add.reduceat(positives, starts) / np.add.reduceat(rows, starts), np.diff(starts, append=len(rows))
+    )
     minorant = np.cumsum(slope * rows) - slope * rows
     before = np.cumsum(positives) - positives
     slack = 1e-9 * max(1.0, float(rows.sum()))
@@ -87,13 +89,10 @@ def beside_corner(n: NumberArray, k: NumberArray) -> npt.NDArray[np.bool_]:
     Half rows before the first score and after the last, as in the log-safe fit, add no other: the corners of a minorant
     of more points are corners of that of fewer.
     """
-    from scipy.optimize import isotonic_regression
-
-    rows = n.astype(np.float64)
-    edges = isotonic_regression(k / rows, weights=rows).blocks.astype(np.intp)
+    starts = block_starts(n, k)
     beside = np.zeros(len(n), dtype=np.bool_)
-    beside[edges[:-1]] = True
-    beside[edges[1:] - 1] = True
+    beside[starts] = True
+    beside[starts - 1] = True  # that before the first block is the last bucket
     return beside
 
 

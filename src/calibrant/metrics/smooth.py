@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_between
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 
 __all__ = ["smooth_calibration_error"]
 
@@ -111,14 +111,12 @@ class _Smoothed:
 
     def error(self, bandwidth: float) -> float:
         """Integral of the size of the smoothed residuals, each piece between two nodes as a straight line."""
-        from scipy.fft import dct
-
         sigma = bandwidth / self.length
         nodes = _nodes(sigma)
         if len(self.coefficients) != nodes + 1:
             self.coefficients = self._transform(nodes)
         damping = np.exp(-0.5 * (np.pi * sigma * np.arange(nodes + 1)) ** 2)
-        value = dct(self.coefficients * damping, type=1)
+        value = _cosine_series(self.coefficients * damping)
         left, right = np.abs(value[:-1]), np.abs(value[1:])
         both = left + right
         crossed = value[:-1] * value[1:] < 0.0
@@ -126,16 +124,20 @@ class _Smoothed:
         return 0.5 * float(area.sum()) / nodes
 
     def _transform(self, nodes: int) -> FloatArray:
-        from scipy.fft import dct
-
         position = self.place * nodes
         node = np.minimum(position.astype(np.intp), nodes - 1)
         upper = self.residual * (position - node)
         shares = np.bincount(node, self.residual - upper, nodes + 1) + np.bincount(node + 1, upper, nodes + 1)
-        # dct counts every node but the first and the last twice
+        # the series counts every node but the first and the last twice
         shares[0] *= 2.0
         shares[-1] *= 2.0
-        return np.asarray(0.5 * dct(shares, type=1))
+        return 0.5 * _cosine_series(shares)
+
+
+def _cosine_series(coefficients: NumberArray) -> FloatArray:
+    """Sum of the cosine series at as many nodes as it has terms; the inner ones count twice."""
+    nodes = len(coefficients) - 1
+    return np.asarray(np.fft.hfft(coefficients, 2 * nodes)[: nodes + 1])
 
 
 def _nodes(sigma: float) -> int:

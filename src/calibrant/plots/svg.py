@@ -41,10 +41,17 @@ def figure_svg(figure: Figure, *, title: str = "", description: str = "", prefix
         An ``<svg>`` element without background and size of its own: it fills the width it is given.
     """
     from matplotlib import rc_context
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
 
-    buffer = StringIO()
+    buffer, canvas, layout = StringIO(), figure.canvas, figure.get_layout_engine()
     with drawing_style(), rc_context({"svg.hashsalt": "calibrant"}):
+        if layout is not None:  # else matplotlib draws everything once more, only to have it laid out
+            FigureCanvasSVG(figure)
+            layout.execute(figure)
+            figure.set_layout_engine(None)
         figure.savefig(buffer, format="svg", metadata=_NO_METADATA, facecolor="none")
+    figure.set_canvas(canvas)
+    figure.set_layout_engine(layout)
     drawing = buffer.getvalue()
     _, _, body = drawing.partition("<svg ")
     size, _, body = body.partition(">")

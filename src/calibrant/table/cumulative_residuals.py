@@ -62,10 +62,12 @@ def cumulative_residuals(table: ScoreTable) -> Walk:
     else:
         sums = np.cumsum(table.rise - table.fall)
     value = sums / table.total
-    hidden = np.flatnonzero(table.low < table.high)
-    # The walk is highest if the positives of a cell come first, and lowest if its negatives do.
-    above = value[hidden] + table.fall[hidden] / table.total
-    below = value[hidden] - table.rise[hidden] / table.total
+    above = below = value[:0]
+    if table.cells is not None:
+        hidden = np.flatnonzero(table.low < table.high)
+        # The walk is highest if the positives of a cell come first, and lowest if its negatives do.
+        above = value[hidden] + table.fall[hidden] / table.total
+        below = value[hidden] - table.rise[hidden] / table.total
     return Walk(table.high, value, above, below)
 
 
@@ -79,7 +81,6 @@ def extremes(walk: Walk) -> Extremes:
     value = np.concatenate([[0.0], walk.value])
     if np.ptp(value) <= UNIT:
         value[:] = 0.0  # scores are kept to half a unit each, so a smaller range is rounding
-    score = np.concatenate([[-np.inf], walk.score])
     top, bottom = int(np.argmax(value)), int(np.argmin(value))
     first, last = min(top, bottom), max(top, bottom)
     sign = int(np.sign(value[last] - value[first]))
@@ -88,8 +89,8 @@ def extremes(walk: Walk) -> Extremes:
         at_most=_range_at_most(float(value[top]), float(value[bottom]), walk),
         under=float((value - np.minimum.accumulate(value)).max()),
         over=float((np.maximum.accumulate(value) - value).max()),
-        low=float(score[first]) if sign else np.nan,
-        high=float(score[last]) if sign else np.nan,
+        low=(float(walk.score[first - 1]) if first else -np.inf) if sign else np.nan,
+        high=float(walk.score[last - 1]) if sign else np.nan,
         sign=sign,
         ks=float(np.abs(value).max()),
         mean_residual=float(value[-1]),

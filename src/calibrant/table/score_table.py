@@ -396,4 +396,5 @@ class ScoreTable:
         ScoreTable(2 distinct scores, n=7, positives=3)
         """
         kept = np.flatnonzero(n != 0)
-        return ScoreTable(self.score[kept], n[kept].astype(np.int64), k[kept].astype(np.int64))
+        whole = [counts[kept].astype(np.int64, copy=False) for counts in (n, k)]
+        return ScoreTable(self.score[kept], whole[0], whole[1])

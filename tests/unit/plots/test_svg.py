@@ -14,6 +14,13 @@ def test_same_figure_same_bytes(audit_of):
     assert figure_svg(cumulative_residuals_figure(audit)) == figure_svg(cumulative_residuals_figure(audit))
 
 
+def test_leaves_the_figure_as_it_was(audit_of):
+    figure = cumulative_residuals_figure(audit_of("spread"))
+    before = figure.canvas, figure.get_layout_engine()
+    figure_svg(figure)
+    assert (figure.canvas, figure.get_layout_engine()) == before
+
+
 def test_is_one_element_without_date_or_size(audit_of):
     svg = figure_svg(reliability_figure(audit_of("spread")), title="A & B", description="<what it shows>")
     root = ET.fromstring(svg)

@@ -105,7 +105,7 @@ def charged_bound(table: ScoreTable, walk: Extremes, delta: float, *, method: st
     of_default = method == "default"
     width = _narrowed(n, nodes, delta, walk.at_most) if of_default else bernstein_mean_width(n, nodes, delta)
     bound = walk.at_most + float(width[-1])
-    inside = (table.score > walk.low) & (table.score <= walk.high)
+    inside = slice(*np.searchsorted(table.score, (walk.low, walk.high), side="right"))
     charged = float(squared[inside].sum()) / n
     rise, fall = table.rise, table.fall
     hidden = table.low < table.high if table.cells is not None else None

@@ -91,6 +91,7 @@ def assert_same(table: ScoreTable, name: str, *, rounded: bool = False):
 def few_in_memory(monkeypatch):
     """Take the way of large data: few buckets, and hardly any row fetched by itself."""
     monkeypatch.setattr(gathering, "MOST_DISTINCT", -1)
+    monkeypatch.setattr(gathering, "MOST_FETCHED", 1000)
     monkeypatch.setattr(gathering, "FIRST_BITS", 5)
     monkeypatch.setattr(gathering, "CELL_BITS", 5)
     monkeypatch.setattr(gathering, "FINE_BITS", 9)

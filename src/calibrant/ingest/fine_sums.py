@@ -14,7 +14,7 @@ import numpy as np
 from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.grid import Grid
 from calibrant.ingest.losses import LossTotals
-from calibrant.table.fixed_point import BITS, MOST_ROWS, UNIT, FixedPoint, IntArray, score_units
+from calibrant.table.fixed_point import MOST_ROWS, score_units
 from calibrant.table.pooling import FloatArray, NumberArray
 from calibrant.table.validation import CleanRows, check_weight_range, describe_other_rows
 
@@ -106,15 +106,7 @@ class FineSums:
         held = np.flatnonzero(rows)
         both = np.stack([rows[held], counts[held, 1]])
         del rows, counts
-        bucket = held + self._first
-        start = bucket << self._grid.shift
-        upper, lower = np.empty((2, *both.shape), dtype=both.dtype)
-        upper[0], lower[0] = _words(both[1], (1 << BITS) - start, -above[held, 1])
-        upper[1], lower[1] = _words(both[0] - both[1], start, above[held, 0])
-        del above
-        low = np.clip((start - 0.5) * UNIT, 0.0, 1.0)  # units are the nearest multiples
-        end = np.clip((start + ((1 << self._grid.shift) - 0.5)) * UNIT, 0.0, 1.0)
-        return BucketSums(bucket, low, np.where(end < 1.0, np.nextafter(end, 0.0), 1.0), both, upper, lower)
+        return BucketSums.above_starts(self._grid, held + self._first, both, above[held].T)
 
     def _reserve(self, rows: int) -> None:
         """See to it that so many more rows, half of the most at most, fit into any bucket."""
@@ -132,12 +124,3 @@ class FineSums:
             self._above += self._both & ((1 << _COUNT) - 1)
             self._both[:] = 0
             self._unchecked = 0
-
-
-def _words(count: NumberArray, each: IntArray, further: NumberArray) -> tuple[NumberArray, NumberArray]:
-    """Return ``count * each + further`` in two words, see `BucketSums`."""
-    if count.dtype.kind == "f":
-        total = (count * each + further) * 2.0**-32
-        return total, np.zeros_like(total)
-    whole = FixedPoint.product(count, each) + FixedPoint.of(np.zeros_like(further), further)
-    return whole.upper, whole.lower

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,8 +14,8 @@ from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.fine_sums import PackedRows
 from calibrant.ingest.grid import BucketSet, Grid
 from calibrant.ingest.losses import HALF, LOG_LOSS_BITS, LossTotals
-from calibrant.table.fixed_point import BITS, FixedPoint, IntArray
-from calibrant.table.pooling import NumberArray, Pooled, pool_counts, score_order
+from calibrant.table.fixed_point import BITS, IntArray
+from calibrant.table.pooling import Pooled, pool_counts, score_order
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -50,28 +52,42 @@ class LazyRows:
         self._fetch = fetch
 
     def bucket_sums(self, grid: Grid, buckets: BucketSet | None) -> BucketSums:
-        """Add up the buckets of a grid, over the rows in some buckets or over all."""
+        """Add up the buckets of a grid, over the rows in some buckets or over all.
+
+        Buckets at most 2**25 units wide keep sums of fewer than `fixed_point.MOST_ROWS` rows in 64 bits.
+        """
         import narwhals as nw
 
-        s = nw.col("s")
-        frame = self._inside(buckets).with_columns(
-            bucket=_place(s, grid),
-            distance=nw.when(nw.col("y") == 1).then(2.0**BITS - _units(s)).otherwise(_units(s)),
-        )
-        sums = {"low": s.min(), "high": s.max(), "n": self._count()} | self._sum("distance")
-        return _both_labels(self._fetch(frame.group_by("bucket", "y").agg(**sums)))
+        frame = _placed(self._inside(buckets), grid)
+        ends = {"low": nw.col("s").min(), "high": nw.col("s").max()}
+        found = self._fetch(frame.group_by("bucket").agg(**self._bucket(), **ends))
+        return replace(_sums(found, grid), low=found["low"], high=found["high"]).pooled()
 
-    def losses(self) -> LossTotals:
-        """Return the losses of all rows."""
+    def all_sums(self, grid: Grid) -> tuple[BucketSums, LossTotals]:
+        """Return the sums of all rows over the buckets of a grid, as `bucket_sums`, and their losses.
+
+        Buckets are not asked for their lowest and highest score, which would be a fifth of what a task sends.
+        """
         import narwhals as nw
 
         s, y = nw.col("s"), nw.col("y")
-        frame = self.frame.with_columns(away=y - s, chance=(1 - y - s).abs())  # exact for either label
+        frame = _placed(self.frame, grid).with_columns(away=y - s, chance=(1 - y - s).abs())  # exact for either label
         chance, away = nw.col("chance"), nw.col("away")
         logged = nw.max_horizontal(chance, nw.lit(_LEAST)).log()  # engines disagree about the logarithm of 0
         frame = frame.with_columns(squared=_units(away * away), log_loss=(logged * -(2.0**LOG_LOSS_BITS) + 0.5).floor())
-        found = self._fetch(frame.select(least=chance.min(), **self._sum("squared"), **self._sum("log_loss")))
-        return LossTotals(_whole(found, "squared"), _whole(found, "log_loss"), impossible=found["least"][0] == 0.0)
+        lost = {"least": chance.min(), **self._sum("squared"), **self._sum("log_loss")}
+        found = self._fetch(frame.group_by("bucket").agg(**self._bucket(), **lost))
+        impossible = bool(found["least"].min() == 0.0)
+        losses = LossTotals(_whole(found, "squared"), _whole(found, "log_loss"), impossible=impossible)
+        return _sums(found, grid).pooled(), losses
+
+    def _bucket(self) -> dict[str, nw.Expr]:
+        """Return what is added up in a bucket, see `_sums`."""
+        import narwhals as nw
+
+        weight, y, above = self._weight(), nw.col("y"), nw.col("above")
+        sums = {"k": y, "above": above, "above_positive": above * y}
+        return {"n": self._count()} | {name: _total(value, weight, self._weights) for name, value in sums.items()}
 
     def _count(self) -> nw.Expr:
         import narwhals as nw
@@ -154,11 +170,11 @@ def _as_frame(numbers: IntArray, like: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] |
         in_duckdb: nw.LazyFrame[Any] = nw.from_native(native)
         return in_duckdb
     if like.implementation.is_pyspark() or like.implementation.is_pyspark_connect():
+        import pyarrow as pa
         from pyspark.sql.functions import broadcast
 
         session = like.to_native().sparkSession
-        rows = [(number,) for number in numbers.tolist()]
-        made = session.createDataFrame(rows, "place bigint", verifySchema=False)
+        made = session.createDataFrame(pa.table({"place": numbers}))
         in_spark: nw.LazyFrame[Any] = nw.from_native(broadcast(made))
         return in_spark
     return None
@@ -194,21 +210,22 @@ def _total(value: nw.Expr, weight: nw.Expr | None, weights: str) -> nw.Expr:
     return product.sum().cast(nw.Float64 if weights == "other" else nw.Int64)
 
 
-def _both_labels(found: Arrays) -> BucketSums:
-    """Put the sums of positives and of negatives of each bucket together."""
-    positive = found["y"] == 1
-    n: NumberArray = found["n"]
-    none = np.zeros_like(n)
-    words: list[NumberArray] = [found["distance_upper"] * 2.0**-32, none]
-    if "distance_lower" in found:
-        whole = FixedPoint.of(found["distance_upper"], found["distance_lower"], word=HALF)
-        words = [whole.upper, whole.lower]
-    counts = np.stack([n, np.where(positive, n, none)])
-    sided = (np.stack([np.where(positive, word, none), np.where(positive, none, word)]) for word in words)
-    return BucketSums(found["bucket"], found["low"], found["high"], counts, *sided).pooled()
+def _placed(frame: nw.LazyFrame[Any], grid: Grid) -> nw.LazyFrame[Any]:
+    """Add the bucket of each row, and how many units its score is above the start of the bucket."""
+    import narwhals as nw
+
+    placed = frame.with_columns(bucket=_place(nw.col("s"), grid), units=_units(nw.col("s")).cast(nw.Int64))
+    return placed.with_columns(above=nw.col("units") - nw.col("bucket") * (1 << grid.shift))
+
+
+def _sums(found: Arrays, grid: Grid) -> BucketSums:
+    above = np.stack([found["above"] - found["above_positive"], found["above_positive"]])
+    return BucketSums.above_starts(grid, found["bucket"], np.stack([found["n"], found["k"]]), above)
 
 
 def _whole(found: Arrays, name: str) -> float:
-    """Return the sum of a column, from both of its words: a Python integer if weights are whole."""
-    upper = found[f"{name}_upper"][0].item()
-    return (upper << HALF) + found[f"{name}_lower"][0].item() if f"{name}_lower" in found else float(upper)
+    """Return the sum of a column over all buckets, from both of its words: a Python integer if weights are whole."""
+    if f"{name}_lower" not in found:
+        return math.fsum(found[f"{name}_upper"])
+    upper, lower = (sum(found[f"{name}_{word}"].tolist()) for word in ("upper", "lower"))
+    return int((upper << HALF) + lower)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from contextlib import closing
 from typing import Any
@@ -34,7 +35,9 @@ __all__ = [
 # Up to so many different scores each has its own row in a table; beyond, neighbours share cells.
 MOST_DISTINCT = 2_000_000
 MOST_BUCKETS = 1 << 18  # that hold rows, where the width of buckets is chosen as rows come
-FIRST_BITS = 18  # two to this power buckets where an engine adds up all rows
+MOST_FETCHED = MOST_DISTINCT  # scores, or cells, that an engine hands over at once where it adds up all rows
+MOST_CORNERED = 100_000_000  # different scores up to which an engine is asked for enough to make the isotonic fit exact
+FIRST_BITS = 17  # two to this power buckets, at least, where an engine adds up all rows
 FINE_BITS = 21  # the same where it hands over packed rows
 CELL_BITS = 17  # two to this power cells where no narrower ones are needed
 
@@ -79,11 +82,21 @@ def table_of_rows(found: CheckedRows) -> ScoreTable:
     if slices is not None:
         first, weight, losses = _fine(slices(), low, high)
     else:
-        grid = Grid.over(low, high, bits=FIRST_BITS)
-        sums = rows.bucket_sums(grid, None)
-        weight = float(sums.n.sum()) / max(1, distinct)  # of a different score, and these are what is held
-        first, losses = opened(sums, grid, _widest(low, high)), rows.losses()
+        return _table(*_added_up_there(found))
     return _table(refined(rows, first, most=MOST_DISTINCT * weight, widest=_widest(low, high)), losses)
+
+
+def _added_up_there(found: CheckedRows) -> tuple[BucketSums, LossTotals]:
+    """Let an engine add up all rows, in three scans, after that which has checked them."""
+    rows, low, high, distinct, _ = found
+    corners = distinct <= MOST_CORNERED
+    # The fit can have corners in this power of the number of scores.
+    bits = max(FIRST_BITS, round(math.log2(max(1, distinct)) * 2 / 3) + 1) if corners else FIRST_BITS
+    grid, widest = Grid.over(low, high, bits=bits), _widest(low, high)
+    sums, losses = rows.all_sums(grid)
+    weight = float(sums.n.sum()) / max(1, distinct)  # of a different score, and these are what is held
+    first = opened(sums, grid, widest, corners=corners)
+    return refined(rows, first, most=MOST_FETCHED * weight, widest=widest, corners=corners, scans=2), losses
 
 
 def _fine(slices: Iterable[PackedRows], low: float, high: float) -> tuple[Opened, float, LossTotals]:

@@ -124,7 +124,7 @@ def _may_hold_part(sums: BucketSums, single: npt.NDArray[np.bool_], corners: boo
     turns = _can_turn(rise, fall, single)
     del rise, fall
     if not corners:
-        return turns
+        return np.asarray(turns & ~single)
     # Blocks of the fit are told by their first and last score, so these have to be looked at too.
     return np.asarray((turns | can_hold_corner(sums.n, sums.k) | beside_corner(sums.n, sums.k)) & ~single)
 

@@ -14,7 +14,7 @@ from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.fine_sums import PackedRows
 from calibrant.ingest.grid import BucketSet, Grid
 from calibrant.ingest.losses import HALF, LOG_LOSS_BITS, LossTotals
-from calibrant.table.fixed_point import BITS, IntArray
+from calibrant.table.fixed_point import BITS, IntArray, score_units
 from calibrant.table.pooling import Pooled, pool_counts, score_order
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Arrays", "CheckedRows", "Fetch", "LazyRows", "fetched"]
 
+_SIFT = 16_381  # one in so many scores is looked at to estimate how many are different; a prime
 _LEAST = 5e-324  # the smallest double
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -48,7 +49,7 @@ class LazyRows:
 
     def __init__(self, frame: nw.LazyFrame[Any], weights: str, fetch: Fetch) -> None:
         self.frame = frame
-        self._weights = weights
+        self.weights = weights
         self._fetch = fetch
 
     def bucket_sums(self, grid: Grid, buckets: BucketSet | None) -> BucketSums:
@@ -63,9 +64,10 @@ class LazyRows:
         found = self._fetch(frame.group_by("bucket").agg(**self._bucket(), **ends))
         return replace(_sums(found, grid), low=found["low"], high=found["high"]).pooled()
 
-    def all_sums(self, grid: Grid) -> tuple[BucketSums, LossTotals]:
-        """Return the sums of all rows over the buckets of a grid, as `bucket_sums`, and their losses.
+    def all_sums(self, grid: Grid) -> tuple[BucketSums, LossTotals, int]:
+        """Return the sums of all rows over the buckets of a grid, as `bucket_sums`, their losses, and an estimate.
 
+        It is of how many scores are different: one in so many gets a group of its own, told by a key of at most 0.
         Buckets are not asked for their lowest and highest score, which would be a fifth of what a task sends.
         """
         import narwhals as nw
@@ -75,11 +77,19 @@ class LazyRows:
         chance, away = nw.col("chance"), nw.col("away")
         logged = nw.max_horizontal(chance, nw.lit(_LEAST)).log()  # engines disagree about the logarithm of 0
         frame = frame.with_columns(squared=_units(away * away), log_loss=(logged * -(2.0**LOG_LOSS_BITS) + 0.5).floor())
+        spread = s * (2.0**BITS / _SIFT)
+        alone = spread - spread.floor() < 1.0 / _SIFT
+        frame = frame.with_columns(key=nw.when(alone).then(0.0 - s).otherwise(nw.col("bucket") + 1.0))
         lost = {"least": chance.min(), **self._sum("squared"), **self._sum("log_loss")}
-        found = self._fetch(frame.group_by("bucket").agg(**self._bucket(), **lost))
+        found = self._fetch(frame.group_by("key").agg(**self._bucket(), **lost))
         impossible = bool(found["least"].min() == 0.0)
         losses = LossTotals(_whole(found, "squared"), _whole(found, "log_loss"), impossible=impossible)
-        return _sums(found, grid).pooled(), losses
+        key = found["key"]
+        single = key <= 0.0
+        found["bucket"] = np.where(
+            single, grid.place(score_units(np.where(single, 0.0 - key, 0.0))), (key - 1.0).astype(np.int64)
+        )
+        return _sums(found, grid).pooled(), losses, int(single.sum()) * _SIFT
 
     def _bucket(self) -> dict[str, nw.Expr]:
         """Return what is added up in a bucket, see `_sums`."""
@@ -87,39 +97,39 @@ class LazyRows:
 
         weight, y, above = self._weight(), nw.col("y"), nw.col("above")
         sums = {"k": y, "above": above, "above_positive": above * y}
-        return {"n": self._count()} | {name: _total(value, weight, self._weights) for name, value in sums.items()}
+        return {"n": self._count()} | {name: _total(value, weight, self.weights) for name, value in sums.items()}
 
     def _count(self) -> nw.Expr:
         import narwhals as nw
 
         weight = self._weight()
-        return nw.len().cast(nw.Int64) if weight is None else _total(weight, None, self._weights)
+        return nw.len().cast(nw.Int64) if weight is None else _total(weight, None, self.weights)
 
     def _sum(self, name: str) -> dict[str, nw.Expr]:
         """Return the sums of both words of a column of whole numbers."""
         import narwhals as nw
 
-        words = _words(nw.col(name), self._weights)
-        return {f"{name}_{word}": _total(value, self._weight(), self._weights) for word, value in words.items()}
+        words = _words(nw.col(name), self.weights)
+        return {f"{name}_{word}": _total(value, self._weight(), self.weights) for word, value in words.items()}
 
     def _weight(self) -> nw.Expr | None:
         import narwhals as nw
 
-        return None if self._weights == "none" else nw.col("w")
+        return None if self.weights == "none" else nw.col("w")
 
     def pooled_scores(self, buckets: BucketSet | None) -> Pooled:
         """Return distinct scores in some buckets, or all, with rows and positives at each."""
         import narwhals as nw
 
         frame = self._inside(buckets)
-        if self._weights == "other":
+        if self.weights == "other":
             # Added up here in a fixed order, so that neither row order nor threads show in the last bit.
             found = self._fetch(frame.group_by("s", "y", "w").agg(rows=nw.len().cast(nw.Int64)))
             score = found["s"] + 0.0  # -0.0 becomes 0.0
             order = score_order(score, found["y"], found["w"])
             total = (found["w"] * found["rows"])[order]
             return pool_counts(score[order], total, total * found["y"][order])
-        positives = _total(nw.col("y"), self._weight(), self._weights)
+        positives = _total(nw.col("y"), self._weight(), self.weights)
         found = self._fetch(frame.group_by("s").agg(n=self._count(), k=positives))
         return pool_counts(found["s"] + 0.0, found["n"], found["k"])
 
@@ -128,7 +138,7 @@ class LazyRows:
         import narwhals as nw
 
         value = (nw.col("s").abs() * (nw.col("y") * 2 - 1)).alias("value")
-        return self.frame.select(value, *([] if self._weights == "none" else ["w"]))
+        return self.frame.select(value, *([] if self.weights == "none" else ["w"]))
 
     def _inside(self, buckets: BucketSet | None) -> nw.LazyFrame[Any]:
         """Return the rows in some buckets, which may be a hundred thousand: too many for an expression."""
@@ -149,7 +159,9 @@ class CheckedRows(NamedTuple):
     rows: LazyRows
     low: float
     high: float
-    distinct: int  # about how many different scores; if weights are not numbers of rows, pairs of score and weight
+    # About how many different scores, or at most so many if `slices` is None; if weights are not numbers of rows, about
+    # how many pairs of score and weight.
+    distinct: int
     # Returns the same rows packed, a slice at a time, whenever it is called.
     slices: Callable[[], Iterator[PackedRows]] | None = None
 

@@ -36,7 +36,7 @@ __all__ = [
 MOST_DISTINCT = 2_000_000
 MOST_BUCKETS = 1 << 18  # that hold rows, where the width of buckets is chosen as rows come
 MOST_FETCHED = MOST_DISTINCT  # scores, or cells, that an engine hands over at once where it adds up all rows
-MOST_CORNERED = 50_000_000  # different scores up to which an engine is asked for enough to make the isotonic fit exact
+MOST_CORNERED = 50_000_000  # rows up to which an engine is asked for enough to make the isotonic fit exact
 FIRST_BITS = 17  # two to this power buckets, at least, where an engine adds up all rows
 FINE_BITS = 21  # the same where it hands over packed rows
 CELL_BITS = 17  # two to this power cells where no narrower ones are needed
@@ -82,21 +82,26 @@ def table_of_rows(found: CheckedRows) -> ScoreTable:
     if slices is not None:
         first, weight, losses = _fine(slices(), low, high)
     else:
-        return _table(*_added_up_there(found))
+        return _added_up_there(found)
     return _table(refined(rows, first, most=MOST_DISTINCT * weight, widest=_widest(low, high)), losses)
 
 
-def _added_up_there(found: CheckedRows) -> tuple[BucketSums, LossTotals]:
+def _added_up_there(found: CheckedRows) -> ScoreTable:
     """Let an engine add up all rows, in three scans, after that which has checked them."""
     rows, low, high, distinct, _ = found
     corners = distinct <= MOST_CORNERED
-    # The fit can have corners in this power of the number of scores.
+    # The fit can have corners in as many buckets as this power of the number of scores.
     bits = max(FIRST_BITS, round(math.log2(max(1, distinct)) * 2 / 3) + 1) if corners else FIRST_BITS
     grid, widest = Grid.over(low, high, bits=bits), _widest(low, high)
-    sums, losses = rows.all_sums(grid)
+    sums, losses, different = rows.all_sums(grid)
+    if rows.weights != "other":
+        distinct = different
+        if distinct <= MOST_DISTINCT:
+            return ScoreTable.from_counts(*rows.pooled_scores(None))
     weight = float(sums.n.sum()) / max(1, distinct)  # of a different score, and these are what is held
     first = opened(sums, grid, widest, corners=corners)
-    return refined(rows, first, most=MOST_FETCHED * weight, widest=widest, corners=corners, scans=2), losses
+    held = refined(rows, first, most=MOST_FETCHED * weight, widest=widest, corners=corners, scans=2)
+    return _table(held, losses)
 
 
 def _fine(slices: Iterable[PackedRows], low: float, high: float) -> tuple[Opened, float, LossTotals]:

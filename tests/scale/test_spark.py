@@ -64,7 +64,7 @@ def test_by_cells(parquet, name, monkeypatch):
     table = ScoreTable.from_frame(parquet(name), **keywords(name))
     assert table.cells is not None
     assert_same(table, name, rounded=name in BROKEN)
-    assert len(scans) <= 4
+    assert len(scans) <= 4 + (name in BROKEN)  # pairs of score and weight are counted by themselves
 
 
 def partitioned(spark, frame, kind):

@@ -251,13 +251,12 @@ def measure(path: Path, n: int, rounds: int, masters: tuple[str, ...]) -> list[S
 def estimate(measured: Shuffled) -> str:
     """Say what more rows would send: as many scans, and from each task what one sent here."""
     per_task = measured.written_bytes / measured.scan_tasks * measured.scans
-    results = measured.to_driver_bytes / measured.scan_tasks * measured.scans
     here = f"{measured.n:.0e} in {measured.scan_tasks / measured.scans:.0f} tasks here"
+    there = f"{ESTIMATED_ROWS:.0e} rows in {ESTIMATED_TASKS:,} tasks"
     return (
-        f"{ESTIMATED_ROWS:.0e} rows in {ESTIMATED_TASKS:,} tasks would be scanned {measured.scans} times like "
-        f"the {here}. A task sent {per_task / 1e6:.1f} MB "
-        f"in all scans together, so {per_task * ESTIMATED_TASKS / 1e9:.1f} GB would be shuffled, and "
-        f"{results * ESTIMATED_TASKS / 1e9:.1f} GB at most would reach the driver."
+        f"{there} would be scanned {measured.scans} times like the {here}. A task sent {per_task / 1e6:.1f} MB in all "
+        f"scans together, so {per_task * ESTIMATED_TASKS / 1e9:.1f} GB would be shuffled. "
+        f"{measured.to_driver_bytes / 1e6:.0f} MB reached the driver, which do not grow with the tasks."
     )
 
 

@@ -82,7 +82,7 @@ def refined(
             heavy = chosen & (spread[level] >= spread[level].max() / _HEAVY)
             chosen = heavy if 2 * heavy.sum() < chosen.sum() else chosen
             if scans == 1:
-                heaviest = np.argsort(-spread[level], kind="stable")
+                heaviest = score_order(-spread[level])
                 chosen = chosen.copy()
                 chosen[heaviest[np.cumsum(held[level].n[heaviest]) > most]] = False
                 if not chosen.any():

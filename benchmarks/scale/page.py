@@ -139,6 +139,7 @@ def spark(rows: list[Row]) -> str:
             f"{int(row['n']):.0e}",
             row["master"],
             times(row),
+            f"{float(row['seconds']) / float(row['plain_seconds']):.1f}",
             row["jobs"],
             row["scans"],
             f"{float(row['core_seconds']):,.0f} s",
@@ -147,7 +148,17 @@ def spark(rows: list[Row]) -> str:
         ]
         for row in rows
     ]
-    head = ["rows", "", "time", "jobs", "scans", "core-seconds", "shuffle written / read", "peak memory, Java + Python"]
+    head = [
+        "rows",
+        "",
+        "time",
+        "plain sums",
+        "jobs",
+        "scans",
+        "core-seconds",
+        "shuffle written / read",
+        "peak memory, Java + Python",
+    ]
     return "### Spark on this machine\n\n" + table(head, lines)
 
 

@@ -1,19 +1,26 @@
-"""Time, shuffle and memory of Spark on this machine, with one core and with two, and what that says about a cluster.
+"""Time, shuffle and memory of Spark on this machine, on two threads and on two workers, one of them killed.
 
-    python -m benchmarks.scale.spark --rows 20000000 --rounds 3
+    python -m benchmarks.scale.spark --rows 100000000
 
-Ten times the rows are run once, on two cores, to see what grows. Every run is a session of its own; what it shuffled
-comes from Spark's event log. The estimate for a cluster is arithmetic on what was measured here, no measurement.
+The cluster is a standalone one, started here: a master and two workers of one core each. One worker and its executor
+are killed while all rows are added up, and the answer has to stay the same. Every run is a session of its own; the unit
+is the sum of both columns in the same session, once before and once after. What was shuffled comes from Spark's event
+log. The estimate for a larger cluster is arithmetic on what a task sent here, no measurement.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
+import os
+import signal
+import socket
+import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,10 +28,11 @@ from typing import Any
 from benchmarks import timing
 from benchmarks.rows import rows_file
 from benchmarks.scale import routes
-from calibrant.table.fixed_point import MOST_ROWS
+from calibrant.ingest import frames
 
-MASTERS = ("local[1]", "local[2]")
-CLUSTER_ROWS, CLUSTER_CORES = 10**10, 100
+LOCAL, CLUSTER = "local[2]", "two workers, one killed"
+ESTIMATED_ROWS, ESTIMATED_TASKS = 10**10, 1000
+KILLED_IN = 2  # the query, counted from 1, in which a worker dies: the one for the sums of all rows
 
 
 @dataclass(frozen=True)
@@ -36,6 +44,7 @@ class Shuffled:
     seconds: float
     least: float
     most: float
+    plain_seconds: float
     jobs: int
     scans: int
     scan_tasks: int
@@ -53,44 +62,110 @@ class Shuffled:
 
 def one(path: str, master: str) -> None:
     """Run one session and print what it took."""
+    with tempfile.TemporaryDirectory() as folder:
+        if master == LOCAL:
+            found = session_of(path, LOCAL, Path(folder), lambda: None)
+        else:
+            with two_workers(Path(folder)) as (address, kill):
+                found = session_of(path, address, Path(folder), kill)
+    print(json.dumps(found))
+
+
+def session_of(path: str, address: str, folder: Path, kill: Callable[[], None]) -> dict[str, Any]:
     from pyspark.sql import SparkSession
 
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "log"
-        log.mkdir()
-        settings = {
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.memory": "4g",
-            "spark.sql.warehouse.dir": f"{folder}/warehouse",
-            "spark.local.dir": f"{folder}/shuffle",
-            "spark.eventLog.enabled": "true",
-            "spark.eventLog.compress": "false",
-            "spark.eventLog.dir": log.as_uri(),
-        }
-        builder = SparkSession.builder.master(master)
-        for name, value in settings.items():
-            builder = builder.config(name, value)
-        session = builder.getOrCreate()
-        session.sparkContext.setLogLevel("ERROR")
-        frame = session.read.parquet(path)
-        frame.count()  # starts what starts once
-        warm = len(list(events(log)))
-        started = time.perf_counter()
-        table = routes.cal.ScoreTable.from_frame(frame, **routes.COLUMNS)
-        seconds = time.perf_counter() - started
-        java = java_megabytes()
-        session.stop()
-        found = {
-            **moved(list(events(log))[warm:]),
-            "seconds": seconds,
-            "java_megabytes": java,
-            "python_megabytes": timing.peak_megabytes(),
-            "value": routes.error(table),
-        }
-    print(json.dumps(found))
+    log = folder / "log"
+    log.mkdir()
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "4g",
+        "spark.executor.memory": "2g",
+        "spark.sql.warehouse.dir": f"{folder}/warehouse",
+        "spark.local.dir": f"{folder}/shuffle",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.dir": log.as_uri(),
+    }
+    builder = SparkSession.builder.master(address)
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    frame = session.read.parquet(path)
+
+    def plain() -> float:
+        return timing.timed(frame.selectExpr("sum(score)", "sum(label)").collect)[1]
+
+    plain()  # starts what starts once
+    plain_seconds = [plain()]
+    warm = len(list(events(log)))
+    with killing(kill):
+        table, seconds = timing.timed(lambda: routes.cal.ScoreTable.from_frame(frame, **routes.COLUMNS))
+    ours = list(events(log))[warm:]
+    java = java_megabytes()
+    plain_seconds.append(plain())
+    session.stop()
+    return {
+        **moved(ours),
+        "seconds": seconds,
+        "plain_seconds": sum(plain_seconds) / 2,
+        "java_megabytes": java,
+        "python_megabytes": timing.peak_megabytes(),
+        "value": routes.error(table),
+    }
+
+
+@contextmanager
+def killing(kill: Callable[[], None]) -> Iterator[None]:
+    """Call `kill` a second after a query has begun."""
+    fetched, asked = frames.fetched, 0
+
+    def watched(frame: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        if asked == KILLED_IN:
+            threading.Timer(1.0, kill).start()
+        return fetched(frame)
+
+    frames.fetched = watched
+    try:
+        yield
+    finally:
+        frames.fetched = fetched
+
+
+@contextmanager
+def two_workers(folder: Path) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Start a standalone cluster; yield its address, and what kills one of its workers together with its executor."""
+    import pyspark
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"spark://127.0.0.1:{port}"
+    place = "org.apache.spark.deploy"
+    host = ["--host", "127.0.0.1", "--webui-port", "0"]
+    commands = [[f"{place}.master.Master", *host, "--port", str(port)]] + [
+        [f"{place}.worker.Worker", *host, "--cores", "1", "--memory", "3g", "--work-dir", f"{folder}/{name}", address]
+        for name in ("first", "second")
+    ]
+    started = []
+    try:
+        for command in commands:
+            program = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
+            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            started.append(subprocess.Popen([program, *command], start_new_session=True, **quiet))
+            time.sleep(5)
+
+        yield address, lambda: os.killpg(started[-1].pid, signal.SIGKILL)
+    finally:
+        for process in started:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def events(log: Path) -> Iterator[dict[str, Any]]:
@@ -165,84 +240,32 @@ def measure(path: Path, n: int, rounds: int, masters: tuple[str, ...]) -> list[S
     routes.check_agreement(runs)
     rows = []
     for master in masters:
-        took = timing.summed_up("float32", n, master, runs[master])
+        took = timing.summed_up("float64", n, master, runs[master])
         last = {name: value for name, value in details[master][-1].items() if name != "seconds"}
         size = path.stat().st_size
         rows.append(Shuffled(n, master, took.seconds, took.least, took.most, **last, file_bytes=size))
     return rows
 
 
-def estimate(small: Shuffled, large: Shuffled) -> str:
-    """Return what a cluster would do, as a Markdown table: what ten times the rows cost here, once more and again."""
-    decades = math.log10(CLUSTER_ROWS / large.n)
-    split = 128 * 2**20  # Spark's largest piece of a file
-    tasks = max(1.0, large.file_bytes / large.n * CLUSTER_ROWS / split)
-
-    def grown(few: float, many: float) -> float:
-        return many * (many / few) ** decades
-
-    per_task = [row.written_bytes / row.scan_tasks for row in (small, large)]
-    scans = grown(small.scans, large.scans)
-    core_seconds = grown(small.core_seconds, large.core_seconds)
-    results = grown(small.to_driver_bytes, large.to_driver_bytes)
-    python = grown(small.python_megabytes, large.python_megabytes)
-    shuffled = grown(*per_task) * tasks * scans
-    lines = [
-        ("scans of the file", f"{small.scans}", f"{large.scans}", f"{scans:.0f}"),
-        (
-            "map tasks per scan",
-            f"{small.scan_tasks / small.scans:.0f}",
-            f"{large.scan_tasks / large.scans:.0f}",
-            f"{tasks:,.0f} (pieces of 128 MiB)",
-        ),
-        (
-            "core-seconds",
-            f"{small.core_seconds:,.0f}",
-            f"{large.core_seconds:,.0f}",
-            f"{core_seconds:,.0f}: {core_seconds / CLUSTER_CORES / 60:,.0f} minutes on {CLUSTER_CORES} cores",
-        ),
-        (
-            "shuffled, all scans",
-            f"{small.written_bytes / 1e6:,.0f} MB",
-            f"{large.written_bytes / 1e6:,.0f} MB, {per_task[1] / 1e6:,.0f} MB a task",
-            f"{shuffled / 1e9:,.0f} GB, {grown(*per_task) / 1e6:,.0f} MB a task",
-        ),
-        (
-            "results to the driver, all scans",
-            f"{small.to_driver_bytes / 1e6:,.0f} MB",
-            f"{large.to_driver_bytes / 1e6:,.0f} MB",
-            f"{results / 1e9:,.1f} GB",
-        ),
-        (
-            "driver, Python",
-            f"{small.python_megabytes:,.0f} MB",
-            f"{large.python_megabytes:,.0f} MB",
-            f"{python / 1e3:,.1f} GB",
-        ),
-    ]
-    head = f"| rows | {small.n:.0e} | {large.n:.0e} | {CLUSTER_ROWS:.0e}, estimate |\n|---|---|---|---|\n"
-    table = head + "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"{table}\n\n{first_to_break(shuffled, results / scans)}"
-
-
-def first_to_break(shuffled: float, per_scan: float) -> str:
-    """Say how far the nearest limits are."""
+def estimate(measured: Shuffled) -> str:
+    """Say what more rows would send: as many scans, and from each task what one sent here."""
+    per_task = measured.written_bytes / measured.scan_tasks * measured.scans
+    here = f"{measured.n:.0e} in {measured.scan_tasks / measured.scans:.0f} tasks here"
+    there = f"{ESTIMATED_ROWS:.0e} rows in {ESTIMATED_TASKS:,} tasks"
     return (
-        f"What strains first is the shuffle: {shuffled / 1e9:,.0f} GB on the disks of the cluster, because sums of "
-        "buckets that every task meets are sent by every task. Results of a scan, "
-        f"{per_scan / 1e9:.1f} GB on average, are below Spark's limit of 1 GiB (`spark.driver.maxResultSize`); "
-        "the largest may not be, and the limit and the driver's memory then have to be raised. Whole weights come "
-        f"last: {MOST_ROWS:.1e} rows, {MOST_ROWS / CLUSTER_ROWS:.0f} times as many."
+        f"{there} would be scanned {measured.scans} times like the {here}. A task sent {per_task / 1e6:.1f} MB in all "
+        f"scans together, so {per_task * ESTIMATED_TASKS / 1e9:.1f} GB would be shuffled. "
+        f"{measured.to_driver_bytes / 1e6:.0f} MB reached the driver, which do not grow with the tasks."
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=20_000_000)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rows", type=int, nargs="+", default=[100_000_000, 200_000_000])
+    parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--folder", type=Path, default=timing.FOLDER)
     parser.add_argument("--output", type=Path, default=timing.RESULTS / "spark.csv")
-    parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument("--one", choices=[LOCAL, CLUSTER], help=argparse.SUPPRESS)
     parser.add_argument("--file", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
@@ -250,10 +273,10 @@ def main() -> None:
         return
     before = timing.machine()
     rows = []
-    for n, rounds, masters in ((arguments.rows, arguments.rounds, MASTERS), (10 * arguments.rows, 1, MASTERS[-1:])):
-        rows += measure(rows_file(arguments.folder, n, "float32"), n, rounds, masters)
+    for n in arguments.rows:
+        rows += measure(rows_file(arguments.folder, n, "float64"), n, arguments.rounds, (LOCAL, CLUSTER))
     timing.write(rows, arguments.output, before)
-    text = estimate(*rows[-2:])
+    text = estimate(next(row for row in reversed(rows) if row.master == LOCAL))
     arguments.output.with_suffix(".md").write_text(text + "\n", encoding="utf-8")
     print(text)
 

@@ -16,10 +16,11 @@ import pytest
 from calibrant import ScoreTable
 from calibrant.errors import CalibrantError, DataError, SourceError
 from calibrant.ingest import frame_rows as lazy_rows
-from calibrant.ingest import frames, gathering
+from calibrant.ingest import frames, gathering, refinement
 from calibrant.ingest.faults import Columns
+from calibrant.metrics import cutoff_calibration
 from support.frame_cases import RIGHT, WRONG
-from support.routes import CASES, assert_same, few_in_memory
+from support.routes import BROKEN, CASES, assert_same, expected, few_in_memory, summary
 
 KEPT_OPEN = []  # before DuckDB 2 a relation did not keep its connection
 
@@ -245,6 +246,13 @@ class TestErrorsOfEngines:
         assert len(str(found.value)) < 400
 
 
+def table_of(make, name):
+    y, s, w = CASES[name]
+    weighted = w is not None
+    columns = {"y": y, "p": s} | ({"w": w} if weighted else {})
+    return ScoreTable.from_frame(make(columns), **NAMES, weight="w" if weighted else None)
+
+
 class TestScans:
     """How often the rows are looked at."""
 
@@ -285,7 +293,33 @@ class TestScans:
         monkeypatch.setattr(frames, "_slices", lambda frame: None)
         table = ScoreTable.from_frame(make({"y": y, "p": s}), **NAMES)
         assert_same(table, "calibrated")
-        assert looks + 2 <= len(scans) <= looks + 7
+        assert 3 <= len(scans) <= 4
+
+    @pytest.mark.parametrize("name", CASES)
+    def test_at_most_four(self, make, scans, name, monkeypatch):
+        few_in_memory(monkeypatch)
+        monkeypatch.setattr(frames, "_slices", lambda frame: None)
+        assert_same(table_of(make, name), name, rounded=name in BROKEN)
+        assert len(scans) <= 4 + (name in BROKEN)  # pairs of score and weight are counted by themselves
+
+    @pytest.mark.parametrize("name", ["calibrated", "tiny", "bent both ways", "backwards", "weights"])
+    def test_beyond_many_different_scores_the_fit_is_that_of_cells(self, make, scans, name, monkeypatch):
+        few_in_memory(monkeypatch)
+        monkeypatch.setattr(frames, "_slices", lambda frame: None)
+        monkeypatch.setattr(gathering, "MOST_CORNERED", 0)
+        assert summary(table_of(make, name))[0] == expected(name)[0]
+        assert len(scans) <= 4
+
+    @pytest.mark.parametrize("name", ["calibrated", "tiny", "skewed", "half at one score", "ties"])
+    def test_what_the_last_scan_leaves_open_stays_within_limits(self, make, scans, name, monkeypatch):
+        few_in_memory(monkeypatch)
+        monkeypatch.setattr(frames, "_slices", lambda frame: None)
+        monkeypatch.setattr(gathering, "MOST_FETCHED", 5)
+        monkeypatch.setattr(refinement, "LATER_BITS", 6)
+        found, wanted = cutoff_calibration(table_of(make, name)), expected(name)[0][0]
+        assert found.value <= wanted + 1e-12
+        assert wanted <= found.value_at_most + 1e-12
+        assert len(scans) <= 4
 
     def test_batches_need_pyarrow_of_duckdb(self, make, monkeypatch):
         columns = Columns("y", "p", None, None)

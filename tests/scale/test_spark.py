@@ -59,9 +59,12 @@ def test_score_by_score(parquet, name):
 )
 def test_by_cells(parquet, name, monkeypatch):
     few_in_memory(monkeypatch)
+    scans = []
+    monkeypatch.setattr(frames, "fetched", lambda frame: scans.append(1) or lazy_rows.fetched(frame))
     table = ScoreTable.from_frame(parquet(name), **keywords(name))
     assert table.cells is not None
     assert_same(table, name, rounded=name in BROKEN)
+    assert len(scans) <= 4 + (name in BROKEN)  # pairs of score and weight are counted by themselves
 
 
 def partitioned(spark, frame, kind):

@@ -92,6 +92,7 @@ def few_in_memory(monkeypatch):
     """Take the way of large data: few buckets, and at most 400 rows at once kept in memory to be divided."""
     monkeypatch.setattr(gathering, "MOST_DISTINCT", -1)
     monkeypatch.setattr(refinement, "_KEPT", -400)
+    monkeypatch.setattr(gathering, "MOST_FETCHED", 1000)
     monkeypatch.setattr(gathering, "FIRST_BITS", 5)
     monkeypatch.setattr(gathering, "CELL_BITS", 5)
     monkeypatch.setattr(gathering, "FINE_BITS", 9)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calibrant.ingest.grid import Grid
 from calibrant.ingest.losses import LossTotals
 from calibrant.table.cells import CellSums
-from calibrant.table.fixed_point import BITS, FixedPoint, IntArray, score_units
+from calibrant.table.fixed_point import BITS, UNIT, FixedPoint, IntArray, score_units
 from calibrant.table.pooling import FloatArray, NumberArray, score_order
 
 __all__ = ["BucketSums"]
@@ -52,6 +52,21 @@ class BucketSums:
                 upper[i], lower[i] = total.upper, total.lower
         ends = np.append(starts[1:], len(score)) - 1
         return cls(bucket[starts], score[starts], score[ends], counts, upper, lower)
+
+    @classmethod
+    def above_starts(cls, grid: Grid, bucket: IntArray, counts: NumberArray, above: NumberArray) -> BucketSums:
+        """Return sums over the buckets of a grid from rows and positives of each, see `counts`.
+
+        `above`, of shape (2, m), is how far the scores of negatives and those of positives are above the start of the
+        bucket, added up in units. Limits are those of the bucket.
+        """
+        start = bucket << grid.shift
+        upper, lower = np.empty((2, *counts.shape), dtype=counts.dtype)
+        upper[0], lower[0] = _words(counts[1], (1 << BITS) - start, -above[1])
+        upper[1], lower[1] = _words(counts[0] - counts[1], start, above[0])
+        low = np.clip((start - 0.5) * UNIT, 0.0, 1.0)  # units are the nearest multiples
+        end = np.clip((start + ((1 << grid.shift) - 0.5)) * UNIT, 0.0, 1.0)
+        return cls(bucket, low, np.where(end < 1.0, np.nextafter(end, 0.0), 1.0), counts, upper, lower)
 
     @classmethod
     def joined(cls, parts: Sequence[BucketSums]) -> BucketSums:
@@ -137,6 +152,15 @@ class BucketSums:
 
 def _run_starts(bucket: IntArray) -> npt.NDArray[np.intp]:
     return np.flatnonzero(np.append(True, bucket[1:] != bucket[:-1])[: len(bucket)])
+
+
+def _words(count: NumberArray, each: IntArray, further: NumberArray) -> tuple[NumberArray, NumberArray]:
+    """Return ``count * each + further`` in two words, see `BucketSums`."""
+    if count.dtype.kind == "f":
+        total = (count * each + further) * 2.0**-32
+        return total, np.zeros_like(total)
+    whole = FixedPoint.product(count, each) + FixedPoint.of(np.zeros_like(further), further)
+    return whole.upper, whole.lower
 
 
 def _carried(upper: NumberArray, lower: NumberArray) -> tuple[NumberArray, NumberArray]:

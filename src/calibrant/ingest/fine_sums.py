@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.grid import BucketSet, Grid
-from calibrant.table.fixed_point import BITS, MOST_ROWS, UNIT, FixedPoint, IntArray, score_units
+from calibrant.table.fixed_point import MOST_ROWS, IntArray, score_units
 from calibrant.table.pooling import NumberArray
 from calibrant.table.validation import CleanRows, check_weight_range
 
@@ -89,14 +89,7 @@ class FineSums:
         del rows, counts
         bucket = self._inside.numbers[held >> self._bits] << self._bits
         bucket |= held & ((1 << self._bits) - 1)
-        start = bucket << self._grid.shift
-        upper, lower = np.empty((2, *both.shape), dtype=both.dtype)
-        upper[0], lower[0] = _words(both[1], (1 << BITS) - start, -above[held, 1])
-        upper[1], lower[1] = _words(both[0] - both[1], start, above[held, 0])
-        del above
-        low = np.clip((start - 0.5) * UNIT, 0.0, 1.0)  # units are the nearest multiples
-        end = np.clip((start + ((1 << self._grid.shift) - 0.5)) * UNIT, 0.0, 1.0)
-        return BucketSums(bucket, low, np.where(end < 1.0, np.nextafter(end, 0.0), 1.0), both, upper, lower)
+        return BucketSums.above_starts(self._grid, bucket, both, above[held].T)
 
     def _reserve(self, rows: int) -> None:
         """See to it that so many more rows, half of the most at most, fit into any bucket."""
@@ -117,12 +110,3 @@ class FineSums:
             self._unchecked = 0
         kind = np.result_type(self._counts, kind if self._weight < MOST_ROWS else np.float64)
         self._counts, self._above = self._counts.astype(kind, copy=False), self._above.astype(kind, copy=False)
-
-
-def _words(count: NumberArray, each: IntArray, further: NumberArray) -> tuple[NumberArray, NumberArray]:
-    """Return ``count * each + further`` in two words, see `BucketSums`."""
-    if count.dtype.kind == "f":
-        total = (count * each + further) * 2.0**-32
-        return total, np.zeros_like(total)
-    whole = FixedPoint.product(count, each) + FixedPoint.of(np.zeros_like(further), further)
-    return whole.upper, whole.lower

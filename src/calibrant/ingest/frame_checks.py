@@ -28,21 +28,27 @@ _SEVERAL = 6  # label values to name in a message
 _LARGE = 2.0**41  # weights from here on are more than rows can be counted; some engines cannot round much larger ones
 
 
-def checked_rows(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch) -> CheckedRows:
-    """Check the rows of a frame, which has the columns, in one scan, and say how to ask for their sums."""
+def checked_rows(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, handed_over: bool) -> CheckedRows:
+    """Check the rows of a frame, which has the columns, in one scan, and say how to ask for their sums.
+
+    How many scores are different is estimated if rows can be `handed_over` or have weights that are not numbers of
+    rows. Else it is left to the scan that adds up all rows: beside the checks it would cost as much as they do.
+    """
     import narwhals as nw
 
     try:
         raw = _raw(frame, columns)
     except DataError as error:
         raise _emptiness(frame, columns, fetch) or error from None
-    seen = _look(raw, fetch, weighted=columns.weight is not None)
+    seen = _look(raw, fetch, weighted=columns.weight is not None, sifted=handed_over)
     refuse(seen, columns, _LookedAt(raw, seen, fetch))
     rows, weights = raw.select("s", "y"), kind_of_weights(seen, columns)
     if weights != "none":
         kind = nw.Int64 if weights == "whole" else nw.Float64
         rows = raw.filter(nw.col("w") > 0.0).select("s", "y", nw.col("w").cast(kind))
-    different = _different(raw, fetch, seen, "pairs" if weights == "other" else "scores")
+    different = int(seen["rows"])
+    if handed_over or weights == "other":
+        different = _different(raw, fetch, seen, "pairs" if weights == "other" else "scores")
     return CheckedRows(LazyRows(rows, weights, fetch), float(seen["score_low"]), float(seen["score_high"]), different)
 
 
@@ -127,7 +133,7 @@ def _meant(pos_label: Any, *, text: bool) -> Any:
     return value if isinstance(value, int | float) else None
 
 
-def _look(raw: nw.LazyFrame[Any], fetch: Fetch, *, weighted: bool) -> dict[str, Any]:
+def _look(raw: nw.LazyFrame[Any], fetch: Fetch, *, weighted: bool, sifted: bool) -> dict[str, Any]:
     """Count, in one scan, everything that could be wrong. A least or largest value of nothing may be anything."""
     import narwhals as nw
 
@@ -151,7 +157,7 @@ def _look(raw: nw.LazyFrame[Any], fetch: Fetch, *, weighted: bool) -> dict[str, 
             **_limits("weight", "w", math.inf),
             "weight_broken": _count(small != small.floor()),
         }
-    if not raw.implementation.is_duckdb():
+    if sifted and not raw.implementation.is_duckdb():
         for name, (value, spread) in _sifted(weighted).items():
             wanted[name] = nw.when(_kept(spread)).then(value).n_unique()
     seen = {name: values[0] for name, values in fetch(raw.select(**wanted)).items()}

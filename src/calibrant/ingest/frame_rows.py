@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,14 +14,15 @@ from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.grid import BucketSet, Grid
 from calibrant.ingest.losses import HALF, LOG_LOSS_BITS, LossTotals
 from calibrant.ingest.slices import PackedRows
-from calibrant.table.fixed_point import BITS, FixedPoint, IntArray
-from calibrant.table.pooling import NumberArray, Pooled, pool_counts, score_order
+from calibrant.table.fixed_point import BITS, IntArray, score_units
+from calibrant.table.pooling import Pooled, pool_counts, score_order
 
 if TYPE_CHECKING:
     import narwhals as nw
 
 __all__ = ["Arrays", "CheckedRows", "Fetch", "LazyRows", "fetched"]
 
+_SIFT = 16_381  # one in so many scores is looked at to estimate how many are different; a prime
 _LEAST = 5e-324  # the smallest double
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -46,64 +49,87 @@ class LazyRows:
 
     def __init__(self, frame: nw.LazyFrame[Any], weights: str, fetch: Fetch) -> None:
         self.frame = frame
-        self._weights = weights
+        self.weights = weights
         self._fetch = fetch
 
     def bucket_sums(self, grid: Grid, buckets: BucketSet | None) -> BucketSums:
-        """Add up the buckets of a grid, over the rows in some buckets or over all."""
+        """Add up the buckets of a grid, over the rows in some buckets or over all.
+
+        Buckets at most 2**25 units wide keep sums of fewer than `fixed_point.MOST_ROWS` rows in 64 bits.
+        """
         import narwhals as nw
 
-        s = nw.col("s")
-        frame = self._inside(buckets).with_columns(
-            bucket=_place(s, grid),
-            distance=nw.when(nw.col("y") == 1).then(2.0**BITS - _units(s)).otherwise(_units(s)),
-        )
-        sums = {"low": s.min(), "high": s.max(), "n": self._count()} | self._sum("distance")
-        return _both_labels(self._fetch(frame.group_by("bucket", "y").agg(**sums)))
+        frame = _placed(self._inside(buckets), grid)
+        ends = {"low": nw.col("s").min(), "high": nw.col("s").max()}
+        found = self._fetch(frame.group_by("bucket").agg(**self._bucket(), **ends))
+        return replace(_sums(found, grid), low=found["low"], high=found["high"]).pooled()
 
-    def losses(self) -> LossTotals:
-        """Return the losses of all rows."""
+    def all_sums(self, grid: Grid) -> tuple[BucketSums, LossTotals, int]:
+        """Return the sums of all rows over the buckets of a grid, as `bucket_sums`, their losses, and an estimate.
+
+        It is of how many scores are different: one in so many gets a group of its own, told by a key of at most 0.
+        Buckets are not asked for their lowest and highest score, which would be a fifth of what a task sends.
+        """
         import narwhals as nw
 
         s, y = nw.col("s"), nw.col("y")
-        frame = self.frame.with_columns(away=y - s, chance=(1 - y - s).abs())  # exact for either label
+        frame = _placed(self.frame, grid).with_columns(away=y - s, chance=(1 - y - s).abs())  # exact for either label
         chance, away = nw.col("chance"), nw.col("away")
         logged = nw.max_horizontal(chance, nw.lit(_LEAST)).log()  # engines disagree about the logarithm of 0
         frame = frame.with_columns(squared=_units(away * away), log_loss=(logged * -(2.0**LOG_LOSS_BITS) + 0.5).floor())
-        found = self._fetch(frame.select(least=chance.min(), **self._sum("squared"), **self._sum("log_loss")))
-        return LossTotals(_whole(found, "squared"), _whole(found, "log_loss"), impossible=found["least"][0] == 0.0)
+        spread = s * (2.0**BITS / _SIFT)
+        alone = spread - spread.floor() < 1.0 / _SIFT
+        frame = frame.with_columns(key=nw.when(alone).then(0.0 - s).otherwise(nw.col("bucket") + 1.0))
+        lost = {"least": chance.min(), **self._sum("squared"), **self._sum("log_loss")}
+        found = self._fetch(frame.group_by("key").agg(**self._bucket(), **lost))
+        impossible = bool(found["least"].min() == 0.0)
+        losses = LossTotals(_whole(found, "squared"), _whole(found, "log_loss"), impossible=impossible)
+        key = found["key"]
+        single = key <= 0.0
+        found["bucket"] = np.where(
+            single, grid.place(score_units(np.where(single, 0.0 - key, 0.0))), (key - 1.0).astype(np.int64)
+        )
+        return _sums(found, grid).pooled(), losses, int(single.sum()) * _SIFT
+
+    def _bucket(self) -> dict[str, nw.Expr]:
+        """Return what is added up in a bucket, see `_sums`."""
+        import narwhals as nw
+
+        weight, y, above = self._weight(), nw.col("y"), nw.col("above")
+        sums = {"k": y, "above": above, "above_positive": above * y}
+        return {"n": self._count()} | {name: _total(value, weight, self.weights) for name, value in sums.items()}
 
     def _count(self) -> nw.Expr:
         import narwhals as nw
 
         weight = self._weight()
-        return nw.len().cast(nw.Int64) if weight is None else _total(weight, None, self._weights)
+        return nw.len().cast(nw.Int64) if weight is None else _total(weight, None, self.weights)
 
     def _sum(self, name: str) -> dict[str, nw.Expr]:
         """Return the sums of both words of a column of whole numbers."""
         import narwhals as nw
 
-        words = _words(nw.col(name), self._weights)
-        return {f"{name}_{word}": _total(value, self._weight(), self._weights) for word, value in words.items()}
+        words = _words(nw.col(name), self.weights)
+        return {f"{name}_{word}": _total(value, self._weight(), self.weights) for word, value in words.items()}
 
     def _weight(self) -> nw.Expr | None:
         import narwhals as nw
 
-        return None if self._weights == "none" else nw.col("w")
+        return None if self.weights == "none" else nw.col("w")
 
     def pooled_scores(self, buckets: BucketSet | None) -> Pooled:
         """Return distinct scores in some buckets, or all, with rows and positives at each."""
         import narwhals as nw
 
         frame = self._inside(buckets)
-        if self._weights == "other":
+        if self.weights == "other":
             # Added up here in a fixed order, so that neither row order nor threads show in the last bit.
             found = self._fetch(frame.group_by("s", "y", "w").agg(rows=nw.len().cast(nw.Int64)))
             score = found["s"] + 0.0  # -0.0 becomes 0.0
             order = score_order(score, found["y"], found["w"])
             total = (found["w"] * found["rows"])[order]
             return pool_counts(score[order], total, total * found["y"][order])
-        positives = _total(nw.col("y"), self._weight(), self._weights)
+        positives = _total(nw.col("y"), self._weight(), self.weights)
         found = self._fetch(frame.group_by("s").agg(n=self._count(), k=positives))
         return pool_counts(found["s"] + 0.0, found["n"], found["k"])
 
@@ -116,7 +142,7 @@ class LazyRows:
         import narwhals as nw
 
         value = (nw.col("s").abs() * (nw.col("y") * 2 - 1)).alias("value")
-        return self._inside(buckets).select(value, *([] if self._weights == "none" else ["w"]))
+        return self._inside(buckets).select(value, *([] if self.weights == "none" else ["w"]))
 
     def fetch_packed(self, buckets: BucketSet) -> PackedRows:
         """Return the rows in some buckets."""
@@ -142,7 +168,9 @@ class CheckedRows(NamedTuple):
     rows: LazyRows
     low: float
     high: float
-    distinct: int  # about how many different scores; if weights are not numbers of rows, pairs of score and weight
+    # About how many different scores, or at most so many if `slices` is None; if weights are not numbers of rows, about
+    # how many pairs of score and weight.
+    distinct: int
     # Returns the same rows packed, a slice at a time, whenever it is called.
     slices: Callable[[], Iterator[PackedRows]] | None = None
 
@@ -163,11 +191,11 @@ def _as_frame(numbers: IntArray, like: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] |
         in_duckdb: nw.LazyFrame[Any] = nw.from_native(native)
         return in_duckdb
     if like.implementation.is_pyspark() or like.implementation.is_pyspark_connect():
+        import pyarrow as pa
         from pyspark.sql.functions import broadcast
 
         session = like.to_native().sparkSession
-        rows = [(number,) for number in numbers.tolist()]
-        made = session.createDataFrame(rows, "place bigint", verifySchema=False)
+        made = session.createDataFrame(pa.table({"place": numbers}))
         in_spark: nw.LazyFrame[Any] = nw.from_native(broadcast(made))
         return in_spark
     return None
@@ -203,21 +231,22 @@ def _total(value: nw.Expr, weight: nw.Expr | None, weights: str) -> nw.Expr:
     return product.sum().cast(nw.Float64 if weights == "other" else nw.Int64)
 
 
-def _both_labels(found: Arrays) -> BucketSums:
-    """Put the sums of positives and of negatives of each bucket together."""
-    positive = found["y"] == 1
-    n: NumberArray = found["n"]
-    none = np.zeros_like(n)
-    words: list[NumberArray] = [found["distance_upper"] * 2.0**-32, none]
-    if "distance_lower" in found:
-        whole = FixedPoint.of(found["distance_upper"], found["distance_lower"], word=HALF)
-        words = [whole.upper, whole.lower]
-    counts = np.stack([n, np.where(positive, n, none)])
-    sided = (np.stack([np.where(positive, word, none), np.where(positive, none, word)]) for word in words)
-    return BucketSums(found["bucket"], found["low"], found["high"], counts, *sided).pooled()
+def _placed(frame: nw.LazyFrame[Any], grid: Grid) -> nw.LazyFrame[Any]:
+    """Add the bucket of each row, and how many units its score is above the start of the bucket."""
+    import narwhals as nw
+
+    placed = frame.with_columns(bucket=_place(nw.col("s"), grid), units=_units(nw.col("s")).cast(nw.Int64))
+    return placed.with_columns(above=nw.col("units") - nw.col("bucket") * (1 << grid.shift))
+
+
+def _sums(found: Arrays, grid: Grid) -> BucketSums:
+    above = np.stack([found["above"] - found["above_positive"], found["above_positive"]])
+    return BucketSums.above_starts(grid, found["bucket"], np.stack([found["n"], found["k"]]), above)
 
 
 def _whole(found: Arrays, name: str) -> float:
-    """Return the sum of a column, from both of its words: a Python integer if weights are whole."""
-    upper = found[f"{name}_upper"][0].item()
-    return (upper << HALF) + found[f"{name}_lower"][0].item() if f"{name}_lower" in found else float(upper)
+    """Return the sum of a column over all buckets, from both of its words: a Python integer if weights are whole."""
+    if f"{name}_lower" not in found:
+        return math.fsum(found[f"{name}_upper"])
+    upper, lower = (sum(found[f"{name}_{word}"].tolist()) for word in ("upper", "lower"))
+    return int((upper << HALF) + lower)

@@ -54,7 +54,7 @@ def open_frame(frame: Any, columns: Columns) -> FrameArrays | CheckedRows:
     found = _opened(frame, columns)
     if isinstance(found, nw.DataFrame):
         return _arrays(found, columns)
-    checked = checked_rows(found, columns, _asked)
+    checked = checked_rows(found, columns, _asked, handed_over=_slices(found) is not None)
     return checked._replace(slices=_slices(checked.rows.packed()))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import closing
 from typing import Any
 
@@ -33,7 +34,9 @@ __all__ = [
 # Up to so many different scores each has its own row in a table; beyond, neighbours share cells.
 MOST_DISTINCT = 2_000_000
 MOST_BUCKETS = 1 << 18  # that hold rows, where the width of buckets is chosen as rows come
-FIRST_BITS = 18  # two to this power buckets where an engine adds up all rows
+MOST_FETCHED = MOST_DISTINCT  # scores, or cells, that an engine hands over at once where it adds up all rows
+MOST_CORNERED = 50_000_000  # rows up to which an engine is asked for enough to make the isotonic fit exact
+FIRST_BITS = 17  # two to this power buckets, at least, where an engine adds up all rows
 FINE_BITS = 21  # the same where it hands over rows
 CELL_BITS = 17  # two to this power cells where no narrower ones are needed
 
@@ -76,20 +79,34 @@ def table_of_rows(found: CheckedRows) -> ScoreTable:
         return ScoreTable.from_counts(*rows.pooled_scores(None))
     if slices is not None:
         return _table_of_slices(SliceRows(lambda: unpacked(slices()), rows.fetch_packed), low, high)
-    grid, widest = Grid.over(low, high, bits=FIRST_BITS), Grid.over(low, high, bits=CELL_BITS)
-    sums = rows.bucket_sums(grid, None)
-    most = MOST_DISTINCT * float(sums.n.sum()) / max(1, distinct)  # rows at so many different scores
-    first = opened(sums, grid, widest)
-    return _table(refined(rows, first, most=most, widest=widest), rows.losses())
+    return _added_up_there(found)
 
 
 def _table_of_slices(rows: SliceRows, low: float, high: float) -> ScoreTable:
+    """Let NumPy add up rows that an engine, a file or chunks hand over."""
     grid, widest = Grid.over(low, high, bits=FINE_BITS), Grid.over(low, high, bits=CELL_BITS)
     sums, losses, count = rows.all_sums(grid, low, high)
     most = MOST_DISTINCT * float(sums.n.sum()) / count
     first = opened(sums, grid, widest)
     del sums
     return _table(refined(rows, first, most=most, widest=widest), losses)
+
+
+def _added_up_there(found: CheckedRows) -> ScoreTable:
+    """Let an engine add up all rows, in three scans, after that which has checked them."""
+    rows, low, high, distinct, _ = found
+    corners = distinct <= MOST_CORNERED
+    # The fit can have corners in as many buckets as this power of the number of scores.
+    bits = max(FIRST_BITS, round(math.log2(max(1, distinct)) * 2 / 3) + 1) if corners else FIRST_BITS
+    grid, widest = Grid.over(low, high, bits=bits), Grid.over(low, high, bits=CELL_BITS)
+    sums, losses, different = rows.all_sums(grid)
+    if rows.weights != "other":
+        distinct = different
+        if distinct <= MOST_DISTINCT:
+            return ScoreTable.from_counts(*rows.pooled_scores(None))
+    most = MOST_FETCHED * float(sums.n.sum()) / max(1, distinct)  # rows at so many different scores
+    first = opened(sums, grid, widest, corners=corners)
+    return _table(refined(rows, first, most=most, widest=widest, corners=corners, scans=2), losses)
 
 
 def _table(sums: BucketSums, losses: LossTotals) -> ScoreTable:

@@ -32,7 +32,7 @@ from calibrant.table.validation import check_same_rows
 
 __all__ = ["Opened", "Rows", "coarsened", "opened", "refined"]
 
-LATER_BITS = 19  # into about how many all buckets of one later scan are divided together
+LATER_BITS = 17  # into about how many all buckets of one later scan are divided together
 _LEAST_BITS = 2  # into how many one of them is divided at least
 # Beyond so many rows the largest climb and the largest drop of the walk, the smaller of which is not the calibration
 # error, are looked for to this share of the rows. Where scores are too high everywhere, the largest climb is that of a
@@ -67,18 +67,24 @@ class Opened(NamedTuple):
     grid: Grid
 
 
-def refined(rows: Rows, first: Opened, *, most: float, widest: Grid) -> BucketSums:
+def refined(
+    rows: Rows, first: Opened, *, most: float, widest: Grid, corners: bool = True, scans: int | None = None
+) -> BucketSums:
     """Divide buckets until the cumulative residuals and the isotonic fit are exact; return sums of all rows.
 
     At most `most` rows, or so much weight, are fetched score by score. The buckets of `widest` are the widest cells of
-    the result, see `coarsened`.
+    the result, see `coarsened`. Without `corners` the isotonic fit is that of the cells. So it is if too many rows are
+    left for the last of so many `scans`; then the cumulative residuals may be known within limits only.
     """
     held, grids, sources, rest = [first.held], [first.grid], [rows], first.rest
-    while True:
-        wanted = _wanted(held, rest)
+    while scans is None or scans > 0:
+        wanted = _wanted(held, rest, corners)
         open_rows = sum(sums.n[which].sum() for sums, which in zip(held, wanted, strict=True))
+        if corners and scans == 1 and open_rows > most:
+            corners = False
+            continue
         if not open_rows:
-            return coarsened(BucketSums.joined([*held, rest]), widest)
+            break
         spread = [np.where(which, sums.sums().sum(axis=0), -1.0) for sums, which in zip(held, wanted, strict=True)]
         level = int(np.argmax([each.max(initial=-1.0) for each in spread]))
         chosen = wanted[level]
@@ -86,6 +92,12 @@ def refined(rows: Rows, first: Opened, *, most: float, widest: Grid) -> BucketSu
             # What little is known of the heaviest buckets also keeps others open: where they are few, they go first.
             heavy = chosen & (spread[level] >= spread[level].max() / _HEAVY)
             chosen = heavy if 2 * heavy.sum() < chosen.sum() else chosen
+            if scans == 1:
+                heaviest = score_order(-spread[level])
+                chosen = chosen.copy()
+                chosen[heaviest[np.cumsum(held[level].n[heaviest]) > most]] = False
+                if not chosen.any():
+                    break
         part, grid = held[level].pick(chosen), grids[level]
         held[level] = held[level].pick(~chosen)
         buckets = BucketSet(grid, part.bucket)
@@ -100,15 +112,17 @@ def refined(rows: Rows, first: Opened, *, most: float, widest: Grid) -> BucketSu
         held.append(found)
         grids.append(grid)
         sources.append(source)
+        scans = None if scans is None else scans - 1
+    return coarsened(BucketSums.joined([*held, rest]), widest)
 
 
-def opened(first: BucketSums, grid: Grid, widest: Grid) -> Opened:
+def opened(first: BucketSums, grid: Grid, widest: Grid, *, corners: bool = True) -> Opened:
     """Tell, from the sums of all rows over the buckets of a grid, which of them are to be looked into.
 
     What is put together is proved to have no part of the answer even if nothing more is ever known of the rest.
     """
     single = first.low == first.high
-    wanted = _may_hold_part(first, single)
+    wanted = _may_hold_part(first, single, corners)
     starts = _run_starts(widest.place(score_units(first.low)))
     alone = single[starts] & (np.diff(starts, append=len(first)) == 1)
     rise, fall = np.add.reduceat(first.sums(), starts, axis=1)
@@ -117,11 +131,13 @@ def opened(first: BucketSums, grid: Grid, widest: Grid) -> Opened:
     return Opened(cells.pick(wanted[begins]), cells.pick(~wanted[begins]), grid)
 
 
-def _may_hold_part(sums: BucketSums, single: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _may_hold_part(sums: BucketSums, single: npt.NDArray[np.bool_], corners: bool) -> npt.NDArray[np.bool_]:
     """Tell which buckets, in increasing order, hold several scores and perhaps a part of the answer."""
     rise, fall = sums.sums()
     turns = _can_turn(rise, fall, single, float(sums.n.sum()))
     del rise, fall
+    if not corners:
+        return np.asarray(turns & ~single)
     # Blocks of the fit are told by their first and last score, so these have to be looked at too.
     return np.asarray((turns | can_hold_corner(sums.n, sums.k) | beside_corner(sums.n, sums.k)) & ~single)
 
@@ -149,14 +165,14 @@ def _put_together(
     return sums.in_runs(which), which
 
 
-def _wanted(held: list[BucketSums], rest: BucketSums) -> list[npt.NDArray[np.bool_]]:
+def _wanted(held: list[BucketSums], rest: BucketSums, corners: bool) -> list[npt.NDArray[np.bool_]]:
     """Tell which buckets held are still to be looked into; none of the `rest` is."""
     everything = BucketSums.joined([*held, rest])
     order = score_order(everything.low)
     everything = everything.pick(order)
     single = everything.low == everything.high
     wanted = np.empty_like(single)
-    wanted[order] = _may_hold_part(everything, single)
+    wanted[order] = _may_hold_part(everything, single, corners)
     return np.split(wanted, np.cumsum([len(sums) for sums in held]))[:-1]
 
 

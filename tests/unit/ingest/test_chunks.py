@@ -245,7 +245,7 @@ def test_other_scores_at_a_later_reading_are_noticed(monkeypatch):
     ("each", "one"),
     [(2**50, 2**50), (2**37, 2**37), (2**28, 2**28), (1, 2**50), (1, 2**38 - 999), (1, 2**38 - 1_000), (2**26, 1)],
 )
-@pytest.mark.parametrize("size", [1, 50])
+@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.slow), 50])
 def test_very_large_whole_weights(monkeypatch, size, each, one, batch):
     """Alone, in a chunk or only together more than sums in 64 bits can take."""
     monkeypatch.setattr(gathering, "MOST_DISTINCT", 100)

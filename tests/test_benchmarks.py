@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import rows, timing
+from benchmarks import peers, rows, timing
 from benchmarks.scale import page, routes
 
 ROOT = Path(__file__).parents[1]
@@ -59,6 +59,19 @@ def test_every_way_in_and_a_sort_in_polars_find_the_same_error(tmp_path):
     assert [found[name] for name in routes.SCANS if name in found] == pytest.approx([label.sum() + score.sum()] * 5)
     with pytest.raises(SystemExit, match="Parquet"):
         routes.check_agreement(runs | {"Parquet: read_table": [timing.Run(1.0, value=0.5)]})
+
+
+def test_only_peers_that_find_the_same_can_be_ahead(tmp_path):
+    found = {"a: calibrant": [0.5, 0.25], "a: alike": [0.5, 0.25 + 1e-9], "a: else": [0.5, 0.5], "a: longer": [0.5]}
+    base = timing.first_of_job(list(found))
+    apart = peers.differences(found, base)
+    assert [apart[name] for name in found] == [0.0, pytest.approx(1e-9), 0.25, float("inf")]
+    took = dict(zip(found, (1.0, 0.8, 0.1, 0.1), strict=True))
+    timings = [timing.Timing("none", 10, name, took[name], 0.0, 0.0, None, None, 1, apart[name]) for name in found]
+    assert list(peers.behind(timings)) == ["n = 10: a: alike takes 0.80 of our time"]
+    results = tmp_path / "peers.csv"
+    timing.write(timings, results, timing.machine())
+    assert "| a | 1.00 s (0.8 alike) |" in page.peers(timing.read(results)[0])
 
 
 def test_tables_of_a_page_are_replaced_and_the_others_stay(tmp_path):

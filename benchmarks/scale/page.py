@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import timing
+from benchmarks.peers import ALIKE
 
 CLOCKS = ("seconds", "processor")
 BEFORE = ", before"  # ends the name of a contestant of another version
@@ -162,11 +163,34 @@ def spark(rows: list[Row]) -> str:
     return "### Spark on this machine\n\n" + table(head, lines)
 
 
+def peers(rows: list[Row]) -> str:
+    of = {(row["contestant"], int(row["n"])): row for row in rows}
+    names = list(dict.fromkeys(row["contestant"] for row in rows))
+    ours, sizes = timing.first_of_job(names), sorted({n for _, n in of})
+
+    def cell(name: str, n: int) -> str:
+        mine = of.get((name, n))
+        if mine is None:
+            return "left out"
+        found = [of[other, n] for other in names if ours(other) == name != other and (other, n) in of]
+        alike = [row for row in found if float(row["value"]) <= ALIKE]
+        if not alike:
+            return clock(float(mine["seconds"]))
+        first = min(alike, key=lambda row: float(row["seconds"]))
+        who = first["contestant"].partition(": ")[2].partition(" ")[0]
+        return f"{clock(float(mine['seconds']))} ({ratios(first, mine, 'seconds')} {who})"
+
+    jobs = [name for name in names if ours(name) == name]
+    lines = [[name.partition(": ")[0], *(cell(name, n) for n in sizes)] for name in jobs]
+    return table(["processor time", *(f"n = {n:.0e}" for n in sizes)], lines)
+
+
 PARTS: dict[str, Callable[[list[Row]], str]] = {
     "memory": memory,
     "routes": routes,
     "growth": growth,
     "fits": fits,
+    "peers": peers,
     "spark": spark,
 }
 

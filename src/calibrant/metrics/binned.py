@@ -287,7 +287,7 @@ def _means(
 def _means_of_rows(
     rows: CleanRows, n_bins: int, compare: str, threshold: float
 ) -> tuple[NumberArray, FloatArray, FloatArray]:
-    def score_and_hit(label: FloatArray, score: FloatArray) -> list[FloatArray]:
+    def score_and_hit(label: npt.NDArray[np.int8], score: FloatArray) -> list[FloatArray]:
         return [score] if compare == "frequency" else [score, (label == (score > threshold)).astype(np.float64)]
 
     sums = add_rows(score_and_hit, rows, Bins(n_bins, lambda score: equal_width_numbers(score, n_bins)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -339,10 +340,19 @@ def _excess_of_table(table: ScoreTable) -> tuple[float, float]:
     return excess, float(np.dot(table.n, slope**2 * table.score * (1.0 - table.score)))
 
 
-def _excesses(label: FloatArray, score: FloatArray) -> list[FloatArray]:
+def _excesses(label: npt.NDArray[np.int8], score: FloatArray) -> Iterator[FloatArray]:
     """Squared residual of each row, how far it exceeds its expectation ``s (1 - s)``, and the variance of that."""
-    residual, slope = label - score, 1.0 - 2.0 * score
-    return [residual**2, residual * slope, slope**2 * score * (1.0 - score)]
+    # New arrays cost more than what is computed here.
+    residual, slope = label.astype(np.float64), -2.0 * score
+    residual -= score
+    slope += 1.0
+    yield residual * residual
+    residual *= slope
+    yield residual
+    slope *= slope
+    slope *= score
+    slope *= 1.0 - score
+    yield slope
 
 
 def _statistic(excess: float, variance: float) -> float:

@@ -93,6 +93,6 @@ def log_loss(
     return mean_of_rows(_log_losses, rows)
 
 
-def _log_losses(label: FloatArray, score: FloatArray) -> list[FloatArray]:
+def _log_losses(label: npt.NDArray[np.int8], score: FloatArray) -> list[FloatArray]:
     with np.errstate(divide="ignore"):
-        return [0.0 - np.where(label == 1.0, np.log(score), np.log1p(-score))]  # 0 - 0 has no sign, unlike -0
+        return [0.0 - np.where(label == 1, np.log(score), np.log1p(-score))]  # 0 - 0 has no sign, unlike -0

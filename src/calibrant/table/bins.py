@@ -58,7 +58,8 @@ def equal_width_numbers(score: FloatArray, n_bins: int) -> npt.NDArray[np.intp]:
     scaled = score * n_bins
     number = scaled.astype(np.intp)
     # Only beside an edge can the product be on the other side of it.
-    close = np.flatnonzero(np.abs(scaled - np.rint(scaled)) <= 1e-15 * n_bins)
+    scaled -= np.rint(scaled)
+    close = np.flatnonzero(np.abs(scaled, out=scaled) <= 1e-15 * n_bins)
     number[close] = np.searchsorted(np.arange(1, n_bins) / n_bins, score[close], side="right")
     return number
 

@@ -7,7 +7,7 @@ From a table, where equal rows are pooled, a sum of terms of one sign differs by
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,8 +25,8 @@ _BLOCK = 1 << 15  # rows of which all temporary arrays fit the cache
 _DIGITS = 52  # binary digits of a float after the first
 
 IndexArray = npt.NDArray[np.intp]
-# What a row adds to each of some sums, from labels as 0.0 and 1.0 and scores.
-Terms = Callable[[FloatArray, FloatArray], Sequence[FloatArray]]
+# What a row adds to each of some sums, from labels, 0 and 1, and scores.
+Terms = Callable[[npt.NDArray[np.int8], FloatArray], Iterable[FloatArray]]
 
 
 class Bins(NamedTuple):
@@ -71,10 +71,11 @@ def add_rows(terms: Terms, rows: CleanRows, bins: Bins | None = None) -> RowSums
         score = np.add(rows.score[start : start + _BLOCK], 0.0, dtype=np.float64)  # -0.0 becomes 0.0
         bin_of = None if bins is None else bins.of(score)
         of_class += _count(label, bin_of, n_bins)
-        values = terms(label.astype(np.float64), score)
-        sums = sums or [_ExactSums(n_bins) for _ in values]
-        for total, added in zip(sums, values, strict=True):
-            total.add(added, bin_of)
+        # One term after the other, so that each is added up while it is in the cache.
+        for i, added in enumerate(terms(label, score)):
+            if i == len(sums):
+                sums.append(_ExactSums(n_bins))
+            sums[i].add(added, bin_of)
     return RowSums(of_class.sum(axis=1), of_class[:, 1], [total.rounded() for total in sums])
 
 
@@ -100,38 +101,57 @@ class _ExactSums:
 
     def __init__(self, n_bins: int) -> None:
         self._n_bins = n_bins
-        self._parts: list[FloatArray] = []
+        self._parts: list[list[float]] = []
+        self._rest: list[tuple[FloatArray, IndexArray | None]] = []
+        self._waiting = 0
 
     def add(self, values: FloatArray, bin_of: IndexArray | None) -> None:
-        """Add values.
+        """Add values; what their first digits leave of a few waits until it is worth a call."""
+        rest = self._add_leading(values, bin_of)
+        self._rest.append(rest)
+        self._waiting += len(rest[0])
+        if self._waiting > _BLOCK:
+            self._add_rest()
+
+    def _add_rest(self) -> None:
+        values = np.concatenate([part for part, _ in self._rest])
+        numbers = [bin_of for _, bin_of in self._rest if bin_of is not None]
+        bin_of = np.concatenate(numbers) if numbers else None
+        self._rest, self._waiting = [], 0
+        while len(values):
+            values, bin_of = self._add_leading(values, bin_of)
+
+    def _add_leading(self, values: FloatArray, bin_of: IndexArray | None) -> tuple[FloatArray, IndexArray | None]:
+        """Add the leading digits of values, and return the others of those that have more, with their bins.
 
         They are cut into parts that are multiples of one power of 2, with so few digits that the sum of a part is a
         float, in whatever order it is taken (the pre-rounding of Demmel & Nguyen, 2013).
         """
         spare = len(values).bit_length()
-        while len(values):
-            largest = float(max(values.max(), -values.min()))
-            if not 0.0 < largest < math.inf:
-                self._add_part(values, bin_of)
-                return
-            exponent = math.frexp(largest)[1] + spare
-            high = _leading_digits(values, exponent)
-            self._add_part(high, bin_of)
-            low = values - high
-            middle = _leading_digits(low, exponent + spare - _DIGITS)
-            self._add_part(middle, bin_of)
-            rest = np.flatnonzero(low != middle)  # few: values that are far smaller than the largest
-            values, bin_of = low[rest] - middle[rest], None if bin_of is None else bin_of[rest]
+        largest = float(max(np.maximum.reduce(values), -np.minimum.reduce(values)))
+        if not 0.0 < largest < math.inf:
+            self._add_part(values, bin_of)
+            return values[:0], None if bin_of is None else bin_of[:0]
+        exponent = math.frexp(largest)[1] + spare
+        high = _leading_digits(values, exponent)
+        self._add_part(high, bin_of)
+        low = np.subtract(values, high, out=high)
+        middle = _leading_digits(low, exponent + spare - _DIGITS)
+        self._add_part(middle, bin_of)
+        (rest,) = np.nonzero(low != middle)  # few: values that are far smaller than the largest
+        return low[rest] - middle[rest], None if bin_of is None else bin_of[rest]
 
     def _add_part(self, part: FloatArray, bin_of: IndexArray | None) -> None:
         if bin_of is None:
-            self._parts.append(np.array([part.sum()]))
+            self._parts.append([float(np.add.reduce(part))])
         else:
-            self._parts.append(np.bincount(bin_of, part, self._n_bins).astype(np.float64))
+            self._parts.append(np.bincount(bin_of, part, self._n_bins).tolist())
 
     def rounded(self) -> FloatArray:
         """Return the sums, each rounded once."""
-        return np.array([math.fsum(parts) for parts in np.reshape(self._parts, (-1, self._n_bins)).T.tolist()])
+        if self._rest:
+            self._add_rest()
+        return np.array([math.fsum(parts) for parts in zip(*self._parts, strict=True)])
 
 
 def _leading_digits(values: FloatArray, exponent: int) -> FloatArray:

@@ -33,3 +33,10 @@ def test_one_score_that_fills_many_blocks(n):
         patch.setattr(pooling, "_BLOCK", 4)
         score, total, k = pooling.pool_rows(np.ones(n, dtype=np.int8), np.full(n, 0.3, dtype=np.float32))
     assert (score.tolist(), total.tolist(), k.tolist()) == ([float(np.float32(0.3))], [n], [n])
+
+
+@given(st.lists(st.lists(st.integers(-5, 5), max_size=8), min_size=1, max_size=3))
+def test_distinct_numbers_are_those_of_a_set(numbers):
+    found = pooling.distinct_numbers(*(np.array(part, dtype=np.int32) for part in numbers))
+    assert found.tolist() == sorted(set().union(*numbers))
+    assert found.dtype == np.int64

@@ -70,6 +70,16 @@ def test_sums_by_bin_are_those_of_the_rows_in_each(rows):
         assert [values[b] for values in found.terms] == expected
 
 
+@pytest.mark.parametrize("n", [1, 7, 8, 100])
+@pytest.mark.parametrize("bins", [None, THIRDS])
+def test_digits_that_wait_for_others_are_not_lost(n, bins):
+    # In every block of three, two values are far smaller than the largest.
+    s = np.tile([0.9, 1e-9 / 3.0, 1e-30 / 7.0], n)
+    found = add_rows(lambda label, score: [score], clean(np.arange(len(s)) % 2, s), bins)
+    kept = [np.ones(len(s), bool)] if bins is None else [bins.of(s) == b for b in range(3)]
+    assert found.terms[0].tolist() == [exactly(s[inside]) for inside in kept]
+
+
 def test_tables_weights_and_few_rows_are_pooled(monkeypatch):
     table = ScoreTable.from_scores([0, 1], [0.2, 0.7])
     assert rows_or_table(table) is table

@@ -98,10 +98,12 @@ def refined(
                 chosen[heaviest[np.cumsum(held[level].n[heaviest]) > most]] = False
                 if not chosen.any():
                     break
-        part, grid = held[level].pick(chosen), grids[level]
+        grid = grids[level]
+        if sources[level] is rows and held[level].n.sum() <= _KEPT * most:
+            sources[level] = rows.kept(BucketSet(grid, held[level].bucket))
+        part, source = held[level].pick(chosen), sources[level]
         held[level] = held[level].pick(~chosen)
         buckets = BucketSet(grid, part.bucket)
-        source = sources[level].kept(buckets) if part.n.sum() <= _KEPT * most else sources[level]
         if part.n.sum() <= most or grid.shift == 0:
             found = BucketSums.of_scores(*source.pooled_scores(buckets))
         else:

@@ -37,7 +37,7 @@ MOST_BUCKETS = 1 << 18  # that hold rows, where the width of buckets is chosen a
 MOST_FETCHED = MOST_DISTINCT  # scores, or cells, that an engine hands over at once where it adds up all rows
 MOST_CORNERED = 50_000_000  # rows up to which an engine is asked for enough to make the isotonic fit exact
 FIRST_BITS = 17  # two to this power buckets, at least, where an engine adds up all rows
-FINE_BITS = 21  # the same where it hands over rows
+FINE_BITS = 21  # the same, at most, where it hands over rows
 CELL_BITS = 17  # two to this power cells where no narrower ones are needed
 
 
@@ -58,7 +58,7 @@ def table_of_chunks(chunks: Chunks, pos_label: Any) -> ScoreTable:
         check_weight_range(float(found.held.n.max()), float(found.held.n.sum()))
         return _table(found.held, losses)
     del found, batches, score, n, k
-    return _table_of_slices(SliceRows(rows.blocks), 0.0, 1.0)
+    return _table_of_slices(SliceRows(rows.blocks), 0.0, 1.0, FINE_BITS)
 
 
 def table_of_frame(frame: Any, *, label: str, score: str, weight: str | None, pos_label: Any) -> ScoreTable:
@@ -78,13 +78,19 @@ def table_of_rows(found: CheckedRows) -> ScoreTable:
     if distinct <= MOST_DISTINCT:
         return ScoreTable.from_counts(*rows.pooled_scores(None))
     if slices is not None:
-        return _table_of_slices(SliceRows(lambda: unpacked(slices()), rows.fetch_packed), low, high)
+        bits = min(FINE_BITS, _bits_for(distinct) + 3)
+        return _table_of_slices(SliceRows(lambda: unpacked(slices()), rows.fetch_packed), low, high, bits)
     return _added_up_there(found)
 
 
-def _table_of_slices(rows: SliceRows, low: float, high: float) -> ScoreTable:
+def _bits_for(scores: int) -> int:
+    """Return the power of two of buckets that keeps the fit from having corners in most of them."""
+    return round(math.log2(max(1, scores)) * 2 / 3)
+
+
+def _table_of_slices(rows: SliceRows, low: float, high: float, bits: int) -> ScoreTable:
     """Let NumPy add up rows that an engine, a file or chunks hand over."""
-    grid, widest = Grid.over(low, high, bits=FINE_BITS), Grid.over(low, high, bits=CELL_BITS)
+    grid, widest = Grid.over(low, high, bits=bits), Grid.over(low, high, bits=min(bits, CELL_BITS))
     sums, losses, count = rows.all_sums(grid, low, high)
     most = MOST_DISTINCT * float(sums.n.sum()) / count
     first = opened(sums, grid, widest)
@@ -96,8 +102,7 @@ def _added_up_there(found: CheckedRows) -> ScoreTable:
     """Let an engine add up all rows, in three scans, after that which has checked them."""
     rows, low, high, distinct, _ = found
     corners = distinct <= MOST_CORNERED
-    # The fit can have corners in as many buckets as this power of the number of scores.
-    bits = max(FIRST_BITS, round(math.log2(max(1, distinct)) * 2 / 3) + 1) if corners else FIRST_BITS
+    bits = max(FIRST_BITS, _bits_for(distinct) + 1) if corners else FIRST_BITS
     grid, widest = Grid.over(low, high, bits=bits), Grid.over(low, high, bits=CELL_BITS)
     sums, losses, different = rows.all_sums(grid)
     if rows.weights != "other":

@@ -11,10 +11,10 @@ from calibrant.calibrators import IsotonicCalibrator, VennAbersCalibrator
 from calibrant.export import lookup
 from calibrant.export.layouts import formula_of
 from calibrant.export.lookup import predictions
-from support.export_cases import CALIBRATORS, OUTSIDE, WORLDS, assert_same, fitted, fitted_in, probes, world
+from support import export_cases as cases
 from support.strategies import small_rows
 
-NAMES = st.sampled_from(sorted(CALIBRATORS))
+NAMES = st.sampled_from(sorted(cases.CALIBRATORS))
 ROWS = small_rows(weighted=("none",), both_classes=True)
 
 
@@ -51,18 +51,18 @@ def values(connection, calibrator, at, *, stored):
 @pytest.mark.usefixtures("always")
 @given(NAMES, ROWS, st.booleans())
 def test_equals_predict(connection, name, rows, stored):
-    calibrator = fitted(name, rows)
-    at = probes(calibrator, rows.s)
-    assert_same(values(connection, calibrator, at, stored=stored), calibrator, at)
+    calibrator = cases.fitted(name, rows)
+    at = cases.probes(calibrator, rows.s)
+    cases.assert_same(values(connection, calibrator, at, stored=stored), calibrator, at)
 
 
 @pytest.mark.grid
-@pytest.mark.parametrize("name", CALIBRATORS)
-@pytest.mark.parametrize("kind", WORLDS)
+@pytest.mark.parametrize("name", cases.CALIBRATORS)
+@pytest.mark.parametrize("kind", cases.WORLDS)
 def test_equals_predict_on_larger_samples(connection, name, kind):
-    calibrator, at = fitted_in(name, kind)
+    calibrator, at = cases.fitted_in(name, kind)
     for stored in (True, False):
-        assert_same(values(connection, calibrator, at, stored=stored), calibrator, at)
+        cases.assert_same(values(connection, calibrator, at, stored=stored), calibrator, at)
 
 
 @pytest.mark.grid
@@ -73,9 +73,9 @@ def test_thousands_of_pieces_close_to_each_other(connection, interpolation, widt
     score = width * np.sort(np.random.default_rng(0).random(3000))
     calibrator = IsotonicCalibrator(interpolation=interpolation).fit(np.repeat(score, 2), np.tile([0, 1], 3000))
     calibrator.fit_.__dict__.update(low=score, high=score, value=np.linspace(0.0, 1.0, 3000) ** 2)
-    at = probes(calibrator, score)
+    at = cases.probes(calibrator, score)
     assert len(formula_of(calibrator).value) == 3000 + (interpolation == "linear")
-    assert_same(values(connection, calibrator, at, stored=True), calibrator, at)
+    cases.assert_same(values(connection, calibrator, at, stored=True), calibrator, at)
 
 
 @given(
@@ -96,12 +96,12 @@ def test_grid(start, affordable):
 
 
 @pytest.mark.grid
-@pytest.mark.parametrize("calibrator", [IsotonicCalibrator(), VennAbersCalibrator(), CALIBRATORS["auto"]])
+@pytest.mark.parametrize("calibrator", [IsotonicCalibrator(), VennAbersCalibrator(), cases.CALIBRATORS["auto"]])
 def test_null_stays_null_and_what_is_no_score_is_refused(connection, calibrator):
-    calibrator = clone(calibrator).fit(*world("uniform"))
+    calibrator = clone(calibrator).fit(*cases.world("uniform"))
     found = values(connection, calibrator, [None, 0.25, None], stored=True)
     assert (found[0], found[2]) == (None, None)
-    assert_same([found[1]], calibrator, np.array([0.25]))
-    for outside in OUTSIDE:
+    cases.assert_same([found[1]], calibrator, np.array([0.25]))
+    for outside in cases.OUTSIDE:
         with pytest.raises(duckdb.Error):
             values(connection, calibrator, [0.5, outside], stored=True)

@@ -12,18 +12,7 @@ from sklearn.exceptions import NotFittedError
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.errors import ArgumentError
 from calibrant.export import to_onnx
-from support.export_cases import (
-    CALIBRATORS,
-    NAMES,
-    OUTSIDE,
-    ROWS,
-    WORLDS,
-    assert_same,
-    fitted,
-    fitted_in,
-    probes,
-    world,
-)
+from support import export_cases as cases
 
 
 def test_without_the_package_the_error_names_the_extra(monkeypatch):
@@ -41,30 +30,30 @@ def run():
     return run
 
 
-@given(NAMES, ROWS)
+@given(cases.NAMES, cases.ROWS)
 def test_model_equals_predict(run, name, rows):
-    calibrator = fitted(name, rows)
-    at = probes(calibrator, rows.s)
-    assert_same(run(to_onnx(calibrator), at), calibrator, at)
+    calibrator = cases.fitted(name, rows)
+    at = cases.probes(calibrator, rows.s)
+    cases.assert_same(run(to_onnx(calibrator), at), calibrator, at)
 
 
 @pytest.mark.grid
-@pytest.mark.parametrize("name", CALIBRATORS)
-@pytest.mark.parametrize("kind", WORLDS)
+@pytest.mark.parametrize("name", cases.CALIBRATORS)
+@pytest.mark.parametrize("kind", cases.WORLDS)
 def test_model_equals_predict_on_larger_samples(run, name, kind):
-    calibrator, at = fitted_in(name, kind)
-    assert_same(run(to_onnx(calibrator), at), calibrator, at)
+    calibrator, at = cases.fitted_in(name, kind)
+    cases.assert_same(run(to_onnx(calibrator), at), calibrator, at)
 
 
 @pytest.mark.grid
-@pytest.mark.parametrize("name", CALIBRATORS)
+@pytest.mark.parametrize("name", cases.CALIBRATORS)
 def test_columns_and_numbers_that_are_no_scores(run, name):
-    calibrator = clone(CALIBRATORS[name]).fit(*world("uniform"))
-    at = np.array([0.25, *OUTSIDE])
+    calibrator = clone(cases.CALIBRATORS[name]).fit(*cases.world("uniform"))
+    at = np.array([0.25, *cases.OUTSIDE])
     for as_column in (False, True):
         found = run(to_onnx(calibrator, as_column=as_column), at[:, None] if as_column else at)
         assert found.dtype == np.float64
-        assert_same(found[:1], calibrator, at[:1])
+        cases.assert_same(found[:1], calibrator, at[:1])
         assert np.isnan(found[1:]).all()
     assert run(to_onnx(calibrator), np.zeros(0)).shape == (0,)
 

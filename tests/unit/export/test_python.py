@@ -10,18 +10,7 @@ from sklearn.base import clone
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.errors import ArgumentError
 from calibrant.export import to_python
-from support.export_cases import (
-    CALIBRATORS,
-    NAMES,
-    OUTSIDE,
-    ROWS,
-    WORLDS,
-    assert_same,
-    fitted,
-    fitted_in,
-    probes,
-    world,
-)
+from support import export_cases as cases
 
 
 def function(calibrator, name="calibrate"):
@@ -30,24 +19,24 @@ def function(calibrator, name="calibrate"):
     return module[name]
 
 
-@given(NAMES, ROWS)
+@given(cases.NAMES, cases.ROWS)
 def test_function_equals_predict(name, rows):
-    calibrator = fitted(name, rows)
-    at = probes(calibrator, rows.s)
-    assert_same(list(map(function(calibrator), at.tolist())), calibrator, at)
+    calibrator = cases.fitted(name, rows)
+    at = cases.probes(calibrator, rows.s)
+    cases.assert_same(list(map(function(calibrator), at.tolist())), calibrator, at)
 
 
 @pytest.mark.grid
-@pytest.mark.parametrize("name", CALIBRATORS)
-@pytest.mark.parametrize("kind", WORLDS)
+@pytest.mark.parametrize("name", cases.CALIBRATORS)
+@pytest.mark.parametrize("kind", cases.WORLDS)
 def test_function_equals_predict_on_larger_samples(name, kind):
-    calibrator, at = fitted_in(name, kind)
-    assert_same(list(map(function(calibrator), at.tolist())), calibrator, at)
+    calibrator, at = cases.fitted_in(name, kind)
+    cases.assert_same(list(map(function(calibrator), at.tolist())), calibrator, at)
 
 
-@pytest.mark.parametrize("name", CALIBRATORS)
+@pytest.mark.parametrize("name", cases.CALIBRATORS)
 def test_source_needs_the_standard_library_only(name):
-    calibrator = clone(CALIBRATORS[name]).fit(*world("uniform"))
+    calibrator = clone(cases.CALIBRATORS[name]).fit(*cases.world("uniform"))
     tree = ast.parse(to_python(calibrator))
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     assert {alias.name for node in imports for alias in node.names} <= {"bisect", "math"}
@@ -57,7 +46,7 @@ def test_none_stays_none_and_other_numbers_raise():
     calibrate = function(IsotonicCalibrator().fit([0.2, 0.6], [0, 1]), "f")
     assert calibrate(None) is None
     assert calibrate(1) == calibrate(np.float32(1.0)) == 2 / 3
-    for value in OUTSIDE:
+    for value in cases.OUTSIDE:
         with pytest.raises(ValueError, match="between 0 and 1"):
             calibrate(value)
 

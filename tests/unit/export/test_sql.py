@@ -13,18 +13,7 @@ from sklearn.isotonic import IsotonicRegression
 from calibrant.calibrators import HistogramCalibrator, IsotonicCalibrator, PlattCalibrator
 from calibrant.errors import ArgumentError
 from calibrant.export import to_sql
-from support.export_cases import (
-    CALIBRATORS,
-    NAMES,
-    OUTSIDE,
-    ROWS,
-    WORLDS,
-    assert_same,
-    fitted,
-    fitted_in,
-    probes,
-    world,
-)
+from support import export_cases as cases
 from support.strategies import Rows
 
 
@@ -70,35 +59,35 @@ def engine(request):
 
 def same_in(engine, calibrator, at):
     engine.store('"the score"', at.tolist())
-    assert_same(engine.rows(to_sql(calibrator, "the score", dialect=engine.dialect)), calibrator, at)
+    cases.assert_same(engine.rows(to_sql(calibrator, "the score", dialect=engine.dialect)), calibrator, at)
 
 
 def two(low, high):
     return Rows(np.array([0, 1]), np.array([low, high]), None)
 
 
-@given(NAMES, ROWS)
+@given(cases.NAMES, cases.ROWS)
 @example("isotonic, plain", two(0.0, 5e-324))
 @example("isotonic, plain", two(0.0, 1.5e-323))
 @example("lipschitz, no limit", two(0.0, 1.5e-323))
 def test_sql_equals_predict(engine, name, rows):
-    calibrator = fitted(name, rows)
-    same_in(engine, calibrator, probes(calibrator, rows.s))
+    calibrator = cases.fitted(name, rows)
+    same_in(engine, calibrator, cases.probes(calibrator, rows.s))
 
 
 @pytest.mark.grid
-@pytest.mark.parametrize("name", CALIBRATORS)
-@pytest.mark.parametrize("kind", WORLDS)
+@pytest.mark.parametrize("name", cases.CALIBRATORS)
+@pytest.mark.parametrize("kind", cases.WORLDS)
 def test_sql_equals_predict_on_larger_samples(engine, name, kind):
-    same_in(engine, *fitted_in(name, kind))
+    same_in(engine, *cases.fitted_in(name, kind))
 
 
-@pytest.mark.parametrize("name", CALIBRATORS)
+@pytest.mark.parametrize("name", cases.CALIBRATORS)
 def test_null_and_numbers_that_are_no_scores_become_null(engine, name):
-    calibrator = clone(CALIBRATORS[name]).fit(*world("uniform"))
-    engine.store("p", [None, *OUTSIDE, 0.5])
+    calibrator = clone(cases.CALIBRATORS[name]).fit(*cases.world("uniform"))
+    engine.store("p", [None, *cases.OUTSIDE, 0.5])
     found = engine.rows(to_sql(calibrator, "p", dialect=engine.dialect))
-    assert found[:-1] == [None] * (1 + len(OUTSIDE))
+    assert found[:-1] == [None] * (1 + len(cases.OUTSIDE))
     assert found[-1] is not None
 
 
@@ -114,13 +103,13 @@ def histogram(n):
 @pytest.mark.parametrize("n", range(1, 12))
 def test_every_number_of_pieces(engine, n):
     calibrator = histogram(n)
-    same_in(engine, calibrator, probes(calibrator, [0.5]))
+    same_in(engine, calibrator, cases.probes(calibrator, [0.5]))
 
 
 @pytest.mark.slow
 def test_two_thousand_pieces(engine):
     calibrator = histogram(2000)
-    same_in(engine, calibrator, probes(calibrator, [0.5]))
+    same_in(engine, calibrator, cases.probes(calibrator, [0.5]))
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ ROOT = Path(calibrant.__file__).parent
 LAYER = {
     "errors": 0,
     "atomic_write": 1,
+    "clock": 1,
     "table": 1,
     "references": 2,
     "fits": 2,
@@ -177,6 +178,10 @@ def loaded_by(code: str) -> set[str]:
 
 def test_import_loads_no_more_than_numpy():
     assert not loaded_by("import calibrant") & HEAVY
+
+
+def test_naming_the_calibrators_loads_no_more_than_numpy():
+    assert not loaded_by("import calibrant.calibrators") & HEAVY
 
 
 def test_measuring_loads_no_more_than_numpy():

@@ -1,17 +1,41 @@
-"""Maps from scores to better probabilities: scikit-learn estimators on one column of scores."""
+"""Maps from scores to better probabilities: scikit-learn estimators on one column of scores.
 
-from calibrant.calibrators.auto import AutoCalibrator
-from calibrant.calibrators.beta import BetaCalibrator
-from calibrant.calibrators.classifier import CalibratedClassifier
-from calibrant.calibrators.cutoff import CutoffCalibrator
-from calibrant.calibrators.histogram import HistogramCalibrator
-from calibrant.calibrators.isotonic import IsotonicCalibrator
-from calibrant.calibrators.lipschitz import LipschitzIsotonicCalibrator
-from calibrant.calibrators.local import LocalCalibrator
-from calibrant.calibrators.platt import PlattCalibrator
-from calibrant.calibrators.single_index.classifier import SingleIndexClassifier
-from calibrant.calibrators.temperature import TemperatureCalibrator
-from calibrant.calibrators.venn_abers import VennAbersCalibrator
+Names are imported on first use, since scikit-learn takes most of a second to load.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from calibrant.calibrators.auto import AutoCalibrator
+    from calibrant.calibrators.beta import BetaCalibrator
+    from calibrant.calibrators.classifier import CalibratedClassifier
+    from calibrant.calibrators.cutoff import CutoffCalibrator
+    from calibrant.calibrators.histogram import HistogramCalibrator
+    from calibrant.calibrators.isotonic import IsotonicCalibrator
+    from calibrant.calibrators.lipschitz import LipschitzIsotonicCalibrator
+    from calibrant.calibrators.local import LocalCalibrator
+    from calibrant.calibrators.platt import PlattCalibrator
+    from calibrant.calibrators.single_index.classifier import SingleIndexClassifier
+    from calibrant.calibrators.temperature import TemperatureCalibrator
+    from calibrant.calibrators.venn_abers import VennAbersCalibrator
+
+_MODULE_OF = {
+    "AutoCalibrator": "auto",
+    "BetaCalibrator": "beta",
+    "CalibratedClassifier": "classifier",
+    "CutoffCalibrator": "cutoff",
+    "HistogramCalibrator": "histogram",
+    "IsotonicCalibrator": "isotonic",
+    "LipschitzIsotonicCalibrator": "lipschitz",
+    "LocalCalibrator": "local",
+    "PlattCalibrator": "platt",
+    "SingleIndexClassifier": "single_index.classifier",
+    "TemperatureCalibrator": "temperature",
+    "VennAbersCalibrator": "venn_abers",
+}
 
 __all__ = [
     "AutoCalibrator",
@@ -27,3 +51,13 @@ __all__ = [
     "TemperatureCalibrator",
     "VennAbersCalibrator",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULE_OF:
+        return getattr(importlib.import_module(f"calibrant.calibrators.{_MODULE_OF[name]}"), name)
+    raise AttributeError(f"module 'calibrant.calibrators' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

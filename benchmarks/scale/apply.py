@@ -17,7 +17,7 @@ from pathlib import Path
 import calibrant as cal
 from benchmarks import timing
 from benchmarks.rows import calibrated, rows_file
-from calibrant.export import read_model, to_json
+from calibrant.export import load_model, to_json
 
 FITTED = {
     "isotonic": cal.calibrators.IsotonicCalibrator(),
@@ -42,7 +42,7 @@ def one(name: str, path: str, model: str) -> None:
             connection = duckdb.connect(config={"memory_limit": "2GB"})
             connection.execute(f"COPY (SELECT {COPIES[name]} FROM '{path}') TO '{output}' (FORMAT parquet)")
         else:
-            apply_to_file(read_model(model), path, output, score="score")
+            apply_to_file(load_model(model), path, output, score="score")
         seconds, processor = time.perf_counter() - started, time.process_time() - used
     print(json.dumps({"seconds": seconds, "processor": processor, "megabytes": timing.peak_megabytes()}))
 

@@ -141,6 +141,9 @@ class AutoCalibrator(Calibrator):
             value = value + weight * calibrator.predict(scores)
         return np.asarray(np.clip(value, _SMALLEST, _LARGEST))
 
+    def _in_words(self) -> str:
+        return self.reason_
+
 
 def _loss(value: float) -> str:
     return f"{value:.4g}" if np.isfinite(value) else "infinite (a score of 0 or 1 was wrong)"

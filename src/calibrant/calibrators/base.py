@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,21 +11,43 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from calibrant.clock import utc_now
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.arguments import as_table
 from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.validation import clean_scores
 
-__all__ = ["Calibrator"]
+__all__ = ["Calibrator", "Training"]
 
 _MOST_RATIO, _MOST_TOTAL = 1e12, 1e15
+
+
+@dataclass(frozen=True)
+class Training:
+    """The rows that a calibrator was fitted to.
+
+    Attributes
+    ----------
+    n, events : int or float
+        Rows and positives among them, or their weight.
+    digest : str
+        64-bit digest of the rows, the same in any order and from any source: 16 hexadecimal digits.
+    date : str
+        When the fit was made, in UTC (ISO 8601).
+    """
+
+    n: float
+    events: float
+    digest: str
+    date: str
 
 
 class Calibrator(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """Base of the calibrators, which are scikit-learn regressors on one column, as its `IsotonicRegression` is.
 
     A subclass stores its parameters in `__init__`, checks them and learns from a score table in `_fit_table`, and maps
-    clean float64 scores in `_predict`. What it learns are attributes that end in an underscore.
+    clean float64 scores in `_predict`. What it learns are attributes that end in an underscore; `training_`
+    (`Training`) is one of all, and `_in_words` says what the map does.
     """
 
     def fit(
@@ -66,6 +89,7 @@ class Calibrator(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
             table = as_table(y, scores, sample_weight=sample_weight, pos_label=pos_label)
         _check_weights(table)
         self._fit_table(table)
+        self.training_ = _training(table)
         self.n_features_in_ = 1
         if _is_column(scores):
             validate_data(self, scores, skip_check_array=True)  # remembers the name of the column
@@ -86,6 +110,24 @@ class Calibrator(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """
         return self._predict(self._clean(scores))
 
+    def interpret(self) -> str:
+        """Say in words what the fitted map does to scores.
+
+        Returns
+        -------
+        str
+            One or two sentences.
+
+        Examples
+        --------
+        >>> from calibrant.calibrators import PlattCalibrator
+        >>> fitted = PlattCalibrator(smooth_targets=False).fit([0.1] * 4 + [0.9] * 4, [0, 0, 0, 1, 0, 1, 1, 1])
+        >>> fitted.interpret()
+        'Multiplies the log odds by 0.5: the scores were too extreme.'
+        """
+        check_is_fitted(self)
+        return self._in_words()
+
     def _clean(self, scores: npt.ArrayLike) -> FloatArray:
         """Check that the calibrator is fitted, and the scores and the name of their column."""
         check_is_fitted(self)
@@ -102,12 +144,21 @@ class Calibrator(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def _predict(self, scores: FloatArray) -> FloatArray:
         """Map scores known to be in [0, 1]."""
 
+    @abstractmethod
+    def _in_words(self) -> str:
+        """Say what the fitted map does, in one or two sentences."""
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.one_d_array = True
         tags.input_tags.two_d_array = False
         tags.input_tags.positive_only = True
         return tags
+
+
+def _training(table: ScoreTable) -> Training:
+    count = int if table.counts else float
+    return Training(count(table.total), count(table.positives), f"{table.digest:016x}", utc_now())
 
 
 def _check_weights(table: ScoreTable) -> None:

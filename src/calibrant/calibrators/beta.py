@@ -7,12 +7,14 @@ import numpy as np
 from calibrant.calibrators.log_odds import (
     LogOddsCalibrator,
     constant_fit,
+    constant_in_words,
     find_clip,
     likelihood_fit,
     log_scores,
     target_positives,
 )
 from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.wording import plus, short
 
 __all__ = ["BetaCalibrator"]
 
@@ -65,6 +67,12 @@ class BetaCalibrator(LogOddsCalibrator):
     def _columns(self, scores: FloatArray) -> list[FloatArray]:
         log_score, log_rest = log_scores(scores, self.clip_)
         return [log_score, -log_rest, np.ones(len(scores))]
+
+    def _in_words(self) -> str:
+        if self.a_ == self.b_ == 0.0:
+            return constant_in_words(self.c_)
+        terms = f"{short(self.a_)} log(score) - {short(self.b_)} log(1 - score) {plus(self.c_)}"
+        return f"Takes {terms} for the log odds; factors of 1 and a constant of 0 would change nothing."
 
 
 def _parameters(table: ScoreTable, columns: list[FloatArray], positives: FloatArray) -> tuple[float, ...]:

@@ -145,6 +145,9 @@ class CutoffCalibrator(Calibrator):
     def _predict(self, scores: FloatArray) -> FloatArray:
         return self.calibrator_._predict(scores)
 
+    def _in_words(self) -> str:
+        return f"{self.calibrator_.interpret()} {self.message_[0].upper()}{self.message_[1:]}."
+
 
 def _maps(member: LogOddsCalibrator, table: ScoreTable, target: FloatArray) -> tuple[LogisticMaps, FloatArray]:
     """Return the maps to search, and the matrix that turns their coefficients into parameters of the family.

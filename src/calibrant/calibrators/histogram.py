@@ -11,6 +11,7 @@ from calibrant.calibrators.base import Calibrator
 from calibrant.table.bins import bin_starts, equal_width_bins
 from calibrant.table.parameters import check_between, check_choice
 from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.wording import short
 
 __all__ = ["HistogramCalibrator"]
 
@@ -78,6 +79,11 @@ class HistogramCalibrator(Calibrator):
 
     def _predict(self, scores: FloatArray) -> FloatArray:
         return np.asarray(self.value_[np.searchsorted(self.edges_, scores, side="right")])
+
+    def _in_words(self) -> str:
+        bins = f"each of {len(self.value_)} bins" if len(self.value_) > 1 else "one bin"
+        extent = f"from {short(self.value_.min())} to {short(self.value_.max())}"
+        return f"Maps a score to the share of positives in {bins}, {extent}."
 
 
 def _between_scores(table: ScoreTable, starts: npt.NDArray[np.intp]) -> FloatArray:

@@ -8,6 +8,7 @@ from calibrant.calibrators.base import Calibrator
 from calibrant.fits.isotonic import IsotonicFit, isotonic_fit
 from calibrant.table.parameters import check_choice
 from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.wording import short
 
 __all__ = ["IsotonicCalibrator"]
 
@@ -55,3 +56,13 @@ class IsotonicCalibrator(Calibrator):
 
     def _predict(self, scores: FloatArray) -> FloatArray:
         return self.fit_.linear(scores) if self.interpolation == "linear" else self.fit_.step(scores)
+
+    def _in_words(self) -> str:
+        fit, jumps = self.fit_, self.interpolation == "step"
+        if len(fit.value) == 1:
+            return f"Maps every score to {short(fit.value[0])}: higher scores do not go with a higher rate."
+        return (
+            f"Nondecreasing map with {len(fit.value)} levels, from {short(fit.value[0])} for scores up to "
+            f"{short(fit.high[0])} to {short(fit.value[-1])} from {short(fit.low[-1])} on; between levels "
+            f"{'it jumps' if jumps else 'it is linear'}."
+        )

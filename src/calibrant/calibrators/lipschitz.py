@@ -8,6 +8,7 @@ from calibrant.calibrators.base import Calibrator
 from calibrant.fits.lipschitz import LipschitzFit, lipschitz_fit
 from calibrant.table.parameters import check_between
 from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.wording import short
 
 __all__ = ["LipschitzIsotonicCalibrator"]
 
@@ -65,3 +66,13 @@ class LipschitzIsotonicCalibrator(Calibrator):
 
     def _predict(self, scores: FloatArray) -> FloatArray:
         return self.fit_.linear(scores)
+
+    def _in_words(self) -> str:
+        score, value = self.fit_.score, self.fit_.value
+        limit = (
+            "" if math.isinf(self.lipschitz) else f"; it rises at most {self.lipschitz:g} times as fast as the score"
+        )
+        return (
+            f"Nondecreasing map, linear between {len(score)} points, from {short(value[0])} for scores up to "
+            f"{short(score[0])} to {short(value[-1])} from {short(score[-1])} on{limit}."
+        )

@@ -11,6 +11,7 @@ from calibrant.fits.interpolation import interpolate
 from calibrant.fits.local_polynomial import check_smoother, local_fit
 from calibrant.table.parameters import check_count
 from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.wording import short
 
 __all__ = ["LocalCalibrator"]
 
@@ -92,3 +93,10 @@ class LocalCalibrator(Calibrator):
 
     def _predict(self, scores: FloatArray) -> FloatArray:
         return interpolate(scores, self.score_, self.value_)
+
+    def _in_words(self) -> str:
+        return (
+            f"Local regression of degree {self.degree} in windows of {self.span:.0%} of the rows, linear between "
+            f"{len(self.score_)} scores from {short(self.score_[0])} to {short(self.score_[-1])}; its values lie "
+            f"between {short(self.value_.min())} and {short(self.value_.max())} and may fall as the score rises."
+        )

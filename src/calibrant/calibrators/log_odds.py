@@ -14,14 +14,17 @@ from calibrant.errors import DataError
 from calibrant.fits.logistic import logistic_fit
 from calibrant.table.parameters import check_between
 from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.wording import short
 
 __all__ = [
     "LogOddsCalibrator",
     "constant_fit",
+    "constant_in_words",
     "find_clip",
     "likelihood_fit",
     "log_scores",
     "probability",
+    "spread_in_words",
     "target_positives",
 ]
 
@@ -59,6 +62,21 @@ class LogOddsCalibrator(Calibrator):
     def _predict(self, scores: FloatArray) -> FloatArray:
         terms = [factor * column for factor, column in zip(self._theta, self._columns(scores), strict=True)]
         return probability(np.asarray(sum(terms[1:], terms[0])))
+
+
+def spread_in_words(factor: float) -> str:
+    """Say what a factor of the log odds says about the scores."""
+    if factor < 0.0:
+        return "the scores rank the classes the wrong way"
+    if factor == 1.0:
+        return "their spread was right"
+    return "the scores were too extreme" if factor < 1.0 else "the scores were not extreme enough"
+
+
+def constant_in_words(log_odds: float) -> str:
+    """Say what a map without slope does."""
+    value = float(probability(np.array([log_odds]))[0])
+    return f"Maps every score to {short(value)}: scores tell the classes apart in the wrong order or not at all."
 
 
 def find_clip(table: ScoreTable, clip: float | Literal["auto"]) -> Clip:

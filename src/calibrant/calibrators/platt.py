@@ -9,13 +9,16 @@ import numpy as np
 from calibrant.calibrators.log_odds import (
     LogOddsCalibrator,
     constant_fit,
+    constant_in_words,
     find_clip,
     likelihood_fit,
     log_scores,
+    spread_in_words,
     target_positives,
 )
 from calibrant.table.parameters import check_choice
 from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.wording import plus, short
 
 __all__ = ["PlattCalibrator"]
 
@@ -103,3 +106,14 @@ class PlattCalibrator(LogOddsCalibrator):
             return [scores, np.ones(len(scores))]
         log_score, log_rest = log_scores(scores, self.clip_)
         return [log_score - log_rest, np.ones(len(scores))]
+
+    def _in_words(self) -> str:
+        slope, intercept = short(self.slope_), short(abs(self.intercept_))
+        if self.slope_ == 0.0:
+            return constant_in_words(self.intercept_)
+        moved = (
+            "" if intercept == "0" else f" and {'raises' if self.intercept_ > 0.0 else 'lowers'} them by {intercept}"
+        )
+        if self.on == "logit":
+            return f"Multiplies the log odds by {slope}{moved}: {spread_in_words(self.slope_)}."
+        return f"Takes {slope} times the score {plus(self.intercept_)} for the log odds."

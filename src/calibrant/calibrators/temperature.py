@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from calibrant.calibrators.log_odds import LogOddsCalibrator, find_clip, likelihood_fit, log_scores, target_positives
+from calibrant.calibrators.log_odds import (
+    LogOddsCalibrator,
+    find_clip,
+    likelihood_fit,
+    log_scores,
+    spread_in_words,
+    target_positives,
+)
 from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.wording import short
 
 __all__ = ["TemperatureCalibrator"]
 
@@ -57,3 +65,9 @@ class TemperatureCalibrator(LogOddsCalibrator):
     def _columns(self, scores: FloatArray) -> list[FloatArray]:
         log_score, log_rest = log_scores(scores, self.clip_)
         return [log_score - log_rest]
+
+    def _in_words(self) -> str:
+        if self.inverse_temperature_ == 0.0:
+            return "Maps every score to 0.5: the classes stand on the wrong sides of it."
+        divided = f"Divides the log odds by {short(self.temperature_)}, the temperature"
+        return f"{divided}: {spread_in_words(self.inverse_temperature_)}."

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from calibrant.calibrators.base import Calibrator
 from calibrant.fits.venn_abers import VennAbersFit, venn_abers_fit
 from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.wording import short
 
 __all__ = ["VennAbersCalibrator"]
 
@@ -72,3 +73,10 @@ class VennAbersCalibrator(Calibrator):
     def _predict(self, scores: FloatArray) -> FloatArray:
         p0, p1 = self.fit_.lower(scores), self.fit_.upper(scores)
         return np.asarray(p1 / (1.0 - p0 + p1))
+
+    def _in_words(self) -> str:
+        low, high = self.predict(np.array([0.0, 1.0]))
+        return (
+            "Joins two isotonic fits, one in which the new row counts as negative and one in which it counts as "
+            f"positive; values rise from {short(low)} to {short(high)}."
+        )

@@ -1,8 +1,8 @@
 """Fitted calibrators as files, expressions and functions that run elsewhere."""
 
-from calibrant.export.json_file import from_json, read_model, to_json
+from calibrant.export.json_file import from_json, load_model, save_model, to_json
 from calibrant.export.onnx_graph import to_onnx
 from calibrant.export.python_source import to_python
 from calibrant.export.sql import to_sql
 
-__all__ = ["from_json", "read_model", "to_json", "to_onnx", "to_python", "to_sql"]
+__all__ = ["from_json", "load_model", "save_model", "to_json", "to_onnx", "to_python", "to_sql"]

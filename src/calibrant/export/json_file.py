@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from dataclasses import fields
 from os import PathLike
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any
 
 import numpy as np
 
 import calibrant
+from calibrant.atomic_write import write_text
 from calibrant.calibrators.base import Calibrator
 from calibrant.errors import ArgumentError, SourceError
+from calibrant.export.json_fields import REMEDY, check_fields, damaged, rebuild_training, rebuilt_fitted, text_of
 from calibrant.export.layouts import LAYOUTS, not_exportable
 
-__all__ = ["from_json", "read_model", "to_json"]
+__all__ = ["from_json", "load_model", "save_model", "to_json"]
 
-# Raised when the meaning of a field changes; older files stay readable.
-_FORMAT = 2
-_EXPECTED, _REMEDY = "a model file written by calibrant", "write it with 'calibrant recalibrate' or to_json"
+# Raised when the meaning of a field changes. Older files stay readable: tests/unit/export/golden has one of every kind.
+_SCHEMA = 1
+_EXPECTED = "a model file written by calibrant"
+_FIELDS = (
+    "kind",
+    "schema_version",
+    "calibrant",
+    "training",
+    "interpretation",
+    "method",
+    "parameters",
+    "fitted",
+    "column",
+    "sha256",
+)
 
 
 def to_json(calibrator: Calibrator) -> str:
@@ -34,7 +49,9 @@ def to_json(calibrator: Calibrator) -> str:
     Returns
     -------
     str
-        Numbers are written so that reading them back gives the same floats.
+        The map with its parameters, in numbers and in words (`interpret`); rows, events, digest and date of the fit; a
+        schema version, and a checksum of all this. Numbers are written so that reading them back gives the same
+        floats.
 
     Raises
     ------
@@ -52,8 +69,17 @@ def to_json(calibrator: Calibrator) -> str:
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(calibrator)
-    document = {"kind": "calibrator", "format": _FORMAT, "calibrant": calibrant.__version__, **_fitted(calibrator)}
-    return json.dumps(document, indent=1, allow_nan=False) + "\n"
+    named = hasattr(calibrator, "feature_names_in_")
+    document = {
+        "kind": "calibrator",
+        "schema_version": _SCHEMA,
+        "calibrant": calibrant.__version__,
+        **_fitted(calibrator),
+        "column": str(calibrator.feature_names_in_[0]) if named else None,
+        "training": _plain(calibrator.training_),
+        "interpretation": calibrator.interpret(),
+    }
+    return json.dumps(document | {"sha256": _checksum(document)}, indent=1, allow_nan=False) + "\n"
 
 
 def from_json(text: str) -> Calibrator:
@@ -72,7 +98,7 @@ def from_json(text: str) -> Calibrator:
     Raises
     ------
     SourceError
-        If the text is not such a document, is damaged, or was written by a newer version.
+        If the text is not such a document, was written by a newer version, or is damaged; the message names the field.
 
     Examples
     --------
@@ -86,28 +112,54 @@ def from_json(text: str) -> Calibrator:
     except SourceError:
         raise
     except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
-        raise SourceError(_EXPECTED, f"text that is not JSON ({error})", _REMEDY) from None
+        raise SourceError(_EXPECTED, f"text that is not JSON ({error})", REMEDY) from None
     if not isinstance(document, dict) or document.get("kind") != "calibrator":
-        raise SourceError(_EXPECTED, "another kind of JSON document", _REMEDY)
-    version = document.get("format")
-    if version == 1:
-        document = _of_format_1(document)
-    elif version != _FORMAT:
-        raise SourceError(
-            f"format {_FORMAT} or older",
-            f"format {version!r}, written by calibrant {document.get('calibrant')}",
-            "read it with that version",
-        )
-    return _rebuilt_fitted(document)
+        found = "another kind of JSON document: its field kind is not 'calibrator'"
+        raise SourceError(_EXPECTED, found, REMEDY)
+    try:
+        return _rebuilt(document)
+    except RecursionError:
+        raise SourceError(_EXPECTED, "fits inside fits without end", REMEDY) from None
 
 
-def read_model(path: str | PathLike[str]) -> Calibrator:
+def save_model(calibrator: Calibrator, path: str | PathLike[str]) -> None:
+    """Write a fitted calibrator to a model file, whole or not at all.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        Fitted.
+    path : path-like
+        Where to write what `to_json` returns. An existing file is replaced.
+
+    Raises
+    ------
+    ArgumentError
+        As `to_json`.
+    SourceError
+        If the path cannot be written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from calibrant.calibrators import PlattCalibrator
+    >>> from calibrant.export import load_model, save_model
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model = pathlib.Path(folder) / "model.json"
+    ...     save_model(PlattCalibrator().fit([0.1, 0.4, 0.8], [0, 1, 1]), model)
+    ...     load_model(model)
+    PlattCalibrator()
+    """
+    write_text(to_json(calibrator), path)
+
+
+def load_model(path: str | PathLike[str]) -> Calibrator:
     """Read a model file.
 
     Parameters
     ----------
     path : path-like
-        Written by ``calibrant recalibrate``, or with what `to_json` returns.
+        Written by `save_model` or ``calibrant recalibrate``, by this or an earlier version of calibrant.
 
     Returns
     -------
@@ -117,18 +169,13 @@ def read_model(path: str | PathLike[str]) -> Calibrator:
     Raises
     ------
     SourceError
-        If it cannot be read or is no such file.
+        If it cannot be read or is no such file; if it is damaged the message names the field.
 
     Examples
     --------
-    >>> import pathlib, tempfile
-    >>> from calibrant.calibrators import PlattCalibrator
-    >>> from calibrant.export import read_model, to_json
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     model = pathlib.Path(folder) / "model.json"
-    ...     _ = model.write_text(to_json(PlattCalibrator().fit([0.1, 0.4, 0.8], [0, 1, 1])))
-    ...     read_model(model)
-    PlattCalibrator()
+    `save_model` has one.
+
+    >>> from calibrant import load_model
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -143,10 +190,7 @@ def _fitted(calibrator: Calibrator) -> dict[str, Any]:
     """Return what makes up a calibrator; those inside others are stored in the same way."""
     document = _unfitted(calibrator)
     fitted = LAYOUTS[document["method"]].fitted
-    document["fitted"] = {name: _plain(getattr(calibrator, name)) for name in fitted}
-    if hasattr(calibrator, "feature_names_in_"):
-        document["column"] = str(calibrator.feature_names_in_[0])
-    return document
+    return document | {"fitted": {name: _plain(getattr(calibrator, name)) for name in fitted}}
 
 
 def _unfitted(calibrator: Calibrator) -> dict[str, Any]:
@@ -180,74 +224,41 @@ def _plain(value: Any) -> Any:
     return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
 
 
-def _rebuilt_fitted(document: dict[str, Any]) -> Calibrator:
-    try:
-        calibrator = _rebuilt_unfitted(document)
-        layout = LAYOUTS[document["method"]]
-        for name, kind in layout.fitted.items():
-            setattr(calibrator, name, _rebuilt(document["fitted"][name], kind))
-        calibrator.n_features_in_ = 1
-        if "column" in document:
-            calibrator.feature_names_in_ = np.array([document["column"]], dtype=object)
-        sound = layout.sound(calibrator)
-    except SourceError:
-        raise
-    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
-        raise SourceError(_EXPECTED, f"a damaged one ({error!r})", _REMEDY) from None
-    if not sound:
-        raise SourceError(_EXPECTED, f"a damaged one, whose numbers no {document['method']} fit has", _REMEDY)
+def _rebuilt(document: dict[str, Any]) -> Calibrator:
+    version = document.get("schema_version")
+    if version != _SCHEMA or isinstance(version, bool | float):
+        raise SourceError(
+            f"schema_version {_SCHEMA} in a model file",
+            f"{version!r}, written by calibrant {document.get('calibrant')}",
+            "read it with that version, or a later one",
+        )
+    check_fields(document, _FIELDS, "")
+    training = rebuild_training(document["training"])
+    for name in ("calibrant", "interpretation", "sha256"):
+        text_of(document[name], name)
+    inner = {name: document[name] for name in ("method", "parameters", "fitted")}
+    calibrator = rebuilt_fitted(inner, "", training)
+    if document["column"] is not None:
+        calibrator.feature_names_in_ = np.array([text_of(document["column"], "column")], dtype=object)
+    found = _checksum({name: value for name, value in document.items() if name != "sha256"})
+    if found != document["sha256"]:
+        raise damaged("sha256", f"{found}, the checksum of all other fields,", "another: something was changed")
     return calibrator
 
 
-def _rebuilt_unfitted(document: dict[str, Any]) -> Calibrator:
-    method = document["method"]
-    if method not in LAYOUTS:
-        raise SourceError(
-            f"a method among {', '.join(map(repr, LAYOUTS))}",
-            f"method {method!r}",
-            "read it with the version of calibrant that wrote it",
-        )
-    parameters = {name: _rebuilt_parameter(value) for name, value in document["parameters"].items()}
-    return LAYOUTS[method].estimator(**parameters)
+def _checksum(document: dict[str, Any]) -> str:
+    """Return the SHA-256 of all fields, however the document is laid out and whether 1 is written as 1.0."""
+    text = json.dumps(_whole(document), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _rebuilt_parameter(value: Any) -> Any:
-    if isinstance(value, dict) and "calibrators" in value:
-        return [_rebuilt_unfitted(entry) for entry in value["calibrators"]]
-    return _number(value) if isinstance(value, dict) else value
-
-
-def _rebuilt(value: Any, kind: Any) -> Any:
-    if kind is float:
-        return _number(value)
-    if kind is np.ndarray:
-        return np.array([_number(entry) for entry in value], dtype=np.float64)
-    if kind is tuple:
-        first, second = value
-        return _number(first), _number(second)
-    if kind in (bool, str):
-        return _of_type(value, kind)
-    if kind is Calibrator:
-        return _rebuilt_fitted(value)
-    if get_origin(kind) is list:
-        return [_rebuilt(entry, get_args(kind)[0]) for entry in value]
-    return kind(**{field.name: _rebuilt(value[field.name], np.ndarray) for field in fields(kind)})
-
-
-def _of_type(value: Any, *kinds: type) -> Any:
-    if type(value) not in kinds:
-        raise TypeError(f"{value!r} for {' or '.join(kind.__name__ for kind in kinds)}")
-    return value
-
-
-def _number(value: Any) -> float:
-    return float(value["float"] if isinstance(value, dict) else _of_type(value, int, float))
+def _whole(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _whole(entry) for name, entry in value.items()}
+    if isinstance(value, list):
+        return [_whole(entry) for entry in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _no_number(token: str) -> float:
-    raise SourceError(_EXPECTED, f"{token} in it", _REMEDY)
-
-
-def _of_format_1(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a document of the first format, which held isotonic fits only, in the present one."""
-    return document | {"fitted": {"fit_": document.get("blocks")}}
+    raise SourceError(_EXPECTED, f"{token} in it", REMEDY)

@@ -1,9 +1,10 @@
-"""Every calibrator that can be exported: its formula, what is stored of it, and when what is read back is sound."""
+"""Every calibrator that can be exported: its formula, what is stored of it, and what is checked when it is read."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +32,9 @@ from calibrant.table.score_table import FloatArray
 
 __all__ = ["LAYOUTS", "Layout", "formula_of", "not_exportable"]
 
+# Field of a file, what it should hold, and whether it does. A check may rely on those before it.
+Checks = Iterator[tuple[str, str, bool]]
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -40,7 +44,7 @@ class Layout:
     # Name of each fitted attribute -> its type: bool, str, float, ndarray, a dataclass of arrays, a tuple of two
     # floats, a calibrator, or a list of texts or calibrators.
     fitted: Mapping[str, Any]
-    sound: Callable[[Any], bool]  # whether a calibrator with these attributes can be one that was fitted
+    checks: Callable[[Any], Checks]  # of the values of these attributes, where a file is read
     formula: Callable[[Any], Formula]  # what a fitted one computes
 
 
@@ -62,87 +66,114 @@ def not_exportable(calibrator: Calibrator) -> ArgumentError:
     )
 
 
-def _isotonic(calibrator: IsotonicCalibrator) -> bool:
+def _isotonic(calibrator: IsotonicCalibrator) -> Checks:
     fit = calibrator.fit_
-    lengths = {len(fit.low), len(fit.high), len(fit.value), len(fit.n), len(fit.k)}
-    return (
-        calibrator.interpolation in ("linear", "step")
-        and len(lengths) == 1
-        and len(fit.low) > 0
-        and bool((fit.low <= fit.high).all() and (fit.high[:-1] < fit.low[1:]).all())
-        and _increasing(fit.value)
-        and _within(fit.low, fit.high, fit.value)
-        and _counts(fit.n, fit.k)
+    size = len(fit.value)
+    yield "parameters.interpolation", "'linear' or 'step'", calibrator.interpolation in ("linear", "step")
+    yield "fitted.fit_.value", "probabilities, each above the one before", size > 0 and _rising(fit.value)
+    for name in ("low", "high", "n", "k"):
+        wanted = f"as many numbers as fitted.fit_.value has, {size}"
+        yield f"fitted.fit_.{name}", wanted, len(getattr(fit, name)) == size
+    yield "fitted.fit_.low", "scores, each above the one before", _rising(fit.low)
+    yield (
+        "fitted.fit_.high",
+        "scores, none below fitted.fit_.low",
+        _within(fit.high) and bool((fit.low <= fit.high).all()),
     )
+    yield "fitted.fit_.high", "scores below the next of fitted.fit_.low", bool((fit.high[:-1] < fit.low[1:]).all())
+    yield "fitted.fit_.n", "numbers of rows", _counts(fit.n)
+    yield "fitted.fit_.k", "numbers of rows", _counts(fit.k)
 
 
-def _knots(score: FloatArray, value: FloatArray) -> bool:
-    return len(score) == len(value) > 0 and _increasing(score) and _within(score, value)
+def _knots(score: str, value: str) -> Callable[[Any], Checks]:
+    """Return the checks of a map that is linear between points."""
+
+    def checks(calibrator: Any) -> Checks:
+        at, values = (operator.attrgetter(name)(calibrator) for name in (score, value))
+        yield f"fitted.{score}", "scores, each above the one before", len(at) > 0 and _rising(at)
+        wanted = f"as many probabilities as fitted.{score} has scores, {len(at)}"
+        yield f"fitted.{value}", wanted, len(values) == len(at) and _within(values)
+
+    return checks
 
 
-def _histogram(calibrator: HistogramCalibrator) -> bool:
+def _histogram(calibrator: HistogramCalibrator) -> Checks:
     edge, value, count = calibrator.edges_, calibrator.value_, calibrator.count_
-    equal = len(edge) + 1 == len(value) == len(count)
-    return equal and _increasing(edge) and _within(edge, value) and _counts(count)
+    yield "fitted.edges_", "scores, each above the one before", _rising(edge)
+    wanted = f"{len(edge) + 1}, one more than fitted.edges_ has"
+    yield "fitted.value_", f"probabilities: {wanted}", len(value) == len(edge) + 1 and _within(value)
+    yield "fitted.count_", f"numbers of rows: {wanted}", len(count) == len(edge) + 1 and _counts(count)
 
 
-def _venn_abers(calibrator: VennAbersCalibrator) -> bool:
-    fit = calibrator.fit_
-    return (
-        len(fit.lower_edge) + 1 == len(fit.lower_value)
-        and len(fit.upper_edge) + 1 == len(fit.upper_value)
-        and _increasing(fit.lower_edge)
-        and _increasing(fit.upper_edge)
-        and _within(fit.lower_edge, fit.lower_value, fit.upper_edge, fit.upper_value)
-    )
+def _venn_abers(calibrator: VennAbersCalibrator) -> Checks:
+    for side in ("lower", "upper"):
+        edge, value = getattr(calibrator.fit_, f"{side}_edge"), getattr(calibrator.fit_, f"{side}_value")
+        at = f"fitted.fit_.{side}_edge"
+        yield at, "scores, each above the one before", _rising(edge)
+        wanted = f"probabilities: {len(edge) + 1}, one more than {at} has"
+        yield f"fitted.fit_.{side}_value", wanted, len(value) == len(edge) + 1 and _within(value)
 
 
-def _platt(calibrator: PlattCalibrator) -> bool:
-    clipped = _clip(calibrator) if calibrator.on == "logit" else calibrator.clip_ == (0.0, 0.0)
-    return calibrator.on in ("logit", "score") and clipped and _finite(calibrator.slope_, calibrator.intercept_)
+def _platt(calibrator: PlattCalibrator) -> Checks:
+    yield "parameters.on", "'logit' or 'score'", calibrator.on in ("logit", "score")
+    yield from _finite(calibrator, "slope_", "intercept_")
+    if calibrator.on == "logit":
+        yield from _clip(calibrator)
+    else:
+        yield "fitted.clip_", "two zeros, since parameters.on is 'score'", calibrator.clip_ == (0.0, 0.0)
 
 
-def _temperature(calibrator: TemperatureCalibrator) -> bool:
-    return _clip(calibrator) and _finite(calibrator.inverse_temperature_) and calibrator.inverse_temperature_ >= 0.0
+def _temperature(calibrator: TemperatureCalibrator) -> Checks:
+    yield from _finite(calibrator, "inverse_temperature_", least=0.0)
+    yield from _clip(calibrator)
 
 
-def _beta(calibrator: BetaCalibrator) -> bool:
-    finite = _finite(calibrator.a_, calibrator.b_, calibrator.c_)
-    return _clip(calibrator) and finite and min(calibrator.a_, calibrator.b_) >= 0.0
+def _beta(calibrator: BetaCalibrator) -> Checks:
+    yield from _finite(calibrator, "a_", "b_", least=0.0)
+    yield from _finite(calibrator, "c_")
+    yield from _clip(calibrator)
 
 
-def _cutoff(calibrator: CutoffCalibrator) -> bool:
-    return type(calibrator.calibrator_) is LAYOUTS[calibrator.family].estimator
+def _cutoff(calibrator: CutoffCalibrator) -> Checks:
+    families = ("platt", "beta", "temperature")
+    yield "parameters.family", f"one of {', '.join(families)}", calibrator.family in families
+    inner = type(calibrator.calibrator_) is LAYOUTS[calibrator.family].estimator
+    yield "fitted.calibrator_", f"a fit of the method {calibrator.family!r}, as parameters.family says", inner
 
 
-def _auto(calibrator: AutoCalibrator) -> bool:
-    weights = calibrator.weights_
-    return (
-        len(weights) == len(calibrator.members_) == len(calibrator.calibrators_) + 1
-        and _within(weights)
-        and abs(float(weights.sum()) - 1.0) < 1e-9
-        and (calibrator.decision_ == "pooled" or (calibrator.decision_ == "left alone" and weights[0] == 1.0))
-    )
+def _auto(calibrator: AutoCalibrator) -> Checks:
+    weights, size = calibrator.weights_, len(calibrator.weights_)
+    shares = size > 0 and _within(weights) and abs(float(weights.sum()) - 1.0) < 1e-9
+    yield "fitted.weights_", "shares that add up to 1", shares
+    yield "fitted.members_", f"{size} names, as many as fitted.weights_ has", len(calibrator.members_) == size
+    wanted = f"{size - 1} fits, one less than fitted.weights_ has"
+    yield "fitted.calibrators_", wanted, len(calibrator.calibrators_) == size - 1
+    alone = calibrator.decision_ == "left alone" and weights[0] == 1.0
+    wanted = "'pooled', or 'left alone' where the first of fitted.weights_ is 1"
+    yield "fitted.decision_", wanted, calibrator.decision_ == "pooled" or alone
 
 
-def _clip(calibrator: Any) -> bool:
-    return all(0.0 < distance <= 0.5 for distance in calibrator.clip_)
+def _clip(calibrator: Any) -> Checks:
+    yield "fitted.clip_", "two distances in (0, 0.5]", all(0.0 < distance <= 0.5 for distance in calibrator.clip_)
 
 
-def _finite(*numbers: float) -> bool:
-    return all(map(math.isfinite, numbers))
+def _finite(calibrator: Any, *names: str, least: float = -math.inf) -> Checks:
+    wanted = "a finite number" if least == -math.inf else f"a finite number of at least {least:g}"
+    for name in names:
+        value = getattr(calibrator, name)
+        yield f"fitted.{name}", wanted, math.isfinite(value) and value >= least
 
 
-def _increasing(values: FloatArray) -> bool:
-    return bool((values[:-1] < values[1:]).all())
+def _rising(values: FloatArray) -> bool:
+    return _within(values) and bool((values[:-1] < values[1:]).all())
 
 
-def _within(*arrays: FloatArray) -> bool:
-    return all(bool(((values >= 0.0) & (values <= 1.0)).all()) for values in arrays)
+def _within(values: FloatArray) -> bool:
+    return bool(((values >= 0.0) & (values <= 1.0)).all())
 
 
-def _counts(*arrays: FloatArray) -> bool:
-    return all(bool(((values >= 0.0) & (values < np.inf)).all()) for values in arrays)
+def _counts(values: FloatArray) -> bool:
+    return bool(((values >= 0.0) & (values < np.inf)).all())
 
 
 def _isotonic_formula(calibrator: IsotonicCalibrator) -> Formula:
@@ -200,13 +231,13 @@ LAYOUTS = {
     "lipschitz": Layout(
         LipschitzIsotonicCalibrator,
         {"fit_": LipschitzFit},
-        lambda c: _knots(c.fit_.score, c.fit_.value),
+        _knots("fit_.score", "fit_.value"),
         lambda c: lines_through(c.fit_.score, c.fit_.value),
     ),
     "local": Layout(
         LocalCalibrator,
         {"score_": np.ndarray, "value_": np.ndarray},
-        lambda c: _knots(c.score_, c.value_),
+        _knots("score_", "value_"),
         lambda c: lines_through(c.score_, c.value_),
     ),
     "venn-abers": Layout(VennAbersCalibrator, {"fit_": VennAbersFit}, _venn_abers, _venn_abers_formula),

@@ -20,7 +20,7 @@ from calibrant.table.fixed_point import BITS, MOST_ROWS, FixedPoint, score_units
 from calibrant.table.pooling import FloatArray, NumberArray, pool_counts, pool_rows, pool_weighted
 from calibrant.table.seeding import digest_rows
 from calibrant.table.splitting import chances_of, split_counts
-from calibrant.table.validation import clean_counts, clean_rows, need_counts
+from calibrant.table.validation import clean_counts, clean_rows
 
 if TYPE_CHECKING:
     from calibrant.ingest.chunk_rows import Chunks
@@ -305,12 +305,11 @@ class ScoreTable:
 
     @cached_property
     def digest(self) -> int:
-        """A number below ``2**64`` made of the rows, for seeds (`calibrant.table.seeding`); weights must count rows.
+        """A number below ``2**64`` made of the rows, for seeds (`calibrant.table.seeding`) and to recognise them.
 
         It depends neither on the order of the rows nor on how they were read, nor on the platform. The rows of a cell
         count as rows at its lowest score.
         """
-        need_counts(self, "a digest is one of rows")
         return digest_rows(self.low, self.n, self.k)
 
     def __len__(self) -> int:

@@ -39,7 +39,10 @@ def generator_for(rows: _Digested, random_state: int | np.random.Generator) -> n
 
 
 def digest_rows(score: npt.NDArray[np.float64], n: npt.NDArray[Any], k: npt.NDArray[Any]) -> int:
-    """Add up what `hash_rows` gives, modulo ``2**64``."""
+    """Add up what `hash_rows` gives, modulo ``2**64``; of weights that do not count rows the bits stand for numbers."""
+    if n.dtype.kind == "f":
+        k, rest = k.view(np.uint64), (n - k).view(np.uint64)
+        n = k + rest
     total = 0
     for start in range(0, len(score), _BLOCK):
         part = slice(start, start + _BLOCK)

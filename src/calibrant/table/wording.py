@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-__all__ = ["at_least", "counted", "near_one"]
+__all__ = ["at_least", "counted", "near_one", "plus", "short"]
 
 
 def at_least(confidence_level: float) -> str:
@@ -30,6 +30,29 @@ def near_one(value: float) -> str:
     """
     distance = Decimal(repr(1.0 - float(value)))
     return f"{1 - distance:.{2 - distance.adjusted()}f}".rstrip("0")
+
+
+def short(value: float) -> str:
+    """Write a number with three significant digits and at most twelve decimals.
+
+    Examples
+    --------
+    >>> short(0.123456), short(-1e-17), short(1234.5)
+    ('0.123', '0', '1.23e+03')
+    """
+    return f"{round(float(value), 12) + 0.0:.3g}"
+
+
+def plus(value: float) -> str:
+    """Write a term of a sum with its sign.
+
+    Examples
+    --------
+    >>> plus(0.5), plus(-1.25), plus(-1e-17)
+    ('+ 0.5', '- 1.25', '+ 0')
+    """
+    text = short(value)
+    return f"- {text[1:]}" if text.startswith("-") else f"+ {text}"
 
 
 def counted(cap: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant import ArgumentError, DataError, ScoreTable
+from calibrant import ArgumentError, ScoreTable
 from calibrant.table.clusters import cluster_rows
 from calibrant.table.seeding import generator_for
 
@@ -111,8 +111,14 @@ def test_a_generator_is_used_as_it_is():
     assert first(table(), None) != first(table(), None)
 
 
-def test_what_is_no_seed_or_no_rows_is_refused():
+def test_what_is_no_seed_is_refused():
     with pytest.raises(ArgumentError, match="random_state"):
         generator_for(table(), "a")
-    with pytest.raises(DataError, match="whole numbers"):
-        generator_for(table(Y, S, sample_weight=np.full(8, 0.5)), 0)
+
+
+def test_weights_that_do_not_count_rows_are_digested_by_their_bits():
+    w = np.random.default_rng(4).uniform(0.5, 2.0, 8)
+    whole = table(Y, S, sample_weight=w).digest
+    order = np.random.default_rng(3).permutation(8)
+    assert table(Y[order], S[order], sample_weight=w[order]).digest == whole
+    assert len({whole, table(Y, S, sample_weight=w / 2).digest, table(1 - Y, S, sample_weight=w).digest}) == 3

@@ -79,7 +79,8 @@ def page() -> str:
 
 def _entry(name: str, thing: Any) -> list[str]:
     if not callable(thing):
-        return [f"- `{name}`: a {type(thing).__name__}."]
+        ours = type(thing).__module__.partition(".")[0] == "calibrant"
+        return [f"- `{name}`: {_summary(thing) if ours else f'a {type(thing).__name__}.'}"]
     if not inspect.isclass(thing):
         return [f"- `{name}{_parameters(thing)}`: {_summary(thing)}"]
     fields = _fields(thing)

@@ -12,6 +12,9 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, settings
 
+# What is written with a date has this one, so that texts can be compared.
+os.environ.setdefault("SOURCE_DATE_EPOCH", "1700000000")
+
 # Each worker of pytest-xdist has a core of its own; threads of BLAS would only get into each other's way.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")

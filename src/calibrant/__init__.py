@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from calibrant.certificates.certify import certify
     from calibrant.certificates.sample_size import required_sample_size
     from calibrant.errors import ArgumentError, CalibrantError, DataError, SourceError
+    from calibrant.export import load_model
     from calibrant.ingest.files import read_table
     from calibrant.ingest.query import Query
     from calibrant.metrics import (
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         expected_calibration_error,
         log_loss,
     )
+    from calibrant.metrics.scorers import scorers
     from calibrant.plots import ReliabilityDisplay
     from calibrant.table.score_table import ScoreTable
 
@@ -51,6 +53,7 @@ _HOME = {
     ],
     "certificates": ["calibration_test", "certify", "required_sample_size"],
     "errors": ["ArgumentError", "CalibrantError", "DataError", "SourceError"],
+    "export": ["load_model"],
     "ingest.files": ["read_table"],
     "ingest.query": ["Query"],
     "metrics": [
@@ -60,6 +63,7 @@ _HOME = {
         "expected_calibration_error",
         "log_loss",
     ],
+    "metrics.scorers": ["scorers"],
     "plots": ["ReliabilityDisplay"],
     "table.score_table": ["ScoreTable"],
 }
@@ -100,9 +104,11 @@ __all__ = [
     "cutoff_calibration",
     "cutoff_calibration_error",
     "expected_calibration_error",
+    "load_model",
     "log_loss",
     "read_table",
     "required_sample_size",
+    "scorers",
 ]
 
 

@@ -13,11 +13,16 @@ from typer.testing import CliRunner
 import calibrant as cal
 from calibrant.certificates import required_sample_size
 from calibrant.cli.main import app
-from calibrant.export import read_model
+from calibrant.export import load_model
 
 
 def run(*arguments, **kwargs):
     return CliRunner().invoke(app, [str(a) for a in arguments], **kwargs)
+
+
+def numbers(data):
+    """All but what differs between a command and a call in Python; of that, what is made of numbers and rows."""
+    return data | {"provenance": [data["provenance"][name] for name in ("fingerprint", "digest", "rows", "seed")]}
 
 
 def write_csv(path, y, p, **columns):
@@ -76,7 +81,7 @@ class TestAudit:
         data = json.loads(done.stdout)
         y, p = np.loadtxt(scores, delimiter=",", skiprows=1, usecols=(0, 1)).T
         python = cal.audit(y, p, tolerance=0.02, name="column p of scores.csv")
-        assert data == python.to_dict()
+        assert numbers(data) == numbers(python.to_dict())
 
     @pytest.mark.slow
     def test_standard_input_is_the_same(self, scores):
@@ -212,7 +217,7 @@ class TestRecalibrateAndApply:
         back = duckdb.sql(f"SELECT p::DOUBLE AS p, calibrated::DOUBLE AS z, y FROM '{out}'").fetchnumpy()
         _, p = np.loadtxt(bad_scores, delimiter=",", skiprows=1).T
         np.testing.assert_array_equal(back["p"], p)  # rows keep their order
-        np.testing.assert_array_equal(back["z"], read_model(model).predict(p))
+        np.testing.assert_array_equal(back["z"], load_model(model).predict(p))
 
     def test_input_cannot_be_overwritten_by_accident(self, model, bad_scores, tmp_path):
         before = bad_scores.read_bytes()
@@ -333,11 +338,12 @@ def test_groups_of_rows(tmp_path):
     assert data["sample"]["clusters"] == 100
     assert data["certificate"]["method"] == "bernstein"
     assert data["certificate"]["max_rows_per_cluster"] == 1
-    assert data == cal.audit(y, chance[patient], clusters=patient, name=data["name"]).to_dict()
+    python = cal.audit(y, chance[patient], clusters=patient, name=data["name"]).to_dict()
+    assert numbers(data) == numbers(python)
     more = ["--cluster", "patient", "--max-rows-per-cluster", "4", "--cost-fp", "1", "--cost-fn", "2", "--json"]
     data = json.loads(run("audit", path, "--label", "y", "--score", "p", *more).stdout)
     expected = cal.audit(y, chance[patient], clusters=patient, max_rows_per_cluster=4, costs=(1, 2), name=data["name"])
-    assert data == expected.to_dict()
+    assert numbers(data) == numbers(expected.to_dict())
     for arguments, message in (
         (["--method", "hoeffding"], "'bernstein' or 'asymptotic' with clusters"),
         (["--max-rows-per-cluster", "0"], "max_rows_per_cluster"),

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-import calibrant
 from calibrant.auditing.advice import advise
 from calibrant.auditing.evidence import affordable_test, bounds_of_expected_error, drawable_band
 from calibrant.auditing.findings import Findings, Sample
 from calibrant.auditing.measures import measure
+from calibrant.auditing.provenance import provenance_of
 from calibrant.auditing.recalibration import cross_fitted_isotonic
+from calibrant.auditing.scope import complete
 from calibrant.auditing.wording import summary
 from calibrant.certificates import certify
 from calibrant.certificates.certify import check_request
@@ -117,6 +118,9 @@ def audit(
     n_folds: int = 5,
     random_state: int | np.random.Generator = 0,
     name: str = "scores",
+    title: str | None = None,
+    note: str | None = None,
+    author: str | None = None,
 ) -> Audit:
     """Assess whether scores can be read as probabilities, what it costs if not, and what to do.
 
@@ -155,6 +159,8 @@ def audit(
         Splits the rows into folds, and those of the lower bound; simulates labels for the test.
     name : str
         What is audited, for headings.
+    title, note, author : str, optional
+        Heading of the report, a remark in it, and who answers for it. They change no number.
 
     Returns
     -------
@@ -184,6 +190,7 @@ def audit(
     >>> calibrant.audit(frame, label="outcome", score="p").cutoff == result.cutoff
     True
     """
+    given = dict(locals())
     prices = check_audit(
         tolerance=tolerance, confidence_level=confidence_level, method=method, costs=costs, grouped=clusters is not None
     )
@@ -281,7 +288,7 @@ def audit(
     references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
     for part in (certificate, test, decision, regret, expected_error):
         references += part.references if part is not None else ()
-    return Audit(
+    result = Audit(
         name=name,
         sample=sample,
         cutoff=cutoff,
@@ -305,8 +312,9 @@ def audit(
         histogram=score_histogram(table),
         cumulative_residuals=cumulative_residuals(table, n_points=_CURVE_POINTS),
         references=tuple(dict.fromkeys(references)),
-        version=calibrant.__version__,
+        provenance=provenance_of(audit, given, rows=sample.n, digest=(grouped or table).digest),
     )
+    return complete(result)
 
 
 def _named_rows(

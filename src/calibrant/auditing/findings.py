@@ -7,6 +7,7 @@ from typing import Any
 
 from calibrant.auditing.advice import Advice
 from calibrant.auditing.measures import Measures
+from calibrant.auditing.provenance import Provenance
 from calibrant.auditing.recalibration import Recalibration
 from calibrant.certificates import Band, CalibrationTest, Certificate, ExpectedErrorCertificate
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
@@ -101,8 +102,8 @@ class Findings(Result):
         The cumulative residuals, at fewer scores for drawing.
     references : tuple of str
         Keys of `calibrant.references`.
-    version : str
-        Version of calibrant.
+    provenance : Provenance
+        When and by which call it was made, of which rows, and the fingerprint of its numbers.
     """
 
     name: str
@@ -128,8 +129,8 @@ class Findings(Result):
     histogram: Histogram
     cumulative_residuals: CumulativeResiduals
     references: tuple[str, ...]
-    version: str
+    provenance: Provenance
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain data, marked with the version that made them."""
-        return {"calibrant": self.version, "kind": "audit"} | super().to_dict()
+        return {"calibrant": self.provenance.version, "kind": "audit"} | super().to_dict()

@@ -8,23 +8,51 @@ from __future__ import annotations
 
 import functools
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from calibrant.cli import terminal
-from calibrant.cli.options import AsJson, Confidence, Database, File, Files, Label, PosLabel, Report, Score, Sql, Weight
+from calibrant.cli.options import (
+    AsJson,
+    Author,
+    Confidence,
+    Database,
+    File,
+    Files,
+    Label,
+    Note,
+    PosLabel,
+    Report,
+    Score,
+    Sql,
+    Title,
+    Weight,
+)
 from calibrant.cli.sources import name_of, paths_of, source_of
 from calibrant.errors import ArgumentError, CalibrantError
 
 __all__ = ["app", "main"]
 
+
+class _Commands(TyperGroup):
+    """The commands; each finds the words of the command line in its context, for the record of an audit."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.obj = ["calibrant", *args]
+        return super().parse_args(ctx, args)
+
+
 app = typer.Typer(
     name="calibrant",
+    cls=_Commands,
     help="Assess and improve the calibration of binary classifiers, with finite-sample guarantees.",
     add_completion=False,
     no_args_is_help=True,
@@ -77,6 +105,7 @@ def _options(
 
 @_command
 def audit(
+    context: typer.Context,
     label: Label,
     score: Score,
     files: Files = None,
@@ -116,6 +145,9 @@ def audit(
             metavar="M",
         ),
     ] = 1,
+    title: Title = None,
+    note: Note = None,
+    author: Author = None,
     as_json: AsJson = False,
     report: Report = None,
 ) -> None:
@@ -125,6 +157,7 @@ def audit(
     """
     from calibrant.auditing.audit import audit as run_audit
     from calibrant.auditing.audit import check_audit
+    from calibrant.auditing.provenance import of_command
     from calibrant.auditing.wording import summary
     from calibrant.ingest.named_columns import named_columns
 
@@ -155,7 +188,19 @@ def audit(
             method=method,  # type: ignore[arg-type]  # checked above
             max_rows_per_cluster=max_rows_per_cluster,
             name=f"column {score} of {name_of(source)}",
+            title=title,
+            note=note,
+            author=author,
         )
+        columns = {
+            "label": label,
+            "score": score,
+            "weight": weight,
+            "pos_label": pos_label,
+            "clusters": cluster or None,
+        }
+        origin = of_command(result.provenance, shlex.join(context.obj), source, **columns)
+        result = replace(result, provenance=origin)
     if report is not None:
         result.to_html(report)
         typer.echo(f"report written to {report}", err=True)
@@ -186,11 +231,11 @@ def recalibrate(
     ] = None,
 ) -> None:
     """Fit a recalibrator and write it to a JSON file."""
-    from calibrant.atomic_write import check_writable, write_text
+    from calibrant.atomic_write import check_writable
     from calibrant.auditing import cross_fitted_isotonic
     from calibrant.auditing.wording import recalibration_sentence
     from calibrant.calibrators import AutoCalibrator, CutoffCalibrator, IsotonicCalibrator
-    from calibrant.export import to_json
+    from calibrant.export import save_model
     from calibrant.export.layouts import LAYOUTS
     from calibrant.ingest.named_columns import named_columns
     from calibrant.table.parameters import check_choice
@@ -208,7 +253,7 @@ def recalibrate(
     )
     table = data["y_true"]
     calibrator = LAYOUTS[method].estimator(**options).fit(table)
-    write_text(to_json(calibrator), model)
+    save_model(calibrator, model)
     if isinstance(calibrator, AutoCalibrator):
         terminal.print_wrapped(calibrator.reason_)
     elif isinstance(calibrator, CutoffCalibrator):
@@ -232,12 +277,12 @@ def apply(
     Missing scores stay missing. Rows and other columns stay as they are, in the same order.
     """
     from calibrant.atomic_write import check_writable
-    from calibrant.export import read_model
+    from calibrant.export import load_model
     from calibrant.export.apply import apply_to_file
     from calibrant.ingest.paths import find_files
 
     check_writable(output, *find_files(file), model)
-    count = apply_to_file(read_model(model), file, output, score=score, column=column, console=terminal.console())
+    count = apply_to_file(load_model(model), file, output, score=score, column=column, console=terminal.console())
     typer.echo(f"{count:,} rows written to {output}", err=True)
 
 
@@ -258,7 +303,7 @@ def export(
     ONNX needs the packages of calibrant[onnx] and --output.
     """
     from calibrant.atomic_write import check_writable, replacing
-    from calibrant.export import read_model, to_json, to_onnx, to_python, to_sql
+    from calibrant.export import load_model, to_json, to_onnx, to_python, to_sql
     from calibrant.table.parameters import check_choice
 
     check_choice("the form", to, ("sql", "python", "onnx", "json"))
@@ -266,7 +311,7 @@ def export(
         check_writable(output, model)
     elif to == "onnx":
         raise ArgumentError("--output for a binary form", "none", "name the file to write")
-    calibrator = read_model(model)
+    calibrator = load_model(model)
     if to == "onnx":
         content = to_onnx(calibrator).SerializeToString()
     elif to == "sql":

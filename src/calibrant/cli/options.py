@@ -7,7 +7,22 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["AsJson", "Confidence", "Database", "File", "Files", "Label", "PosLabel", "Report", "Score", "Sql", "Weight"]
+__all__ = [
+    "AsJson",
+    "Author",
+    "Confidence",
+    "Database",
+    "File",
+    "Files",
+    "Label",
+    "Note",
+    "PosLabel",
+    "Report",
+    "Score",
+    "Sql",
+    "Title",
+    "Weight",
+]
 
 File = Annotated[str, typer.Argument(help="CSV, Parquet or JSON lines file, or - for standard input.", metavar="FILE")]
 Files = Annotated[
@@ -45,3 +60,6 @@ PosLabel = Annotated[str | None, typer.Option("--pos-label", help="Outcome that 
 Confidence = Annotated[float, typer.Option("--confidence", help="Probability with which each statement holds.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Report = Annotated[Path | None, typer.Option("--report", help="Write a self-contained HTML report.", metavar="OUT")]
+Title = Annotated[str | None, typer.Option("--title", help="Heading of the report.", metavar="TEXT")]
+Note = Annotated[str | None, typer.Option("--note", help="Remark in the report.", metavar="TEXT")]
+Author = Annotated[str | None, typer.Option("--author", help="Who answers for the report.", metavar="TEXT")]

@@ -1,0 +1,201 @@
+"""Where an audit comes from: when it was made, by which call, of which rows."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+import calibrant
+from calibrant.clock import utc_now
+from calibrant.ingest.paths import find_files, name_of
+from calibrant.ingest.query import Query
+from calibrant.table.results import Result
+from calibrant.table.score_table import ScoreTable
+
+__all__ = ["Provenance", "of_command", "provenance_of"]
+
+# Parameters that hold rows, and those that say something about an audit without changing it.
+_ROWS = ("y_true", "y_proba", "sample_weight", "clusters")
+_WORDS = ("name", "title", "note", "author")
+_MOST_NAMED = 20  # names in a list that are written out
+_MOST_HASHED = 4 << 30  # bytes; a few seconds
+
+
+@dataclass(frozen=True)
+class Provenance(Result):
+    """Where an audit comes from, and what its numbers stand for.
+
+    Attributes
+    ----------
+    date : str
+        When it was made, in UTC (ISO 8601). The environment variable ``SOURCE_DATE_EPOCH`` fixes it.
+    version : str
+        Version of calibrant.
+    command : str
+        The shell command, or the call in Python, in which rows in memory stand under the name of their parameter.
+        Passwords in addresses of databases are left out.
+    parameters : dict
+        Settings by name, defaults included.
+    seed : int or None
+        What seeds all that is random; None if a generator was passed.
+    source : str
+        What was read: a file, files, a query, a dataframe, arrays or a score table.
+    size : int or None
+        Bytes of the file or files; None of other sources.
+    sha256 : str or None
+        SHA-256 of the file, as ``sha256sum`` prints it. Of several files that of the list of theirs, sorted, one a
+        line. None of other sources, and of more than 4 GiB, which would take longer to read than the audit takes.
+    rows : float
+        Number of rows, or their total weight.
+    digest : str
+        64-bit digest of labels, scores and weights (and of which rows belong together), as 16 hexadecimal digits. It is
+        the same for the same rows in any order and from any source, as long as every distinct score is kept.
+    title, note, author : str or None
+        As given.
+    assumptions, limitations : tuple of str
+        What the statements assume, and what they do not show, in sentences.
+    fingerprint : str
+        16 hexadecimal digits made of all numbers of the audit, see Notes.
+
+    Notes
+    -----
+    The fingerprint is the beginning of the SHA-256 of every number of the audit with its name, rounded to 9 significant
+    digits and to 12 decimals. Words, names and dates are no part of it. So the same version gives the same fingerprint
+    for the same rows and settings, whatever the source, the title or the day.
+
+    Another processor or version of NumPy may move the last of a number's 16 digits. Rounding hides that, unless a
+    number happens to lie where it is rounded up on one side and down on the other. Equal fingerprints say that the
+    numbers agree; different ones, that they should be compared.
+    """
+
+    date: str
+    version: str
+    command: str
+    parameters: dict[str, Any]
+    seed: int | None
+    source: str
+    size: int | None
+    sha256: str | None
+    rows: float
+    digest: str
+    title: str | None
+    note: str | None
+    author: str | None
+    assumptions: tuple[str, ...] = ()
+    limitations: tuple[str, ...] = ()
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True)
+class _Source:
+    name: str
+    size: int | None = None
+    sha256: str | None = None
+
+
+def provenance_of(function: Callable[..., Any], given: Mapping[str, Any], *, rows: float, digest: int) -> Provenance:
+    """Describe a call of `function` with all its arguments by name, now, which read so many rows with that digest."""
+    named, seed = given["label"] is not None, given["random_state"]
+    settings = {name: _setting(value) for name, value in given.items() if name not in {*_ROWS, *_WORDS, "random_state"}}
+    if named:
+        settings["clusters"] = _setting(given["clusters"])
+    read = _described(given["y_true"], named=named)
+    return Provenance(
+        date=utc_now(),
+        version=calibrant.__version__,
+        command=_without_passwords(f"calibrant.{function.__name__}({', '.join(_arguments(function, given))})"),
+        parameters=settings,
+        seed=int(seed) if isinstance(seed, int | np.integer) else None,
+        source=read.name,
+        size=read.size,
+        sha256=read.sha256,
+        rows=rows,
+        digest=f"{digest:016x}",
+        title=given["title"],
+        note=given["note"],
+        author=given["author"],
+    )
+
+
+def of_command(known: Provenance, command: str, source: Any, **columns: Any) -> Provenance:
+    """Return the provenance of what a shell command read, from a source whose columns are named by options."""
+    read = _described(source, named=True)
+    return replace(
+        known,
+        command=_without_passwords(command),
+        parameters=known.parameters | columns,
+        source=read.name,
+        size=read.size,
+        sha256=read.sha256,
+    )
+
+
+def _described(source: Any, *, named: bool) -> _Source:
+    if isinstance(source, Query):
+        return _Source("a query" if source.database is None else _without_passwords(f"a query of {source.database}"))
+    if isinstance(source, ScoreTable):
+        return _Source("a score table")
+    if not named:
+        return _Source("arrays")
+    if not isinstance(source, str | os.PathLike | list | tuple):
+        kind = type(source)
+        return _Source(f"a {kind.__name__} of {kind.__module__.partition('.')[0].lstrip('_')}")
+    files = find_files(source)
+    if not all(map(os.path.isfile, files)):  # standard input, or a pipe, which cannot be read again
+        return _Source(name_of(source))
+    size = sum(map(os.path.getsize, files))
+    return _Source(name_of(source), size, _sha256(files) if size <= _MOST_HASHED else None)
+
+
+def _sha256(files: tuple[str, ...]) -> str:
+    found = []
+    for file in files:
+        with open(file, "rb") as stream:
+            found.append(hashlib.file_digest(stream, "sha256").hexdigest())
+    listed = "".join(f"{one}\n" for one in sorted(found))
+    return found[0] if len(found) == 1 else hashlib.sha256(listed.encode()).hexdigest()
+
+
+def _arguments(function: Callable[..., Any], given: Mapping[str, Any]) -> Iterator[str]:
+    """Write the arguments that are not defaults; rows in memory by the name of their parameter."""
+    for name, parameter in inspect.signature(function).parameters.items():
+        value = given[name]
+        if value is parameter.default or (isinstance(value, str | int | float) and value == parameter.default):
+            continue
+        in_memory = name in _ROWS and not (given["label"] is not None and _names_something(value))
+        text = name if in_memory else repr(value if isinstance(value, Query) else _setting(value))
+        yield text if parameter.kind is parameter.POSITIONAL_OR_KEYWORD else f"{name}={text}"
+
+
+def _names_something(value: Any) -> bool:
+    if isinstance(value, list | tuple) and not isinstance(value, Query):
+        return len(value) <= _MOST_NAMED and all(isinstance(entry, str | os.PathLike) for entry in value)
+    return isinstance(value, str | os.PathLike | Query)
+
+
+def _setting(value: Any) -> Any:
+    """Return a setting as plain data; what JSON has no word for as text."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Mapping):
+        return {str(name): _setting(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        entries = [_setting(entry) for entry in value]
+        return entries if isinstance(value, list) else tuple(entries)
+    return str(value)
+
+
+def _without_passwords(text: str) -> str:
+    text = re.sub(r"(://[^/@:\s]*):[^/\s]*@", r"\1:***@", text)
+    return re.sub(r"(password=)[^&\s'\"]+", r"\1***", text)

@@ -5,7 +5,13 @@ All of them are `ValueError`, so that code written for scikit-learn keeps workin
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 __all__ = ["ArgumentError", "CalibrantError", "DataError", "SourceError"]
+
+# How a message names a parameter: `pos_label`, `pos_label=`, or `pos_label='yes'` with a value.
+_PARAMETER = re.compile(r"`([^`=]+)(?:=([^`]*))?`")
 
 
 class CalibrantError(ValueError):
@@ -19,6 +25,11 @@ class CalibrantError(ValueError):
         What was met instead, with an example value and its place where there is one.
     remedy : str
         What the user can do about it.
+
+    Notes
+    -----
+    Parameters stand between backticks in `expected` and `remedy`, so that the command line can name the option in
+    place of the parameter; in Python the backticks are not shown.
 
     Examples
     --------
@@ -34,7 +45,14 @@ class CalibrantError(ValueError):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        return f"expected {self.expected}, found {self.found}; {self.remedy}"
+        return self.text(lambda name, value: name if value is None else f"{name}={value}")
+
+    def text(self, spell: Callable[[str, str | None], str]) -> str:
+        """Return the message with every parameter as `spell` writes its name and its value, if it has one."""
+        expected, remedy = (
+            _PARAMETER.sub(lambda found: spell(found[1], found[2]), part) for part in (self.expected, self.remedy)
+        )
+        return f"expected {expected}, found {self.found}; {remedy}"
 
 
 class DataError(CalibrantError):

@@ -17,7 +17,7 @@ from calibrant.auditing.evidence import affordable_test, bounds_of_expected_erro
 from calibrant.auditing.findings import Findings, Sample
 from calibrant.auditing.measures import measure
 from calibrant.auditing.recalibration import cross_fitted_isotonic
-from calibrant.auditing.wording import summary
+from calibrant.auditing.summary import details, summary, summary_rows
 from calibrant.certificates import certify
 from calibrant.certificates.certify import check_request
 from calibrant.certificates.clusters import certify_clusters, cluster_test, need_cluster_method
@@ -33,8 +33,10 @@ from calibrant.table.arguments import as_table
 from calibrant.table.cluster_residuals import cluster_residuals
 from calibrant.table.clusters import ClusteredRows, Clusters, cap_clusters, cluster_rows
 from calibrant.table.parameters import check_random_state
-from calibrant.table.progress import tell
+from calibrant.table.progress import portion, tell
+from calibrant.table.row_errors import describe_one_outcome
 from calibrant.table.score_table import ScoreTable
+from calibrant.table.shown import html_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,6 +61,18 @@ class Audit(Findings):
     def __repr__(self) -> str:
         verdict = self.certificate.verdict if self.certificate else None
         return f"<Audit {self.name!r}: n={self.sample.n:g}, error={self.cutoff.value:.4g}, verdict={verdict!r}>"
+
+    def _repr_html_(self) -> str:
+        from calibrant.plots import audit_figure
+        from calibrant.plots.notebook import figure_html
+
+        facts = [(row.label or "Verdict", row.text) for row in summary_rows(self)]
+        picture = figure_html(audit_figure(self), "Reliability diagram and cumulative residuals")
+        return html_table(self.name, facts) + picture
+
+    def details(self) -> str:
+        """Return the long text: every statement of the audit, with what it assumes, in lines of 80 characters."""
+        return details(self, _WIDTH)
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """Return the report as one self-contained HTML page, and write it if a path is given.
@@ -92,11 +106,12 @@ class Audit(Findings):
         Returns
         -------
         matplotlib.figure.Figure
-            Not registered with pyplot; show it in a notebook or save it with ``savefig``.
+            Not registered with pyplot; a notebook shows it, and ``savefig`` saves it.
         """
         from calibrant.plots import audit_figure
+        from calibrant.plots.notebook import with_png
 
-        return audit_figure(self)
+        return with_png(audit_figure(self))
 
 
 def audit(
@@ -159,7 +174,7 @@ def audit(
     Returns
     -------
     Audit
-        Print it; or see its methods ``to_dict``, ``to_json``, ``to_html`` and ``plot``.
+        Print it; or see its methods ``details``, ``to_dict``, ``to_json``, ``to_html`` and ``plot``.
 
     Raises
     ------
@@ -206,40 +221,37 @@ def audit(
     if clusters is None:
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     else:
-        tell("Grouping rows by cluster")
+        tell("Grouping rows by cluster", 0.0)
         grouped = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
         table = grouped.table
     if table.positives in (0.0, table.total):
-        raise DataError(
-            "rows of both classes",
-            f"only {'positives' if table.positives else 'negatives'} in {table.total:g} rows",
-            "an audit needs both outcomes: check which value is the positive class "
-            "(pos_label, --pos-label) and how the rows were selected",
-        )
+        raise describe_one_outcome(f"only {'positives' if table.positives else 'negatives'} in {table.total:g} rows")
     certificate = test = decision = None
     if grouped is not None:
         capped = cap_clusters(grouped, max_rows_per_cluster)
         need_clusters(capped)
-        tell(f"Summing {len(capped.size):,} clusters")
+        tell(f"Summing {len(capped.size):,} clusters", 0.1)
         walks = cluster_residuals(capped)
-        certificate = certify_clusters(
-            capped,
-            confidence_level=confidence_level,
-            tolerance=tolerance,
-            method=method or "default",
-            n_simulations=_SIMULATIONS,
-            random_state=random_state,
-            walks=walks,
-        )
-        test = cluster_test(
-            capped, method="asymptotic", n_simulations=_SIMULATIONS, random_state=random_state, walks=walks
-        )
+        with portion(0.1, 0.3):
+            certificate = certify_clusters(
+                capped,
+                confidence_level=confidence_level,
+                tolerance=tolerance,
+                method=method or "default",
+                n_simulations=_SIMULATIONS,
+                random_state=random_state,
+                walks=walks,
+            )
+        with portion(0.3, 0.5):
+            test = cluster_test(
+                capped, method="asymptotic", n_simulations=_SIMULATIONS, random_state=random_state, walks=walks
+            )
         if prices is not None:
-            tell("Expected costs")
             decision = cluster_saving(
                 capped, false_positive_cost=prices[0], false_negative_cost=prices[1], confidence_level=confidence_level
             )
     elif table.counts:
+        tell("Certificate", 0.0)
         certificate = certify(
             table,
             tolerance=tolerance,
@@ -247,28 +259,29 @@ def audit(
             method=method or "default",
             random_state=random_state,
         )
-        test = affordable_test(table, random_state)
+        with portion(0.1, 0.5):
+            test = affordable_test(table, random_state)
     if certificate is None and tolerance is not None:
         raise DataError(
             "weights that are whole numbers of independent rows, since a verdict was asked for",
             "other weights",
-            "leave out the tolerance to get point estimates only",
+            "leave out `tolerance` to get point estimates only",
         )
     if prices is not None and not table.counts:
         raise DataError(
             "weights that are whole numbers of independent rows, since costs were given",
             "other weights",
-            "leave out the costs to get the other point estimates",
+            "leave out `costs` to get the other point estimates",
         )
     if prices is not None and grouped is None:
         decision = saving_bound(
             table, false_positive_cost=prices[0], false_negative_cost=prices[1], confidence_level=confidence_level
         )
-    tell("Recalibration")
+    tell("Recalibration", 0.5)
     recalibration = cross_fitted_isotonic(
         grouped or table, n_folds=n_folds, confidence_level=confidence_level, random_state=random_state
     )
-    tell("Measures and curves")
+    tell("Measures and curves", 0.7)
     sample = _sample(table, grouped)
     if grouped is not None:
         # Rows of clusters are weights, not independent observations: statistics that need the latter stay unknown.
@@ -351,7 +364,7 @@ def check_audit(
     elif (isinstance(costs, Sequence) and len(costs) == 2) or (isinstance(costs, np.ndarray) and costs.shape == (2,)):
         return check_costs(costs[0], costs[1])
     raise ArgumentError(
-        "costs as a pair (false positive, false negative)",
+        "`costs` as a pair (false positive, false negative)",
         repr(costs),
         "pass (a, b) or {'false_positive': a, 'false_negative': b}",
     )

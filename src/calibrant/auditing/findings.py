@@ -12,7 +12,7 @@ from calibrant.certificates import Band, CalibrationTest, Certificate, ExpectedE
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.decisions import Decision, MaxRegret
 from calibrant.metrics import CutoffCalibration
-from calibrant.table.results import Result
+from calibrant.table.results import Count, Result
 
 __all__ = ["Findings", "Sample"]
 
@@ -43,12 +43,12 @@ class Sample(Result):
         O:E, the observed number of positives over the number that the scores predict; infinite if that is 0.
     """
 
-    n: float
-    positives: float
+    n: Count
+    positives: Count
     base_rate: float
     mean_score: float
     distinct_scores: int | None
-    tied_rows: float | None
+    tied_rows: Count | None
     weights: str
     clusters: int | None
     observed_over_expected: float
@@ -130,6 +130,9 @@ class Findings(Result):
     references: tuple[str, ...]
     version: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain data, marked with the version that made them."""
-        return {"calibrant": self.version, "kind": "audit"} | super().to_dict()
+    def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
+        """Return the findings as plain data, marked with the version that made them.
+
+        With ``curves=False`` the points of the curves are left out.
+        """
+        return {"calibrant": self.version, "kind": "audit"} | super().to_dict(curves=curves)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.numbers import confidence, interval_text, number, points, rows, score_text, share
@@ -31,17 +30,11 @@ __all__ = [
     "gain_sentence",
     "hidden_error",
     "null_sentence",
-    "one_line",
     "recalibration_sentence",
-    "summary",
     "verdict_meaning",
     "verdict_sentence",
     "verdict_word",
-    "wrapped",
 ]
-
-# Columns of the labels in front of the sentences of an audit.
-_LABELS = 19
 
 
 def verdict_word(audit: Findings) -> str:
@@ -330,42 +323,3 @@ def advice_sentence(audit: Findings) -> str:
     """What to do and why."""
     action = audit.advice.action
     return f"{'No advice' if action == 'none' else action[0].upper() + action[1:]}: {audit.advice.reason}"
-
-
-def wrapped(text: str, width: int | None, *, indent: int = 2) -> str:
-    """Break each line of a text at a width, with a hanging indent; None keeps the lines whole."""
-    if width is None:
-        return text
-    manner = textwrap.TextWrapper(
-        max(width, 2 * indent), subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
-    )
-    return "\n".join(manner.fill(line) for line in text.split("\n"))
-
-
-def summary(audit: Findings, width: int | None = None) -> str:
-    """Write the audit as labelled lines, the verdict first; broken at a width if one is given."""
-    lines = {
-        "Calibration error": f"{error_text(audit)}; {error_place(audit)}",
-        "Null distribution": null_sentence(audit),
-        "Certificate": certificate_sentence(audit),
-        "ECE": expected_error_sentence(audit),
-        "Discrimination": discrimination_sentence(audit),
-        "Accuracy": accuracy_sentence(audit),
-        "Data": data_sentence(audit),
-        "Expected cost": cost_sentence(audit),
-        "Recalibration": recalibration_sentence(audit.recalibration),
-        "Advice": advice_sentence(audit),
-        "Assumptions": assumption_sentence(audit),
-    }
-    text = [wrapped(f"{label:<{_LABELS}}{line}", width, indent=_LABELS) for label, line in lines.items()]
-    return "\n".join([wrapped(verdict_sentence(audit), width), *text])
-
-
-def one_line(audit: Findings) -> str:
-    """Verdict and the main numbers in one line, for lists."""
-    bound = f" (at most {number(audit.certificate.bound)})" if audit.certificate else ""
-    error, null = error_range(audit), number(audit.cutoff.null_mean)
-    return (
-        f"{verdict_word(audit):<13} error {error}{bound}, null mean {null}, "
-        f"AUC {audit.roc_auc:.3f}, Brier {number(audit.brier)}: {audit.advice.action}"
-    )

@@ -17,11 +17,27 @@ from typing import Annotated, Any
 import typer
 
 from calibrant.cli import terminal
-from calibrant.cli.options import AsJson, Confidence, Database, File, Files, Label, PosLabel, Report, Score, Sql, Weight
+from calibrant.cli.options import (
+    AsJson,
+    Confidence,
+    Database,
+    File,
+    Files,
+    Label,
+    PosLabel,
+    Report,
+    Score,
+    Sql,
+    Weight,
+    as_option,
+)
 from calibrant.cli.sources import name_of, paths_of, source_of
 from calibrant.errors import ArgumentError, CalibrantError
 
 __all__ = ["app", "main"]
+
+# Shares of an audit, as measured on ten million rows of Parquet: the rows are read, the statistics done.
+_READ, _AUDITED = 0.6, 0.9
 
 app = typer.Typer(
     name="calibrant",
@@ -42,7 +58,7 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
         try:
             function(*args, **kwargs)
         except CalibrantError as error:
-            typer.echo(f"calibrant: error: {error}", err=True)
+            typer.echo(f"calibrant: error: {error.text(as_option)}", err=True)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             typer.echo("calibrant: interrupted", err=True)
@@ -116,7 +132,11 @@ def audit(
             metavar="M",
         ),
     ] = 1,
+    details: Annotated[bool, typer.Option("--details", help="Print every statement, not only the summary.")] = False,
     as_json: AsJson = False,
+    json_curves: Annotated[
+        bool, typer.Option("--json-curves", help="Print JSON with the points of all curves.")
+    ] = False,
     report: Report = None,
 ) -> None:
     """Assess calibration: error, certificate, expected cost and advice.
@@ -125,8 +145,8 @@ def audit(
     """
     from calibrant.auditing.audit import audit as run_audit
     from calibrant.auditing.audit import check_audit
-    from calibrant.auditing.wording import summary
     from calibrant.ingest.named_columns import named_columns
+    from calibrant.table.progress import portion, tell
 
     if (cost_fp is None) != (cost_fn is None):
         raise ArgumentError("both --cost-fp and --cost-fn", "one of them", "give both, or neither")
@@ -137,29 +157,35 @@ def audit(
         from calibrant.atomic_write import check_writable
 
         check_writable(report, *paths_of(source))
-    data = named_columns(
-        source,
-        label=label,
-        score=score,
-        weight=weight,
-        pos_label=pos_label,
-        clusters=cluster or None,
-        console=terminal.console(),
-    )
     with terminal.progress():
-        result = run_audit(
-            **data,
-            tolerance=tolerance,
-            confidence_level=confidence,
-            costs=costs,
-            method=method,  # type: ignore[arg-type]  # checked above
-            max_rows_per_cluster=max_rows_per_cluster,
-            name=f"column {score} of {name_of(source)}",
-        )
+        with portion(0.0, _READ):
+            data = named_columns(
+                source,
+                label=label,
+                score=score,
+                weight=weight,
+                pos_label=pos_label,
+                clusters=cluster or None,
+            )
+        with portion(_READ, 1.0 if report is None else _AUDITED):
+            result = run_audit(
+                **data,
+                tolerance=tolerance,
+                confidence_level=confidence,
+                costs=costs,
+                method=method,  # type: ignore[arg-type]  # checked above
+                max_rows_per_cluster=max_rows_per_cluster,
+                name=f"column {score} of {name_of(source)}",
+            )
+        if report is not None:
+            tell("Report", _AUDITED)
+            result.to_html(report)
     if report is not None:
-        result.to_html(report)
         typer.echo(f"report written to {report}", err=True)
-    typer.echo(result.to_json() if as_json else summary(result, terminal.width()))
+    if as_json or json_curves:
+        typer.echo(result.to_json(curves=json_curves))
+    else:
+        terminal.print_audit(result, details=details)
     if result.certificate is not None and result.certificate.verdict not in (None, "certified"):
         raise typer.Exit(1)
 
@@ -194,6 +220,7 @@ def recalibrate(
     from calibrant.export.layouts import LAYOUTS
     from calibrant.ingest.named_columns import named_columns
     from calibrant.table.parameters import check_choice
+    from calibrant.table.progress import portion, tell
 
     check_choice("method", method, tuple(LAYOUTS))
     options: dict[str, str] = {}
@@ -203,11 +230,12 @@ def recalibrate(
         options["interpolation"] = check_choice("interpolation", interpolation, ("linear", "step"))
     source = source_of(files, query, database)
     check_writable(model, *paths_of(source))
-    data = named_columns(
-        source, label=label, score=score, weight=weight, pos_label=pos_label, console=terminal.console()
-    )
-    table = data["y_true"]
-    calibrator = LAYOUTS[method].estimator(**options).fit(table)
+    with terminal.progress():
+        with portion(0.0, _READ):
+            data = named_columns(source, label=label, score=score, weight=weight, pos_label=pos_label)
+        table = data["y_true"]
+        tell(f"Fitting, {method}", _READ)
+        calibrator = LAYOUTS[method].estimator(**options).fit(table)
     write_text(to_json(calibrator), model)
     if isinstance(calibrator, AutoCalibrator):
         terminal.print_wrapped(calibrator.reason_)
@@ -237,7 +265,8 @@ def apply(
     from calibrant.ingest.paths import find_files
 
     check_writable(output, *find_files(file), model)
-    count = apply_to_file(read_model(model), file, output, score=score, column=column, console=terminal.console())
+    with terminal.progress():
+        count = apply_to_file(read_model(model), file, output, score=score, column=column)
     typer.echo(f"{count:,} rows written to {output}", err=True)
 
 
@@ -261,7 +290,7 @@ def export(
     from calibrant.export import read_model, to_json, to_onnx, to_python, to_sql
     from calibrant.table.parameters import check_choice
 
-    check_choice("the form", to, ("sql", "python", "onnx", "json"))
+    check_choice("to", to, ("sql", "python", "onnx", "json"))
     if output is not None:
         check_writable(output, model)
     elif to == "onnx":
@@ -310,7 +339,7 @@ def plan(
 def demo(report: Report = None) -> None:
     """Train and audit real classifiers on scikit-learn's data."""
     from calibrant.atomic_write import check_writable, write_text
-    from calibrant.auditing.wording import one_line
+    from calibrant.auditing.summary import one_line
     from calibrant.report import render
 
     if report is not None:

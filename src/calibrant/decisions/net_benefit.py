@@ -15,7 +15,7 @@ from calibrant.decisions.paired import pair_rows
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_between
-from calibrant.table.results import Drawable, Tabular
+from calibrant.table.results import Count, Drawable, Tabular
 from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["NetBenefit", "NetBenefitDifference", "net_benefit", "net_benefit_difference"]
@@ -54,7 +54,7 @@ class NetBenefit(Drawable):
     treat_all: FloatArray
     treat_none: FloatArray
     confidence_level: float
-    n: float
+    n: Count
     references: tuple[str, ...]
 
 
@@ -164,7 +164,7 @@ class NetBenefitDifference(Tabular):
     lower: FloatArray
     upper: FloatArray
     confidence_level: float
-    n: float
+    n: Count
     references: tuple[str, ...]
 
 

@@ -11,14 +11,12 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError, DataError
 from calibrant.ingest.accumulator import pooled_batches
 from calibrant.table.pooling import Pooled
-from calibrant.table.validation import (
-    CleanRows,
-    check_same_rows,
-    clean_rows,
+from calibrant.table.row_errors import (
     describe_bad_labels,
     describe_no_rows,
     describe_zero_weights,
 )
+from calibrant.table.validation import CleanRows, check_same_rows, clean_rows
 
 __all__ = ["ChunkRows", "Chunks"]
 

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.distributions.brownian import normal_quantile
-from calibrant.errors import DataError
 from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_between
-from calibrant.table.results import Result, Tabular
+from calibrant.table.results import Count, Result, Tabular
+from calibrant.table.row_errors import describe_one_outcome
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 
 __all__ = ["RocAuc", "RocCurve", "need_both_classes", "roc_auc", "roc_auc_interval", "roc_auc_limits", "roc_curve"]
@@ -45,8 +45,8 @@ class RocAuc(Result):
     lower: float
     upper: float
     confidence_level: float
-    n_positives: float
-    n_negatives: float
+    n_positives: Count
+    n_negatives: Count
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,11 +248,7 @@ def _climb(steps: NumberArray) -> FloatArray:
 def need_both_classes(table: ScoreTable) -> None:
     """Refuse a table of positives or of negatives alone."""
     if not ((table.k > 0).any() and (table.k < table.n).any()):
-        raise DataError(
-            "rows of both classes",
-            f"only {'positives' if (table.k > 0).any() else 'negatives'}",
-            "check which value is the positive class (pos_label) and how the rows were selected",
-        )
+        raise describe_one_outcome(f"only {'positives' if (table.k > 0).any() else 'negatives'}")
 
 
 def _shares_of_classes(table: ScoreTable) -> tuple[FloatArray, FloatArray]:

@@ -15,7 +15,7 @@ from calibrant.fits.logistic import LogisticFit, logistic_fit
 from calibrant.metrics.ranking import need_both_classes
 from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_between
-from calibrant.table.results import Result
+from calibrant.table.results import Count, Result
 from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["CalibrationSlope", "calibration_slope"]
@@ -61,7 +61,7 @@ class CalibrationSlope(Result):
     p_value: float
     confidence_level: float
     clip: float | None
-    n: float
+    n: Count
 
 
 def calibration_slope(

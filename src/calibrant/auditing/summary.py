@@ -1,0 +1,155 @@
+"""An audit as text for a terminal: the summary, the details, or one line."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from calibrant.auditing.findings import Findings
+from calibrant.auditing.numbers import confidence, interval_text, number, rows, share
+from calibrant.auditing.wording import (
+    accuracy_sentence,
+    advice_sentence,
+    assumption_sentence,
+    certificate_sentence,
+    cost_sentence,
+    data_sentence,
+    discrimination_sentence,
+    error_place,
+    error_range,
+    error_text,
+    evidence_text,
+    expected_error_sentence,
+    null_sentence,
+    recalibration_sentence,
+    verdict_sentence,
+    verdict_word,
+)
+
+__all__ = ["details", "one_line", "summary", "summary_rows", "wrapped"]
+
+_MOST = 12  # lines of a summary
+# Columns of the labels in front of the lines of a summary, and of the sentences of the details.
+_NARROW, _WIDE = 11, 19
+_MORE = " ..."
+
+
+class _Row(NamedTuple):
+    """A line of the summary; where lines are too many, those of the highest rank are cut to one first."""
+
+    label: str
+    text: str
+    rank: int
+
+
+def summary(audit: Findings, width: int | None = None) -> str:
+    """Write what matters most, the verdict first: at most twelve lines where a width is given, of that width."""
+    parts = list(summary_rows(audit))
+    if width is None:
+        return "\n".join(f"{part.label:<{_NARROW}}{part.text}" if part.label else part.text for part in parts)
+    lines = [_lines(part, width) for part in parts]
+    for i in sorted(range(len(parts)), key=lambda i: -parts[i].rank):
+        over = sum(map(len, lines)) - _MOST
+        if over > 0:
+            lines[i] = _lines(parts[i], width, max(1, len(lines[i]) - over))
+    return "\n".join(line for part in lines for line in part)
+
+
+def summary_rows(audit: Findings) -> Iterator[_Row]:
+    """Yield the parts of the summary; the first, the verdict, has no label."""
+    cutoff, sample, certificate, decision = audit.cutoff, audit.sample, audit.certificate, audit.decision
+    yield _Row("", verdict_sentence(audit), 0)
+    bounds = ""
+    if certificate is not None:
+        sure = f"{confidence(certificate.confidence_level)} confidence"
+        at_most = f"at most {number(certificate.bound)}"
+        lower = certificate.lower_bound
+        bounds = f"; at least {number(lower)}, {at_most} ({sure} each)" if lower > 0.0 else f"; {at_most} ({sure})"
+    yield _Row("Error", error_text(audit) + bounds, 5)
+    if cutoff.interval is None:
+        yield _Row("Where", error_place(audit), 6)
+    else:
+        predicted, observed = share(cutoff.mean_predicted), share(cutoff.observed_rate)
+        where = f"{cutoff.direction} for scores {interval_text(cutoff.interval)}"
+        yield _Row("Where", f"{where}: predicted {predicted}, observed {observed}", 6)
+    yield _Row("By chance", _chance(audit), 7)
+    yield _Row("Accuracy", f"{discrimination_sentence(audit)}; Brier score {number(audit.brier)}", 8)
+    unit = "rows" if sample.weights == "rows" else "total weight"
+    clusters = "" if sample.clusters is None else f" in {rows(sample.clusters)} clusters"
+    yield _Row(
+        "Data",
+        f"{rows(sample.n)} {unit}{clusters}, {rows(sample.positives)} positive: {share(sample.base_rate)}, "
+        f"predicted {share(sample.mean_score)}, O:E {number(sample.observed_over_expected)}",
+        9,
+    )
+    if decision is not None:
+        yield _Row(
+            "Cost",
+            f"{number(decision.cost)} ({number(decision.cost_lower)} to {number(decision.cost_upper)}) per case; "
+            f"recalibration saves at most {number(decision.saving_bound)}",
+            10,
+        )
+    yield _Row("Advice", advice_sentence(audit), 2)
+
+
+def _chance(audit: Findings) -> str:
+    """Calibration error under perfect calibration, in a few words."""
+    if audit.sample.clusters is None and audit.test is None:
+        return null_sentence(audit)
+    limit = f"95% limit {number(audit.cutoff.null_q95)} under perfect calibration"
+    known = [] if audit.sample.clusters is not None else [limit]
+    return "; ".join([*known, *([] if audit.test is None else [evidence_text(audit.test)])])
+
+
+def _lines(part: _Row, width: int, most: int | None = None) -> list[str]:
+    """Break a part at a width, with a hanging indent; what does not fit into `most` lines is left out."""
+    indent = _NARROW if part.label else 2
+    return _manner(width, indent, most).wrap(f"{part.label:<{_NARROW}}{part.text}" if part.label else part.text)
+
+
+def _manner(width: int, indent: int, most: int | None = None) -> textwrap.TextWrapper:
+    return textwrap.TextWrapper(
+        max(width, 2 * indent),
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        max_lines=most,
+        placeholder=_MORE,
+    )
+
+
+def wrapped(text: str, width: int | None, *, indent: int = 2) -> str:
+    """Break each line of a text at a width, with a hanging indent; None keeps the lines whole."""
+    if width is None:
+        return text
+    return "\n".join(_manner(width, indent).fill(line) for line in text.split("\n"))
+
+
+def details(audit: Findings, width: int | None = None) -> str:
+    """Write everything that the audit says in words, as labelled lines; broken at a width if one is given."""
+    lines = {
+        "Calibration error": f"{error_text(audit)}; {error_place(audit)}",
+        "Null distribution": null_sentence(audit),
+        "Certificate": certificate_sentence(audit),
+        "ECE": expected_error_sentence(audit),
+        "Discrimination": discrimination_sentence(audit),
+        "Accuracy": accuracy_sentence(audit),
+        "Data": data_sentence(audit),
+        "Expected cost": cost_sentence(audit),
+        "Recalibration": recalibration_sentence(audit.recalibration),
+        "Advice": advice_sentence(audit),
+        "Assumptions": assumption_sentence(audit),
+    }
+    text = [wrapped(f"{label:<{_WIDE}}{line}", width, indent=_WIDE) for label, line in lines.items()]
+    return "\n".join([wrapped(verdict_sentence(audit), width), *text])
+
+
+def one_line(audit: Findings) -> str:
+    """Verdict and the main numbers in one line, for lists."""
+    bound = f" (at most {number(audit.certificate.bound)})" if audit.certificate else ""
+    error, null = error_range(audit), number(audit.cutoff.null_mean)
+    return (
+        f"{verdict_word(audit):<13} error {error}{bound}, null mean {null}, "
+        f"AUC {audit.roc_auc:.3f}, Brier {number(audit.brier)}: {audit.advice.action}"
+    )

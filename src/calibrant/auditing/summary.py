@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -26,6 +27,7 @@ from calibrant.auditing.wording import (
     verdict_sentence,
     verdict_word,
 )
+from calibrant.table.results import Estimate
 
 __all__ = ["details", "one_line", "summary", "summary_rows", "wrapped"]
 
@@ -74,13 +76,13 @@ def summary_rows(audit: Findings) -> Iterator[_Row]:
         where = f"{cutoff.direction} for scores {interval_text(cutoff.interval)}"
         yield _Row("Where", f"{where}: predicted {predicted}, observed {observed}", 6)
     yield _Row("By chance", _chance(audit), 7)
-    yield _Row("Accuracy", f"{discrimination_sentence(audit)}; Brier score {number(audit.brier)}", 8)
+    yield _Row("Accuracy", f"AUC {_brief(audit.performance.roc_auc)}, Brier score {_brief(audit.performance.brier)}", 8)
     unit = "rows" if sample.weights == "rows" else "total weight"
     clusters = "" if sample.clusters is None else f" in {rows(sample.clusters)} clusters"
     yield _Row(
         "Data",
         f"{rows(sample.n)} {unit}{clusters}, {rows(sample.positives)} positive: {share(sample.base_rate)}, "
-        f"predicted {share(sample.mean_score)}, O:E {number(sample.observed_over_expected)}",
+        f"predicted {share(sample.mean_score)}, O:E {_brief(audit.performance.observed_expected)}",
         9,
     )
     if decision is not None:
@@ -91,6 +93,12 @@ def summary_rows(audit: Findings) -> Iterator[_Row]:
             10,
         )
     yield _Row("Advice", advice_sentence(audit), 2)
+
+
+def _brief(estimate: Estimate) -> str:
+    """Write a number with its interval, at the confidence of the audit."""
+    value, lower, upper = map(number, (estimate.value, estimate.lower, estimate.upper))
+    return value if math.isnan(estimate.lower) else f"{value} ({lower} to {upper})"
 
 
 def _chance(audit: Findings) -> str:
@@ -151,5 +159,5 @@ def one_line(audit: Findings) -> str:
     error, null = error_range(audit), number(audit.cutoff.null_mean)
     return (
         f"{verdict_word(audit):<13} error {error}{bound}, null mean {null}, "
-        f"AUC {audit.roc_auc:.3f}, Brier {number(audit.brier)}: {audit.advice.action}"
+        f"AUC {audit.performance.roc_auc.value:.3f}, Brier {number(audit.performance.brier.value)}: {audit.advice.action}"
     )

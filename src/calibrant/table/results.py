@@ -6,7 +6,7 @@ import importlib.util
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from calibrant.table.shown import html_table, one_line
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Count", "Drawable", "Result", "Tabular", "frame_of", "plain"]
+__all__ = ["Count", "Drawable", "Estimate", "Result", "Tabular", "frame_of", "plain"]
 
 
 # A number of rows, or their weight. Plain data has an integer where it is whole.
@@ -60,6 +60,37 @@ class Result:
     def to_json(self, *, indent: int | None = 2, curves: bool = True) -> str:
         """Return `to_dict` as a JSON document."""
         return json.dumps(self.to_dict(curves=curves), indent=indent, allow_nan=False)
+
+
+@dataclass(frozen=True)
+class Estimate(Result):
+    """A number with its confidence interval.
+
+    Attributes
+    ----------
+    value : float
+        The estimate.
+    lower, upper : float
+        Ends of the interval, which holds with probability `confidence_level`; infinite where the rows set no limit, NaN
+        where chance is not known.
+    confidence_level : float
+        Confidence of the interval by itself.
+    method : {"exact", "asymptotic", "cluster-robust", "none"}
+        How the interval was found: for every number of rows, for many of them, for many clusters of rows that may
+        depend on each other, or not at all, since weights do not count rows.
+    note : str
+        What else has to be said of the number, such as how scores of 0 and 1 were counted; mostly empty.
+    """
+
+    value: float
+    lower: float
+    upper: float
+    confidence_level: float
+    method: str
+    note: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.value:.6g} ({self.lower:.6g} to {self.upper:.6g})"
 
 
 class Tabular(Result):

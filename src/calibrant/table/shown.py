@@ -31,6 +31,9 @@ class _Short(reprlib.Repr):
 
     repr_float64 = repr_float
 
+    def repr_Estimate(self, x: object, level: int) -> str:  # noqa: N802 - reprlib looks for the name of the type
+        return str(x)
+
 
 _short = _Short()
 

@@ -32,7 +32,7 @@ def print_audit(audit: Findings, *, details: bool) -> None:
     """Print the summary of an audit, or the details; in colour on a terminal."""
     from calibrant.auditing import summary
 
-    text = (summary.details if details else summary.summary)(audit, width())
+    text = summary.details(audit, width()) if details else summary.summary(audit, width(), shell=True)
     if width() is None:
         typer.echo(text)
         return

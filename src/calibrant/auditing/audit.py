@@ -16,7 +16,9 @@ from calibrant.auditing.advice import advise
 from calibrant.auditing.evidence import affordable_test, bounds_of_expected_error, drawable_band
 from calibrant.auditing.findings import Findings, Sample
 from calibrant.auditing.measures import measure
-from calibrant.auditing.recalibration import cross_fitted_isotonic
+from calibrant.auditing.next_steps import Place, place_of
+from calibrant.auditing.recalibration import cross_fitted
+from calibrant.auditing.warnings import RowOrder, data_warnings
 from calibrant.auditing.wording import summary
 from calibrant.certificates import certify
 from calibrant.certificates.certify import check_request
@@ -27,7 +29,7 @@ from calibrant.decisions import max_regret, saving_bound
 from calibrant.decisions.clusters import cluster_saving
 from calibrant.decisions.cost import check_costs
 from calibrant.errors import ArgumentError, DataError
-from calibrant.ingest.named_columns import named_columns
+from calibrant.ingest.named_columns import named_columns, rows_in_order
 from calibrant.metrics import brier_score, cutoff_calibration, log_loss, roc_auc_limits
 from calibrant.table.arguments import as_table
 from calibrant.table.cluster_residuals import cluster_residuals
@@ -35,6 +37,7 @@ from calibrant.table.clusters import ClusteredRows, Clusters, cap_clusters, clus
 from calibrant.table.parameters import check_random_state
 from calibrant.table.progress import tell
 from calibrant.table.score_table import ScoreTable
+from calibrant.table.validation import clean_labels, clean_scores
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -188,7 +191,9 @@ def audit(
         tolerance=tolerance, confidence_level=confidence_level, method=method, costs=costs, grouped=clusters is not None
     )
     check_random_state(random_state)
+    place, in_order, outcome = Place(), (y_true, y_proba), pos_label
     if not (label is None and score is None and weight is None):
+        source = y_true
         found = _named_rows(
             y_true,
             y_proba,
@@ -202,6 +207,8 @@ def audit(
         y_true, y_proba, sample_weight, clusters, pos_label = (
             found.get(name) for name in ("y_true", "y_proba", "sample_weight", "clusters", "pos_label")
         )
+        place = place_of(source, label, score, weight, pos_label)
+        in_order = rows_in_order(source, label, score)
     grouped = None
     if clusters is None:
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
@@ -265,8 +272,14 @@ def audit(
             table, false_positive_cost=prices[0], false_negative_cost=prices[1], confidence_level=confidence_level
         )
     tell("Recalibration")
-    recalibration = cross_fitted_isotonic(
-        grouped or table, n_folds=n_folds, confidence_level=confidence_level, random_state=random_state
+    from calibrant.calibrators import AutoCalibrator
+
+    recalibration = cross_fitted(
+        grouped or table,
+        AutoCalibrator,
+        n_folds=n_folds,
+        confidence_level=confidence_level,
+        random_state=random_state,
     )
     tell("Measures and curves")
     sample = _sample(table, grouped)
@@ -274,6 +287,9 @@ def audit(
         # Rows of clusters are weights, not independent observations: statistics that need the latter stay unknown.
         table = ScoreTable(table.score, table.n.astype(np.float64), table.k.astype(np.float64))
     cutoff = cutoff_calibration(table)
+    weighted = not (weight is None and sample_weight is None)
+    order = None if weighted or in_order[1] is None else RowOrder(clean_labels(in_order[0], outcome), clean_scores(in_order[1]))
+    warnings = data_warnings(table, cutoff, clustered=grouped is not None, order=order)
     regret = max_regret(table, confidence_level=confidence_level) if table.counts else None
     expected_error = bounds_of_expected_error(table, confidence_level)
     brier = brier_score(table)
@@ -296,7 +312,8 @@ def audit(
         decision=decision,
         max_regret=regret,
         recalibration=recalibration,
-        advice=advise(cutoff, test, certificate, recalibration),
+        warnings=warnings,
+        advice=advise(cutoff, test, certificate, recalibration, warnings, place),
         measures=measure(table),
         reliability=binned_curve(table),
         isotonic=isotonic_curve(table),

@@ -126,7 +126,6 @@ def audit(
     from calibrant.auditing.audit import audit as run_audit
     from calibrant.auditing.audit import check_audit
     from calibrant.auditing.wording import summary
-    from calibrant.ingest.named_columns import named_columns
 
     if (cost_fp is None) != (cost_fn is None):
         raise ArgumentError("both --cost-fp and --cost-fn", "one of them", "give both, or neither")
@@ -137,18 +136,14 @@ def audit(
         from calibrant.atomic_write import check_writable
 
         check_writable(report, *paths_of(source))
-    data = named_columns(
-        source,
-        label=label,
-        score=score,
-        weight=weight,
-        pos_label=pos_label,
-        clusters=cluster or None,
-        console=terminal.console(),
-    )
     with terminal.progress():
         result = run_audit(
-            **data,
+            source,
+            label=label,
+            score=score,
+            weight=weight,
+            pos_label=pos_label,
+            clusters=cluster or None,
             tolerance=tolerance,
             confidence_level=confidence,
             costs=costs,
@@ -187,9 +182,9 @@ def recalibrate(
 ) -> None:
     """Fit a recalibrator and write it to a JSON file."""
     from calibrant.atomic_write import check_writable, write_text
-    from calibrant.auditing import cross_fitted_isotonic
+    from calibrant.auditing import cross_fitted
     from calibrant.auditing.wording import recalibration_sentence
-    from calibrant.calibrators import AutoCalibrator, CutoffCalibrator, IsotonicCalibrator
+    from calibrant.calibrators import AutoCalibrator, CutoffCalibrator
     from calibrant.export import to_json
     from calibrant.export.layouts import LAYOUTS
     from calibrant.ingest.named_columns import named_columns
@@ -207,15 +202,15 @@ def recalibrate(
         source, label=label, score=score, weight=weight, pos_label=pos_label, console=terminal.console()
     )
     table = data["y_true"]
-    calibrator = LAYOUTS[method].estimator(**options).fit(table)
+    make = functools.partial(LAYOUTS[method].estimator, **options)
+    calibrator = make().fit(table)
     write_text(to_json(calibrator), model)
-    if isinstance(calibrator, AutoCalibrator):
-        terminal.print_wrapped(calibrator.reason_)
-    elif isinstance(calibrator, CutoffCalibrator):
+    if isinstance(calibrator, CutoffCalibrator):
         terminal.print_wrapped(calibrator.message_)
-    elif isinstance(calibrator, IsotonicCalibrator):
-        judged = cross_fitted_isotonic(table, interpolation=calibrator.interpolation)
-        terminal.print_wrapped(recalibration_sentence(judged))
+    else:
+        if isinstance(calibrator, AutoCalibrator):
+            terminal.print_wrapped(calibrator.reason_)
+        terminal.print_wrapped(recalibration_sentence(cross_fitted(table, make)))
     typer.echo(f"model written to {model}", err=True)
 
 

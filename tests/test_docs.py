@@ -28,6 +28,7 @@ NO_EXAMPLE = {
     "Model": "what a ComparisonDisplay is made of; its example makes them",
     "Findings": "the fields of Audit, which audit returns",
     "Advice": "a field of Audit, shown by the example of audit",
+    "DataWarning": "a field of Audit, shown in docs/warnings.md",
     "audit_figure": "Audit.plot, whose picture is on the first page of the README",
     "costs_figure": "a part of the report",
     "cumulative_residuals_figure": "a part of the report",

@@ -259,7 +259,9 @@ STATEMENTS = {
     "audit": Statement(
         wrong_audit, worlds={name: GRADES[name] for name in ("several atoms", "grades")}, n=200, repetitions=40
     ),
-    "auditing.cross_fitted_isotonic": Statement(wrong_recalibration, worlds=GRADES),
+    "auditing.cross_fitted": Statement(
+        wrong_recalibration, arguments=lambda table: (table, IsotonicCalibrator), worlds=GRADES
+    ),
     "certificates.calibration_test": Statement(
         rejects, worlds={name: GRADES[name] for name in ("grades", "rare grades")}, n=100, repetitions=300
     ),

@@ -15,9 +15,11 @@ from calibrant.auditing.advice import advise
 from calibrant.auditing.evidence import affordable_test, bounds_of_expected_error, drawable_band
 from calibrant.auditing.findings import Findings, Sample
 from calibrant.auditing.measures import measure
+from calibrant.auditing.next_steps import Place, place_of
 from calibrant.auditing.performance import performance_of
-from calibrant.auditing.recalibration import cross_fitted_isotonic
+from calibrant.auditing.recalibration import cross_fitted
 from calibrant.auditing.summary import details, summary, summary_rows
+from calibrant.auditing.warnings import RowOrder, data_warnings
 from calibrant.certificates import certify
 from calibrant.certificates.certify import check_request
 from calibrant.certificates.clusters import certify_clusters, cluster_test, need_cluster_method
@@ -27,7 +29,7 @@ from calibrant.decisions import max_regret, saving_bound
 from calibrant.decisions.clusters import cluster_saving
 from calibrant.decisions.cost import check_costs
 from calibrant.errors import ArgumentError, DataError
-from calibrant.ingest.named_columns import named_columns
+from calibrant.ingest.named_columns import named_columns, rows_in_order
 from calibrant.metrics import cutoff_calibration
 from calibrant.table.arguments import as_table
 from calibrant.table.cluster_residuals import cluster_residuals
@@ -37,6 +39,7 @@ from calibrant.table.progress import portion, tell
 from calibrant.table.row_errors import describe_one_outcome
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.shown import html_table
+from calibrant.table.validation import clean_labels, clean_scores
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,6 +50,8 @@ __all__ = ["Audit", "audit", "check_audit"]
 _CURVE_POINTS = 900
 # Columns of a printed audit: a usual terminal.
 _WIDTH = 80
+# Share of an audit that is the reading of the rows, where they are read.
+_READ = 0.6
 # Simulated paths behind statements about clusters.
 _SIMULATIONS = 999
 
@@ -203,25 +208,30 @@ def audit(
         tolerance=tolerance, confidence_level=confidence_level, method=method, costs=costs, grouped=clusters is not None
     )
     check_random_state(random_state)
+    place, in_order, outcome = Place(), (y_true, y_proba), pos_label
     if not (label is None and score is None and weight is None):
-        found = _named_rows(
-            y_true,
-            y_proba,
-            sample_weight,
-            label=label,
-            score=score,
-            weight=weight,
-            clusters=clusters,
-            pos_label=pos_label,
-        )
+        source = y_true
+        with portion(0.0, _READ):
+            found = _named_rows(
+                y_true,
+                y_proba,
+                sample_weight,
+                label=label,
+                score=score,
+                weight=weight,
+                clusters=clusters,
+                pos_label=pos_label,
+            )
         y_true, y_proba, sample_weight, clusters, pos_label = (
             found.get(name) for name in ("y_true", "y_proba", "sample_weight", "clusters", "pos_label")
         )
+        place = place_of(source, label, score, weight, pos_label)
+        in_order = rows_in_order(source, label, score)
     grouped = None
     if clusters is None:
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     else:
-        tell("Grouping rows by cluster", 0.0)
+        tell("Grouping rows by cluster", _READ)
         grouped = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
         table = grouped.table
     if table.positives in (0.0, table.total):
@@ -230,9 +240,9 @@ def audit(
     if grouped is not None:
         capped = cap_clusters(grouped, max_rows_per_cluster)
         need_clusters(capped)
-        tell(f"Summing {len(capped.size):,} clusters", 0.1)
+        tell(f"Summing {len(capped.size):,} clusters", 0.65)
         walks = cluster_residuals(capped)
-        with portion(0.1, 0.3):
+        with portion(0.65, 0.7):
             certificate = certify_clusters(
                 capped,
                 confidence_level=confidence_level,
@@ -242,7 +252,7 @@ def audit(
                 random_state=random_state,
                 walks=walks,
             )
-        with portion(0.3, 0.5):
+        with portion(0.7, 0.75):
             test = cluster_test(
                 capped, method="asymptotic", n_simulations=_SIMULATIONS, random_state=random_state, walks=walks
             )
@@ -251,7 +261,7 @@ def audit(
                 capped, false_positive_cost=prices[0], false_negative_cost=prices[1], confidence_level=confidence_level
             )
     elif table.counts:
-        tell("Certificate", 0.0)
+        tell("Certificate", _READ)
         certificate = certify(
             table,
             tolerance=tolerance,
@@ -259,7 +269,7 @@ def audit(
             method=method or "default",
             random_state=random_state,
         )
-        with portion(0.1, 0.5):
+        with portion(0.65, 0.75):
             test = affordable_test(table, random_state)
     if certificate is None and tolerance is not None:
         raise DataError(
@@ -277,11 +287,17 @@ def audit(
         decision = saving_bound(
             table, false_positive_cost=prices[0], false_negative_cost=prices[1], confidence_level=confidence_level
         )
-    tell("Recalibration", 0.5)
-    recalibration = cross_fitted_isotonic(
-        grouped or table, n_folds=n_folds, confidence_level=confidence_level, random_state=random_state
+    tell("Recalibration", 0.75)
+    from calibrant.calibrators import AutoCalibrator
+
+    recalibration = cross_fitted(
+        grouped or table,
+        AutoCalibrator,
+        n_folds=n_folds,
+        confidence_level=confidence_level,
+        random_state=random_state,
     )
-    tell("Measures and curves", 0.7)
+    tell("Measures and curves", 0.85)
     sample = _sample(table, grouped)
     performance = performance_of(
         grouped or table,
@@ -292,6 +308,9 @@ def audit(
         # Rows of clusters are weights, not independent observations: statistics that need the latter stay unknown.
         table = ScoreTable(table.score, table.n.astype(np.float64), table.k.astype(np.float64))
     cutoff = cutoff_calibration(table)
+    weighted = not (weight is None and sample_weight is None)
+    order = None if weighted or in_order[1] is None else RowOrder(clean_labels(in_order[0], outcome), clean_scores(in_order[1]))
+    warnings = data_warnings(table, cutoff, clustered=grouped is not None, order=order)
     regret = max_regret(table, confidence_level=confidence_level) if table.counts else None
     expected_error = bounds_of_expected_error(table, confidence_level)
     references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
@@ -308,7 +327,8 @@ def audit(
         decision=decision,
         max_regret=regret,
         recalibration=recalibration,
-        advice=advise(cutoff, test, certificate, recalibration),
+        warnings=warnings,
+        advice=advise(cutoff, test, certificate, recalibration, warnings, place),
         measures=measure(table),
         reliability=binned_curve(table),
         isotonic=isotonic_curve(table),

@@ -9,6 +9,7 @@ from calibrant.auditing.advice import Advice
 from calibrant.auditing.measures import Measures
 from calibrant.auditing.performance import Performance
 from calibrant.auditing.recalibration import Recalibration
+from calibrant.auditing.warnings import DataWarning
 from calibrant.certificates import Band, CalibrationTest, Certificate, ExpectedErrorCertificate
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.decisions import Decision, MaxRegret
@@ -79,7 +80,9 @@ class Findings(Result):
     max_regret : MaxRegret or None
         Possible saving at any costs; None if the weights are not whole numbers.
     recalibration : Recalibration or None
-        Cross-validated effect of isotonic calibration; None if it could not be assessed.
+        Cross-validated effect of what `calibrant recalibrate` would fit; None if it could not be assessed.
+    warnings : tuple of DataWarning
+        Signs that rows or scores are not what they are taken for.
     advice : Advice
         What to do.
     measures : Measures
@@ -109,6 +112,7 @@ class Findings(Result):
     decision: Decision | None
     max_regret: MaxRegret | None
     recalibration: Recalibration | None
+    warnings: tuple[DataWarning, ...]
     advice: Advice
     measures: Measures
     reliability: Curve

@@ -7,6 +7,7 @@ import math
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.numbers import confidence, interval_text, number, points, rows, score_text, share
 from calibrant.auditing.recalibration import Recalibration
+from calibrant.auditing.warnings import DEPENDENCE, IN_SAMPLE
 from calibrant.certificates import CalibrationTest, Certificate, ExpectedErrorCertificate
 from calibrant.decisions import Decision
 from calibrant.table.results import Estimate
@@ -16,6 +17,7 @@ __all__ = [
     "accuracy_sentence",
     "advice_sentence",
     "assumption_sentence",
+    "band_sentence",
     "cells_sentence",
     "certificate_sentence",
     "cost_sentence",
@@ -29,13 +31,21 @@ __all__ = [
     "expected_error_sentence",
     "gain_sentence",
     "hidden_error",
+    "next_sentence",
     "null_sentence",
     "recalibration_sentence",
+    "saving_caveat",
     "verdict_meaning",
     "verdict_sentence",
     "verdict_word",
     "with_interval",
 ]
+
+# What warnings about rows do to a verdict.
+_DOUBTS = {
+    DEPENDENCE: "But this counts rows as independent, which they do not seem to be: see the warning.",
+    IN_SAMPLE: "But this does not hold if these rows were used to fit, as it seems: see the warning.",
+}
 
 
 def verdict_word(audit: Findings) -> str:
@@ -48,9 +58,14 @@ def verdict_word(audit: Findings) -> str:
 
 def verdict_meaning(audit: Findings) -> str:
     """What the verdict means, to be read after its word."""
-    certificate = audit.certificate
-    if certificate is None:
+    if audit.certificate is None:
         return "the weights are not whole numbers of rows, so these are point estimates only."
+    codes = {warning.code for warning in audit.warnings}
+    doubts = [doubt for code, doubt in _DOUBTS.items() if code in codes]
+    return " ".join([_meaning(audit.certificate), *doubts])
+
+
+def _meaning(certificate: Certificate) -> str:
     sure = f"{confidence(certificate.confidence_level)} confidence{_limit(certificate)}{_counting(certificate)}"
     if certificate.verdict is None:
         return (
@@ -266,47 +281,53 @@ def cost_sentence(audit: Findings) -> str:
         f"{number(decision.cost_upper)}), {number(decision.cost_forecast)} predicted by the scores; "
         f"treat all {number(decision.cost_treat_all)}, treat none {number(decision.cost_treat_none)}; "
         f"no order-preserving recalibration saves more than {number(decision.saving_bound)} "
-        f"({sure} confidence"
-        + ("; too few rows for a bound below the present cost)" if decision.saving_bound > decision.cost else ")")
+        f"({sure} confidence{saving_caveat(decision)})"
     )
 
 
+def saving_caveat(decision: Decision) -> str:
+    """Say so where the bound on the saving is above the cost, of which more cannot be saved; empty otherwise."""
+    return "; too few rows for a bound below the present cost" if decision.saving_bound > decision.cost else ""
+
+
 def recalibration_sentence(result: Recalibration | None) -> str:
-    """What isotonic calibration achieves."""
+    """What recalibration achieves."""
     if result is None:
         return "not assessed: too few rows, or weights that are not counts of rows"
     return (
         f"{result.method}, {result.n_folds}-fold cross-validation: calibration error "
         f"{number(result.error_before)} -> {number(result.error_after)}, Brier score {number(result.brier_before)} -> "
         f"{number(result.brier_after)}, log loss {number(result.log_loss_before)} -> {number(result.log_loss_after)}"
-        + (
-            ""
-            if result.bound_after is None
-            else f"; fitted on all rows, true error at most {number(result.bound_after)} "
-            f"({confidence(result.confidence_level)} confidence)"
-        )
+        + _on_all_rows(result)
     )
 
 
+def _on_all_rows(result: Recalibration) -> str:
+    if result.unchanged:
+        return "; fitted on all rows, it leaves the scores as they are"
+    if result.bound_after is None:
+        return ""
+    sure = confidence(result.confidence_level)
+    return f"; fitted on all rows, true error at most {number(result.bound_after)} ({sure} confidence)"
+
+
 def gain_sentence(audit: Findings) -> str:
-    """Whether isotonic calibration lowers the Brier score, with the standard error."""
+    """Whether recalibration lowers the Brier score, with the standard error."""
     result = audit.recalibration
     if result is None:
         return "Recalibration was not assessed: too few rows, or weights that are not counts of rows."
     fall = f"{number(abs(result.brier_gain))} (standard error {number(result.brier_gain_error)})"
-    if result.helps:
-        change = f"The Brier score falls by {fall}, more than chance explains"
-    elif result.brier_gain > 0.0:
-        change = f"The Brier score falls by {fall}, no more than chance explains"
-    else:
-        change = f"The Brier score rises by {fall}"
+    change = f"The Brier score {'falls' if result.brier_gain > 0.0 else 'rises'} by {fall}"
+    if result.brier_gain > 0.0 and not result.unchanged:
+        change += f", {'more' if result.helps else 'no more'} than chance explains"
     judged = f"{change} ({result.n_folds}-fold cross-validation: each map is assessed on rows it was not fitted on)."
+    if result.unchanged:
+        return f"{judged} Fitted on all rows, AutoCalibrator leaves the scores as they are."
     if result.bound_after is None:
         return judged
     return (
-        f"{judged} Fitted on all rows, isotonic calibration leaves a true error of at most "
-        f"{number(result.bound_after)}, with {confidence(result.confidence_level)} confidence; "
-        "this needs no held-out rows."
+        f"{judged} Fitted on all rows, recalibration leaves a true error of at most {number(result.bound_after)}, with "
+        f"{confidence(result.confidence_level)} confidence; this needs no held-out rows."
     )
 
 
@@ -337,3 +358,23 @@ def advice_sentence(audit: Findings) -> str:
     """What to do and why."""
     action = audit.advice.action
     return f"{'No advice' if action == 'none' else action[0].upper() + action[1:]}: {audit.advice.reason}"
+
+
+def next_sentence(audit: Findings) -> str:
+    """What to run next, in a shell and in Python; empty if there is nothing to run."""
+    steps = {"": audit.advice.command, "in Python: ": audit.advice.python}
+    return "; ".join(f"{where}{step}" for where, step in steps.items() if step is not None)
+
+
+def band_sentence(audit: Findings) -> str:
+    """Why the diagonal may be inside the band of the reliability diagram though scores are off; empty if it is not."""
+    certificate, band = audit.certificate, audit.band
+    if certificate is None or band is None or not band.consistent or not certificate.lower_bound > 0.0:
+        return ""
+    if (band.lower > band.score).any() or (band.upper < band.score).any():
+        return ""
+    return (
+        f"The diagonal lies inside the band though the true error is at least {number(certificate.lower_bound)}: the band "
+        "holds at all scores at once, so at each it is wide; the calibration error adds up differences over an interval of "
+        "scores, which chance explains less easily."
+    )

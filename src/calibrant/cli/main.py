@@ -36,7 +36,7 @@ from calibrant.errors import ArgumentError, CalibrantError
 
 __all__ = ["app", "main"]
 
-# Shares of an audit, as measured on ten million rows of Parquet: the rows are read, the statistics done.
+# Shares of a job: until the rows are read for a fit, and until an audit is done that a report shows.
 _READ, _AUDITED = 0.6, 0.9
 
 app = typer.Typer(
@@ -145,7 +145,6 @@ def audit(
     """
     from calibrant.auditing.audit import audit as run_audit
     from calibrant.auditing.audit import check_audit
-    from calibrant.ingest.named_columns import named_columns
     from calibrant.table.progress import portion, tell
 
     if (cost_fp is None) != (cost_fn is None):
@@ -158,18 +157,14 @@ def audit(
 
         check_writable(report, *paths_of(source))
     with terminal.progress():
-        with portion(0.0, _READ):
-            data = named_columns(
+        with portion(0.0, 1.0 if report is None else _AUDITED):
+            result = run_audit(
                 source,
                 label=label,
                 score=score,
                 weight=weight,
                 pos_label=pos_label,
                 clusters=cluster or None,
-            )
-        with portion(_READ, 1.0 if report is None else _AUDITED):
-            result = run_audit(
-                **data,
                 tolerance=tolerance,
                 confidence_level=confidence,
                 costs=costs,
@@ -213,9 +208,9 @@ def recalibrate(
 ) -> None:
     """Fit a recalibrator and write it to a JSON file."""
     from calibrant.atomic_write import check_writable, write_text
-    from calibrant.auditing import cross_fitted_isotonic
+    from calibrant.auditing import cross_fitted
     from calibrant.auditing.wording import recalibration_sentence
-    from calibrant.calibrators import AutoCalibrator, CutoffCalibrator, IsotonicCalibrator
+    from calibrant.calibrators import AutoCalibrator, CutoffCalibrator
     from calibrant.export import to_json
     from calibrant.export.layouts import LAYOUTS
     from calibrant.ingest.named_columns import named_columns
@@ -235,15 +230,15 @@ def recalibrate(
             data = named_columns(source, label=label, score=score, weight=weight, pos_label=pos_label)
         table = data["y_true"]
         tell(f"Fitting, {method}", _READ)
-        calibrator = LAYOUTS[method].estimator(**options).fit(table)
+        make = functools.partial(LAYOUTS[method].estimator, **options)
+        calibrator = make().fit(table)
     write_text(to_json(calibrator), model)
-    if isinstance(calibrator, AutoCalibrator):
-        terminal.print_wrapped(calibrator.reason_)
-    elif isinstance(calibrator, CutoffCalibrator):
+    if isinstance(calibrator, CutoffCalibrator):
         terminal.print_wrapped(calibrator.message_)
-    elif isinstance(calibrator, IsotonicCalibrator):
-        judged = cross_fitted_isotonic(table, interpolation=calibrator.interpolation)
-        terminal.print_wrapped(recalibration_sentence(judged))
+    else:
+        if isinstance(calibrator, AutoCalibrator):
+            terminal.print_wrapped(calibrator.reason_)
+        terminal.print_wrapped(recalibration_sentence(cross_fitted(table, make)))
     typer.echo(f"model written to {model}", err=True)
 
 

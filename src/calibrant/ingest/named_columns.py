@@ -10,7 +10,7 @@ from calibrant.errors import SourceError
 from calibrant.ingest.query import Query
 from calibrant.table.score_table import ScoreTable
 
-__all__ = ["named_columns"]
+__all__ = ["named_columns", "rows_in_order"]
 
 
 def named_columns(
@@ -54,3 +54,13 @@ def named_columns(
         "clusters": names,
         "pos_label": pos_label,
     }
+
+
+def rows_in_order(source: Any, label: str, score: str) -> tuple[Any, Any]:
+    """Return labels and scores of a dataframe in memory, in the order of its rows; elsewhere rows have no order."""
+    if isinstance(source, (str, PathLike, Query, list, tuple)):
+        return None, None
+    import narwhals as nw
+
+    frame = nw.from_native(source)
+    return (frame[label].to_numpy(), frame[score].to_numpy()) if isinstance(frame, nw.DataFrame) else (None, None)

@@ -227,6 +227,12 @@ def audit(
         )
         place = place_of(source, label, score, weight, pos_label)
         in_order = rows_in_order(source, label, score)
+    elif y_proba is None and not isinstance(y_true, ScoreTable):
+        raise ArgumentError(
+            "labels and scores, or the names of their columns",
+            f"a {type(y_true).__name__} alone",
+            "pass audit(y, p), or audit(frame, label='y', score='p'); a path may stand for the frame",
+        )
     grouped = None
     if clusters is None:
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)

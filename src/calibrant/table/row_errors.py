@@ -102,14 +102,15 @@ def describe_bad_labels(values: Sequence[Any], pos_label: Any = None, *, met: bo
     if not_known and len(classes) <= 2:
         remedy = f"{not_known[0]!r} seems to stand for an unknown outcome: drop those rows"
         return DataError("two label values", found, remedy)
-    if len(classes) <= 2 and pos_label is None:
-        choices = " or ".join(f"`pos_label={value!r}`" for value in classes)
-        return DataError("labels 0 and 1", found, f"say which value is the positive class: {choices}")
-    return DataError("two label values", found, _many_labels(classes))
+    wanted = "two label values" if len(classes) > 2 else "labels 0 and 1"
+    if len(classes) > 2 or pos_label is not None or any(isinstance(value, float) and value % 1.0 for value in classes):
+        return DataError(wanted, found, _no_classes(classes))
+    choices = " or ".join(f"`pos_label={value!r}`" for value in classes)
+    return DataError(wanted, found, f"say which value is the positive class: {choices}")
 
 
-def _many_labels(values: list[Any]) -> str:
-    """What to do about more than two label values: they are classes, probabilities or measurements."""
+def _no_classes(values: list[Any]) -> str:
+    """What to do about labels that are more than two classes, probabilities or measurements."""
     numbers = [float(value) for value in values if isinstance(value, (int, float))]
     if len(numbers) < len(values) or all(number.is_integer() and abs(number) < _CLASSES for number in numbers):
         return ONE_CLASS

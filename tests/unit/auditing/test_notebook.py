@@ -1,0 +1,44 @@
+"""An audit in a notebook: what IPython asks an object of an unknown type for."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from base64 import b64decode
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture(scope="module")
+def audit():
+    rng = np.random.default_rng(0)
+    p = rng.random(500)
+    return cal.audit(rng.random(500) < p, p, tolerance=0.1, name="model <A>")
+
+
+def test_an_audit_shows_verdict_numbers_and_picture(audit):
+    page = audit._repr_html_()
+    assert "model &lt;A&gt;" in page
+    assert ">Verdict</th><td" in page
+    assert str(audit).splitlines()[0][:40] in page
+    assert {"Error", "Accuracy", "Data", "Advice"} < set(re.findall(r">([A-Z]\w+)</th>", page))
+    assert b64decode(re.search(r'src="data:image/png;base64,([^"]+)"', page)[1]).startswith(PNG)
+
+
+def test_a_figure_that_pyplot_does_not_know_shows_itself(audit):
+    figure = audit.plot()
+    assert figure._repr_png_().startswith(PNG)
+    again = pickle.loads(pickle.dumps(figure))
+    assert again._repr_png_().startswith(PNG)
+
+
+def test_an_audit_prints_short(audit):
+    assert len(repr(audit)) < 100
+    assert len(str(audit).splitlines()) <= 12
+    assert max(map(len, audit.details().splitlines())) <= 80
+    assert len(audit.details()) > len(str(audit))

@@ -41,11 +41,12 @@ _NEXT = "Next"
 
 
 class _Row(NamedTuple):
-    """A part of the summary; where lines are too many, parts of the highest rank are cut first, to one line each."""
+    """A part of the summary; where lines are too many, those of the highest rank are cut first: to one, or to none."""
 
     label: str
     text: str
     rank: int
+    least: int = 1  # lines
 
 
 def summary(audit: Findings, width: int | None = None, *, shell: bool = False) -> str:
@@ -60,7 +61,7 @@ def summary(audit: Findings, width: int | None = None, *, shell: bool = False) -
     for i in sorted(range(len(parts)), key=lambda i: -parts[i].rank):
         over = sum(map(len, lines)) - _MOST
         if over > 0 and parts[i].rank:
-            lines[i] = _broken(parts[i], width, max(1, len(lines[i]) - over))
+            lines[i] = _broken(parts[i], width, max(1, len(lines[i]) - over)) if parts[i].least else []
     return "\n".join(line for part in lines for line in part)
 
 
@@ -77,28 +78,28 @@ def summary_rows(audit: Findings, *, shell: bool = False) -> Iterator[_Row]:
         bounds = f"; at least {number(lower)}, {bounds}" if lower > 0.0 else f"; {bounds}"
     yield _Row("Error", error_text(audit) + bounds, 4)
     if cutoff.interval is None:
-        yield _Row("Where", error_place(audit), 5)
+        yield _Row("Where", error_place(audit), 8, 0)
     else:
         predicted, observed = share(cutoff.mean_predicted), share(cutoff.observed_rate)
         where = f"{cutoff.direction} for scores {interval_text(cutoff.interval)}"
-        yield _Row("Where", f"{where}: predicted {predicted}, observed {observed}", 5)
-    yield _Row("By chance", _chance(audit), 6)
+        yield _Row("Where", f"{where}: predicted {predicted}, observed {observed}", 8, 0)
+    yield _Row("By chance", _chance(audit), 9, 0)
     found = audit.performance
-    yield _Row("Accuracy", f"AUC {_brief(found.roc_auc)}, Brier score {_brief(found.brier)}", 7)
+    yield _Row("Accuracy", f"AUC {_brief(found.roc_auc)}, Brier score {_brief(found.brier)}", 5)
     unit = "rows" if sample.weights == "rows" else "total weight"
     clusters = "" if sample.clusters is None else f" in {rows(sample.clusters)} clusters"
     yield _Row(
         "Data",
         f"{rows(sample.n)} {unit}{clusters}, {rows(sample.positives)} positive: {share(sample.base_rate)}, "
         f"predicted {share(sample.mean_score)}, O:E {number(found.observed_expected.value)}",
-        8,
+        6,
     )
     if decision is not None:
         yield _Row(
             "Cost",
             f"{number(decision.cost)} ({number(decision.cost_lower)} to {number(decision.cost_upper)}) per case; "
             f"recalibration saves at most {number(decision.saving_bound)}",
-            9,
+            7,
         )
     yield _Row("Advice", advice_sentence(audit), 3)
     step = audit.advice.command if shell else audit.advice.python

@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 import calibrant as cal
 from calibrant.auditing import cross_fitted
 from calibrant.auditing.next_steps import next_step, place_of
-from calibrant.auditing.wording import band_sentence, gain_sentence, next_sentence, recalibration_sentence, summary
+from calibrant.auditing.summary import details
+from calibrant.auditing.wording import band_sentence, gain_sentence, next_sentence, recalibration_sentence
 from calibrant.cli.main import app
 
 
@@ -31,7 +32,7 @@ def test_reversed_labels_are_never_recalibrated(tolerance):
     result = cal.audit(1 - y, p, tolerance=tolerance)
     assert codes(result) == ["reversed_labels"]
     assert result.advice.action == "check the labels"
-    assert "Is the positive class reversed?" in summary(result)
+    assert "Is the positive class reversed?" in details(result)
     assert result.advice.python == "cal.audit(y, p, pos_label=...)"
 
 
@@ -49,20 +50,20 @@ def test_a_verdict_says_what_is_in_doubt():
     twice = cal.audit(np.repeat(y, 5), np.repeat(p, 5), tolerance=0.05)
     assert codes(twice) == ["dependent_rows"]
     assert twice.certificate.verdict == "certified"
-    first = summary(twice).splitlines()[0]
+    first = details(twice).splitlines()[0]
     assert first.startswith("CERTIFIED: ")
     assert first.endswith("But this counts rows as independent, which they do not seem to be: see the warning.")
     assert twice.advice.action == "name the clusters"
     named = cal.audit(np.repeat(y, 5), np.repeat(p, 5), clusters=np.repeat(np.arange(2_000), 5), tolerance=0.05)
     assert codes(named) == []
-    assert "But this" not in summary(named)
+    assert "But this" not in details(named)
 
 
 def test_rows_that_were_used_to_fit():
     y, p = world(2_000)
     result = cal.audit(y, cal.IsotonicCalibrator().fit(p, y).predict(p), tolerance=0.1)
     assert codes(result) == ["in_sample"]
-    assert "does not hold if these rows were used to fit" in summary(result).splitlines()[0]
+    assert "does not hold if these rows were used to fit" in details(result).splitlines()[0]
     assert result.to_dict()["warnings"][0]["code"] == "in_sample"
 
 
@@ -100,7 +101,7 @@ def test_one_voice_with_a_calibrator_that_changes_nothing():
     assert result.recalibration.unchanged
     assert not result.recalibration.helps
     assert result.advice.action != "recalibrate"
-    said = summary(result) + gain_sentence(result)
+    said = details(result) + gain_sentence(result)
     assert said.count("leaves the scores as they are") >= 2
     assert recalibration_sentence(result.recalibration).endswith("it leaves the scores as they are")
 

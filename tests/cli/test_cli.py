@@ -75,7 +75,9 @@ class TestAudit:
         python = cal.audit(y, p, tolerance=0.02, name="column p of scores.csv")
         assert data | {"name": "", "advice": ""} == python.to_dict(curves=False) | {"name": "", "advice": ""}
         assert len(done.stdout) < 20_000
-        whole = json.loads(run("audit", scores, "--label", "y", "--score", "p", "--tolerance", 0.02, "--json-curves").stdout)
+        whole = json.loads(
+            run("audit", scores, "--label", "y", "--score", "p", "--tolerance", 0.02, "--json-curves").stdout
+        )
         assert whole["isotonic"] == python.to_dict()["isotonic"]
 
     def test_counts_are_whole_numbers(self, bad_scores):
@@ -362,4 +364,3 @@ def test_groups_of_rows(tmp_path):
     done = run("audit", path, "--label", "y", "--score", "p", "--cluster", "ward")
     assert done.exit_code == 2
     assert "a column 'ward'" in done.stderr
-

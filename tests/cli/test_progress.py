@@ -53,8 +53,9 @@ def bars(monkeypatch):
     return seen
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize(
-    "arguments", [["--report", "REPORT"], ["--cluster", "patient"]], ids=["with a report", "clusters"]
+    "arguments", [["--cluster", "patient"], ["--report", "REPORT"]], ids=["clusters", "with a report"]
 )
 def test_one_bar_over_a_whole_audit(arguments, file, screen, bars, tmp_path):
     words = [str(tmp_path / "a.html") if word == "REPORT" else word for word in arguments]
@@ -102,5 +103,3 @@ def test_what_is_quick_shows_nothing(screen):
     with terminal.progress():
         tell("Reading", 0.5)
     assert plain(screen) == ""
-
-

@@ -156,7 +156,21 @@ CASES = {
         certificate=certificate(None, None, 0.0092, 0.0), test=p_value(0.42), advice=LEAVE, recalibration=None
     ),
     "undecided": audit(
-        certificate=certificate("undecided", 0.02, 0.0411, 0.0, n=1_000, rows_needed=9_870), test=p_value(0.23), advice=MORE
+        certificate=certificate("undecided", 0.02, 0.0411, 0.0, n=1_000, rows_needed=9_870),
+        test=p_value(0.23),
+        advice=MORE,
+    ),
+    "one warning": audit(
+        warnings=WARNINGS[1:2],
+        certificate=certificate("certified", 0.08, 0.0726, 0.0563),
+        advice=SimpleNamespace(
+            action="name the clusters",
+            reason="rows seem to depend on each other, so neither the verdict nor a gain of recalibration counts before "
+            "it is said which rows belong together.",
+            command="calibrant audit scores.csv --label y --score p --cluster COLUMN",
+            python="cal.audit(y, p, clusters=...)",
+        ),
+        decision=COSTS,
     ),
     "warnings": audit(
         warnings=WARNINGS,
@@ -239,7 +253,8 @@ def test_one_line_per_item_where_no_one_looks():
     text = summary(CASES["warnings"])
     assert "..." not in text
     assert [line.split()[0] for line in text.splitlines()] == [
-        "UNDECIDED:", "Warning", "Warning", "Warning", "Error", "Where", "By", "Accuracy", "Data", "Cost", "Advice", "Next",
+        "UNDECIDED:", "Warning", "Warning", "Warning", "Error", "Where", "By", "Accuracy", "Data", "Cost", "Advice",
+        "Next",
     ]  # fmt: skip
 
 

@@ -46,7 +46,11 @@ ORDERS = {
 }
 SIZES = {20: 1200, 200: 800, 2_000: 400, 20_000: 100}
 CASES = [
-    (scores, rates, n) for n in (200, 20, 2_000, 20_000) for scores in SCORES for rates in RATES if rates == "calibrated" or n > 20
+    (scores, rates, n)
+    for n in (200, 20, 2_000, 20_000)
+    for scores in SCORES
+    for rates in RATES
+    if rates == "calibrated" or n > 20
 ]
 
 
@@ -79,7 +83,9 @@ def test_seldom_raised_where_all_is_well_in_many_samples(scores, rates, n):
     assert not {"decisions", "constant_score", "two_scores"} & set.union(*found) or scores in ("rare, three decimals",)
 
 
-@pytest.mark.parametrize(("scores", "rates"), [("two decimals", "calibrated"), ("continuous", "wave"), ("rare", "calibrated")])
+@pytest.mark.parametrize(
+    ("scores", "rates"), [("two decimals", "calibrated"), ("continuous", "wave"), ("rare", "calibrated")]
+)
 def test_seldom_raised_where_all_is_well(scores, rates):
     found = false_alarms(scores, rates, 200, np.random.default_rng(0))[:100]
     for code in CHANCE:
@@ -90,7 +96,9 @@ def test_seldom_raised_where_all_is_well(scores, rates):
 def test_the_area_under_a_useless_score_is_seldom_taken_for_reversed(n):
     """Where the area is 1/2: a limit one standard error lower would be raised in a sixth of the samples."""
     rng, repetitions = np.random.default_rng(n), 300
-    alarms = sum("reversed_labels" in raised(rng.uniform(size=n) < 0.4, rng.uniform(size=n)) for _ in range(repetitions))
+    alarms = sum(
+        "reversed_labels" in raised(rng.uniform(size=n) < 0.4, rng.uniform(size=n)) for _ in range(repetitions)
+    )
     assert_failures_within(alarms, repetitions, RATE)
 
 
@@ -126,7 +134,9 @@ def fitted_to(calibrator):
 def patients(rng, n, *, spread=0.02):
     """Twenty rows of each patient, one after the other, whose scores differ a little, or not at all."""
     chance = np.repeat(rng.uniform(size=n // 20), 20)
-    return np.repeat(rng.uniform(size=n // 20), 20) < chance, np.clip(chance + spread * rng.normal(size=len(chance)), 0, 1)
+    return np.repeat(rng.uniform(size=n // 20), 20) < chance, np.clip(
+        chance + spread * rng.normal(size=len(chance)), 0, 1
+    )
 
 
 def shuffled(draw):
@@ -171,9 +181,15 @@ HITS = {
     "both sides": (both_sides(15), "dependent_rows"),
     "both sides, two decimals": (both_sides(2), "dependent_rows"),
     "drift": (drifting, "dependent_rows"),
-    "decisions": (lambda rng, n: ((y := rng.uniform(size=n) < 0.4), (y ^ (rng.uniform(size=n) < 0.1)).astype(float)), "decisions"),
+    "decisions": (
+        lambda rng, n: ((y := rng.uniform(size=n) < 0.4), (y ^ (rng.uniform(size=n) < 0.1)).astype(float)),
+        "decisions",
+    ),
     "outcomes": (lambda rng, n: ((y := rng.uniform(size=n) < 0.4), y.astype(float)), "decisions"),
-    "two scores": (lambda rng, n: ((y := rng.uniform(size=n) < 0.4), np.where(y, 0.9, 0.2)[rng.permutation(n)]), "two_scores"),
+    "two scores": (
+        lambda rng, n: ((y := rng.uniform(size=n) < 0.4), np.where(y, 0.9, 0.2)[rng.permutation(n)]),
+        "two_scores",
+    ),
     "one score": (lambda rng, n: (rng.uniform(size=n) < 0.4, np.full(n, 0.4)), "constant_score"),
 }
 

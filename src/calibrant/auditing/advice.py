@@ -18,7 +18,13 @@ __all__ = ["Action", "Advice", "advise"]
 _BEYOND_CHANCE = 0.05
 
 Action = Literal[
-    "leave alone", "recalibrate", "collect more data", "check the scores", "check the labels", "name the clusters", "none"
+    "leave alone",
+    "recalibrate",
+    "collect more data",
+    "check the scores",
+    "check the labels",
+    "name the clusters",
+    "none",
 ]
 
 # Warnings that come before any other advice, the first first, with what they lead to.

@@ -225,8 +225,8 @@ def audit(
         y_true, y_proba, sample_weight, clusters, pos_label = (
             found.get(name) for name in ("y_true", "y_proba", "sample_weight", "clusters", "pos_label")
         )
-        place = place_of(source, label, score, weight, pos_label)
-        in_order = rows_in_order(source, label, score)
+        place = place_of(source, str(label), str(score), weight, outcome)
+        in_order = rows_in_order(source, str(label), str(score))
     elif y_proba is None and not isinstance(y_true, ScoreTable):
         raise ArgumentError(
             "labels and scores, or the names of their columns",
@@ -315,7 +315,11 @@ def audit(
         table = ScoreTable(table.score, table.n.astype(np.float64), table.k.astype(np.float64))
     cutoff = cutoff_calibration(table)
     weighted = not (weight is None and sample_weight is None)
-    order = None if weighted or in_order[1] is None else RowOrder(clean_labels(in_order[0], outcome), clean_scores(in_order[1]))
+    order = (
+        None
+        if weighted or in_order[1] is None
+        else RowOrder(clean_labels(in_order[0], outcome), clean_scores(in_order[1]))
+    )
     warnings = data_warnings(table, cutoff, clustered=grouped is not None, order=order)
     regret = max_regret(table, confidence_level=confidence_level) if table.counts else None
     expected_error = bounds_of_expected_error(table, confidence_level)

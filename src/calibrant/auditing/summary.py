@@ -97,8 +97,8 @@ def summary_rows(audit: Findings, *, shell: bool = False) -> Iterator[_Row]:
     if decision is not None:
         yield _Row(
             "Cost",
-            f"{number(decision.cost)} ({number(decision.cost_lower)} to {number(decision.cost_upper)}) per case; "
-            f"recalibration saves at most {number(decision.saving_bound)}",
+            f"{number(decision.cost)} per case ({number(decision.cost_lower)} to {number(decision.cost_upper)}); "
+            f"at most {number(decision.saving_bound)} can be saved",
             7,
         )
     yield _Row("Advice", advice_sentence(audit), 3)
@@ -122,6 +122,12 @@ def _next(part: _Row, width: int, *, shell: bool) -> list[str]:
     end = " \\" if shell else ""
     lines = _manner(width - len(end), _NARROW).wrap(kept) if len(kept) > width else [kept]
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in [f"{line}{end}" for line in lines[:-1]] + lines[-1:]]
+
+
+def _brief(estimate: Estimate) -> str:
+    """Write a number with its interval, at the confidence of the audit."""
+    value, lower, upper = map(number, (estimate.value, estimate.lower, estimate.upper))
+    return value if math.isnan(estimate.lower) else f"{value} ({lower} to {upper})"
 
 
 def _chance(audit: Findings) -> str:
@@ -167,7 +173,9 @@ def details(audit: Findings, width: int | None = None) -> str:
         "Next": next_sentence(audit),
         "Assumptions": assumption_sentence(audit),
     }
-    labelled = [("Warning", warning.message) for warning in audit.warnings] + [line for line in lines.items() if line[1]]
+    labelled = [("Warning", warning.message) for warning in audit.warnings] + [
+        line for line in lines.items() if line[1]
+    ]
     text = [wrapped(f"{label:<{_WIDE}}{line}", width, indent=_WIDE) for label, line in labelled]
     return "\n".join([wrapped(verdict_sentence(audit), width), *text])
 
@@ -176,7 +184,8 @@ def one_line(audit: Findings) -> str:
     """Verdict and the main numbers in one line, for lists."""
     bound = f" (at most {number(audit.certificate.bound)})" if audit.certificate else ""
     error, null = error_range(audit), number(audit.cutoff.null_mean)
+    auc, brier = audit.performance.roc_auc.value, audit.performance.brier.value
     return (
         f"{verdict_word(audit):<13} error {error}{bound}, null mean {null}, "
-        f"AUC {audit.performance.roc_auc.value:.3f}, Brier {number(audit.performance.brier.value)}: {audit.advice.action}"
+        f"AUC {auc:.3f}, Brier {number(brier)}: {audit.advice.action}"
     )

@@ -83,7 +83,9 @@ def _few_scores(table: ScoreTable) -> DataWarning | None:
         return None
     if (low, high) == (0.0, 1.0):
         if table.k.tolist() == [0, table.n[1]]:
-            message = "All scores are 0 or 1 and equal the outcome. Is this the column of outcomes? Name that of scores."
+            message = (
+                "All scores are 0 or 1 and equal the outcome. Is this the column of outcomes? Name that of scores."
+            )
         else:
             message = (
                 "All scores are 0 or 1: these are decisions, not probabilities. Audit the probabilities, such as "
@@ -136,7 +138,9 @@ def _dependence(table: ScoreTable, order: RowOrder | None) -> DataWarning | None
     has mean 0, whatever their scores. A sign needs a mean of more than three standard errors, and a correlation that
     would matter; few events cannot fake it, since they enlarge the standard error too.
     """
-    signs = list(filter(None, [None if order is None else _runs(table, order), _same_outcomes(table), _mirrored(table)]))
+    signs = list(
+        filter(None, [None if order is None else _runs(table, order), _same_outcomes(table), _mirrored(table)])
+    )
     if not signs:
         return None
     message = (

@@ -96,9 +96,7 @@ def progress() -> Iterator[None]:
     begin.daemon = True
     begin.start()
     try:
-        with job(
-            lambda stage, done, speed: bar.update(task, description=escape(stage), completed=done, speed=speed)
-        ):
+        with job(lambda stage, done, speed: bar.update(task, description=escape(stage), completed=done, speed=speed)):
             yield
     finally:
         begin.cancel()

@@ -73,7 +73,7 @@ class ChunkRows:
                 if others[1:] and others.pop() != others[0]:
                     raise _mixed_labels(others[0], chunk[0], self._pos_label)
             except DataError as error:
-                raise DataError(error.expected, f"in chunk {i}: {error.found}", error.remedy) from None
+                raise error.but(found=f"in chunk {i}: {error.found}") from None
             rows += len(clean.score)
             weighty = weighty or clean.weight is None or bool(clean.weight.any())
             positives += int(np.count_nonzero(clean.label))

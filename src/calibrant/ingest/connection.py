@@ -42,9 +42,7 @@ _MEMORY = "2GB"  # beyond it DuckDB writes to the temporary folder
 
 
 @contextmanager
-def open_source(
-    path: Place | Query, *, wanted: tuple[str, ...] = ()
-) -> Iterator[Source]:
+def open_source(path: Place | Query, *, wanted: tuple[str, ...] = ()) -> Iterator[Source]:
     """Open CSV, Parquet or JSON lines files for queries, or run a query and open its result.
 
     Standard input, "-", is copied to a temporary file because it is read more than once. `wanted` are the columns
@@ -99,9 +97,7 @@ def _expect(source: Source, files: list[Path], runner: QueryRunner) -> None:
     source.expect(int(source.rows(f"SELECT sum(num_rows) FROM parquet_file_metadata([{listed}])")[0][0]))
 
 
-def _answer(
-    connection: duckdb.DuckDBPyConnection, query: Query, wanted: tuple[str, ...], folder: Path
-) -> Source:
+def _answer(connection: duckdb.DuckDBPyConnection, query: Query, wanted: tuple[str, ...], folder: Path) -> Source:
     name = "the result of the query"
     runner = QueryRunner(connection, name)
     found, columns, types = runner.run(lambda: copy_rows(connection, query, wanted, folder))

@@ -86,7 +86,7 @@ def refuse(seen: Mapping[str, Any], columns: Columns, rows: Rows) -> None:
     if not two_classes:
         error = describe_bad_labels(rows.label_values(), columns.pos_label, met=bool(seen.get("positives")))
         place = f"column {columns.label}" + (f" of {rows.name}" if rows.name else "")
-        error = DataError(error.expected, f"{error.found} in {place}", error.remedy)
+        error = error.but(found=f"{error.found} in {place}")
         raise swapped_columns(error) if rows.look_swapped() else error
     refuse_values(("cluster_missing",), seen, " and ".join(columns.clusters), rows)
     if columns.weight is not None:

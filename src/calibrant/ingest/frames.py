@@ -42,7 +42,7 @@ class FrameArrays(NamedTuple):
         }
         name = next((name for name, check in checks.items() if _fails(check)), self.names.weight)
         word = "of" if " row " in error.found else "in"
-        return DataError(error.expected, f"{error.found} {word} column {name}", error.remedy)
+        return error.but(found=f"{error.found} {word} column {name}")
 
 
 def open_frame(frame: Any, columns: Columns) -> FrameArrays | CheckedRows:

@@ -83,15 +83,15 @@ class SampledRows:
             return math.inf
         return float(stdtrit(degrees, probability)) / normal_quantile(probability)
 
-    def estimate(self, value: float, limits: tuple[float, float], note: str = "", method: str | None = None) -> Estimate:
+    def estimate(
+        self, value: float, limits: tuple[float, float], note: str = "", method: str | None = None
+    ) -> Estimate:
         """Return an estimate with its limits, which are NaN where nothing is known of chance."""
         if self.method == "none":
             limits = math.nan, math.nan
         return Estimate(value, *limits, self.confidence_level, method or self.method, note)
 
-    def mean(
-        self, terms: Terms, value: float | None = None, within: tuple[float, float] | None = None
-    ) -> Estimate:
+    def mean(self, terms: Terms, value: float | None = None, within: tuple[float, float] | None = None) -> Estimate:
         """Estimate the mean of a term.
 
         `value` is given where it is known better than from the scores of the table, `within` where a term may also lie

@@ -30,7 +30,7 @@ def check_between(
     `closed` says which ends belong to the range: "neither", "left", "right" or "both".
     """
     left, right = ("[" if closed in ("left", "both") else "("), ("]" if closed in ("right", "both") else ")")
-    advice = remedy or "choose a value in that range"
+    advice = remedy or f"choose a `{name}` in that range"
     if isinstance(value, (bool, str, bytes)) or not is_number(value):
         raise ArgumentError(f"`{name}` to be a number in {left}{low:g}, {high:g}{right}", repr(value), advice)
     number = float(value)

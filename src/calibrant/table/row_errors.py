@@ -74,8 +74,7 @@ def describe_bad_scores(value: float, place: str, count: int, low: float, high: 
 
 def swapped_columns(error: DataError) -> DataError:
     """Return the error about labels with the advice for columns given in the wrong order."""
-    remedy = "the label and score columns look swapped: exchange them"
-    return DataError(error.expected, error.found, remedy)
+    return error.but(remedy="the label and score columns look swapped: exchange them")
 
 
 def describe_missing_label(value: str, place: str, count: int = 1) -> DataError:
@@ -135,7 +134,9 @@ def need_two_classes(classes: Sequence[Any]) -> None:
     if len(classes) > 2:
         found = f"{len(classes)}: {', '.join(map(str, classes[:_NAMED]))}{', ...' if len(classes) > _NAMED else ''}"
         # scikit-learn's checks look for the first sentence.
-        remedy = "Only binary classification is supported. Wrap the classifier in sklearn.multiclass.OneVsRestClassifier"
+        remedy = (
+            "Only binary classification is supported. Wrap the classifier in sklearn.multiclass.OneVsRestClassifier"
+        )
         raise DataError("labels of two classes", found, remedy)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import re
 from base64 import b64decode
 
@@ -33,8 +32,6 @@ def test_an_audit_shows_verdict_numbers_and_picture(audit):
 def test_a_figure_that_pyplot_does_not_know_shows_itself(audit):
     figure = audit.plot()
     assert figure._repr_png_().startswith(PNG)
-    again = pickle.loads(pickle.dumps(figure))
-    assert again._repr_png_().startswith(PNG)
 
 
 def test_an_audit_prints_short(audit):

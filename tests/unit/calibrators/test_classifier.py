@@ -239,7 +239,9 @@ def test_one_versus_rest_is_scikit_learns():
     """Each class against the rest, by hand and as the message advises."""
     X, y = rows(classes=3)
     model = OneVsRestClassifier(CalibratedClassifier(GaussianNB(), BetaCalibrator())).fit(X, y)
-    by_hand = [CalibratedClassifier(GaussianNB(), BetaCalibrator()).fit(X, y == c).predict_proba(X)[:, 1] for c in range(3)]
+    by_hand = [
+        CalibratedClassifier(GaussianNB(), BetaCalibrator()).fit(X, y == c).predict_proba(X)[:, 1] for c in range(3)
+    ]
     total = np.sum(by_hand, axis=0)
     np.testing.assert_allclose(model.predict_proba(X), (np.array(by_hand) / total).T, rtol=1e-12)
 

@@ -1,6 +1,5 @@
 """Applying a calibrator to a file keeps rows, columns and their order, whatever they are called."""
 
-
 import duckdb
 import numpy as np
 import pytest

@@ -213,7 +213,8 @@ def told_about(monkeypatch, heard, reports, count=0, unit=""):
 
 
 @pytest.mark.parametrize(
-    ("count", "unit", "pace"), [(10_000_000, "rows", "2,500,000 rows/s"), (10_000_000, "bytes", "2.5 MB/s"), (0, "", "")]
+    ("count", "unit", "pace"),
+    [(10_000_000, "rows", "2,500,000 rows/s"), (10_000_000, "bytes", "2.5 MB/s"), (0, "", "")],
 )
 def test_share_and_speed_are_told(count, unit, pace, monkeypatch, heard):
     """The first of three scans that are expected is a third of the reading; nothing is known before DuckDB can tell."""

@@ -32,12 +32,12 @@ def results():
     p = rng.uniform(size=2_000)
     y = rng.uniform(size=2_000) < p
     measured = (
-        cutoff_calibration, certify, calibration_test, isotonic_band, binned_curve, cumulative_residuals, isotonic_curve,
-        local_curve, score_histogram, cost_curve, binned_calibration, calibration_slope, hosmer_lemeshow,
-        integrated_calibration_index, roc_auc_interval, max_regret,
+        cutoff_calibration, certify, calibration_test, isotonic_band, binned_curve, cumulative_residuals,
+        isotonic_curve, local_curve, score_histogram, cost_curve, binned_calibration, calibration_slope,
+        hosmer_lemeshow, integrated_calibration_index, roc_auc_interval, max_regret,
     )  # fmt: skip
     found = [measure(y, p) for measure in measured]
-    found.append(net_benefit(y, p, [0.1, 0.5]))
+    found.append(net_benefit(y, p, at=[0.1, 0.5]))
     found.append(saving_bound(y, p, false_positive_cost=1, false_negative_cost=2))
     return found
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from base64 import b64decode
 
 import numpy as np
@@ -39,3 +42,26 @@ def test_an_audit_prints_short(audit):
     assert len(str(audit).splitlines()) <= 12
     assert max(map(len, audit.details().splitlines())) <= 80
     assert len(audit.details()) > len(str(audit))
+
+
+BACKEND = """
+import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvas
+matplotlib.interactive(True)
+"""
+FIRST = """
+import matplotlib, calibrant as cal
+cal.ReliabilityDisplay.from_predictions([0, 1, 1, 0], [0.2, 0.8, 0.6, 0.4])
+assert matplotlib.is_interactive()
+"""
+
+
+@pytest.mark.slow
+def test_the_first_picture_leaves_a_notebook_as_it_is(tmp_path):
+    """A notebook's backend, chosen when the first figure is made, turns on that every figure is shown."""
+    (tmp_path / "notebook_backend.py").write_text(BACKEND)
+    environment = os.environ | {
+        "MPLBACKEND": "module://notebook_backend",
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)]),
+    }
+    subprocess.run([sys.executable, "-c", FIRST], env=environment, check=True)

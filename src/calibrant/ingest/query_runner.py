@@ -112,7 +112,7 @@ class QueryRunner:
             if done.wait(_POLL):
                 return
         stage, furthest = _activity.get() or f"Reading {self._name}", 0.0
-        while not done.wait(_POLL):
+        while True:
             reached = self._reached
             now = self._connection.query_progress() / 100.0 if reached is None else reached / self._count
             if 0.0 <= now < furthest - 0.5:  # the work has begun another scan
@@ -121,6 +121,8 @@ class QueryRunner:
             furthest = max(furthest, now)  # -1 is what DuckDB says before it can tell
             pace = speed(self._count * now, self._unit, time.monotonic() - self._begun)
             tell(stage, self._done + self._share() * min(1.0, furthest), pace)
+            if done.wait(_POLL):
+                break
         self._scanned()
 
     def _share(self) -> float:

@@ -1,7 +1,7 @@
 """How far a long computation is and what it is at, for whoever listens: the command line, where a person watches.
 
-A job goes from 0 to 1. Who runs a part of it says with `portion` which part that is; what runs inside tells how far it
-is on its own way from 0 to 1, and need not know what it is a part of.
+A job goes from 0 to 1. Who runs a part of it says with `portion` which part that is; what runs inside tells which share
+of itself is done, and need not know what it is a part of.
 """
 
 from __future__ import annotations

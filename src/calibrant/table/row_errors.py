@@ -101,8 +101,9 @@ def describe_bad_labels(values: Sequence[Any], pos_label: Any = None, *, met: bo
     if not_known and len(classes) <= 2:
         remedy = f"{not_known[0]!r} seems to stand for an unknown outcome: drop those rows"
         return DataError("two label values", found, remedy)
-    wanted = "two label values" if len(classes) > 2 else "labels 0 and 1"
-    if len(classes) > 2 or pos_label is not None or any(isinstance(value, float) and value % 1.0 for value in classes):
+    more = len(classes) > 2 or pos_label is not None
+    wanted = "two label values" if more else "labels 0 and 1"
+    if more or any(isinstance(value, float) and value % 1.0 for value in classes):
         return DataError(wanted, found, _no_classes(classes))
     choices = " or ".join(f"`pos_label={value!r}`" for value in classes)
     return DataError(wanted, found, f"say which value is the positive class: {choices}")

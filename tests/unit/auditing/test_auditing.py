@@ -340,7 +340,7 @@ def test_a_tolerance_that_says_nothing_is_called_so():
 
 
 def test_costs_need_rows():
-    with pytest.raises(cal.DataError, match="leave out the costs"):
+    with pytest.raises(cal.DataError, match="leave out costs"):
         cal.audit([0, 1], [0.2, 0.7], sample_weight=[0.5, 0.5], costs=(1, 1))
 
 

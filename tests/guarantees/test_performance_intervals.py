@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from functools import cache
 
 import numpy as np
 import pytest
@@ -48,7 +47,6 @@ ORDINARY = {
 }
 
 
-@cache
 def truth(world: World) -> dict[str, float]:
     """What each number is in the population."""
     mass, s, eta = world.mass, world.score, world.eta
@@ -71,13 +69,13 @@ def truth(world: World) -> dict[str, float]:
 
 def missed(world: World, n: int, repetitions: int, shrink: float = 1.0) -> tuple[dict[str, int], int]:
     """How often each interval leaves out the truth, among samples with both classes, and how many these are."""
-    counts, valid = dict.fromkeys(NAMES, 0), 0
+    counts, valid, true = dict.fromkeys(NAMES, 0), 0, truth(world)
     for table in world.samples(n, repetitions, np.random.default_rng([n, len(world.mass)])):
         if not 0 < table.positives < n:
             continue
         valid += 1
         found = performance_of(table, confidence_level=0.95, threshold=THRESHOLD)
-        for name, value in truth(world).items():
+        for name, value in true.items():
             one = getattr(found, name)
             lower = one.value - shrink * (one.value - one.lower) if np.isfinite(one.lower) else one.lower
             upper = one.value + shrink * (one.upper - one.value) if np.isfinite(one.upper) else one.upper
@@ -153,7 +151,7 @@ def clustered_missed(name: str, repetitions: int, alone: bool = False) -> tuple[
     rng = np.random.default_rng([clusters, *name.encode()])
     shifts = spread * norm.ppf((np.arange(400) + 0.5) / 400)
     marginal = World(world.mass, world.score, expit(logit(world.eta)[:, None] + shifts).mean(axis=1))
-    counts, valid = dict.fromkeys(NAMES, 0), 0
+    counts, valid, true = dict.fromkeys(NAMES, 0), 0, truth(marginal)
     for _ in range(repetitions):
         cluster = np.repeat(np.arange(clusters), rng.choice([1, 5, 20], clusters))
         row = rng.integers(len(world.score), size=len(cluster))
@@ -164,7 +162,7 @@ def clustered_missed(name: str, repetitions: int, alone: bool = False) -> tuple[
         valid += 1
         rows = cluster_rows(y, world.score[row], cluster)
         found = performance_of(rows.table if alone else rows, confidence_level=0.95, threshold=THRESHOLD)
-        for field, value in truth(marginal).items():
+        for field, value in true.items():
             one = getattr(found, field)
             assert alone or one.method == "cluster-robust"
             counts[field] += not one.lower - 1e-12 <= value <= one.upper + 1e-12

@@ -4,7 +4,8 @@ The limits of Gaffke (2005): add one row more that is as unfavourable as a row c
 under weights drawn evenly from the simplex. For terms of two values these are the limits of Clopper & Pearson, for sums
 of rare events those of Garwood, as in Fay & Feuer (1997), and for many rows the normal ones. The distribution of the
 weighted mean is taken for a beta distribution that ends at the largest term and has the same mean, variance and
-skewness; for terms of two values it is that one.
+skewness, which it is for terms of two values; or, if it is skewed away from that end by more than a beta distribution
+can be, for a gamma distribution that starts there, which is wider on this side.
 """
 
 from __future__ import annotations
@@ -16,9 +17,8 @@ import numpy.typing as npt
 
 from calibrant.table.score_table import FloatArray
 
-__all__ = ["PowerMeans", "bounded_mean_limits"]
-
-_GAMMA = 1e12  # the beta distribution of this size is a gamma distribution
+__all__ = ["PowerMeans", "bounded_mean_limit", "bounded_mean_limits"]
+_GAMMA = 1e12  # a beta distribution of this size is a gamma distribution
 
 
 class PowerMeans(NamedTuple):
@@ -37,10 +37,16 @@ def bounded_mean_limits(
     For rows that depend on each other `n` is the number of independent ones that are worth as much (Korn & Graubard
     1998), whole or not. An end of the range may be infinite; so is the limit on its side.
     """
+    return bounded_mean_limit(-1, powers, n, low, level), bounded_mean_limit(1, powers, n, high, level)
+
+
+def bounded_mean_limit(
+    side: int, powers: PowerMeans, n: npt.ArrayLike, end: npt.ArrayLike, level: float
+) -> FloatArray:
+    """One of the limits: the lower (-1), for which only the lower end of the range counts, or the upper one (1)."""
     first, second, third = (np.asarray(power, dtype=np.float64) for power in powers)
-    n, tail = np.asarray(n, dtype=np.float64), 0.5 - 0.5 * level
-    lower = -_upper(-first, second, -third, n, -np.asarray(low, dtype=np.float64), tail)
-    return lower, _upper(first, second, third, n, np.asarray(high, dtype=np.float64), tail)
+    high, tail = side * np.asarray(end, dtype=np.float64), 0.5 - 0.5 * level
+    return side * _upper(side * first, second, side * third, np.asarray(n, dtype=np.float64), high, tail)
 
 
 def _upper(

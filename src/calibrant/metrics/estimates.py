@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.distributions.bisection import bisect
-from calibrant.distributions.bounded_mean import PowerMeans, bounded_mean_limits
+from calibrant.distributions.bounded_mean import PowerMeans, bounded_mean_limit
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.table.arguments import as_table
 from calibrant.table.clusters import ClusteredRows, Clusters, cluster_rows
@@ -32,7 +31,7 @@ __all__ = ["SampledRows", "Terms", "cluster_sums", "sampled_rows"]
 Terms = Callable[[int, FloatArray], FloatArray]
 
 _FARTHEST = 2.0**14  # a root this many times as far as the estimate is taken to be infinite
-_PRECISION = 1e-11
+_PRECISION, _MOST_STEPS = 1e-11, 100
 
 
 class Moments(NamedTuple):
@@ -43,10 +42,9 @@ class Moments(NamedTuple):
     low: float
     high: float
 
-    def limits(self, level: float) -> tuple[float, float]:
-        """Limits for the mean."""
-        lower, upper = bounded_mean_limits(*self, level)
-        return float(lower), float(upper)
+    def limit(self, side: int, level: float) -> float:
+        """Lower (-1) or upper (1) limit for the mean."""
+        return float(bounded_mean_limit(side, self.powers, self.n, self.low if side < 0 else self.high, level))
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +98,7 @@ class SampledRows:
             return self.estimate(value, (value, value))
         if within is not None:
             moments = moments._replace(low=within[0], high=within[1])
-        lower, upper = moments.limits(self.confidence_level)
+        lower, upper = (moments.limit(side, self.confidence_level) for side in (-1, 1))
         return self.estimate(value, (lower + (value - mean), upper + (value - mean)))
 
     def ratio(self, top: Terms, bottom: Terms) -> Estimate:
@@ -129,12 +127,12 @@ class SampledRows:
             )
             return Moments(PowerMeans(*powers), n, float(possible.min()), float(possible.max()))
 
-        return self.estimate(value, self._roots(moments, value, max(value, 1.0), least=0.0))
+        return self.estimate(value, self._roots(moments, value, 1.0 / below, least=0.0))
 
-    def root(self, terms: Callable[[float], Terms], value: float, short: SampledRows, note: str = "") -> Estimate:
+    def root(self, terms: Callable[[float], Terms], value: float, slope: float, short: SampledRows) -> Estimate:
         """Estimate where the mean of a term is 0 that falls as its parameter rises; `value` is where it is on these rows.
 
-        `short` holds the same rows at fewer scores: the limits need the term at many parameters.
+        `slope` is about how fast it falls there; `short` holds the same rows at fewer scores: the limits need the term at many parameters.
         """
         centre = value if math.isfinite(value) else 0.0
         n = self._effective(terms(centre))
@@ -142,7 +140,8 @@ class SampledRows:
         def moments(at: float) -> Moments:
             return short._moments(terms(at))._replace(n=n)
 
-        return self.estimate(value, self._roots(moments, centre, 1.0, least=-math.inf), note)
+        lower, upper = self._roots(moments, centre, 1.0 / max(slope, 1e-9), least=-math.inf)
+        return self.estimate(value, (min(lower, value), max(upper, value)))
 
     def variance_of_total(self, positive: FloatArray, negative: FloatArray) -> float:
         """Variance of the sum over the rows of a term whose mean is 0, from its values at the scores of the table.
@@ -195,19 +194,16 @@ class SampledRows:
         return self.table.total / (effect * self.student_factor**2)
 
     def _roots(
-        self, moments: Callable[[float], Moments], value: float, step: float, *, least: float
+        self, moments: Callable[[float], Moments], value: float, scale: float, *, least: float
     ) -> tuple[float, float]:
-        """Parameters between which the limits for the mean hold 0; it falls as the parameter rises."""
+        """Parameters between which the limits for the mean hold 0; it falls by 1 over `scale` as the parameter rises."""
         if self.method == "none":
             return math.nan, math.nan
-
-        def too_small(at: float) -> bool:
-            return moments(at).limits(self.confidence_level)[0] > 0.0
-
-        def not_too_large(at: float) -> bool:
-            return moments(at).limits(self.confidence_level)[1] >= 0.0
-
-        return _turn(too_small, value, step, least), _turn(not_too_large, value, step, least)
+        lower, upper = (
+            _root(lambda at, side=side: moments(at).limit(side, self.confidence_level), value, scale, least)
+            for side in (-1, 1)
+        )
+        return lower, upper
 
 
 def sampled_rows(
@@ -235,14 +231,28 @@ def cluster_sums(rows: ClusteredRows, positive: FloatArray, negative: FloatArray
     return rows.by_cluster(rows.k * np.repeat(positive, lengths) + (rows.n - rows.k) * np.repeat(negative, lengths))
 
 
-def _turn(below: Callable[[float], bool], start: float, step: float, least: float) -> float:
-    """Where `below` turns from true to false."""
-    rising, end, farthest = below(start), start, _FARTHEST * max(1.0, abs(start))
-    while below(end) is rising:
-        if end <= least:
+def _root(function: Callable[[float], float], start: float, scale: float, least: float) -> float:
+    """Where a falling function passes 0: a step of twice the way that `scale` suggests or more, then regula falsi."""
+    end, value = start, function(start)
+    other, at_other = end, value
+    step, farthest = 2.0 * scale * value, _FARTHEST * max(1.0, abs(start))
+    while value * at_other > 0.0:
+        if value < 0.0 and end <= least:
             return least
         if abs(end) > farthest:
             return math.copysign(math.inf, end)
-        end, step = max(least, end + step if rising else end - step), 2.0 * step
-    low, high = bisect(below, min(start, end), max(start, end), atol=_PRECISION * max(1.0, abs(start)))
-    return 0.5 * (low + high)
+        other, at_other = end, value
+        end, step = max(least, end + step), 2.0 * step
+        value = function(end)
+    for i in range(_MOST_STEPS):
+        if value == 0.0 or abs(other - end) <= _PRECISION * max(1.0, abs(start)):
+            break
+        # Illinois: an end that stays counts half from then on; halving in between, should that go slowly
+        new = 0.5 * (end + other) if i % 4 == 3 else end - value * (other - end) / (at_other - value)
+        at_new = function(new)
+        if at_new * value < 0.0:
+            other, at_other = end, value
+        else:
+            at_other *= 0.5
+        end, value = new, at_new
+    return end

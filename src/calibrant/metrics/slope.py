@@ -230,14 +230,16 @@ def _intercept_alone(sample: SampledRows, short: SampledRows, scale: _Scale) -> 
         return _Coefficients((math.nan,), (math.nan,), (_NOTHING,), math.nan)
     if table.positives in (0.0, table.total):
         value, error = -math.inf if table.positives == 0.0 else math.inf, math.nan
+        slope = table.mean_variance
     else:
         fit = _fit(table, np.ones((len(table), 1)), offset=logit)
         value, variance = float(fit.coefficients[0]), float(fit.covariance[0, 0])
+        slope = 1.0 / (variance * table.total)
         if sample.clusters is not None:
             of_rows = sample.of_rows(residual(value))
             variance = variance**2 * sample.variance_of_total(*of_rows)
         error = math.sqrt(variance) if table.counts else math.nan
-    found = sample.root(residual, value, short)
+    found = sample.root(residual, value, slope, short)
     return _Coefficients((value,), (error,), ((found.lower, found.upper),), math.nan)
 
 

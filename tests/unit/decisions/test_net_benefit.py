@@ -65,7 +65,7 @@ def test_standard_error_is_that_of_a_mean(rows):
     for i, tau in enumerate(THRESHOLDS):
         values = np.repeat(values_of_rows(rows.y, rows.s, tau), w)
         assert curve.standard_error[i] ** 2 == pytest.approx(values.var() / len(values), rel=1e-9, abs=1e-12)
-        assert curve.lower[i] < curve.net_benefit[i] < curve.upper[i]
+        assert curve.lower[i] <= curve.net_benefit[i] <= curve.upper[i]
 
 
 def test_no_row_that_acts_is_no_proof():

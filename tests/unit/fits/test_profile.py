@@ -15,7 +15,7 @@ CASES = {
     "ordinary": np.array([2.0, 2.0, 4.0, 6.0, 3.0, 3.0]),
     "two events": np.array([1.0, 0.0, 0.0, 1.0, 0.0, 0.0]),
     "falling": np.array([20.0, 5.0, 2.0, 1.0, 0.0, 0.0]),
-    "nearly separated": np.array([0.0, 0.0, 0.0, 0.0, 1.0, 4.0]),
+    "nearly separated": np.array([0.0, 0.0, 0.0, 1.0, 5.0, 4.0]),
 }
 
 

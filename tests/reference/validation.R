@@ -13,7 +13,7 @@ say <- function(name, ...) cat(sprintf("%s %s\n", name, paste(sprintf("%.10g", c
 
 cat(R.version.string, "MASS", format(packageVersion("MASS")), "rms", format(packageVersion("rms")),
     "pROC", format(packageVersion("pROC")), "\n")
-for (case in list(list("ordinary", 500, -0.5), list("rare", 2000, -5))) {
+for (case in list(list("ordinary", 500, -0.5, 0.1), list("rare", 2000, -5, 0.01))) {
   d <- rows(case[[2]], case[[3]])
   cat(case[[1]], "\n")
   say("positives", sum(d$y))
@@ -39,7 +39,7 @@ for (case in list(list("ordinary", 500, -0.5), list("rare", 2000, -5))) {
   off_exact <- abs(exact_loess - d$s)
   say("ici", mean(off), median(off), quantile(off, 0.9), max(off))
   say("ici_direct", mean(off_exact), median(off_exact), quantile(off_exact, 0.9), max(off_exact))
-  t <- 0.1; w <- t / (1 - t)
+  t <- case[[4]]; w <- t / (1 - t)
   gain <- ifelse(d$s >= t, ifelse(d$y == 1, 1, -w), 0)
   say("net_benefit", mean(gain), t.test(gain)$conf.int)
   say("brier", mean((d$y - d$s)^2), t.test((d$y - d$s)^2)$conf.int)

@@ -55,7 +55,7 @@ def raised(y, s, order=None, *, known=True):
     y = np.asarray(y, dtype=np.int8)
     table = ScoreTable.from_scores(y, s)
     rows = RowOrder(y[order or slice(None)], s[order or slice(None)]) if known else None
-    return {found.code for found in data_warnings(table, cutoff_calibration(table), clustered=False, order=rows)}
+    return {found.code for found in data_warnings(table, cutoff_calibration(table), rows)}
 
 
 def false_alarms(scores, rates, n, rng):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -17,6 +16,7 @@ from calibrant.auditing.evidence import affordable_test, bounds_of_expected_erro
 from calibrant.auditing.findings import Findings, Sample
 from calibrant.auditing.measures import measure
 from calibrant.auditing.next_steps import Place, place_of
+from calibrant.auditing.performance import performance_of
 from calibrant.auditing.recalibration import cross_fitted
 from calibrant.auditing.warnings import RowOrder, data_warnings
 from calibrant.auditing.wording import summary
@@ -30,7 +30,7 @@ from calibrant.decisions.clusters import cluster_saving
 from calibrant.decisions.cost import check_costs
 from calibrant.errors import ArgumentError, DataError
 from calibrant.ingest.named_columns import named_columns, rows_in_order
-from calibrant.metrics import brier_score, cutoff_calibration, log_loss, roc_auc_limits
+from calibrant.metrics import cutoff_calibration
 from calibrant.table.arguments import as_table
 from calibrant.table.cluster_residuals import cluster_residuals
 from calibrant.table.clusters import ClusteredRows, Clusters, cap_clusters, cluster_rows
@@ -283,17 +283,20 @@ def audit(
     )
     tell("Measures and curves")
     sample = _sample(table, grouped)
+    performance = performance_of(
+        grouped or table,
+        confidence_level=confidence_level,
+        threshold=None if prices is None else prices[0] / (prices[0] + prices[1]),
+    )
     if grouped is not None:
         # Rows of clusters are weights, not independent observations: statistics that need the latter stay unknown.
         table = ScoreTable(table.score, table.n.astype(np.float64), table.k.astype(np.float64))
     cutoff = cutoff_calibration(table)
     weighted = not (weight is None and sample_weight is None)
     order = None if weighted or in_order[1] is None else RowOrder(clean_labels(in_order[0], outcome), clean_scores(in_order[1]))
-    warnings = data_warnings(table, cutoff, clustered=grouped is not None, order=order)
+    warnings = data_warnings(grouped or table, cutoff, order)
     regret = max_regret(table, confidence_level=confidence_level) if table.counts else None
     expected_error = bounds_of_expected_error(table, confidence_level)
-    brier = brier_score(table)
-    auc_low, auc_high = roc_auc_limits(table)
     references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
     for part in (certificate, test, decision, regret, expected_error):
         references += part.references if part is not None else ()
@@ -304,11 +307,7 @@ def audit(
         certificate=certificate,
         test=test,
         expected_error=expected_error,
-        brier=brier,
-        log_loss=log_loss(table),
-        roc_auc=0.5 * (auc_low + auc_high),
-        roc_auc_error=0.5 * (auc_high - auc_low),
-        brier_of_base_rate=table.base_rate * (1.0 - table.base_rate),
+        performance=performance,
         decision=decision,
         max_regret=regret,
         recalibration=recalibration,
@@ -385,5 +384,4 @@ def _sample(table: ScoreTable, grouped: ClusteredRows | None) -> Sample:
         tied_rows=float(table.n[table.n > 1].sum()) if known else None,
         weights="rows" if table.counts else "other",
         clusters=None if grouped is None else len(grouped.size),
-        observed_over_expected=table.base_rate / table.mean_score if table.mean_score > 0.0 else math.inf,
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from calibrant.auditing.advice import Advice
 from calibrant.auditing.measures import Measures
+from calibrant.auditing.performance import Performance
 from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.warnings import DataWarning
 from calibrant.certificates import Band, CalibrationTest, Certificate, ExpectedErrorCertificate
@@ -40,8 +41,6 @@ class Sample(Result):
         Whether a weight is a number of rows.
     clusters : int or None
         Clusters of rows that may depend on each other; None if rows are independent.
-    observed_over_expected : float
-        O:E, the observed number of positives over the number that the scores predict; infinite if that is 0.
     """
 
     n: float
@@ -52,7 +51,6 @@ class Sample(Result):
     tied_rows: float | None
     weights: str
     clusters: int | None
-    observed_over_expected: float
 
 
 @dataclass(frozen=True)
@@ -75,12 +73,8 @@ class Findings(Result):
     expected_error : ExpectedErrorCertificate or None
         Bounds on the expected calibration error, the upper one if the event rate is nondecreasing; None if
         rows are not independent or the weights are not whole numbers.
-    brier, log_loss, roc_auc : float
-        Brier score and log loss (smaller is better), area under the ROC curve (larger is better).
-    roc_auc_error : float
-        `roc_auc` is known to within this; 0 unless there were too many distinct scores to keep each.
-    brier_of_base_rate : float
-        Brier score of always predicting the base rate, for comparison.
+    performance : Performance
+        Discrimination, accuracy and calibration in the large, each number with its interval.
     decision : Decision or None
         Expected cost at the costs given; None if there were none.
     max_regret : MaxRegret or None
@@ -114,11 +108,7 @@ class Findings(Result):
     certificate: Certificate | None
     test: CalibrationTest | None
     expected_error: ExpectedErrorCertificate | None
-    brier: float
-    log_loss: float
-    roc_auc: float
-    roc_auc_error: float
-    brier_of_base_rate: float
+    performance: Performance
     decision: Decision | None
     max_regret: MaxRegret | None
     recalibration: Recalibration | None

@@ -18,6 +18,7 @@ from calibrant.auditing.numbers import number, score_text
 from calibrant.distributions.null_distribution import null_lower_tail
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics import CutoffCalibration, roc_auc, roc_auc_interval
+from calibrant.table.clusters import ClusteredRows
 from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray, ScoreTable
 
@@ -64,12 +65,15 @@ class RowOrder(NamedTuple):
 
 
 def data_warnings(
-    table: ScoreTable, cutoff: CutoffCalibration, *, clustered: bool, order: RowOrder | None
+    rows: ScoreTable | ClusteredRows, cutoff: CutoffCalibration, order: RowOrder | None
 ) -> tuple[DataWarning, ...]:
     """Return all signs that rows of both classes show; `order` if it is known, and means something."""
-    found = [_few_scores(table)]
-    if table.counts and not clustered:
-        found += [_reversed(table), _in_sample(table, cutoff), _dependence(table, order)]
+    if isinstance(rows, ClusteredRows):
+        found = [_few_scores(rows.table), _reversed(rows)]
+    elif rows.counts:
+        found = [_few_scores(rows), _reversed(rows), _in_sample(rows, cutoff), _dependence(rows, order)]
+    else:
+        found = [_few_scores(rows)]
     return tuple(warning for warning in found if warning is not None)
 
 
@@ -99,14 +103,14 @@ def _few_scores(table: ScoreTable) -> DataWarning | None:
     return DataWarning(TWO_SCORES, message)
 
 
-def _reversed(table: ScoreTable) -> DataWarning | None:
+def _reversed(rows: ScoreTable | ClusteredRows) -> DataWarning | None:
     """Scores that rank negatives above positives: the area under the ROC curve is below 1/2 by its 99% interval.
 
     The rate of false alarms is that of one end of the interval, about 0.005, where the area is 1/2, and less above.
     """
-    if roc_auc(table) >= 0.5:
+    if roc_auc(rows.table if isinstance(rows, ClusteredRows) else rows) >= 0.5:
         return None
-    found = roc_auc_interval(table, confidence_level=1.0 - _RATE)
+    found = roc_auc_interval(rows, confidence_level=1.0 - _RATE)
     if not found.upper < 0.5:
         return None
     message = (

@@ -11,13 +11,13 @@ from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.warnings import DEPENDENCE, IN_SAMPLE
 from calibrant.certificates import CalibrationTest, Certificate, ExpectedErrorCertificate
 from calibrant.decisions import Decision
+from calibrant.table.results import Estimate
 from calibrant.table.wording import counted
 
 __all__ = [
     "accuracy_sentence",
     "advice_sentence",
     "assumption_sentence",
-    "auc_text",
     "band_sentence",
     "cells_sentence",
     "certificate_sentence",
@@ -41,6 +41,7 @@ __all__ = [
     "verdict_meaning",
     "verdict_sentence",
     "verdict_word",
+    "with_interval",
     "wrapped",
 ]
 
@@ -218,25 +219,38 @@ def _limit(certificate: Certificate) -> str:
     return " (asymptotic)" if certificate.n_clusters is None else " (asymptotic, cluster-robust)"
 
 
-def auc_text(audit: Findings, plus_minus: str = "+-") -> str:
-    """Area under the ROC curve, and to within what it is known where scores were pooled."""
-    return number(audit.roc_auc) + (f" {plus_minus} {audit.roc_auc_error:.1g}" if audit.roc_auc_error > 0.0 else "")
+def with_interval(estimate: Estimate) -> str:
+    """Write a number with its interval."""
+    value = number(estimate.value)
+    if math.isnan(estimate.lower):
+        return value
+    return f"{value} ({confidence(estimate.confidence_level)} CI {_end(estimate.lower)} to {_end(estimate.upper)})"
+
+
+def _end(value: float) -> str:
+    """Write an end of an interval, which may be infinite on either side."""
+    return number(value) if math.isfinite(value) else f"{'-' if value < 0.0 else ''}infinity"
 
 
 def discrimination_sentence(audit: Findings) -> str:
     """Area under the ROC curve."""
-    reversed_ = " (below 0.5: negatives tend to have the higher scores)" if audit.roc_auc < 0.5 else ""
-    return f"AUC {auc_text(audit)}{reversed_}"
+    auc = audit.performance.roc_auc
+    reversed_ = " (below 0.5: negatives tend to have the higher scores)" if auc.value < 0.5 else ""
+    return f"AUC {with_interval(auc)}{reversed_}"
 
 
 def accuracy_sentence(audit: Findings) -> str:
     """Proper scores."""
+    found, rate = audit.performance, audit.sample.base_rate
     loss = (
-        f"log loss {number(audit.log_loss)}"
-        if math.isfinite(audit.log_loss)
+        f"log loss {with_interval(found.log_loss)}"
+        if math.isfinite(found.log_loss.value)
         else "log loss infinite (a positive had score 0, or a negative score 1)"
     )
-    return f"Brier score {number(audit.brier)} (predicting the base rate: {number(audit.brier_of_base_rate)}), {loss}"
+    return (
+        f"Brier score {with_interval(found.brier)}, predicting the base rate {number(rate * (1.0 - rate))}, "
+        f"scaled {with_interval(found.scaled_brier)}; {loss}"
+    )
 
 
 def data_sentence(audit: Findings) -> str:
@@ -252,7 +266,7 @@ def data_sentence(audit: Findings) -> str:
     return (
         f"{rows(sample.n)} {unit}, {rows(sample.positives)} positive; mean predicted {share(sample.mean_score)}, "
         f"observed rate {share(sample.base_rate)}: calibration in the large {points(-audit.cutoff.mean_residual)}, "
-        f"O:E {number(sample.observed_over_expected)}{ties}"
+        f"O:E {with_interval(audit.performance.observed_expected)}{ties}"
     )
 
 
@@ -326,11 +340,11 @@ def gain_sentence(audit: Findings) -> str:
 
 def cells_sentence(audit: Findings) -> str:
     """What pooling of neighbouring scores does to the numbers; empty if every score was kept."""
-    if audit.roc_auc_error == 0.0:
+    if audit.sample.distinct_scores is not None:
         return ""
     return (
-        f"There were too many distinct scores to keep each, so neighbouring scores were pooled into cells. The AUC is "
-        f"known to within {audit.roc_auc_error:.1g}, and the reliability curves use the mean score of each cell."
+        f"There were too many distinct scores to keep each, so neighbouring scores were pooled into cells. The "
+        "interval of the AUC allows for their order, and the reliability curves use the mean score of each cell."
         + (" Reading the rows more than once would give the exact calibration error." if hidden_error(audit) else "")
     )
 
@@ -410,5 +424,5 @@ def one_line(audit: Findings) -> str:
     error, null = error_range(audit), number(audit.cutoff.null_mean)
     return (
         f"{verdict_word(audit):<13} error {error}{bound}, null mean {null}, "
-        f"AUC {audit.roc_auc:.3f}, Brier {number(audit.brier)}: {audit.advice.action}"
+        f"AUC {audit.performance.roc_auc.value:.3f}, Brier {number(audit.performance.brier.value)}: {audit.advice.action}"
     )

@@ -92,8 +92,10 @@ def integrated_calibration_index(
 
     The smoother decides the number. Chance makes it positive for calibrated scores too: compare it with `null_mean`.
 
-    References ---------- .. [1] Austin & Steyerberg (2019). The Integrated Calibration Index (ICI) and related metrics.
-    Statistics in Medicine.
+    References
+    ----------
+    .. [1] Austin & Steyerberg (2019). The Integrated Calibration Index (ICI) and related metrics. Statistics in
+       Medicine.
 
     Examples
     --------

@@ -6,7 +6,7 @@ import importlib.util
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from calibrant.table.parameters import check_choice
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Drawable", "Result", "Tabular", "frame_of", "plain"]
+__all__ = ["Drawable", "Estimate", "Result", "Tabular", "frame_of", "plain"]
 
 
 class Result:
@@ -34,6 +34,34 @@ class Result:
     def to_json(self, *, indent: int | None = 2) -> str:
         """Return the fields as a JSON document; numbers that are not finite become null."""
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+
+@dataclass(frozen=True)
+class Estimate(Result):
+    """A number with its confidence interval.
+
+    Attributes
+    ----------
+    value : float
+        The estimate.
+    lower, upper : float
+        Ends of the interval, which holds with probability `confidence_level`; infinite where the rows set no limit, NaN
+        where chance is not known.
+    confidence_level : float
+        Confidence of the interval by itself.
+    method : {"exact", "asymptotic", "cluster-robust", "none"}
+        How the interval was found: for every number of rows, for many of them, for many clusters of rows that may
+        depend on each other, or not at all, since weights do not count rows.
+    note : str
+        What else has to be said of the number, such as how scores of 0 and 1 were counted; mostly empty.
+    """
+
+    value: float
+    lower: float
+    upper: float
+    confidence_level: float
+    method: str
+    note: str = ""
 
 
 class Tabular(Result):

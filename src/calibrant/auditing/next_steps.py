@@ -68,7 +68,9 @@ def next_step(action: str, place: Place, tolerance: float | None, confidence_lev
     if action == "name the clusters":
         return NextStep(f"calibrant audit {place.command} --cluster COLUMN", f"cal.audit({place.audit}, clusters=...)")
     if action == "check the labels":
-        return NextStep(f"calibrant audit {place.command} --pos-label OTHER", f"cal.audit({place.audit}, pos_label=...)")
+        # The class that counts as 1 stands last, if it was named.
+        command, audit = place.command.partition(" --pos-label ")[0], place.audit.partition(", pos_label=")[0]
+        return NextStep(f"calibrant audit {command} --pos-label OTHER", f"cal.audit({audit}, pos_label=...)")
     if action == "check the scores":
         return NextStep(None, "p = model.predict_proba(X)[:, 1]")
     return NextStep()

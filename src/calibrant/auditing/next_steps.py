@@ -42,7 +42,7 @@ def place_of(source: Any, label: str, score: str, weight: str | None, pos_label:
         file, rows = shlex.quote(os.fspath(source)), repr(os.fspath(source))
     elif isinstance(source, Sequence):
         names = [os.fspath(name) for name in source]
-        file, rows = " ".join(map(shlex.quote, names)), repr(names)
+        file, rows = shlex.join(names), repr(names if len(names) > 1 else names[0])
     else:
         fit = f"frame[{score!r}], frame[{label!r}]"
         fit += "" if weight is None else f", frame[{weight!r}]"

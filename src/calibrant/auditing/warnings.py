@@ -168,8 +168,9 @@ def _same_outcomes(table: ScoreTable) -> str | None:
     n, k = table.n[at].astype(np.float64), table.k[at].astype(np.float64)
     rate = isotonic_fit(table).step(table.score[at])
     squares = k * (1.0 - rate) ** 2 + (n - k) * rate**2
-    products = 0.5 * ((k - n * rate) ** 2 - squares)
-    found = _correlation(products, float(np.dot(0.5 * n * (n - 1.0), rate * (1.0 - rate))), _OF_TIES)
+    # The mean over all pairs of rows at a score: scores of many rows count no more than those of few.
+    products = ((k - n * rate) ** 2 - squares) / (n * (n - 1.0))
+    found = _correlation(products, float((rate * (1.0 - rate)).sum()), _OF_TIES)
     return found and f"rows with the same score tend to have the same outcome (correlation {found})"
 
 
@@ -186,7 +187,7 @@ def _mirrored(table: ScoreTable) -> str | None:
     if 2 * np.count_nonzero(table.n[low] == table.n[high]) <= len(low):
         return None
     fit = isotonic_fit(table)
-    one, other = (table.k[at] - table.n[at] * fit.step(table.score[at]) for at in (low, high))
+    one, other = (table.k[at] / table.n[at] - fit.step(table.score[at]) for at in (low, high))
     found = _correlation(-one * other, math.sqrt(float(np.dot(one, one)) * float(np.dot(other, other))), _OF_MIRRORED)
     return found and f"scores come in pairs p and 1 - p with opposite outcomes (correlation -{found})"
 

@@ -148,7 +148,12 @@ class TestOneAudit:
         assert audit.advice.reason in text
         for sentence in (*audit.certificate.assumptions, *audit.decision.assumptions):
             assert sentence in text
-        for number in (audit.cutoff.value, audit.certificate.bound, audit.performance.brier.value, audit.decision.saving_bound):
+        for number in (
+            audit.cutoff.value,
+            audit.certificate.bound,
+            audit.performance.brier.value,
+            audit.decision.saving_bound,
+        ):
             assert f"{number:.4f}" in text
         assert calibrant.__version__ in text
 

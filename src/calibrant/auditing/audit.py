@@ -320,7 +320,7 @@ def audit(
         if weighted or in_order[1] is None
         else RowOrder(clean_labels(in_order[0], outcome), clean_scores(in_order[1]))
     )
-    warnings = data_warnings(table, cutoff, clustered=grouped is not None, order=order)
+    warnings = data_warnings(grouped or table, cutoff, order)
     regret = max_regret(table, confidence_level=confidence_level) if table.counts else None
     expected_error = bounds_of_expected_error(table, confidence_level)
     references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]

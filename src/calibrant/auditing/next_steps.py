@@ -42,7 +42,7 @@ def place_of(source: Any, label: str, score: str, weight: str | None, pos_label:
         file, rows = shlex.quote(os.fspath(source)), repr(os.fspath(source))
     elif isinstance(source, Sequence):
         names = [os.fspath(name) for name in source]
-        file, rows = " ".join(map(shlex.quote, names)), repr(names)
+        file, rows = shlex.join(names), repr(names if len(names) > 1 else names[0])
     else:
         fit = f"frame[{score!r}], frame[{label!r}]"
         fit += "" if weight is None else f", frame[{weight!r}]"
@@ -68,9 +68,9 @@ def next_step(action: str, place: Place, tolerance: float | None, confidence_lev
     if action == "name the clusters":
         return NextStep(f"calibrant audit {place.command} --cluster COLUMN", f"cal.audit({place.audit}, clusters=...)")
     if action == "check the labels":
-        return NextStep(
-            f"calibrant audit {place.command} --pos-label OTHER", f"cal.audit({place.audit}, pos_label=...)"
-        )
+        # The class that counts as 1 stands last, if it was named.
+        command, audit = place.command.partition(" --pos-label ")[0], place.audit.partition(", pos_label=")[0]
+        return NextStep(f"calibrant audit {command} --pos-label OTHER", f"cal.audit({audit}, pos_label=...)")
     if action == "check the scores":
         return NextStep(None, "p = model.predict_proba(X)[:, 1]")
     return NextStep()

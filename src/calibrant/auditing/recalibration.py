@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Recalibration", "cross_fitted"]
 
-# Logistic maps fall by this between neighbouring scores, since exp is not monotone to the last digit.
-_ROUNDING = 4e-16
+# Pools of logistic maps may fall by rounding, since exp is not monotone to the last digit.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def cross_fitted(
     gain = sum(float(fall.sum()) for fall, _ in falls) / table.total
     # Most scores of a fold share their value with others: they are pooled before those of all folds are sorted.
     pooled = (np.concatenate(columns) for columns in zip(*(pool_counts(*part[1:]) for part in parts), strict=True))
-    after = ScoreTable.from_counts(*pooled)
+    after = ScoreTable(*pool_counts(*pooled))
     whole = calibrator().fit(table)
     fitted = _mapped(whole, table.score)
     bound, costs = None, None

@@ -18,6 +18,7 @@ from calibrant.auditing.numbers import number, score_text
 from calibrant.distributions.null_distribution import null_lower_tail
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics import CutoffCalibration, roc_auc, roc_auc_interval
+from calibrant.table.clusters import ClusteredRows
 from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray, ScoreTable
 
@@ -64,12 +65,15 @@ class RowOrder(NamedTuple):
 
 
 def data_warnings(
-    table: ScoreTable, cutoff: CutoffCalibration, *, clustered: bool, order: RowOrder | None
+    rows: ScoreTable | ClusteredRows, cutoff: CutoffCalibration, order: RowOrder | None
 ) -> tuple[DataWarning, ...]:
     """Return all signs that rows of both classes show; `order` if it is known, and means something."""
-    found = [_few_scores(table)]
-    if table.counts and not clustered:
-        found += [_reversed(table), _in_sample(table, cutoff), _dependence(table, order)]
+    if isinstance(rows, ClusteredRows):
+        found = [_few_scores(rows.table), _reversed(rows)]
+    elif rows.counts:
+        found = [_few_scores(rows), _reversed(rows), _in_sample(rows, cutoff), _dependence(rows, order)]
+    else:
+        found = [_few_scores(rows)]
     return tuple(warning for warning in found if warning is not None)
 
 
@@ -101,14 +105,14 @@ def _few_scores(table: ScoreTable) -> DataWarning | None:
     return DataWarning(TWO_SCORES, message)
 
 
-def _reversed(table: ScoreTable) -> DataWarning | None:
+def _reversed(rows: ScoreTable | ClusteredRows) -> DataWarning | None:
     """Scores that rank negatives above positives: the area under the ROC curve is below 1/2 by its 99% interval.
 
     The rate of false alarms is that of one end of the interval, about 0.005, where the area is 1/2, and less above.
     """
-    if roc_auc(table) >= 0.5:
+    if roc_auc(rows.table if isinstance(rows, ClusteredRows) else rows) >= 0.5:
         return None
-    found = roc_auc_interval(table, confidence_level=1.0 - _RATE)
+    found = roc_auc_interval(rows, confidence_level=1.0 - _RATE)
     if not found.upper < 0.5:
         return None
     message = (
@@ -168,8 +172,9 @@ def _same_outcomes(table: ScoreTable) -> str | None:
     n, k = table.n[at].astype(np.float64), table.k[at].astype(np.float64)
     rate = isotonic_fit(table).step(table.score[at])
     squares = k * (1.0 - rate) ** 2 + (n - k) * rate**2
-    products = 0.5 * ((k - n * rate) ** 2 - squares)
-    found = _correlation(products, float(np.dot(0.5 * n * (n - 1.0), rate * (1.0 - rate))), _OF_TIES)
+    # The mean over all pairs of rows at a score: scores of many rows count no more than those of few.
+    products = ((k - n * rate) ** 2 - squares) / (n * (n - 1.0))
+    found = _correlation(products, float((rate * (1.0 - rate)).sum()), _OF_TIES)
     return found and f"rows with the same score tend to have the same outcome (correlation {found})"
 
 
@@ -186,7 +191,7 @@ def _mirrored(table: ScoreTable) -> str | None:
     if 2 * np.count_nonzero(table.n[low] == table.n[high]) <= len(low):
         return None
     fit = isotonic_fit(table)
-    one, other = (table.k[at] - table.n[at] * fit.step(table.score[at]) for at in (low, high))
+    one, other = (table.k[at] / table.n[at] - fit.step(table.score[at]) for at in (low, high))
     found = _correlation(-one * other, math.sqrt(float(np.dot(one, one)) * float(np.dot(other, other))), _OF_MIRRORED)
     return found and f"scores come in pairs p and 1 - p with opposite outcomes (correlation -{found})"
 

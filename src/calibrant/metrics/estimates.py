@@ -120,9 +120,7 @@ class SampledRows:
 
         def moments(ratio: float) -> Moments:
             possible = ends[0] - ratio * ends[1]
-            powers = (
-                sum(math.comb(i, j) * (-ratio) ** j * joint[i - j, j] for j in range(i + 1)) for i in (1, 2, 3)
-            )
+            powers = (sum(math.comb(i, j) * (-ratio) ** j * joint[i - j, j] for j in range(i + 1)) for i in (1, 2, 3))
             return Moments(PowerMeans(*powers), n, float(possible.min()), float(possible.max()))
 
         return self.estimate(value, self._roots(moments, value, 1.0 / below, least=0.0))

@@ -264,7 +264,11 @@ def _line(sample: SampledRows, short: ScoreTable, scale: _Scale) -> tuple[_Coeff
             if table.counts and sample.clusters is None:
                 end = LogisticProfile(*groups, least).limit(1, slope, 0.0, z**2)
                 interval = (unknown[0], (end, math.inf) if slope > 0.0 else (-math.inf, end))
-            what = "no negative has a score above a positive" if slope > 0.0 else "no positive has a score above a negative"
+            what = (
+                "no negative has a score above a positive"
+                if slope > 0.0
+                else "no positive has a score above a negative"
+            )
             return _Coefficients((math.nan, slope), (math.nan,) * 2, interval, least), f"the slope is infinite: {what}"
     fit = _fit(table, np.stack([np.ones(len(table)), logit]).T)  # column after column, as it is fitted
     values = tuple(float(v) for v in fit.coefficients)

@@ -9,7 +9,13 @@ import numpy as np
 
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.numbers import confidence, number, points, rows, score_fixed, score_text, share, signed
-from calibrant.auditing.wording import error_place, expected_error_condition, hidden_error, saving_caveat, with_interval
+from calibrant.auditing.wording import (
+    error_place,
+    expected_error_condition,
+    hidden_error,
+    saving_caveat,
+    with_interval,
+)
 from calibrant.certificates import Certificate, ExpectedErrorCertificate
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.decisions import Decision

@@ -68,7 +68,7 @@ def test_scores_that_point_the_wrong_way_are_refuted_and_flattened():
     y, p = world(10_000)
     result = cal.audit(~y, p, tolerance=0.05)
     assert result.certificate.verdict == "refuted"
-    assert result.advice.action == "recalibrate"
+    assert result.advice.action == "check the labels"
     assert result.recalibration.brier_after == pytest.approx(y.mean() * (1 - y.mean()), abs=0.002)
 
 
@@ -180,7 +180,8 @@ def test_weights():
     y, p = world(300)
     counts = np.random.default_rng(0).integers(0, 3, 300)
     by_weight = cal.audit(y, p, sample_weight=counts, tolerance=0.1)
-    by_rows = cal.audit(np.repeat(y, counts), np.repeat(p, counts), tolerance=0.1)
+    order = np.random.default_rng(1).permutation(counts.sum())
+    by_rows = cal.audit(np.repeat(y, counts)[order], np.repeat(p, counts)[order], tolerance=0.1)
     assert by_weight.to_json() == by_rows.to_json()
     other = cal.audit(y, p, sample_weight=counts + 0.5)
     assert other.certificate is None

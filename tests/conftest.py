@@ -32,6 +32,7 @@ _LONG = ("_in_many_samples", "_in_large_samples", "_in_a_longer_search")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--thorough", action="store_true", help="run every test, every case and more examples")
+    parser.addoption("--write-golden", action="store_true", help="write the files that printed text is compared with")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -5,7 +5,22 @@ All of them are `ValueError`, so that code written for scikit-learn keeps workin
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from typing import Self
+
 __all__ = ["ArgumentError", "CalibrantError", "DataError", "SourceError"]
+
+# How a message names a parameter: `pos_label`, `pos_label=`, or `pos_label='yes'` with a value.
+_PARAMETER = re.compile(r"`([^`=]+)(?:=([^`]*))?`")
+
+
+def _spelled(text: str, spell: Callable[[str, str | None], str]) -> str:
+    return _PARAMETER.sub(lambda found: spell(found[1], found[2]), text)
+
+
+def _in_python(name: str, value: str | None) -> str:
+    return name if value is None else f"{name}={value}"
 
 
 class CalibrantError(ValueError):
@@ -20,6 +35,11 @@ class CalibrantError(ValueError):
     remedy : str
         What the user can do about it.
 
+    Notes
+    -----
+    Parameters are given between backticks in `expected` and `remedy`, so that the command line can name the option in
+    place of the parameter; in Python they are shown without.
+
     Examples
     --------
     >>> from calibrant.errors import DataError
@@ -29,12 +49,21 @@ class CalibrantError(ValueError):
 
     def __init__(self, expected: str, found: str, remedy: str) -> None:
         super().__init__(expected, found, remedy)
-        self.expected = expected
+        self.expected = _spelled(expected, _in_python)
         self.found = found
-        self.remedy = remedy
+        self.remedy = _spelled(remedy, _in_python)
 
     def __str__(self) -> str:
-        return f"expected {self.expected}, found {self.found}; {self.remedy}"
+        return self.text(_in_python)
+
+    def text(self, spell: Callable[[str, str | None], str]) -> str:
+        """Return the message with every parameter as `spell` writes its name and its value, if it has one."""
+        expected, found, remedy = self.args
+        return f"expected {_spelled(expected, spell)}, found {found}; {_spelled(remedy, spell)}"
+
+    def but(self, **parts: str) -> Self:
+        """Return the same error with other words for what was `expected` or `found`, or for the `remedy`."""
+        return type(self)(**(dict(zip(("expected", "found", "remedy"), self.args, strict=True)) | parts))
 
 
 class DataError(CalibrantError):

@@ -1,13 +1,10 @@
 """The command line, run in process: what it prints, its exit codes, and that nothing is left half-written."""
 
-import io
 import json
 import re
 
 import numpy as np
 import pytest
-from rich.console import Console
-from rich.status import Status
 from typer.testing import CliRunner
 
 import calibrant as cal
@@ -22,7 +19,8 @@ def run(*arguments, **kwargs):
 
 def numbers(data):
     """All but what differs between a command and a call in Python; of that, what is made of numbers and rows."""
-    return data | {"provenance": [data["provenance"][name] for name in ("fingerprint", "digest", "rows", "seed")]}
+    same = [data["provenance"][name] for name in ("fingerprint", "digest", "rows", "seed")]
+    return data | {"name": "", "advice": "", "provenance": same}
 
 
 def write_csv(path, y, p, **columns):
@@ -61,7 +59,7 @@ class TestAudit:
         )  # fmt: skip
         assert done.exit_code == 0, done.output
         assert done.stdout.startswith("CERTIFIED: the calibration error is within 0.02, with 95% confidence.")
-        assert "predicting positive from 0.2" in done.stdout
+        assert "\nCost       0." in done.stdout
         assert report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
     def test_refuted_is_exit_code_1_and_still_reports(self, bad_scores, tmp_path):
@@ -81,7 +79,25 @@ class TestAudit:
         data = json.loads(done.stdout)
         y, p = np.loadtxt(scores, delimiter=",", skiprows=1, usecols=(0, 1)).T
         python = cal.audit(y, p, tolerance=0.02, name="column p of scores.csv")
-        assert numbers(data) == numbers(python.to_dict())
+        assert numbers(data) == numbers(python.to_dict(curves=False))
+        assert len(done.stdout) < 20_000
+        whole = json.loads(
+            run("audit", scores, "--label", "y", "--score", "p", "--tolerance", 0.02, "--json-curves").stdout
+        )
+        assert whole["isotonic"] == python.to_dict()["isotonic"]
+
+    def test_counts_are_whole_numbers(self, bad_scores):
+        data = json.loads(run("audit", bad_scores, "--label", "y", "--score", "p", "--json").stdout)
+        sample = [data["sample"][name] for name in ("n", "positives", "tied_rows", "distinct_scores")]
+        assert sample[0] == 2_000
+        assert all(isinstance(value, int) for value in [*sample, data["cutoff"]["n"], data["certificate"]["n"]])
+
+    def test_details_on_request(self, bad_scores):
+        arguments = ("audit", bad_scores, "--label", "y", "--score", "p")
+        short, long = run(*arguments).stdout, run(*arguments, "--details").stdout
+        assert "Assumptions" not in short
+        assert "\nAssumptions        independent rows" in long
+        assert short.splitlines()[0] == long.splitlines()[0]
 
     @pytest.mark.slow
     def test_standard_input_is_the_same(self, scores):
@@ -165,11 +181,11 @@ BAD_USAGE = {
     "near miss": (["--label", "y", "--score", "pp"], "'p'"),
     "no such column": (["--label", "outcome", "--score", "p"], "outcome"),
     "same column": (["--label", "p", "--score", "p"], "different columns"),
-    "tolerance": (["--label", "y", "--score", "p", "--tolerance", "2"], "tolerance in (0, 1)"),
+    "tolerance": (["--label", "y", "--score", "p", "--tolerance", "2"], "--tolerance in (0, 1)"),
     "tolerance as text": (["--label", "y", "--score", "p", "--tolerance", "low"], "--tolerance"),
-    "confidence": (["--label", "y", "--score", "p", "--confidence", "0"], "confidence_level in (0, 1)"),
+    "confidence": (["--label", "y", "--score", "p", "--confidence", "0"], "--confidence in (0, 1)"),
     "half the costs": (["--label", "y", "--score", "p", "--cost-fp", "1"], "both --cost-fp and --cost-fn"),
-    "negative cost": (["--label", "y", "--score", "p", "--cost-fp", "-1", "--cost-fn", "1"], "false_positive_cost"),
+    "negative cost": (["--label", "y", "--score", "p", "--cost-fp", "-1", "--cost-fn", "1"], "--cost-fp"),
     "method": (["--label", "y", "--score", "p", "--method", "magic"], "'default', 'bernstein'"),
     "report folder": (["--label", "y", "--score", "p", "--report", "/missing/a.html"], "no folder /missing"),
     "report is a folder": (["--label", "y", "--score", "p", "--report", "/"], "folder"),
@@ -299,10 +315,10 @@ def test_cite_prints_bibtex():
 @pytest.mark.slow
 def test_text_wraps_only_on_a_terminal(scores, monkeypatch):
     arguments = ("audit", scores, "--label", "y", "--score", "p")
-    assert len(run(*arguments).stdout.splitlines()) == 12
+    assert max(map(len, run(*arguments).stdout.splitlines())) > 80
     monkeypatch.setattr("calibrant.cli.terminal.width", lambda: 60)
     lines = run(*arguments).stdout.splitlines()
-    assert len(lines) > 12
+    assert len(lines) <= 12
     assert max(map(len, lines)) <= 60
 
 
@@ -338,15 +354,15 @@ def test_groups_of_rows(tmp_path):
     assert data["sample"]["clusters"] == 100
     assert data["certificate"]["method"] == "bernstein"
     assert data["certificate"]["max_rows_per_cluster"] == 1
-    python = cal.audit(y, chance[patient], clusters=patient, name=data["name"]).to_dict()
-    assert numbers(data) == numbers(python)
+    expected = cal.audit(y, chance[patient], clusters=patient, name=data["name"])
+    assert numbers(data) == numbers(expected.to_dict(curves=False))
     more = ["--cluster", "patient", "--max-rows-per-cluster", "4", "--cost-fp", "1", "--cost-fn", "2", "--json"]
     data = json.loads(run("audit", path, "--label", "y", "--score", "p", *more).stdout)
     expected = cal.audit(y, chance[patient], clusters=patient, max_rows_per_cluster=4, costs=(1, 2), name=data["name"])
-    assert numbers(data) == numbers(expected.to_dict())
+    assert numbers(data) == numbers(expected.to_dict(curves=False))
     for arguments, message in (
-        (["--method", "hoeffding"], "'bernstein' or 'asymptotic' with clusters"),
-        (["--max-rows-per-cluster", "0"], "max_rows_per_cluster"),
+        (["--method", "hoeffding"], "--method 'bernstein' or 'asymptotic' with --cluster"),
+        (["--max-rows-per-cluster", "0"], "--max-rows-per-cluster to be a whole number"),
     ):
         done = run("audit", path, "--label", "y", "--score", "p", "--cluster", "patient", *arguments)
         assert done.exit_code == 2
@@ -354,25 +370,3 @@ def test_groups_of_rows(tmp_path):
     done = run("audit", path, "--label", "y", "--score", "p", "--cluster", "ward")
     assert done.exit_code == 2
     assert "a column 'ward'" in done.stderr
-
-
-@pytest.mark.slow
-def test_a_person_sees_what_an_audit_of_groups_is_at(tmp_path, monkeypatch):
-    rng = np.random.default_rng(0)
-    p = rng.random(400)
-    y = (rng.random(400) < p).astype(int)
-    path = write_csv(tmp_path / "rows.csv", y, p.tolist(), patient=(np.arange(400) // 8).tolist())
-    arguments = ("audit", path, "--label", "y", "--score", "p", "--cluster", "patient")
-    quiet = run(*arguments)
-    seen, terminal = [], Console(file=io.StringIO(), force_terminal=True)
-    monkeypatch.setattr(Status, "update", lambda _, stage: seen.append(stage))
-    monkeypatch.setattr("calibrant.cli.terminal.console", lambda: terminal)
-    watched = run(*arguments)
-    assert (watched.exit_code, watched.stdout) == (0, quiet.stdout)
-    assert seen == [
-        "Grouping rows by cluster",
-        "Summing 50 clusters",
-        "Cluster bootstrap: 0 of 999 simulations",
-        "Recalibration",
-        "Measures and curves",
-    ]

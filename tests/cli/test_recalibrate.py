@@ -143,7 +143,7 @@ def test_export_to_onnx(model, tmp_path):
 
 
 def test_bad_exports(model, tmp_path):
-    refused("the form to be one of 'sql', 'python', 'onnx', 'json'", tmp_path, "export", model, "--to", "pmml")
+    refused("--to to be one of 'sql', 'python', 'onnx', 'json'", tmp_path, "export", model, "--to", "pmml")
     refused("dialect to be one of", tmp_path, "export", model, "--to", "sql", "--dialect", "oracle")
     refused("--output for a binary form", tmp_path, "export", model, "--to", "onnx")
     refused("another file as output", tmp_path, "export", model, "--to", "sql", "--output", model)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from calibrant import ScoreTable
-from calibrant.auditing.recalibration import cross_fitted_isotonic
+from calibrant.auditing import cross_fitted
+from calibrant.calibrators import IsotonicCalibrator
 from calibrant.certificates import calibration_test, certify, cutoff_interval, split_lower_bound
 from calibrant.table.clusters import cluster_rows
 from support.counting import assert_failures_within, assert_probability_within, failure_probability, per_count
@@ -107,7 +108,7 @@ def test_what_recalibration_gains_does_not_depend_on_the_seed(grouped):
         s = rng.beta(2.0, 2.0, 200)
         y = rng.random(200) < s
         rows = cluster_rows(y, s, np.arange(200)) if grouped else ScoreTable.from_scores(y, s)
-        one, other = (cross_fitted_isotonic(rows, random_state=seed).brier_gain for seed in (0, 2))
+        one, other = (cross_fitted(rows, IsotonicCalibrator, random_state=seed).brier_gain for seed in (0, 2))
         differences.append(one - other)
     standard_error = np.std(differences, ddof=1) / np.sqrt(300)
     assert abs(np.mean(differences)) < 4.0 * standard_error

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from rich.console import Console
 
 from calibrant.errors import DataError, SourceError
 from calibrant.ingest import connection, files, fine_sums, query_runner, source
@@ -18,6 +17,7 @@ from calibrant.ingest.faults import Columns
 from calibrant.ingest.files import read_table
 from calibrant.ingest.query import Query
 from calibrant.ingest.slices import PackedRows
+from calibrant.table.progress import job
 from support.routes import CASES, assert_same, few_in_memory
 
 NAMES = {"label": "y", "score": "s"}
@@ -131,7 +131,8 @@ def test_progress_in_rows(tmp_path, monkeypatch):
     monkeypatch.setattr(
         query_runner.QueryRunner, "reached", lambda self, count: seen.append(count) or reached(self, count)
     )
-    read_table(write(tmp_path / "a.parquet"), **NAMES, console=Console(force_terminal=True, quiet=True))
+    with job(lambda *_: None):
+        read_table(write(tmp_path / "a.parquet"), **NAMES)
     assert seen == [0, 600, 1200, 1800, 2400, None] * (len(seen) // 6)  # of one scan after the other
     assert seen
 

@@ -37,14 +37,14 @@ WRONG = {
     "three classes": (
         {"y": [0, 2, 1], "p": [0.1, 0.2, 0.3]},
         {},
-        "two label values, 0 and 1, found the values [012], [012], [012] in column y; name the positive class",
+        "two label values, found the values [012], [012], [012] in column y; assess one class at a time",
     ),
     "zero and minus one": (
         {"y": [0, -1, 1], "p": [0.1, 0.2, 0.3]},
         {},
-        "two label values, 0 and 1, .* in column y",
+        "two label values, .* in column y",
     ),
-    "broken labels": ({"y": [0.5, 0.0, 1.0], "p": [0.1, 0.2, 0.3]}, {}, "two label values, 0 and 1, found .*0.5"),
+    "broken labels": ({"y": [0.5, 0.0, 1.0], "p": [0.1, 0.2, 0.3]}, {}, "two label values, found .*0.5"),
     "text": (
         {"y": ["a", "b"], "p": [0.1, 0.2]},
         {},
@@ -53,7 +53,7 @@ WRONG = {
     "three texts": (
         {"y": ["a", "b", "c"], "p": [0.1, 0.2, 0.3]},
         {"pos_label": "a"},
-        "two label values, found the values 'a', 'b', 'c' in column y; drop the rows of other classes",
+        "two label values, found the values 'a', 'b', 'c' in column y; assess one class at a time",
     ),
     "no such text": (
         {"y": ["a", "b", "a"], "p": [0.1, 0.2, 0.3]},

@@ -259,7 +259,9 @@ STATEMENTS = {
     "audit": Statement(
         wrong_audit, worlds={name: GRADES[name] for name in ("several atoms", "grades")}, n=200, repetitions=40
     ),
-    "auditing.cross_fitted_isotonic": Statement(wrong_recalibration, worlds=GRADES),
+    "auditing.cross_fitted": Statement(
+        wrong_recalibration, arguments=lambda table: (table, IsotonicCalibrator), worlds=GRADES
+    ),
     "certificates.calibration_test": Statement(
         rejects, worlds={name: GRADES[name] for name in ("grades", "rare grades")}, n=100, repetitions=300
     ),
@@ -312,6 +314,10 @@ STATEMENTS = {
         arguments=with_squares,
     ),
     "decisions.saving_bound": Statement(wrong_decision, required=COSTS),
+    "metrics.calibration_in_the_large": Statement(
+        lambda found, world, _: [outside(found.lower, float(world.mass @ (world.score - world.eta)), found.upper)],
+        worlds=ANY | CALIBRATED,
+    ),
     "metrics.calibration_slope": Statement(
         wrong_slope, worlds={name: CALIBRATED[name] for name in ("grades", "even")}, n=1000, at_most=0.06
     ),
@@ -326,6 +332,12 @@ STATEMENTS = {
     ),
     "metrics.ks_calibration_test": Statement(
         rejects, worlds={name: CALIBRATED[name] for name in ("grades", "even")}, n=1000
+    ),
+    "metrics.observed_expected_ratio": Statement(
+        lambda found, world, _: [
+            outside(found.lower, float(world.mass @ world.eta) / float(world.mass @ world.score), found.upper)
+        ],
+        worlds=ANY | CALIBRATED,
     ),
     "metrics.roc_auc_interval": Statement(wrong_area, worlds=CALIBRATED, n=1000, at_most=0.08),
     "metrics.spiegelhalter": Statement(

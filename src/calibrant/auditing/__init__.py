@@ -3,6 +3,7 @@
 from calibrant.auditing.advice import Advice
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.provenance import Provenance
-from calibrant.auditing.recalibration import Recalibration, cross_fitted_isotonic
+from calibrant.auditing.recalibration import Recalibration, cross_fitted
+from calibrant.auditing.warnings import DataWarning
 
-__all__ = ["Advice", "Findings", "Provenance", "Recalibration", "cross_fitted_isotonic"]
+__all__ = ["Advice", "DataWarning", "Findings", "Provenance", "Recalibration", "cross_fitted"]

@@ -1,20 +1,46 @@
-"""What to do with the scores: leave them alone, recalibrate, or collect more data."""
+"""What to do with the scores: leave them alone, recalibrate, collect more data, or first mend the data."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from calibrant.auditing.next_steps import Place, next_step
 from calibrant.auditing.recalibration import Recalibration
+from calibrant.auditing.warnings import DECISIONS, DEPENDENCE, REVERSED, DataWarning
 from calibrant.certificates import CalibrationTest, Certificate
 from calibrant.metrics import CutoffCalibration
 from calibrant.table.results import Result
 
-__all__ = ["Advice", "advise"]
+__all__ = ["Action", "Advice", "advise"]
 
 _BEYOND_CHANCE = 0.05
 
-Action = Literal["leave alone", "recalibrate", "collect more data", "none"]
+Action = Literal[
+    "leave alone",
+    "recalibrate",
+    "collect more data",
+    "check the scores",
+    "check the labels",
+    "name the clusters",
+    "none",
+]
+
+# Warnings that come before any other advice, the first first, with what they lead to.
+_FIRST: dict[str, tuple[Action, str]] = {
+    DECISIONS: ("check the scores", "decisions of 0 or 1 cannot be calibrated, the probabilities behind them can."),
+    REVERSED: (
+        "check the labels",
+        "negatives tend to have the higher scores, as if the positive class were reversed, and recalibration cannot mend "
+        "that.",
+    ),
+    DEPENDENCE: (
+        "name the clusters",
+        "rows seem to depend on each other, so neither the verdict nor a gain of recalibration counts before it is said "
+        "which rows belong together.",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -23,14 +49,20 @@ class Advice(Result):
 
     Attributes
     ----------
-    action : {"leave alone", "recalibrate", "collect more data", "none"}
-        What to do. "none" if the weights leave no basis for advice.
+    action : str
+        What to do: "leave alone", "recalibrate", "collect more data"; "check the scores", "check the labels" or "name
+        the clusters" if a warning comes first; "none" if the weights leave no basis for advice.
     reason : str
         Why, in one sentence.
+    command, python : str or None
+        Next shell command and next line of Python, where ``cal`` is `calibrant`; None if there is nothing to run.
+        Columns and files are those audited, as far as they were named.
     """
 
     action: Action
     reason: str
+    command: str | None
+    python: str | None
 
 
 def advise(
@@ -38,53 +70,70 @@ def advise(
     test: CalibrationTest | None,
     certificate: Certificate | None,
     recalibration: Recalibration | None,
+    warnings: Sequence[DataWarning],
+    place: Place,
 ) -> Advice:
-    """Weigh the verdict, the evidence and the cross-fitted gain.
+    """Weigh warnings, the verdict, the evidence and the cross-fitted gain.
 
     Without a test of perfect calibration the 95% limit under perfect calibration decides. There is no certificate if
     the weights are not whole numbers, and no recalibration if there were too few rows to assess it.
     """
+    action, reason = _first(warnings) or _weighed(cutoff, test, certificate, recalibration)
+    tolerance = None if certificate is None else certificate.tolerance
+    level = 0.95 if certificate is None else certificate.confidence_level
+    return Advice(action, reason, *next_step(action, place, tolerance, level))
+
+
+def _first(warnings: Sequence[DataWarning]) -> tuple[Action, str] | None:
+    codes = {warning.code for warning in warnings}
+    return next((advice for code, advice in _FIRST.items() if code in codes), None)
+
+
+def _weighed(
+    cutoff: CutoffCalibration,
+    test: CalibrationTest | None,
+    certificate: Certificate | None,
+    recalibration: Recalibration | None,
+) -> tuple[Action, str]:
     if certificate is None:
-        return Advice(
-            "none", "with weights that are not counts of rows, the error under perfect calibration is not known."
-        )
+        return "none", "with weights that are not counts of rows, the error under perfect calibration is not known."
     verdict = certificate.verdict
     suspicious = cutoff.value > cutoff.null_q95 if test is None else test.p_value <= _BEYOND_CHANCE
     helps = recalibration is not None and recalibration.helps
     # Neither the test nor the 95% limit includes what pooling of scores hides.
     hidden = cutoff.value <= cutoff.null_q95 < cutoff.value_at_most
     error = "the error, as far as it is known from pooled scores," if hidden else "the error"
+    same = recalibration is not None and recalibration.unchanged
+    unchanged = ", and AutoCalibrator leaves the scores as they are" if same else ""
     if verdict == "certified":
-        more = ", though isotonic calibration would lower the Brier score further" if suspicious and helps else ""
-        return Advice("leave alone", f"the calibration error is certified to be within the tolerance{more}.")
+        more = ", though recalibration would lower the Brier score further" if suspicious and helps else unchanged
+        return "leave alone", f"the calibration error is certified to be within the tolerance{more}."
     if suspicious or verdict == "refuted":
         return _repair(recalibration)
     if verdict is not None:
-        return Advice(
+        return (
             "collect more data",
             f"{error} is compatible with perfect calibration, but these rows are too few to certify the tolerance.",
         )
     if certificate.bound >= certificate.trivial_bound:
-        return Advice(
+        return (
             "collect more data",
             f"{error} is compatible with perfect calibration, but also with a large error, since the rows are so few.",
         )
-    return Advice("leave alone", f"{error} is compatible with perfect calibration.")
+    return "leave alone", f"{error} is compatible with perfect calibration{unchanged}."
 
 
-def _repair(recalibration: Recalibration | None) -> Advice:
+def _repair(recalibration: Recalibration | None) -> tuple[Action, str]:
     """Advise where the error is significant or above the tolerance."""
+    excess = "the error is more than chance explains"
     if recalibration is None:
-        return Advice(
+        return "collect more data", f"{excess}, but the rows are too few to assess recalibration."
+    if recalibration.unchanged:
+        return (
             "collect more data",
-            "the error is more than chance explains, but the rows are too few to assess recalibration.",
+            f"{excess}, but AutoCalibrator leaves the scores as they are, since no recalibration predicts rows that it "
+            "was not fitted on better.",
         )
     if not recalibration.helps:
-        return Advice(
-            "collect more data",
-            "the error is more than chance explains, but recalibration does not lower the cross-validated Brier score.",
-        )
-    return Advice(
-        "recalibrate",
-        "the error is more than chance explains, and isotonic calibration lowers the cross-validated Brier score.",
-    )
+        return "collect more data", f"{excess}, but recalibration does not lower the cross-validated Brier score."
+    return "recalibrate", f"{excess}, and recalibration lowers the cross-validated Brier score."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -15,10 +14,13 @@ from calibrant.auditing.advice import advise
 from calibrant.auditing.evidence import affordable_test, bounds_of_expected_error, drawable_band
 from calibrant.auditing.findings import Findings, Sample
 from calibrant.auditing.measures import measure
+from calibrant.auditing.next_steps import Place, place_of
+from calibrant.auditing.performance import performance_of
 from calibrant.auditing.provenance import provenance_of
-from calibrant.auditing.recalibration import cross_fitted_isotonic
+from calibrant.auditing.recalibration import cross_fitted
 from calibrant.auditing.scope import complete
-from calibrant.auditing.wording import summary
+from calibrant.auditing.summary import details, summary, summary_rows
+from calibrant.auditing.warnings import RowOrder, data_warnings
 from calibrant.certificates import certify
 from calibrant.certificates.certify import check_request
 from calibrant.certificates.clusters import certify_clusters, cluster_test, need_cluster_method
@@ -28,14 +30,17 @@ from calibrant.decisions import max_regret, saving_bound
 from calibrant.decisions.clusters import cluster_saving
 from calibrant.decisions.cost import check_costs
 from calibrant.errors import ArgumentError, DataError
-from calibrant.ingest.named_columns import named_columns
-from calibrant.metrics import brier_score, cutoff_calibration, log_loss, roc_auc_limits
+from calibrant.ingest.named_columns import named_columns, rows_in_order
+from calibrant.metrics import cutoff_calibration
 from calibrant.table.arguments import as_table
 from calibrant.table.cluster_residuals import cluster_residuals
 from calibrant.table.clusters import ClusteredRows, Clusters, cap_clusters, cluster_rows
 from calibrant.table.parameters import check_random_state
-from calibrant.table.progress import tell
+from calibrant.table.progress import portion, tell
+from calibrant.table.row_errors import describe_one_outcome
 from calibrant.table.score_table import ScoreTable
+from calibrant.table.shown import html_table
+from calibrant.table.validation import clean_labels, clean_scores
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,6 +51,8 @@ __all__ = ["Audit", "audit", "check_audit"]
 _CURVE_POINTS = 900
 # Columns of a printed audit: a usual terminal.
 _WIDTH = 80
+# Share of an audit that is the reading of the rows, where they are read.
+_READ = 0.6
 # Simulated paths behind statements about clusters.
 _SIMULATIONS = 999
 
@@ -60,6 +67,18 @@ class Audit(Findings):
     def __repr__(self) -> str:
         verdict = self.certificate.verdict if self.certificate else None
         return f"<Audit {self.name!r}: n={self.sample.n:g}, error={self.cutoff.value:.4g}, verdict={verdict!r}>"
+
+    def _repr_html_(self) -> str:
+        from calibrant.plots import audit_figure
+        from calibrant.plots.notebook import figure_html
+
+        facts = [(row.label or "Verdict", row.text) for row in summary_rows(self)]
+        picture = figure_html(audit_figure(self), "Reliability diagram and cumulative residuals")
+        return html_table(self.name, facts) + picture
+
+    def details(self) -> str:
+        """Return the long text: every statement of the audit, with what it assumes, in lines of 80 characters."""
+        return details(self, _WIDTH)
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """Return the report as one self-contained HTML page, and write it if a path is given.
@@ -93,11 +112,12 @@ class Audit(Findings):
         Returns
         -------
         matplotlib.figure.Figure
-            Not registered with pyplot; show it in a notebook or save it with ``savefig``.
+            Not registered with pyplot; a notebook shows it, and ``savefig`` saves it.
         """
         from calibrant.plots import audit_figure
+        from calibrant.plots.notebook import with_png
 
-        return audit_figure(self)
+        return with_png(audit_figure(self))
 
 
 def audit(
@@ -165,7 +185,7 @@ def audit(
     Returns
     -------
     Audit
-        Print it; or see its methods ``to_dict``, ``to_json``, ``to_html`` and ``plot``.
+        Print it; or see its methods ``details``, ``to_dict``, ``to_json``, ``to_html`` and ``plot``.
 
     Raises
     ------
@@ -195,58 +215,66 @@ def audit(
         tolerance=tolerance, confidence_level=confidence_level, method=method, costs=costs, grouped=clusters is not None
     )
     check_random_state(random_state)
+    place, in_order, outcome = Place(), (y_true, y_proba), pos_label
     if not (label is None and score is None and weight is None):
-        found = _named_rows(
-            y_true,
-            y_proba,
-            sample_weight,
-            label=label,
-            score=score,
-            weight=weight,
-            clusters=clusters,
-            pos_label=pos_label,
-        )
+        source = y_true
+        with portion(0.0, _READ):
+            found = _named_rows(
+                y_true,
+                y_proba,
+                sample_weight,
+                label=label,
+                score=score,
+                weight=weight,
+                clusters=clusters,
+                pos_label=pos_label,
+            )
         y_true, y_proba, sample_weight, clusters, pos_label = (
             found.get(name) for name in ("y_true", "y_proba", "sample_weight", "clusters", "pos_label")
+        )
+        place = place_of(source, str(label), str(score), weight, outcome)
+        in_order = rows_in_order(source, str(label), str(score))
+    elif y_proba is None and not isinstance(y_true, ScoreTable):
+        raise ArgumentError(
+            "labels and scores, or the names of their columns",
+            f"a {type(y_true).__name__} alone",
+            "pass audit(y, p), or audit(frame, label='y', score='p'); a path may stand for the frame",
         )
     grouped = None
     if clusters is None:
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     else:
-        tell("Grouping rows by cluster")
+        tell("Grouping rows by cluster", _READ)
         grouped = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
         table = grouped.table
     if table.positives in (0.0, table.total):
-        raise DataError(
-            "rows of both classes",
-            f"only {'positives' if table.positives else 'negatives'} in {table.total:g} rows",
-            "an audit needs both outcomes: check which value is the positive class "
-            "(pos_label, --pos-label) and how the rows were selected",
-        )
+        raise describe_one_outcome(f"only {'positives' if table.positives else 'negatives'} in {table.total:g} rows")
     certificate = test = decision = None
     if grouped is not None:
         capped = cap_clusters(grouped, max_rows_per_cluster)
         need_clusters(capped)
-        tell(f"Summing {len(capped.size):,} clusters")
+        tell(f"Summing {len(capped.size):,} clusters", 0.65)
         walks = cluster_residuals(capped)
-        certificate = certify_clusters(
-            capped,
-            confidence_level=confidence_level,
-            tolerance=tolerance,
-            method=method or "default",
-            n_simulations=_SIMULATIONS,
-            random_state=random_state,
-            walks=walks,
-        )
-        test = cluster_test(
-            capped, method="asymptotic", n_simulations=_SIMULATIONS, random_state=random_state, walks=walks
-        )
+        with portion(0.65, 0.7):
+            certificate = certify_clusters(
+                capped,
+                confidence_level=confidence_level,
+                tolerance=tolerance,
+                method=method or "default",
+                n_simulations=_SIMULATIONS,
+                random_state=random_state,
+                walks=walks,
+            )
+        with portion(0.7, 0.75):
+            test = cluster_test(
+                capped, method="asymptotic", n_simulations=_SIMULATIONS, random_state=random_state, walks=walks
+            )
         if prices is not None:
-            tell("Expected costs")
             decision = cluster_saving(
                 capped, false_positive_cost=prices[0], false_negative_cost=prices[1], confidence_level=confidence_level
             )
     elif table.counts:
+        tell("Certificate", _READ)
         certificate = certify(
             table,
             tolerance=tolerance,
@@ -254,37 +282,54 @@ def audit(
             method=method or "default",
             random_state=random_state,
         )
-        test = affordable_test(table, random_state)
+        with portion(0.65, 0.75):
+            test = affordable_test(table, random_state)
     if certificate is None and tolerance is not None:
         raise DataError(
             "weights that are whole numbers of independent rows, since a verdict was asked for",
             "other weights",
-            "leave out the tolerance to get point estimates only",
+            "leave out `tolerance` to get point estimates only",
         )
     if prices is not None and not table.counts:
         raise DataError(
             "weights that are whole numbers of independent rows, since costs were given",
             "other weights",
-            "leave out the costs to get the other point estimates",
+            "leave out `costs` to get the other point estimates",
         )
     if prices is not None and grouped is None:
         decision = saving_bound(
             table, false_positive_cost=prices[0], false_negative_cost=prices[1], confidence_level=confidence_level
         )
-    tell("Recalibration")
-    recalibration = cross_fitted_isotonic(
-        grouped or table, n_folds=n_folds, confidence_level=confidence_level, random_state=random_state
+    tell("Recalibration", 0.75)
+    from calibrant.calibrators import AutoCalibrator
+
+    recalibration = cross_fitted(
+        grouped or table,
+        AutoCalibrator,
+        n_folds=n_folds,
+        confidence_level=confidence_level,
+        random_state=random_state,
     )
-    tell("Measures and curves")
+    tell("Measures and curves", 0.85)
     sample = _sample(table, grouped)
+    performance = performance_of(
+        grouped or table,
+        confidence_level=confidence_level,
+        threshold=None if prices is None else prices[0] / (prices[0] + prices[1]),
+    )
     if grouped is not None:
         # Rows of clusters are weights, not independent observations: statistics that need the latter stay unknown.
         table = ScoreTable(table.score, table.n.astype(np.float64), table.k.astype(np.float64))
     cutoff = cutoff_calibration(table)
+    weighted = not (weight is None and sample_weight is None)
+    order = (
+        None
+        if weighted or in_order[1] is None
+        else RowOrder(clean_labels(in_order[0], outcome), clean_scores(in_order[1]))
+    )
+    warnings = data_warnings(grouped or table, cutoff, order)
     regret = max_regret(table, confidence_level=confidence_level) if table.counts else None
     expected_error = bounds_of_expected_error(table, confidence_level)
-    brier = brier_score(table)
-    auc_low, auc_high = roc_auc_limits(table)
     references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
     for part in (certificate, test, decision, regret, expected_error):
         references += part.references if part is not None else ()
@@ -295,15 +340,12 @@ def audit(
         certificate=certificate,
         test=test,
         expected_error=expected_error,
-        brier=brier,
-        log_loss=log_loss(table),
-        roc_auc=0.5 * (auc_low + auc_high),
-        roc_auc_error=0.5 * (auc_high - auc_low),
-        brier_of_base_rate=table.base_rate * (1.0 - table.base_rate),
+        performance=performance,
         decision=decision,
         max_regret=regret,
         recalibration=recalibration,
-        advice=advise(cutoff, test, certificate, recalibration),
+        warnings=warnings,
+        advice=advise(cutoff, test, certificate, recalibration, warnings, place),
         measures=measure(table),
         reliability=binned_curve(table),
         isotonic=isotonic_curve(table),
@@ -359,7 +401,7 @@ def check_audit(
     elif (isinstance(costs, Sequence) and len(costs) == 2) or (isinstance(costs, np.ndarray) and costs.shape == (2,)):
         return check_costs(costs[0], costs[1])
     raise ArgumentError(
-        "costs as a pair (false positive, false negative)",
+        "`costs` as a pair (false positive, false negative)",
         repr(costs),
         "pass (a, b) or {'false_positive': a, 'false_negative': b}",
     )
@@ -376,5 +418,4 @@ def _sample(table: ScoreTable, grouped: ClusteredRows | None) -> Sample:
         tied_rows=float(table.n[table.n > 1].sum()) if known else None,
         weights="rows" if table.counts else "other",
         clusters=None if grouped is None else len(grouped.size),
-        observed_over_expected=table.base_rate / table.mean_score if table.mean_score > 0.0 else math.inf,
     )

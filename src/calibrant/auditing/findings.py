@@ -7,13 +7,15 @@ from typing import Any
 
 from calibrant.auditing.advice import Advice
 from calibrant.auditing.measures import Measures
+from calibrant.auditing.performance import Performance
 from calibrant.auditing.provenance import Provenance
 from calibrant.auditing.recalibration import Recalibration
+from calibrant.auditing.warnings import DataWarning
 from calibrant.certificates import Band, CalibrationTest, Certificate, ExpectedErrorCertificate
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.decisions import Decision, MaxRegret
 from calibrant.metrics import CutoffCalibration
-from calibrant.table.results import Result
+from calibrant.table.results import Count, Result
 
 __all__ = ["Findings", "Sample"]
 
@@ -40,19 +42,16 @@ class Sample(Result):
         Whether a weight is a number of rows.
     clusters : int or None
         Clusters of rows that may depend on each other; None if rows are independent.
-    observed_over_expected : float
-        O:E, the observed number of positives over the number that the scores predict; infinite if that is 0.
     """
 
-    n: float
-    positives: float
+    n: Count
+    positives: Count
     base_rate: float
     mean_score: float
     distinct_scores: int | None
-    tied_rows: float | None
+    tied_rows: Count | None
     weights: str
     clusters: int | None
-    observed_over_expected: float
 
 
 @dataclass(frozen=True)
@@ -75,18 +74,16 @@ class Findings(Result):
     expected_error : ExpectedErrorCertificate or None
         Bounds on the expected calibration error, the upper one if the event rate is nondecreasing; None if
         rows are not independent or the weights are not whole numbers.
-    brier, log_loss, roc_auc : float
-        Brier score and log loss (smaller is better), area under the ROC curve (larger is better).
-    roc_auc_error : float
-        `roc_auc` is known to within this; 0 unless there were too many distinct scores to keep each.
-    brier_of_base_rate : float
-        Brier score of always predicting the base rate, for comparison.
+    performance : Performance
+        Discrimination, accuracy and calibration in the large, each number with its interval.
     decision : Decision or None
         Expected cost at the costs given; None if there were none.
     max_regret : MaxRegret or None
         Possible saving at any costs; None if the weights are not whole numbers.
     recalibration : Recalibration or None
-        Cross-validated effect of isotonic calibration; None if it could not be assessed.
+        Cross-validated effect of what `calibrant recalibrate` would fit; None if it could not be assessed.
+    warnings : tuple of DataWarning
+        Signs that rows or scores are not what they are taken for.
     advice : Advice
         What to do.
     measures : Measures
@@ -112,14 +109,11 @@ class Findings(Result):
     certificate: Certificate | None
     test: CalibrationTest | None
     expected_error: ExpectedErrorCertificate | None
-    brier: float
-    log_loss: float
-    roc_auc: float
-    roc_auc_error: float
-    brier_of_base_rate: float
+    performance: Performance
     decision: Decision | None
     max_regret: MaxRegret | None
     recalibration: Recalibration | None
+    warnings: tuple[DataWarning, ...]
     advice: Advice
     measures: Measures
     reliability: Curve
@@ -131,6 +125,9 @@ class Findings(Result):
     references: tuple[str, ...]
     provenance: Provenance
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain data, marked with the version that made them."""
-        return {"calibrant": self.provenance.version, "kind": "audit"} | super().to_dict()
+    def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
+        """Return the findings as plain data, marked with the version that made them.
+
+        With ``curves=False`` the points of the curves are left out.
+        """
+        return {"calibrant": self.provenance.version, "kind": "audit"} | super().to_dict(curves=curves)

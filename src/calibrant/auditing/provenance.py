@@ -6,7 +6,8 @@ import hashlib
 import inspect
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -124,17 +125,9 @@ def provenance_of(function: Callable[..., Any], given: Mapping[str, Any], *, row
     )
 
 
-def of_command(known: Provenance, command: str, source: Any, **columns: Any) -> Provenance:
-    """Return the provenance of what a shell command read, from a source whose columns are named by options."""
-    read = _described(source, named=True)
-    return replace(
-        known,
-        command=_without_passwords(command),
-        parameters=known.parameters | columns,
-        source=read.name,
-        size=read.size,
-        sha256=read.sha256,
-    )
+def of_command(known: Provenance, words: Sequence[str]) -> Provenance:
+    """Return the provenance with the words of a shell command in place of the call that it made."""
+    return replace(known, command=_without_passwords(shlex.join(words)))
 
 
 def _described(source: Any, *, named: bool) -> _Source:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.widths import monotone_width
-from calibrant.decisions import CostCurve, isotonic_harm_bound
+from calibrant.decisions import CostCurve
 from calibrant.decisions.cost_curve import curve_of
 from calibrant.decisions.paired import MappedPart, pair_mapped
-from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
 from calibrant.table.clusters import ClusteredRows
-from calibrant.table.parameters import check_choice, check_count, failure_probability
+from calibrant.table.parameters import check_count, failure_probability
 from calibrant.table.pooling import pool_counts
 from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
@@ -25,7 +25,13 @@ from calibrant.table.seeding import generator_for
 from calibrant.table.splitting import chances_of, split_counts
 from calibrant.table.visible_scores import grid_in_view
 
-__all__ = ["Recalibration", "cross_fitted_isotonic"]
+if TYPE_CHECKING:
+    from calibrant.calibrators.base import Calibrator
+
+__all__ = ["Recalibration", "cross_fitted"]
+
+# Pools of logistic maps may fall by rounding, since exp is not monotone to the last digit.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -35,9 +41,12 @@ class Recalibration(Result):
     Attributes
     ----------
     method : str
-        How scores were recalibrated.
+        How scores were recalibrated, as `calibrant recalibrate --method` calls it; "auto" is its default,
+        `calibrant.calibrators.AutoCalibrator`.
     n_folds : int
         Parts the rows were split into at random; each part was mapped by a fit on the others.
+    unchanged : bool
+        Whether the calibrator, fitted on all rows, leaves every score as it is.
     error_before, error_after : float
         Cutoff calibration error.
     brier_before, brier_after : float
@@ -50,21 +59,20 @@ class Recalibration(Result):
         Standard error of `brier_gain`, taking the fitted maps as given.
     bound_after : float or None
         Upper confidence bound on the true calibration error after recalibration by a fit on all rows; no row has to be
-        held out for it (see `calibrant.certificates.certify_recalibrated`). None for clusters.
-    harm_bound : float or None
-        Upper confidence bound on how much recalibration by a fit on all rows raises the true cost of decisions, at all
-        costs of the two mistakes that add up to 1 (see `calibrant.decisions.isotonic_harm_bound`). None for clusters.
+        held out for it (see `calibrant.certificates.certify_recalibrated`). None for clusters, and for methods whose
+        maps may fall.
     confidence_level : float
         Probability with which each statement holds.
     costs : CostCurve or None
         Cost of deciding by the scores before and after, at all trade-offs between the mistakes. The band around the
         cost before is proved. Everything about the cost after takes the maps of the folds as given, though each was
         fitted on rows that others are assessed on; `difference_band` is not proved for such maps. None for clusters,
-        as it is not cluster-robust.
+        as it is not cluster-robust, and if a map falls.
     """
 
     method: str
     n_folds: int
+    unchanged: bool
     error_before: float
     error_after: float
     brier_before: float
@@ -74,14 +82,13 @@ class Recalibration(Result):
     brier_gain: float
     brier_gain_error: float
     bound_after: float | None
-    harm_bound: float | None
     confidence_level: float
     costs: CostCurve | None
 
     @property
     def helps(self) -> bool:
-        """Whether the gain is significant at 5%, one-sided."""
-        return self.brier_gain > 1.645 * self.brier_gain_error
+        """Whether scores change, and the gain is significant at 5%, one-sided."""
+        return not self.unchanged and self.brier_gain > 1.645 * self.brier_gain_error
 
 
 class _Fold(NamedTuple):
@@ -94,24 +101,24 @@ class _Fold(NamedTuple):
     cluster: npt.NDArray[np.int64] | None
 
 
-def cross_fitted_isotonic(
+def cross_fitted(
     rows: ScoreTable | ClusteredRows,
+    calibrator: Callable[[], Calibrator],
     *,
     n_folds: int = 5,
-    interpolation: Literal["linear", "step"] = "linear",
     confidence_level: float = 0.95,
     random_state: int | np.random.Generator = 0,
 ) -> Recalibration | None:
-    """Split the rows at random into folds, map each by the isotonic fit of the others, and assess the result.
+    """Split the rows at random into folds, map each by a calibrator fitted on the others, and assess the result.
 
     Parameters
     ----------
     rows : ScoreTable or ClusteredRows
         Rows with whole-number weights. Clusters stay whole, so that no map is assessed on clusters it was fitted on.
+    calibrator : callable
+        Returns a new calibrator; a class of `calibrant.calibrators`, for instance.
     n_folds : int
         Number of folds, at least 2.
-    interpolation : {"linear", "step"}
-        As of `calibrant.calibrators.IsotonicCalibrator`.
     confidence_level : float
         Probability with which each statement holds, in (0, 1).
     random_state : int or numpy.random.Generator
@@ -125,23 +132,22 @@ def cross_fitted_isotonic(
     Examples
     --------
     >>> import numpy as np
-    >>> from calibrant import ScoreTable
-    >>> from calibrant.auditing import cross_fitted_isotonic
+    >>> from calibrant import IsotonicCalibrator, ScoreTable
+    >>> from calibrant.auditing import cross_fitted
     >>> p = np.random.default_rng(0).uniform(size=2000)
     >>> y = np.random.default_rng(1).uniform(size=2000) < p**2
-    >>> found = cross_fitted_isotonic(ScoreTable.from_scores(y, p))
+    >>> found = cross_fitted(ScoreTable.from_scores(y, p), IsotonicCalibrator)
     >>> round(found.error_before, 2), round(found.error_after, 2), found.helps
     (0.17, 0.01, True)
     """
     n_folds = check_count("n_folds", n_folds, 2, "five folds are customary")
-    check_choice("interpolation", interpolation, ("linear", "step"))
     if isinstance(rows, ClusteredRows):
         table, folds = rows.table, _folds_of_clusters(rows, n_folds, random_state)
     else:
         table, folds = rows, _folds_of_rows(rows, n_folds, random_state)
     parts, clusters = [], []
     for fold in folds:  # one at a time: four fifths of the rows stand beside each
-        parts.append(MappedPart(fold.score, _mapped(fold.rest, fold.score, interpolation), fold.n, fold.k))
+        parts.append(MappedPart(fold.score, _mapped(calibrator().fit(fold.rest), fold.score), fold.n, fold.k))
         clusters.append(fold.cluster)
     if not parts:
         return None
@@ -149,27 +155,29 @@ def cross_fitted_isotonic(
     gain = sum(float(fall.sum()) for fall, _ in falls) / table.total
     # Most scores of a fold share their value with others: they are pooled before those of all folds are sorted.
     pooled = (np.concatenate(columns) for columns in zip(*(pool_counts(*part[1:]) for part in parts), strict=True))
-    after = ScoreTable.from_counts(*pooled)
+    after = ScoreTable(*pool_counts(*pooled))
+    whole = calibrator().fit(table)
+    fitted = _mapped(whole, table.score)
+    bound, costs = None, None
     if isinstance(rows, ClusteredRows):
         of_cluster = np.zeros(len(rows.size))
         for cluster, part, (fall, _) in zip(clusters, parts, falls, strict=True):
             if cluster is not None:
                 of_cluster += np.bincount(cluster, fall - part.n * gain, len(rows.size))
         error = math.sqrt(float(np.dot(of_cluster, of_cluster)) * len(of_cluster) / (len(of_cluster) - 1)) / table.total
-        bound, harm, costs = None, None, None
     else:
         squares = sum(float(square.sum()) for _, square in falls) / table.total
         error = math.sqrt(max(0.0, squares - gain**2) / table.total)
-        fitted = ScoreTable(*pool_counts(_mapped(table, table.score, interpolation), table.n, table.k))
-        bound = min(
-            1.0, cutoff_calibration_error(fitted) + monotone_width(table.total, failure_probability(confidence_level))
-        )
-        harm = isotonic_harm_bound(table.total, confidence_level)
-        at = grid_in_view(table.score[[0, -1]], 99)
-        costs = curve_of(table, at, confidence_level, (after, pair_mapped(parts, at)))
+        if _never_falls(whole):
+            width = monotone_width(table.total, failure_probability(confidence_level))
+            bound = min(1.0, cutoff_calibration_error(ScoreTable(*pool_counts(fitted, table.n, table.k))) + width)
+        if all((part.second[1:] >= part.second[:-1]).all() for part in parts):
+            at = grid_in_view(table.score[[0, -1]], 99)
+            costs = curve_of(table, at, confidence_level, (after, pair_mapped(parts, at)))
     return Recalibration(
-        method="isotonic",
+        method=_name(whole),
         n_folds=n_folds,
+        unchanged=bool(np.array_equal(fitted, table.score)),
         error_before=cutoff_calibration_error(table),
         error_after=cutoff_calibration_error(after),
         brier_before=brier_score(table),
@@ -179,16 +187,42 @@ def cross_fitted_isotonic(
         brier_gain=gain,
         brier_gain_error=error,
         bound_after=bound,
-        harm_bound=harm,
         confidence_level=confidence_level,
         costs=costs,
     )
 
 
-def _mapped(table: ScoreTable, score: FloatArray, interpolation: str) -> FloatArray:
-    """Scores mapped as `calibrant.calibrators.IsotonicCalibrator` fitted on a table would."""
-    fit = isotonic_fit(table, log_safe=True)
-    return fit.linear(score) if interpolation == "linear" else fit.step(score)
+def _mapped(calibrator: Calibrator, score: FloatArray) -> FloatArray:
+    """Return what a fitted calibrator makes of increasing scores; where that falls by rounding only, it is level."""
+    value = calibrator.predict(score)
+    top = np.maximum.accumulate(value)
+    return top if (top - value <= _ROUNDING).all() else value
+
+
+def _never_falls(calibrator: Calibrator) -> bool:
+    """Whether the maps of a calibrator are nondecreasing on all of [0, 1], whatever rows they are fitted on."""
+    from calibrant.calibrators import (
+        AutoCalibrator,
+        BetaCalibrator,
+        IsotonicCalibrator,
+        LipschitzIsotonicCalibrator,
+        TemperatureCalibrator,
+    )
+
+    known = (
+        AutoCalibrator,
+        BetaCalibrator,
+        IsotonicCalibrator,
+        LipschitzIsotonicCalibrator,
+        TemperatureCalibrator,
+    )
+    return isinstance(calibrator, known) and getattr(calibrator, "members", None) is None
+
+
+def _name(calibrator: Calibrator) -> str:
+    """Return the name of a class of calibrators in small letters, such as "venn-abers"."""
+    words = type(calibrator).__name__.removesuffix("Calibrator").removesuffix("Isotonic") or "Isotonic"
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", words).lower()
 
 
 def _folds_of_rows(table: ScoreTable, n_folds: int, random_state: int | np.random.Generator) -> Iterator[_Fold]:

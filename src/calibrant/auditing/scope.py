@@ -69,7 +69,8 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, list) and all(type(entry) is float for entry in value):
         return list(map(_text, np.round(value, _DECIMALS).tolist()))
     if isinstance(value, list):
-        return [_rounded(entry) for entry in value if not isinstance(entry, str)]
+        entries = [_rounded(entry) for entry in value if not isinstance(entry, str)]
+        return [entry for entry in entries if entry not in ({}, [])]
     return None if value is None or isinstance(value, str) else _text(round(value, _DECIMALS))
 
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-import textwrap
 
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.numbers import confidence, interval_text, number, points, rows, score_text, share
 from calibrant.auditing.recalibration import Recalibration
+from calibrant.auditing.warnings import DEPENDENCE, IN_SAMPLE
 from calibrant.certificates import CalibrationTest, Certificate, ExpectedErrorCertificate
 from calibrant.decisions import Decision
+from calibrant.table.results import Estimate
 from calibrant.table.wording import counted
 
 __all__ = [
     "accuracy_sentence",
     "advice_sentence",
     "assumption_sentence",
-    "auc_text",
+    "band_sentence",
     "cells_sentence",
     "certificate_sentence",
     "cost_sentence",
@@ -30,18 +31,22 @@ __all__ = [
     "expected_error_sentence",
     "gain_sentence",
     "hidden_error",
+    "next_sentence",
     "null_sentence",
-    "one_line",
+    "provenance_sentence",
     "recalibration_sentence",
-    "summary",
+    "saving_caveat",
     "verdict_meaning",
     "verdict_sentence",
     "verdict_word",
-    "wrapped",
+    "with_interval",
 ]
 
-# Columns of the labels in front of the sentences of an audit.
-_LABELS = 19
+# What warnings about rows do to a verdict.
+_DOUBTS = {
+    DEPENDENCE: "But this counts rows as independent, which they do not seem to be: see the warning.",
+    IN_SAMPLE: "But this does not hold if these rows were used to fit, as it seems: see the warning.",
+}
 
 
 def verdict_word(audit: Findings) -> str:
@@ -54,9 +59,14 @@ def verdict_word(audit: Findings) -> str:
 
 def verdict_meaning(audit: Findings) -> str:
     """What the verdict means, to be read after its word."""
-    certificate = audit.certificate
-    if certificate is None:
+    if audit.certificate is None:
         return "the weights are not whole numbers of rows, so these are point estimates only."
+    codes = {warning.code for warning in audit.warnings}
+    doubts = [doubt for code, doubt in _DOUBTS.items() if code in codes]
+    return " ".join([_meaning(audit.certificate), *doubts])
+
+
+def _meaning(certificate: Certificate) -> str:
     sure = f"{confidence(certificate.confidence_level)} confidence{_limit(certificate)}{_counting(certificate)}"
     if certificate.verdict is None:
         return (
@@ -203,25 +213,38 @@ def _limit(certificate: Certificate) -> str:
     return " (asymptotic)" if certificate.n_clusters is None else " (asymptotic, cluster-robust)"
 
 
-def auc_text(audit: Findings, plus_minus: str = "+-") -> str:
-    """Area under the ROC curve, and to within what it is known where scores were pooled."""
-    return number(audit.roc_auc) + (f" {plus_minus} {audit.roc_auc_error:.1g}" if audit.roc_auc_error > 0.0 else "")
+def with_interval(estimate: Estimate) -> str:
+    """Write a number with its interval."""
+    value = number(estimate.value)
+    if math.isnan(estimate.lower):
+        return value
+    return f"{value} ({confidence(estimate.confidence_level)} CI {_end(estimate.lower)} to {_end(estimate.upper)})"
+
+
+def _end(value: float) -> str:
+    """Write an end of an interval, which may be infinite on either side."""
+    return number(value) if math.isfinite(value) else f"{'-' if value < 0.0 else ''}infinity"
 
 
 def discrimination_sentence(audit: Findings) -> str:
     """Area under the ROC curve."""
-    reversed_ = " (below 0.5: negatives tend to have the higher scores)" if audit.roc_auc < 0.5 else ""
-    return f"AUC {auc_text(audit)}{reversed_}"
+    auc = audit.performance.roc_auc
+    reversed_ = " (below 0.5: negatives tend to have the higher scores)" if auc.value < 0.5 else ""
+    return f"AUC {with_interval(auc)}{reversed_}"
 
 
 def accuracy_sentence(audit: Findings) -> str:
     """Proper scores."""
+    found, rate = audit.performance, audit.sample.base_rate
     loss = (
-        f"log loss {number(audit.log_loss)}"
-        if math.isfinite(audit.log_loss)
+        f"log loss {with_interval(found.log_loss)}"
+        if math.isfinite(found.log_loss.value)
         else "log loss infinite (a positive had score 0, or a negative score 1)"
     )
-    return f"Brier score {number(audit.brier)} (predicting the base rate: {number(audit.brier_of_base_rate)}), {loss}"
+    return (
+        f"Brier score {with_interval(found.brier)}, predicting the base rate {number(rate * (1.0 - rate))}, "
+        f"scaled {with_interval(found.scaled_brier)}; {loss}"
+    )
 
 
 def data_sentence(audit: Findings) -> str:
@@ -237,7 +260,7 @@ def data_sentence(audit: Findings) -> str:
     return (
         f"{rows(sample.n)} {unit}, {rows(sample.positives)} positive; mean predicted {share(sample.mean_score)}, "
         f"observed rate {share(sample.base_rate)}: calibration in the large {points(-audit.cutoff.mean_residual)}, "
-        f"O:E {number(sample.observed_over_expected)}{ties}"
+        f"O:E {with_interval(audit.performance.observed_expected)}{ties}"
     )
 
 
@@ -259,57 +282,63 @@ def cost_sentence(audit: Findings) -> str:
         f"{number(decision.cost_upper)}), {number(decision.cost_forecast)} predicted by the scores; "
         f"treat all {number(decision.cost_treat_all)}, treat none {number(decision.cost_treat_none)}; "
         f"no order-preserving recalibration saves more than {number(decision.saving_bound)} "
-        f"({sure} confidence"
-        + ("; too few rows for a bound below the present cost)" if decision.saving_bound > decision.cost else ")")
+        f"({sure} confidence{saving_caveat(decision)})"
     )
 
 
+def saving_caveat(decision: Decision) -> str:
+    """Say so where the bound on the saving is above the cost, of which more cannot be saved; empty otherwise."""
+    return "; too few rows for a bound below the present cost" if decision.saving_bound > decision.cost else ""
+
+
 def recalibration_sentence(result: Recalibration | None) -> str:
-    """What isotonic calibration achieves."""
+    """What recalibration achieves."""
     if result is None:
         return "not assessed: too few rows, or weights that are not counts of rows"
     return (
         f"{result.method}, {result.n_folds}-fold cross-validation: calibration error "
         f"{number(result.error_before)} -> {number(result.error_after)}, Brier score {number(result.brier_before)} -> "
         f"{number(result.brier_after)}, log loss {number(result.log_loss_before)} -> {number(result.log_loss_after)}"
-        + (
-            ""
-            if result.bound_after is None
-            else f"; fitted on all rows, true error at most {number(result.bound_after)} "
-            f"({confidence(result.confidence_level)} confidence)"
-        )
+        + _on_all_rows(result)
     )
 
 
+def _on_all_rows(result: Recalibration) -> str:
+    if result.unchanged:
+        return "; fitted on all rows, it leaves the scores as they are"
+    if result.bound_after is None:
+        return ""
+    sure = confidence(result.confidence_level)
+    return f"; fitted on all rows, true error at most {number(result.bound_after)} ({sure} confidence)"
+
+
 def gain_sentence(audit: Findings) -> str:
-    """Whether isotonic calibration lowers the Brier score, with the standard error."""
+    """Whether recalibration lowers the Brier score, with the standard error."""
     result = audit.recalibration
     if result is None:
         return "Recalibration was not assessed: too few rows, or weights that are not counts of rows."
     fall = f"{number(abs(result.brier_gain))} (standard error {number(result.brier_gain_error)})"
-    if result.helps:
-        change = f"The Brier score falls by {fall}, more than chance explains"
-    elif result.brier_gain > 0.0:
-        change = f"The Brier score falls by {fall}, no more than chance explains"
-    else:
-        change = f"The Brier score rises by {fall}"
+    change = f"The Brier score {'falls' if result.brier_gain > 0.0 else 'rises'} by {fall}"
+    if result.brier_gain > 0.0 and not result.unchanged:
+        change += f", {'more' if result.helps else 'no more'} than chance explains"
     judged = f"{change} ({result.n_folds}-fold cross-validation: each map is assessed on rows it was not fitted on)."
+    if result.unchanged:
+        return f"{judged} Fitted on all rows, AutoCalibrator leaves the scores as they are."
     if result.bound_after is None:
         return judged
     return (
-        f"{judged} Fitted on all rows, isotonic calibration leaves a true error of at most "
-        f"{number(result.bound_after)}, with {confidence(result.confidence_level)} confidence; "
-        "this needs no held-out rows."
+        f"{judged} Fitted on all rows, recalibration leaves a true error of at most {number(result.bound_after)}, with "
+        f"{confidence(result.confidence_level)} confidence; this needs no held-out rows."
     )
 
 
 def cells_sentence(audit: Findings) -> str:
     """What pooling of neighbouring scores does to the numbers; empty if every score was kept."""
-    if audit.roc_auc_error == 0.0:
+    if audit.sample.distinct_scores is not None:
         return ""
     return (
-        f"There were too many distinct scores to keep each, so neighbouring scores were pooled into cells. The AUC is "
-        f"known to within {audit.roc_auc_error:.1g}, and the reliability curves use the mean score of each cell."
+        f"There were too many distinct scores to keep each, so neighbouring scores were pooled into cells. The "
+        "interval of the AUC allows for their order, and the reliability curves use the mean score of each cell."
         + (" Reading the rows more than once would give the exact calibration error." if hidden_error(audit) else "")
     )
 
@@ -326,46 +355,37 @@ def assumption_sentence(audit: Findings) -> str:
     )
 
 
+def provenance_sentence(audit: Findings) -> str:
+    """When and by which version it was made, of what, and the fingerprint of its numbers."""
+    made = audit.provenance
+    file = "" if made.sha256 is None else f" ({rows(made.size or 0)} bytes, SHA-256 {made.sha256[:16]}...)"
+    return (
+        f"calibrant {made.version}, {made.date}; {made.source}{file}, digest of the rows {made.digest}; "
+        f"fingerprint of these results {made.fingerprint}"
+    )
+
+
 def advice_sentence(audit: Findings) -> str:
     """What to do and why."""
     action = audit.advice.action
     return f"{'No advice' if action == 'none' else action[0].upper() + action[1:]}: {audit.advice.reason}"
 
 
-def wrapped(text: str, width: int | None, *, indent: int = 2) -> str:
-    """Break each line of a text at a width, with a hanging indent; None keeps the lines whole."""
-    if width is None:
-        return text
-    manner = textwrap.TextWrapper(
-        max(width, 2 * indent), subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
-    )
-    return "\n".join(manner.fill(line) for line in text.split("\n"))
+def next_sentence(audit: Findings) -> str:
+    """What to run next, in a shell and in Python; empty if there is nothing to run."""
+    steps = {"": audit.advice.command, "in Python: ": audit.advice.python}
+    return "; ".join(f"{where}{step}" for where, step in steps.items() if step is not None)
 
 
-def summary(audit: Findings, width: int | None = None) -> str:
-    """Write the audit as labelled lines, the verdict first; broken at a width if one is given."""
-    lines = {
-        "Calibration error": f"{error_text(audit)}; {error_place(audit)}",
-        "Null distribution": null_sentence(audit),
-        "Certificate": certificate_sentence(audit),
-        "ECE": expected_error_sentence(audit),
-        "Discrimination": discrimination_sentence(audit),
-        "Accuracy": accuracy_sentence(audit),
-        "Data": data_sentence(audit),
-        "Expected cost": cost_sentence(audit),
-        "Recalibration": recalibration_sentence(audit.recalibration),
-        "Advice": advice_sentence(audit),
-        "Assumptions": assumption_sentence(audit),
-    }
-    text = [wrapped(f"{label:<{_LABELS}}{line}", width, indent=_LABELS) for label, line in lines.items()]
-    return "\n".join([wrapped(verdict_sentence(audit), width), *text])
-
-
-def one_line(audit: Findings) -> str:
-    """Verdict and the main numbers in one line, for lists."""
-    bound = f" (at most {number(audit.certificate.bound)})" if audit.certificate else ""
-    error, null = error_range(audit), number(audit.cutoff.null_mean)
+def band_sentence(audit: Findings) -> str:
+    """Why the diagonal may be inside the band of the reliability diagram though scores are off; empty if it is not."""
+    certificate, band = audit.certificate, audit.band
+    if certificate is None or band is None or not band.consistent or not certificate.lower_bound > 0.0:
+        return ""
+    if (band.lower > band.score).any() or (band.upper < band.score).any():
+        return ""
     return (
-        f"{verdict_word(audit):<13} error {error}{bound}, null mean {null}, "
-        f"AUC {audit.roc_auc:.3f}, Brier {number(audit.brier)}: {audit.advice.action}"
+        f"The diagonal lies inside the band though the true error is at least {number(certificate.lower_bound)}: the band "
+        "holds at all scores at once, so at each it is wide; the calibration error adds up differences over an interval of "
+        "scores, which chance explains less easily."
     )

@@ -1,8 +1,7 @@
-"""Any scikit-learn classifier together with a calibrator."""
+"""Any binary classifier of scikit-learn together with a calibrator."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -24,6 +23,7 @@ from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.log_odds import probability
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.pooling import score_order
+from calibrant.table.row_errors import need_two_classes
 from calibrant.table.score_table import FloatArray
 
 __all__ = ["CalibratedClassifier", "CalibratedPair"]
@@ -36,7 +36,7 @@ _ROUNDING = 1e-12
 
 
 class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Classifier whose probabilities are mapped by a calibrator fitted to rows that the classifier has not seen.
+    """Binary classifier whose probabilities are mapped by a calibrator fitted to rows the classifier has not seen.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels in order.
+    classes_ : ndarray of shape (2,)
+        Labels in order; the second is the positive class.
     pairs_ : list of CalibratedPair
         Fitted estimators with their calibrators: one, or one for every fold with ``ensemble=True``.
     n_features_in_, feature_names_in_
@@ -66,8 +66,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
     Notes
     -----
-    With more than two classes each class is calibrated against the rest, and the probabilities are divided by their
-    sum. A class that no calibrator gives any probability shares what is left equally.
+    With more than two classes, wrap it in `sklearn.multiclass.OneVsRestClassifier`.
 
     Margins of `decision_function` become scores as ``1 / (1 + exp(-margin / scale))``, where `scale` is the root mean
     square of the margins that the calibrator is fitted to. `PlattCalibrator` then does exactly what Platt (1999)
@@ -113,7 +112,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         X : array-like of shape (n, n_features)
             Features, passed on to the estimator as they are.
         y : array-like of shape (n,)
-            Labels of two classes or more.
+            Labels of two classes.
         sample_weight : array-like of shape (n,), optional
             Non-negative weights.
         **params : dict
@@ -127,7 +126,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         Raises
         ------
         DataError
-            If there is one class only, or folds that cannot be used.
+            If there are not two classes, or folds that cannot be used.
         ArgumentError
             If the calibrator is none, or the estimator has no scores.
         """
@@ -142,9 +141,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
         check_classification_targets(labels)
         encoder = LabelEncoder().fit(labels)
         self.classes_ = encoder.classes_
-        if len(self.classes_) < 2:
-            found = f"one class, {self.classes_[0]}"
-            raise DataError("labels of two classes or more", found, "pass rows of the other class too")
+        need_two_classes(self.classes_.tolist())
         calibrate = _Calibration(calibrator, self.classes_, encoder.transform(labels), sample_weight)
         if isinstance(self.estimator, FrozenEstimator):
             model, everything = clone(self.estimator), np.arange(_num_samples(X))
@@ -167,11 +164,12 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
         Returns
         -------
-        ndarray of float64, shape (n, n_classes)
+        ndarray of float64, shape (n, 2)
             One column for each of `classes_`; rows add up to 1.
         """
         check_is_fitted(self)
-        return np.asarray(np.mean([pair.predict_proba(X, self.classes_) for pair in self.pairs_], axis=0))
+        positive = np.mean([pair.predict(X, self.classes_) for pair in self.pairs_], axis=0)
+        return np.column_stack([1.0 - positive, positive])
 
     def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
         """Return the most probable class of each row, the first of them where several are.
@@ -230,6 +228,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
         inner = get_tags(self.estimator).input_tags
         tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
         tags.input_tags.pairwise = inner.pairwise
@@ -238,45 +237,33 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
 @dataclass(frozen=True)
 class CalibratedPair:
-    """A fitted classifier and the calibrators of its scores."""
+    """A fitted classifier and the calibrator of its scores."""
 
     estimator: Any
-    calibrators: list[Calibrator]  # one of the second class if there are two; otherwise one of each class
+    calibrator: Calibrator
     margin_scale: float | None  # what margins are divided by to become scores; None if there are probabilities
 
-    def predict_proba(self, X: Any, classes: npt.NDArray[Any]) -> FloatArray:  # noqa: N803
-        """Return probabilities of all classes, shape (n, n_classes)."""
-        scores = _scores(_response(self.estimator, X, classes), self.margin_scale)
-        columns = [calibrator.predict(score) for calibrator, score in zip(self.calibrators, scores.T, strict=True)]
-        if len(columns) == 1:
-            return np.column_stack([1.0 - columns[0], columns[0]])
-        parts = np.column_stack(columns)
-        nothing = parts.sum(axis=1) == 0.0
-        parts[nothing] = 1.0
-        return np.asarray(parts / parts.sum(axis=1, keepdims=True))
+    def predict(self, X: Any, classes: npt.NDArray[Any]) -> FloatArray:  # noqa: N803
+        """Return calibrated probabilities of the second class."""
+        return self.calibrator.predict(_scores(_response(self.estimator, X, classes), self.margin_scale))
 
 
 @dataclass(frozen=True)
 class _Calibration:
-    """Fits calibrators to the responses of a classifier."""
+    """Fits a calibrator to the responses of a classifier."""
 
     calibrator: Calibrator
     classes: npt.NDArray[Any]
-    code: Rows  # index of the class of every row
+    code: Rows  # 1 where a row is of the second class, else 0
     weight: Any
 
     def __call__(self, estimator: Any, response: FloatArray, rows: Rows) -> CalibratedPair:
         scale = None
         if not hasattr(estimator, "predict_proba"):
             scale = float(np.sqrt(np.mean(response**2))) or 1.0
-        scores, code = _scores(response, scale), self.code[rows]
+        score = _scores(response, scale)
         weight = None if self.weight is None else _safe_indexing(self.weight, rows)
-        positive_codes = [1] if len(self.classes) == 2 else range(len(self.classes))
-        calibrators = [
-            clone(self.calibrator).fit(_joined(score), (code == positive).astype(np.int64), weight)
-            for score, positive in zip(scores.T, positive_codes, strict=True)
-        ]
-        return CalibratedPair(estimator, calibrators, scale)
+        return CalibratedPair(estimator, clone(self.calibrator).fit(_joined(score), self.code[rows], weight), scale)
 
 
 def _fitted(estimator: Any, X: Any, labels: npt.NDArray[Any], params: dict[str, Any], rows: Rows | None) -> Any:  # noqa: N803
@@ -292,30 +279,22 @@ def _fitted(estimator: Any, X: Any, labels: npt.NDArray[Any], params: dict[str, 
 
 
 def _response(estimator: Any, X: Any, classes: npt.NDArray[Any]) -> FloatArray:  # noqa: N803
-    """Return probabilities or margins: of the second class if there are two, otherwise of each; shape (n, columns)."""
-    method: Callable[[Any], Any] | None = getattr(estimator, "predict_proba", None)
-    margins = method is None
-    if method is None:
-        method = getattr(estimator, "decision_function", None)
+    """Return probabilities or margins of the second class, shape (n,)."""
+    method = getattr(estimator, "predict_proba", None) or getattr(estimator, "decision_function", None)
     if method is None:
         wanted = "an estimator with predict_proba or decision_function"
         raise ArgumentError(wanted, type(estimator).__name__, "use a classifier")
     response = np.asarray(method(X), dtype=np.float64)
     known = list(estimator.classes_)
-    if not any(label in known for label in classes):
+    missing = [label for label in classes if label not in known]
+    if len(missing) == len(classes):
         remedy = "fit with the labels that the estimator was fitted with"
         raise DataError(f"labels that the estimator knows, such as {known[0]}", f"{classes[0]}", remedy)
-    if margins and response.ndim == 1 and len(classes) == 2 and len(known) == 2:
-        return response[:, None]
-    missing = [label for label in classes if label not in known]
-    if margins and (missing or response.ndim == 1):
+    if missing:
         found = f"none of class {missing[0]}"
         raise DataError("every class among the training rows of each fold", found, "use fewer or larger folds")
-    wide = np.zeros((len(response), len(classes)))
-    for column, label in enumerate(classes):
-        if label in known:
-            wide[:, column] = response[:, known.index(label)]
-    return wide[:, 1:] if len(classes) == 2 else wide
+    need_two_classes(known)
+    return np.asarray(response[:, known.index(classes[1])] if response.ndim == 2 else response)
 
 
 def _scores(response: FloatArray, margin_scale: float | None) -> FloatArray:

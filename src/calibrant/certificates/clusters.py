@@ -55,9 +55,9 @@ def need_cluster_method(method: str, allowed: tuple[str, ...] = _METHODS) -> Non
     if method not in allowed:
         listed = " or ".join(repr(name) for name in allowed)
         raise ArgumentError(
-            f"method {listed} with clusters",
+            f"`method` {listed} with `clusters`",
             f"method {method!r}, which holds only for independent rows",
-            "leave the method out, or keep one row of each cluster and leave out the clusters",
+            "leave out `method`, or keep one row of each cluster and leave out `clusters`",
         )
 
 

@@ -135,7 +135,7 @@ class Clustered:
         ranges = np.empty((1 + centred, n_simulations))
         at_once = max(1, min(n_simulations, _FACTORS // self.n_clusters))
         for start in range(0, n_simulations, at_once):
-            tell(f"Cluster bootstrap: {start} of {n_simulations} simulations")
+            tell("Cluster bootstrap", start / n_simulations)
             part = slice(start, min(n_simulations, start + at_once))
             xi = rng.standard_normal((part.stop - start, self.n_clusters))
             ranges[:, part] = _ranges(rows, wide, walks, xi, centred=centred)
@@ -175,7 +175,7 @@ def need_clusters(rows: ClusteredRows) -> None:
             f"clusters worth at least {LEAST_GROUPS:g} of equal size",
             f"{len(rows.size)} clusters, the largest with {share:.0%} of the rows, worth {rows.effective_clusters:.3g}",
             "take more clusters, finer ones if these are independent, or let a cluster count fewer rows "
-            "(max_rows_per_cluster, --max-rows-per-cluster)",
+            "(`max_rows_per_cluster`)",
         )
 
 

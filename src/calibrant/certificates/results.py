@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from calibrant.table.results import Result
+from calibrant.table.results import Count, Result
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, ClusterStatement
 
 __all__ = ["ASSUMPTIONS", "CalibrationTest", "Certificate", "CutoffInterval", "verdict_on"]
@@ -126,7 +126,7 @@ class CalibrationTest(Result):
     assumptions: tuple[str, ...]
     references: tuple[str, ...]
     n_clusters: int | None = None
-    max_rows_per_cluster: float | None = None
+    max_rows_per_cluster: Count | None = None
 
 
 def verdict_on(bound: float, lower_bound: float, trivial_bound: float, tolerance: float) -> str:

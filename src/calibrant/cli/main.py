@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import os
-import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -35,11 +34,15 @@ from calibrant.cli.options import (
     Sql,
     Title,
     Weight,
+    as_option,
 )
 from calibrant.cli.sources import name_of, paths_of, source_of
 from calibrant.errors import ArgumentError, CalibrantError
 
 __all__ = ["app", "main"]
+
+# Shares of a job: until the rows are read for a fit, and until an audit is done that a report shows.
+_READ, _AUDITED = 0.6, 0.9
 
 
 class _Commands(TyperGroup):
@@ -70,7 +73,7 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
         try:
             function(*args, **kwargs)
         except CalibrantError as error:
-            typer.echo(f"calibrant: error: {error}", err=True)
+            typer.echo(f"calibrant: error: {error.text(as_option)}", err=True)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             typer.echo("calibrant: interrupted", err=True)
@@ -148,7 +151,11 @@ def audit(
     title: Title = None,
     note: Note = None,
     author: Author = None,
+    details: Annotated[bool, typer.Option("--details", help="Print every statement, not only the summary.")] = False,
     as_json: AsJson = False,
+    json_curves: Annotated[
+        bool, typer.Option("--json-curves", help="Print JSON with the points of all curves.")
+    ] = False,
     report: Report = None,
 ) -> None:
     """Assess calibration: error, certificate, expected cost and advice.
@@ -158,8 +165,7 @@ def audit(
     from calibrant.auditing.audit import audit as run_audit
     from calibrant.auditing.audit import check_audit
     from calibrant.auditing.provenance import of_command
-    from calibrant.auditing.wording import summary
-    from calibrant.ingest.named_columns import named_columns
+    from calibrant.table.progress import portion, tell
 
     if (cost_fp is None) != (cost_fn is None):
         raise ArgumentError("both --cost-fp and --cost-fn", "one of them", "give both, or neither")
@@ -170,41 +176,35 @@ def audit(
         from calibrant.atomic_write import check_writable
 
         check_writable(report, *paths_of(source))
-    data = named_columns(
-        source,
-        label=label,
-        score=score,
-        weight=weight,
-        pos_label=pos_label,
-        clusters=cluster or None,
-        console=terminal.console(),
-    )
     with terminal.progress():
-        result = run_audit(
-            **data,
-            tolerance=tolerance,
-            confidence_level=confidence,
-            costs=costs,
-            method=method,  # type: ignore[arg-type]  # checked above
-            max_rows_per_cluster=max_rows_per_cluster,
-            name=f"column {score} of {name_of(source)}",
-            title=title,
-            note=note,
-            author=author,
-        )
-        columns = {
-            "label": label,
-            "score": score,
-            "weight": weight,
-            "pos_label": pos_label,
-            "clusters": cluster or None,
-        }
-        origin = of_command(result.provenance, shlex.join(context.obj), source, **columns)
-        result = replace(result, provenance=origin)
+        with portion(0.0, 1.0 if report is None else _AUDITED):
+            result = run_audit(
+                source,
+                label=label,
+                score=score,
+                weight=weight,
+                pos_label=pos_label,
+                clusters=cluster or None,
+                tolerance=tolerance,
+                confidence_level=confidence,
+                costs=costs,
+                method=method,  # type: ignore[arg-type]  # checked above
+                max_rows_per_cluster=max_rows_per_cluster,
+                name=f"column {score} of {name_of(source)}",
+                title=title,
+                note=note,
+                author=author,
+            )
+        result = replace(result, provenance=of_command(result.provenance, context.obj))
+        if report is not None:
+            tell("Report", _AUDITED)
+            result.to_html(report)
     if report is not None:
-        result.to_html(report)
         typer.echo(f"report written to {report}", err=True)
-    typer.echo(result.to_json() if as_json else summary(result, terminal.width()))
+    if as_json or json_curves:
+        typer.echo(result.to_json(curves=json_curves))
+    else:
+        terminal.print_audit(result, details=details)
     if result.certificate is not None and result.certificate.verdict not in (None, "certified"):
         raise typer.Exit(1)
 
@@ -232,13 +232,14 @@ def recalibrate(
 ) -> None:
     """Fit a recalibrator and write it to a JSON file."""
     from calibrant.atomic_write import check_writable
-    from calibrant.auditing import cross_fitted_isotonic
+    from calibrant.auditing import cross_fitted
     from calibrant.auditing.wording import recalibration_sentence
-    from calibrant.calibrators import AutoCalibrator, CutoffCalibrator, IsotonicCalibrator
+    from calibrant.calibrators import AutoCalibrator, CutoffCalibrator
     from calibrant.export import save_model
     from calibrant.export.layouts import LAYOUTS
     from calibrant.ingest.named_columns import named_columns
     from calibrant.table.parameters import check_choice
+    from calibrant.table.progress import portion, tell
 
     check_choice("method", method, tuple(LAYOUTS))
     options: dict[str, str] = {}
@@ -248,19 +249,20 @@ def recalibrate(
         options["interpolation"] = check_choice("interpolation", interpolation, ("linear", "step"))
     source = source_of(files, query, database)
     check_writable(model, *paths_of(source))
-    data = named_columns(
-        source, label=label, score=score, weight=weight, pos_label=pos_label, console=terminal.console()
-    )
-    table = data["y_true"]
-    calibrator = LAYOUTS[method].estimator(**options).fit(table)
+    with terminal.progress():
+        with portion(0.0, _READ):
+            data = named_columns(source, label=label, score=score, weight=weight, pos_label=pos_label)
+        table = data["y_true"]
+        tell(f"Fitting, {method}", _READ)
+        make = functools.partial(LAYOUTS[method].estimator, **options)
+        calibrator = make().fit(table)
     save_model(calibrator, model)
-    if isinstance(calibrator, AutoCalibrator):
-        terminal.print_wrapped(calibrator.reason_)
-    elif isinstance(calibrator, CutoffCalibrator):
+    if isinstance(calibrator, CutoffCalibrator):
         terminal.print_wrapped(calibrator.message_)
-    elif isinstance(calibrator, IsotonicCalibrator):
-        judged = cross_fitted_isotonic(table, interpolation=calibrator.interpolation)
-        terminal.print_wrapped(recalibration_sentence(judged))
+    else:
+        if isinstance(calibrator, AutoCalibrator):
+            terminal.print_wrapped(calibrator.reason_)
+        terminal.print_wrapped(recalibration_sentence(cross_fitted(table, make)))
     typer.echo(f"model written to {model}", err=True)
 
 
@@ -282,7 +284,8 @@ def apply(
     from calibrant.ingest.paths import find_files
 
     check_writable(output, *find_files(file), model)
-    count = apply_to_file(load_model(model), file, output, score=score, column=column, console=terminal.console())
+    with terminal.progress():
+        count = apply_to_file(load_model(model), file, output, score=score, column=column)
     typer.echo(f"{count:,} rows written to {output}", err=True)
 
 
@@ -306,7 +309,7 @@ def export(
     from calibrant.export import load_model, to_json, to_onnx, to_python, to_sql
     from calibrant.table.parameters import check_choice
 
-    check_choice("the form", to, ("sql", "python", "onnx", "json"))
+    check_choice("to", to, ("sql", "python", "onnx", "json"))
     if output is not None:
         check_writable(output, model)
     elif to == "onnx":
@@ -355,7 +358,7 @@ def plan(
 def demo(report: Report = None) -> None:
     """Train and audit real classifiers on scikit-learn's data."""
     from calibrant.atomic_write import check_writable, write_text
-    from calibrant.auditing.wording import one_line
+    from calibrant.auditing.summary import one_line
     from calibrant.report import render
 
     if report is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +23,19 @@ __all__ = [
     "Sql",
     "Title",
     "Weight",
+    "as_option",
 ]
+
+_QUOTES = "'\""
+# Parameters of Python whose options have other names.
+_OPTIONS = {
+    "clusters": "cluster",
+    "confidence_level": "confidence",
+    "costs": "cost-fp and --cost-fn",
+    "false_negative_cost": "cost-fn",
+    "false_positive_cost": "cost-fp",
+    "sample_weight": "weight",
+}
 
 File = Annotated[str, typer.Argument(help="CSV, Parquet or JSON lines file, or - for standard input.", metavar="FILE")]
 Files = Annotated[
@@ -58,8 +71,14 @@ Weight = Annotated[
 ]
 PosLabel = Annotated[str | None, typer.Option("--pos-label", help="Outcome that counts as 1.", metavar="VALUE")]
 Confidence = Annotated[float, typer.Option("--confidence", help="Probability with which each statement holds.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON instead of text.")]
 Report = Annotated[Path | None, typer.Option("--report", help="Write a self-contained HTML report.", metavar="OUT")]
 Title = Annotated[str | None, typer.Option("--title", help="Heading of the report.", metavar="TEXT")]
 Note = Annotated[str | None, typer.Option("--note", help="Remark in the report.", metavar="TEXT")]
 Author = Annotated[str | None, typer.Option("--author", help="Who answers for the report.", metavar="TEXT")]
+
+
+def as_option(name: str, value: str | None) -> str:
+    """Write a parameter that a message names, with its value in the spelling of Python, as it is typed in a shell."""
+    option = "--" + _OPTIONS.get(name, name.replace("_", "-"))
+    return option if not value else f"{option} {shlex.quote(value.strip(_QUOTES))}"

@@ -2,19 +2,52 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
-from contextlib import AbstractContextManager, ExitStack, nullcontext
-from typing import Any
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-__all__ = ["console", "print_wrapped", "progress", "width"]
+if TYPE_CHECKING:
+    from calibrant.auditing.findings import Findings
+
+__all__ = ["print_audit", "print_wrapped", "progress", "width"]
+
+_PATIENCE = 0.5  # seconds after which a person wants to know how long it takes
+# What is coloured in the text of an audit, as Rich's styles: verdicts, labels at the start of a line, warnings.
+_STYLES = {
+    r"\ACERTIFIED": "bold green",
+    r"\AREFUTED": "bold red",
+    r"\A(UNDECIDED|UNINFORMATIVE|NO CERTIFICATE)": "bold yellow",
+    r"(?m)^(?!Warning)[A-Z][A-Za-z ]{2,17}  ": "cyan",
+    r"(?m)^Warning": "bold yellow",
+}
+
+
+def print_audit(audit: Findings, *, details: bool) -> None:
+    """Print the summary of an audit, or the details; in colour on a terminal."""
+    from calibrant.auditing import summary
+
+    text = summary.details(audit, width()) if details else summary.summary(audit, width(), shell=True)
+    if width() is None:
+        typer.echo(text)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    shown = Text(text)
+    for pattern, style in _STYLES.items():
+        shown.highlight_regex(re.compile(pattern), style)
+    Console(highlight=False).print(shown, soft_wrap=True)
 
 
 def print_wrapped(text: str, *, indent: int = 2) -> None:
     """Print text, broken at the width of a terminal."""
-    from calibrant.auditing.wording import wrapped
+    from calibrant.auditing.summary import wrapped
 
     typer.echo(wrapped(text, width(), indent=indent))
 
@@ -25,7 +58,7 @@ def width() -> int | None:
 
 
 def console() -> Any:
-    """Return a console for progress bars, only where standard error is a terminal."""
+    """Return a console for the progress bar, only where standard error is a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         return None
     from rich.console import Console
@@ -33,13 +66,39 @@ def console() -> Any:
     return Console(stderr=True)
 
 
-def progress() -> AbstractContextManager[object]:
-    """Show the stage of a computation, only where standard error is a terminal."""
-    from calibrant.table.progress import listening
-
+@contextmanager
+def progress() -> Iterator[None]:
+    """Show one bar for all that is done in a block, if it takes long and standard error is a terminal."""
     shown_on = console()
-    if shown_on is None:
-        return nullcontext()
-    shown = ExitStack()
-    shown.enter_context(listening(shown.enter_context(shown_on.status("Auditing")).update))
-    return shown
+    if shown_on is None or not shown_on.is_interactive:
+        yield
+        return
+    from rich.markup import escape
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+    from calibrant.table.progress import job
+
+    bar = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TextColumn("{task.fields[speed]}"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+        console=shown_on,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+    task = bar.add_task("", total=1.0, speed="")
+    begin = threading.Timer(_PATIENCE, bar.start)
+    begin.daemon = True
+    begin.start()
+    try:
+        with job(lambda stage, done, speed: bar.update(task, description=escape(stage), completed=done, speed=speed)):
+            yield
+    finally:
+        begin.cancel()
+        begin.join()
+        bar.stop()

@@ -17,7 +17,7 @@ from calibrant.errors import ArgumentError
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_between, check_count
-from calibrant.table.results import Drawable
+from calibrant.table.results import Count, Drawable
 from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["CostCurve", "cheapest_cuts", "cost_curve", "curve_of", "points_or_grid"]
@@ -99,7 +99,7 @@ class CostCurve(Drawable):
     band: float
     difference_band: float = math.nan
     confidence_level: float
-    n: float
+    n: Count
     references: tuple[str, ...]
 
 

@@ -16,13 +16,14 @@ from calibrant.distributions.brownian import LEAST_EVENTS, MEAN_RANGE, range_qua
 from calibrant.table.fixed_point import UNIT
 from calibrant.table.score_table import FloatArray, ScoreTable
 
-__all__ = ["calibrated_limit", "calibrated_p_value", "null_limit", "null_mean"]
+__all__ = ["calibrated_limit", "calibrated_p_value", "null_limit", "null_lower_tail", "null_mean"]
 
 # Scores with less than this share of the sum of s (1 - s) count as spread out: that enlarges a limit by 6% at most.
 _SMALLEST_STEP = 1.0 / 64.0
 _CELLS, _WAVES = 64, 512  # of the strip in which the cumulative residuals are followed
 _STRIPS = 6  # heights of the strip between which its probabilities are interpolated
 _WIDE = 5.0  # standard deviations that the range exceeds with a chance of 2e-6
+_CHORD = 0.02  # of a height, to the right of which the slope is taken
 _ROUNDING = 1e-9
 
 
@@ -63,6 +64,24 @@ def null_mean(table: ScoreTable) -> float:
     constant = _WIDE - _expected_gap(_WIDE, steps) if steps else MEAN_RANGE
     mean = constant * math.sqrt(float(variance.sum()))
     return (mean if mean <= unlikely else min(mean, _likeliest_range(table) + unlikely)) / table.total
+
+
+def null_lower_tail(table: ScoreTable, error: float) -> float:
+    """Chance of an error of at most this size if the labels of a table are drawn from its scores, about; NaN if unknown.
+
+    That of the asymptotic distribution for an error larger by one row, since labels come in whole numbers. It is unknown
+    if weights are not whole numbers or no label is in doubt.
+    """
+    variance = table.variance
+    steps = _steps(variance) if table.counts else ()
+    if not steps:
+        return math.nan
+    height = (error * table.total + 1.0) / math.sqrt(float(variance.sum()))
+    if height >= _WIDE:
+        return 1.0
+    # The gap is convex, and its slope the distribution function: a chord to the right is no less steep.
+    right = (1.0 + _CHORD) * height
+    return min(1.0, (_expected_gap(right, steps) - _expected_gap(height, steps)) / (right - height))
 
 
 def calibrated_limit(variance: float, probability: float) -> float:

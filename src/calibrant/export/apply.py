@@ -23,7 +23,6 @@ from calibrant.ingest.source import Source
 
 if TYPE_CHECKING:
     import duckdb
-    from rich.console import Console
 
 __all__ = ["apply_to_file"]
 
@@ -45,7 +44,6 @@ def apply_to_file(
     *,
     score: str,
     column: str = "calibrated",
-    console: Console | None = None,
 ) -> int:
     """Copy a file with one more column, what `calibrator.predict` gives, in bounded memory; return the number of rows.
 
@@ -63,10 +61,10 @@ def apply_to_file(
     if len(files) > 1:
         raise SourceError("one file, since one is written", f"{len(files)} in {path}", "apply to each alone")
     check_writable(target, *files)
-    with open_source(files[0], console=console) as source:
+    with open_source(files[0]) as source:
         operand = source.column(score)
         if column.lower() in (name.lower() for name in source.columns):
-            raise SourceError("a new column name", f"{column!r} in {source.name}", "choose another with --column")
+            raise SourceError("a new column name", f"{column!r} in {source.name}", "choose another as `column`")
         rows = source.sql
         if source.format == "JSON lines" and "json" in _FORMATS[target.suffix.lower()]:
             rows, operand = source.original, f"json_extract_string({operand}, '$')"

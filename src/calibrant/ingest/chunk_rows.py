@@ -11,14 +11,12 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError, DataError
 from calibrant.ingest.accumulator import pooled_batches
 from calibrant.table.pooling import Pooled
-from calibrant.table.validation import (
-    CleanRows,
-    check_same_rows,
-    clean_rows,
+from calibrant.table.row_errors import (
     describe_bad_labels,
     describe_no_rows,
     describe_zero_weights,
 )
+from calibrant.table.validation import CleanRows, check_same_rows, clean_rows
 
 __all__ = ["ChunkRows", "Chunks"]
 
@@ -75,7 +73,7 @@ class ChunkRows:
                 if others[1:] and others.pop() != others[0]:
                     raise _mixed_labels(others[0], chunk[0], self._pos_label)
             except DataError as error:
-                raise DataError(error.expected, f"in chunk {i}: {error.found}", error.remedy) from None
+                raise error.but(found=f"in chunk {i}: {error.found}") from None
             rows += len(clean.score)
             weighty = weighty or clean.weight is None or bool(clean.weight.any())
             positives += int(np.count_nonzero(clean.label))

@@ -29,11 +29,11 @@ from calibrant.ingest.paths import Place, find_files, name_of
 from calibrant.ingest.query import COPIED, Query, copy_rows
 from calibrant.ingest.query_runner import QueryRunner
 from calibrant.ingest.source import SPAN_ROWS, Source, Span, spans_of_table
-from calibrant.table.validation import describe_no_rows
+from calibrant.table.progress import heard
+from calibrant.table.row_errors import describe_no_rows
 
 if TYPE_CHECKING:
     import duckdb
-    from rich.console import Console
 
 __all__ = ["open_source"]
 
@@ -42,9 +42,7 @@ _MEMORY = "2GB"  # beyond it DuckDB writes to the temporary folder
 
 
 @contextmanager
-def open_source(
-    path: Place | Query, *, wanted: tuple[str, ...] = (), console: Console | None = None
-) -> Iterator[Source]:
+def open_source(path: Place | Query, *, wanted: tuple[str, ...] = ()) -> Iterator[Source]:
     """Open CSV, Parquet or JSON lines files for queries, or run a query and open its result.
 
     Standard input, "-", is copied to a temporary file because it is read more than once. `wanted` are the columns
@@ -55,13 +53,13 @@ def open_source(
     with tempfile.TemporaryDirectory(prefix="calibrant-", ignore_cleanup_errors=True) as folder:
         if isinstance(path, Query):
             with closing(_connect(Path(folder))) as connection:
-                yield _answer(connection, path, wanted, Path(folder), console)
+                yield _answer(connection, path, wanted, Path(folder))
             return
         files = find_files(path)
         # A pattern or folder in which there is one file is that file.
         name = name_of(path if len(files) > 1 else files)
         with closing(_connect(Path(folder))) as connection:
-            runner = QueryRunner(connection, name, console)
+            runner = QueryRunner(connection, name)
             opened = _open_each(connection, files, name, Path(folder), runner)
             source = opened[0].source if len(opened) == 1 else combine(opened, wanted, name)
             _expect(source, [one.file for one in opened], runner)
@@ -90,7 +88,7 @@ def _open_each(
 
 def _expect(source: Source, files: list[Path], runner: QueryRunner) -> None:
     """Find how much there is to read, where a person waits for it: rows if the files say how many, else bytes."""
-    if not runner.watched:
+    if not heard():
         return
     if source.format != "Parquet":
         runner.expect(sum(file.stat().st_size for file in files), "bytes")
@@ -99,11 +97,9 @@ def _expect(source: Source, files: list[Path], runner: QueryRunner) -> None:
     source.expect(int(source.rows(f"SELECT sum(num_rows) FROM parquet_file_metadata([{listed}])")[0][0]))
 
 
-def _answer(
-    connection: duckdb.DuckDBPyConnection, query: Query, wanted: tuple[str, ...], folder: Path, console: Console | None
-) -> Source:
+def _answer(connection: duckdb.DuckDBPyConnection, query: Query, wanted: tuple[str, ...], folder: Path) -> Source:
     name = "the result of the query"
-    runner = QueryRunner(connection, name, console)
+    runner = QueryRunner(connection, name)
     found, columns, types = runner.run(lambda: copy_rows(connection, query, wanted, folder))
     sql = f"SELECT * FROM {COPIED}"
     in_file = {column: [column] * found.count(column) for column in found}

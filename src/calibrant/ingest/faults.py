@@ -13,8 +13,7 @@ from typing import Any, Protocol
 
 from calibrant.errors import DataError
 from calibrant.table.fixed_point import MOST_ROWS
-from calibrant.table.validation import (
-    check_weight_range,
+from calibrant.table.row_errors import (
     describe_bad_labels,
     describe_bad_scores,
     describe_bad_weight,
@@ -25,6 +24,7 @@ from calibrant.table.validation import (
     describe_zero_weights,
     swapped_columns,
 )
+from calibrant.table.validation import check_weight_range
 
 __all__ = ["Columns", "Rows", "describe_missing", "describe_no_column", "kind_of_weights", "refuse", "refuse_values"]
 
@@ -86,7 +86,7 @@ def refuse(seen: Mapping[str, Any], columns: Columns, rows: Rows) -> None:
     if not two_classes:
         error = describe_bad_labels(rows.label_values(), columns.pos_label, met=bool(seen.get("positives")))
         place = f"column {columns.label}" + (f" of {rows.name}" if rows.name else "")
-        error = DataError(error.expected, f"{error.found} in {place}", error.remedy)
+        error = error.but(found=f"{error.found} in {place}")
         raise swapped_columns(error) if rows.look_swapped() else error
     refuse_values(("cluster_missing",), seen, " and ".join(columns.clusters), rows)
     if columns.weight is not None:
@@ -118,8 +118,20 @@ def describe_no_column(name: str, there: Sequence[str], place: str = "") -> tupl
     lower = {column.lower(): column for column in there}
     near = difflib.get_close_matches(name.strip().lower(), lower, n=1)
     listed = ", ".join(there[:20]) + (", ..." if len(there) > 20 else "")
-    remedy = f"did you mean {lower[near[0]]!r}?" if near else "check the name of the column"
+    if there and all(_is_datum(column) for column in there):
+        remedy = "the first line seems to hold data: put a line with the names of the columns above it"
+    else:
+        remedy = f"did you mean {lower[near[0]]!r}?" if near else "choose one of these"
     return f"a column {name!r}{place}", f"the columns {listed}", remedy
+
+
+def _is_datum(name: str) -> bool:
+    """Whether a name of a column is a number, or empty, so that it will not be a name."""
+    try:
+        float(name or "0")
+    except ValueError:
+        return False
+    return True
 
 
 def describe_missing(what: str, place: str, count: int, value: str = "an empty value") -> DataError:

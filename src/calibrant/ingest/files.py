@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,6 @@ from calibrant.ingest.slices import PackedRows
 from calibrant.ingest.source import Source, Span
 from calibrant.table.score_table import FloatArray, ScoreTable
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 __all__ = ["Rows", "SlicedRows", "read_rows", "read_table"]
 
 _LEAST = 1 << 17  # rows of a span; a query for fewer takes longer to begin than to read
@@ -35,7 +32,6 @@ def read_table(
     score: str,
     weight: str | None = None,
     pos_label: Any = None,
-    console: Console | None = None,
 ) -> ScoreTable:
     r"""Read a file into a score table, in bounded memory whatever its length.
 
@@ -55,8 +51,6 @@ def read_table(
         Column of weights; whole numbers count as repeated rows.
     pos_label : scalar, optional
         The outcome that counts as 1, compared as text and, if it is a number, as number.
-    console : rich.console.Console, optional
-        Where to show progress if reading takes long.
 
     Returns
     -------
@@ -85,7 +79,7 @@ def read_table(
     ScoreTable(2 distinct scores, n=3, positives=1)
     """
     columns = Columns(label, score, weight, pos_label)
-    with open_source(path, wanted=columns.names, console=console) as source:
+    with open_source(path, wanted=columns.names) as source:
         summary = check(source, columns)
         return source.run(lambda: table_of_rows(_checked_rows(source, summary)))
 
@@ -107,7 +101,6 @@ def read_rows(
     cluster: str | Sequence[str],
     weight: str | None = None,
     pos_label: Any = None,
-    console: Console | None = None,
 ) -> Rows:
     """Read the rows of a file with the cluster each belongs to, in the order of the file.
 
@@ -117,7 +110,7 @@ def read_rows(
     """
     named = (cluster,) if isinstance(cluster, str) else tuple(cluster)
     columns = Columns(label, score, weight, pos_label, named)
-    with open_source(path, wanted=columns.names, console=console) as source:
+    with open_source(path, wanted=columns.names) as source:
         summary = check(source, columns)
         source.in_order()
         names = f"SELECT c, row_number() OVER (ORDER BY c) - 1 AS number FROM (SELECT DISTINCT c FROM ({summary.sql}))"

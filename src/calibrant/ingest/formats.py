@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from calibrant.errors import SourceError
-from calibrant.table.validation import describe_no_rows
+from calibrant.table.row_errors import describe_no_rows
 
 __all__ = [
     "ROW_NUMBER",

@@ -15,7 +15,7 @@ from calibrant.errors import DataError
 from calibrant.ingest.faults import Columns, describe_missing, kind_of_weights, refuse
 from calibrant.ingest.frame_rows import CheckedRows, Fetch, LazyRows
 from calibrant.table.fixed_point import BITS
-from calibrant.table.validation import describe_no_rows, describe_not_numbers
+from calibrant.table.row_errors import describe_no_rows, describe_not_numbers
 
 if TYPE_CHECKING:
     import narwhals as nw

@@ -15,7 +15,8 @@ from calibrant.ingest.faults import Columns, describe_missing, describe_no_colum
 from calibrant.ingest.frame_checks import checked_rows, column_of, need_numbers
 from calibrant.ingest.frame_rows import Arrays, CheckedRows, fetched
 from calibrant.ingest.slices import PackedRows
-from calibrant.table.validation import clean_labels, clean_scores, describe_no_rows
+from calibrant.table.row_errors import describe_no_rows
+from calibrant.table.validation import clean_labels, clean_scores
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -41,7 +42,7 @@ class FrameArrays(NamedTuple):
         }
         name = next((name for name, check in checks.items() if _fails(check)), self.names.weight)
         word = "of" if " row " in error.found else "in"
-        return DataError(error.expected, f"{error.found} {word} column {name}", error.remedy)
+        return error.but(found=f"{error.found} {word} column {name}")
 
 
 def open_frame(frame: Any, columns: Columns) -> FrameArrays | CheckedRows:
@@ -91,7 +92,7 @@ def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[An
     there = _names(found)
     for what, name in (("label", columns.label), ("score", columns.score), ("weight", columns.weight)):
         if not isinstance(name, Hashable) or (name is None and what != "weight"):
-            raise ArgumentError(f"{what} to name a column", repr(name), f"choose among {', '.join(map(str, there))}")
+            raise ArgumentError(f"`{what}` to name a column", repr(name), f"choose among {', '.join(map(str, there))}")
     for name in columns.names:
         if there.count(name) == 1:
             continue

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from calibrant.errors import SourceError
 from calibrant.ingest.query import Query
 from calibrant.table.score_table import ScoreTable
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-__all__ = ["named_columns"]
+__all__ = ["named_columns", "rows_in_order"]
 
 
 def named_columns(
@@ -24,7 +21,6 @@ def named_columns(
     weight: str | None = None,
     clusters: str | Sequence[str] | None = None,
     pos_label: Any = None,
-    console: Console | None = None,
 ) -> dict[str, Any]:
     """Read labels and scores of a dataframe, files or a query: into a table, or row by row where rows are clustered.
 
@@ -34,15 +30,15 @@ def named_columns(
     """
     if label == score:
         raise SourceError(
-            "different columns for label and score", f"{label!r} for both", "name the column of outcomes with --label"
+            "different columns for label and score", f"{label!r} for both", "name the column of outcomes as `label`"
         )
     columns: dict[str, Any] = {"label": label, "score": score, "weight": weight, "pos_label": pos_label}
     if isinstance(source, (str, PathLike, Query, list, tuple)):
         from calibrant.ingest.files import read_rows, read_table
 
         if clusters is None:
-            return {"y_true": read_table(source, **columns, console=console)}
-        rows = read_rows(source, **columns, cluster=clusters, console=console)
+            return {"y_true": read_table(source, **columns)}
+        rows = read_rows(source, **columns, cluster=clusters)
         return {"y_true": rows.label, "y_proba": rows.score, "sample_weight": rows.weight, "clusters": rows.cluster}
     if clusters is None:
         return {"y_true": ScoreTable.from_frame(source, **columns)}
@@ -58,3 +54,13 @@ def named_columns(
         "clusters": names,
         "pos_label": pos_label,
     }
+
+
+def rows_in_order(source: Any, label: str, score: str) -> tuple[Any, Any]:
+    """Return labels and scores of a dataframe in memory, in the order of its rows; elsewhere rows have no order."""
+    if isinstance(source, (str, PathLike, Query, list, tuple)):
+        return None, None
+    import narwhals as nw
+
+    frame = nw.from_native(source)
+    return (frame[label].to_numpy(), frame[score].to_numpy()) if isinstance(frame, nw.DataFrame) else (None, None)

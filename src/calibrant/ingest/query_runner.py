@@ -9,15 +9,17 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar
 
+from calibrant.table.progress import heard, tell
+
 if TYPE_CHECKING:
     import duckdb
-    from rich.console import Console
 
 __all__ = ["QueryRunner", "doing", "speed"]
 
 T = TypeVar("T")
 
-_PATIENCE = 0.5  # seconds without a progress bar
+_PATIENCE = 0.5  # seconds after which a query counts as a scan of the rows
+_SCANS = 3  # how many there usually are: checks, sums, and the scores that matter; they take about as long
 _POLL = 0.05  # seconds between two looks at the query
 
 _activity: ContextVar[str | None] = ContextVar("activity", default=None)
@@ -25,7 +27,7 @@ _activity: ContextVar[str | None] = ContextVar("activity", default=None)
 
 @contextmanager
 def doing(activity: str) -> Iterator[None]:
-    """Show a text such as "Writing a.csv" beside the progress bars of a block, in place of "Reading" and the name."""
+    """Tell a text such as "Writing a.csv" in a block, in place of "Reading" and the name."""
     token = _activity.set(activity)
     try:
         yield
@@ -36,26 +38,19 @@ def doing(activity: str) -> Iterator[None]:
 class QueryRunner:
     """Runs queries of one connection in a thread of their own, one at a time.
 
-    The calling thread stays free to draw a progress bar on the console, if there is one, and to notice Ctrl-C, which
-    stops the query at once. The bar says that `name` is read, unless `doing` says otherwise.
+    The calling thread stays free to tell how far the query is, if anybody listens, and to notice Ctrl-C, which stops
+    the query at once. It tells that `name` is read, unless `doing` says otherwise.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, name: str, console: Console | None) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
         self._connection = connection
         self._name = name
-        # A bar that is updated in place is of no use in a log file.
-        self._console = console if console is not None and console.is_terminal else None
-        self._started = time.monotonic()
-        self._begun = self._started
+        self._begun = 0.0  # when the present query began
+        self._done, self._scans = 0.0, 0  # share of the reading that is done, by how many scans
         self._count, self._unit = 0, ""
         self._reached: int | None = None  # how much of `_count`; None where the query itself knows
-        if self._console is not None:
+        if heard():
             connection.execute("SET enable_progress_bar = true")  # else progress is not measured
-
-    @property
-    def watched(self) -> bool:
-        """Whether a person sees progress."""
-        return self._console is not None
 
     def expect(self, count: int, unit: str) -> None:
         """Tell how much a scan reads, in "rows" or "bytes", so that its speed can be shown."""
@@ -113,39 +108,36 @@ class QueryRunner:
 
     def _wait(self, done: threading.Event) -> None:
         self._begun, self._reached = time.monotonic(), None
-        while self._console is None or time.monotonic() < self._started + _PATIENCE:
+        while not heard() or time.monotonic() < self._begun + _PATIENCE:
             if done.wait(_POLL):
                 return
-        with _bar(_activity.get() or f"Reading {self._name}", self._console) as show:
-            while not done.wait(_POLL):
-                reached = self._reached
-                percent = self._connection.query_progress() if reached is None else 100.0 * reached / self._count
-                show(percent, speed(self._count * percent / 100.0, self._unit, time.monotonic() - self._begun))
+        stage, furthest = _activity.get() or f"Reading {self._name}", 0.0
+        while True:
+            reached = self._reached
+            now = self._connection.query_progress() / 100.0 if reached is None else reached / self._count
+            if 0.0 <= now < furthest - 0.5:  # the work has begun another scan
+                self._begun, furthest = time.monotonic(), 0.0
+                self._scanned()
+            furthest = max(furthest, now)  # -1 is what DuckDB says before it can tell
+            pace = speed(self._count * now, self._unit, time.monotonic() - self._begun)
+            tell(stage, self._done + self._share() * min(1.0, furthest), pace)
+            if done.wait(_POLL):
+                break
+        self._scanned()
+
+    def _share(self) -> float:
+        """Share of the reading that the present scan is, though how many follow is not known.
+
+        Beyond the usual number each scan is half of what is left.
+        """
+        return (1.0 - self._done) / max(2, _SCANS - self._scans)
+
+    def _scanned(self) -> None:
+        self._done, self._scans = self._done + self._share(), self._scans + 1
 
 
 def speed(done: float, unit: str, seconds: float) -> str:
     """Say how fast a scan is, such as "1,500,000 rows/s" or "84.0 MB/s"; "" where that is not known."""
-    if done <= 0:
+    if done <= 0.0 or seconds <= 0.0:
         return ""
     return f"{done / seconds:,.0f} rows/s" if unit == "rows" else f"{done / seconds / 1e6:,.1f} MB/s"
-
-
-@contextmanager
-def _bar(text: str, console: Console) -> Iterator[Callable[[float, str], None]]:
-    """Draw a progress bar that leaves no trace; yield how to tell it the percentage and the speed."""
-    from rich.markup import escape
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    progress = Progress(
-        TextColumn(escape(text)),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        TextColumn("{task.fields[speed]}"),
-        TimeRemainingColumn(),
-        TextColumn("left"),
-        console=console,
-        transient=True,
-    )
-    task = progress.add_task("read", total=100.0, speed="")
-    with progress:
-        yield lambda percent, pace: progress.update(task, completed=max(0.0, percent), speed=pace)

@@ -18,7 +18,8 @@ from calibrant.ingest.grid import BucketSet, Grid
 from calibrant.ingest.losses import LossTotals
 from calibrant.table.fixed_point import score_units
 from calibrant.table.pooling import FloatArray, NumberArray, Pooled
-from calibrant.table.validation import CleanRows, describe_other_rows
+from calibrant.table.row_errors import describe_other_rows
+from calibrant.table.validation import CleanRows
 
 __all__ = ["PackedRows", "SliceRows", "unpacked"]
 

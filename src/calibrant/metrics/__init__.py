@@ -18,6 +18,7 @@ from calibrant.metrics.confusion import ConfusionMetrics, confusion_metrics
 from calibrant.metrics.cutoff import CutoffCalibration, cutoff_calibration, cutoff_calibration_error
 from calibrant.metrics.decomposition import ScoreDecomposition, brier_decomposition, log_loss_decomposition
 from calibrant.metrics.divergence import score_divergence
+from calibrant.metrics.in_the_large import calibration_in_the_large, observed_expected_ratio
 from calibrant.metrics.integrated import IntegratedCalibration, integrated_calibration_index
 from calibrant.metrics.local import (
     LocalCalibration,
@@ -47,6 +48,7 @@ __all__ = [
     "binned_calibration",
     "brier_decomposition",
     "brier_score",
+    "calibration_in_the_large",
     "calibration_slope",
     "confusion_metrics",
     "cutoff_calibration",
@@ -60,6 +62,7 @@ __all__ = [
     "local_calibration_score",
     "log_loss",
     "log_loss_decomposition",
+    "observed_expected_ratio",
     "quantile_mean_squared_error",
     "roc_auc",
     "roc_auc_interval",

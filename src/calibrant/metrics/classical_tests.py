@@ -15,7 +15,7 @@ from calibrant.errors import ArgumentError
 from calibrant.table.arguments import as_table
 from calibrant.table.bins import bin_starts
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.results import Result, Tabular
+from calibrant.table.results import Count, Result, Tabular
 from calibrant.table.row_sums import add_rows, rows_or_table
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 
@@ -176,7 +176,7 @@ class KsCalibrationTest(Result):
     statistic: float
     score: float
     p_value: float
-    n: float
+    n: Count
 
 
 def ks_calibration_test(
@@ -270,7 +270,7 @@ class Spiegelhalter(Result):
     p_value: float
     brier: float
     expected_brier: float
-    n: float
+    n: Count
 
 
 def spiegelhalter(

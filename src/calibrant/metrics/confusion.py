@@ -13,7 +13,7 @@ from calibrant.distributions.binomial import wilson
 from calibrant.metrics.ranking import roc_auc
 from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_between
-from calibrant.table.results import Result
+from calibrant.table.results import Count, Result
 from calibrant.table.score_table import ScoreTable
 
 __all__ = ["ConfusionMetrics", "confusion_metrics"]
@@ -52,10 +52,10 @@ class ConfusionMetrics(Result):
 
     threshold: float
     strict: bool
-    tp: float
-    fp: float
-    tn: float
-    fn: float
+    tp: Count
+    fp: Count
+    tn: Count
+    fn: Count
     accuracy: float
     sensitivity: float
     specificity: float

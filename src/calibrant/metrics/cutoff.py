@@ -13,7 +13,7 @@ from calibrant.distributions.null_distribution import null_limit, null_mean
 from calibrant.ingest.pruning import pruned_range
 from calibrant.table.arguments import as_table
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
-from calibrant.table.results import Result
+from calibrant.table.results import Count, Result
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_rows
 
@@ -70,7 +70,7 @@ class CutoffCalibration(Result):
     null_q95: float
     mean_residual: float
     ks: float
-    n: float
+    n: Count
 
 
 def cutoff_calibration_error(

@@ -7,15 +7,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from calibrant.fits.isotonic import isotonic_fit
+from calibrant.fits.shortened import shortened
 from calibrant.metrics.proper import brier_score, log_loss
 from calibrant.table.arguments import as_table
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
+from calibrant.table.seeding import generator_for
 
 __all__ = ["ScoreDecomposition", "brier_decomposition", "log_loss_decomposition"]
+
+# Labels are simulated at no more scores than this, but for some at either end, and so many in all, or so often.
+_GROUPS, _SCORES, _FEWEST, _MOST = 8192, 1 << 18, 16, 200
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,11 @@ class ScoreDecomposition(Result):
         The mean score; smaller is better.
     miscalibration : float
         How much the best nondecreasing recalibration on these rows would take off; not negative, smaller is better.
+    null_mean : float
+        Mean miscalibration under perfect calibration, of labels simulated at the scores; good to a few percent, see
+        `null_mean_error`. NaN if weights are not whole numbers.
+    null_mean_error : float
+        Standard error of `null_mean` by simulation.
     discrimination : float
         How much better the recalibrated scores are than the base rate alone; not negative, larger is better.
     uncertainty : float
@@ -39,6 +50,8 @@ class ScoreDecomposition(Result):
 
     value: float
     miscalibration: float
+    null_mean: float
+    null_mean_error: float
     discrimination: float
     uncertainty: float
     skill: float
@@ -73,7 +86,8 @@ def brier_decomposition(
 
     which is the CORP decomposition of [1]_. The isotonic fit minimises the Brier score and the logarithmic score
     alike, so no part is negative. It also follows the noise: perfectly calibrated scores have a positive
-    miscalibration, which vanishes as rows are added.
+    miscalibration, of `null_mean` on average, which vanishes as rows are added. Labels are simulated at most at some
+    thousand scores, with numbers seeded by the rows; longer tables are joined to groups of neighbours for it.
 
     References
     ----------
@@ -120,15 +134,33 @@ def log_loss_decomposition(
 
 
 def _decomposed(table: ScoreTable, mean_score: Callable[[ScoreTable], float]) -> ScoreDecomposition:
-    fit = isotonic_fit(table)
-    value = mean_score(table)
-    recalibrated = mean_score(ScoreTable.from_counts(fit.value, fit.n, fit.k))
+    value, recalibrated = mean_score(table), _recalibrated(table, mean_score)
+    null_mean, error = _under_calibration(table, mean_score)
     uncertainty = mean_score(ScoreTable.from_counts([table.base_rate], [table.total], [table.positives]))
     return ScoreDecomposition(
         value=value,
         # Neither is negative but for rounding: the fit minimises the score, and the base rate is a candidate.
         miscalibration=max(0.0, value - recalibrated),
+        null_mean=null_mean,
+        null_mean_error=error,
         discrimination=max(0.0, uncertainty - recalibrated),
         uncertainty=uncertainty,
         skill=1.0 - value / uncertainty if uncertainty > 0.0 else math.nan,
     )
+
+
+def _recalibrated(table: ScoreTable, mean_score: Callable[[ScoreTable], float]) -> float:
+    fit = isotonic_fit(table)
+    return mean_score(ScoreTable.from_counts(fit.value, fit.n, fit.k))
+
+
+def _under_calibration(table: ScoreTable, mean_score: Callable[[ScoreTable], float]) -> tuple[float, float]:
+    """Mean miscalibration of labels drawn from the scores, and its standard error."""
+    if not table.counts:
+        return math.nan, math.nan
+    short, rng = shortened(table, _GROUPS), generator_for(table, 0)
+    found = np.empty(min(_MOST, max(_FEWEST, _SCORES // len(short))))
+    for i in range(len(found)):
+        drawn = ScoreTable(short.score, short.n, rng.binomial(short.n, short.score))
+        found[i] = mean_score(drawn) - _recalibrated(drawn, mean_score)
+    return float(found.mean()), float(found.std(ddof=1)) / math.sqrt(len(found))

@@ -13,7 +13,7 @@ from calibrant.fits.interpolation import interpolate
 from calibrant.fits.local_polynomial import LocalFit, LocalRegression
 from calibrant.table.arguments import as_table
 from calibrant.table.pooling import distinct_numbers, score_order
-from calibrant.table.results import Result
+from calibrant.table.results import Count, Result
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 
 __all__ = ["IntegratedCalibration", "integrated_calibration_index"]
@@ -56,7 +56,7 @@ class IntegratedCalibration(Result):
     null_mean: float
     n_points: int
     exact: bool
-    n: float
+    n: Count
 
 
 def integrated_calibration_index(
@@ -92,8 +92,10 @@ def integrated_calibration_index(
 
     The smoother decides the number. Chance makes it positive for calibrated scores too: compare it with `null_mean`.
 
-    References ---------- .. [1] Austin & Steyerberg (2019). The Integrated Calibration Index (ICI) and related metrics.
-    Statistics in Medicine.
+    References
+    ----------
+    .. [1] Austin & Steyerberg (2019). The Integrated Calibration Index (ICI) and related metrics. Statistics in
+       Medicine.
 
     Examples
     --------

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.distributions.brownian import normal_quantile
-from calibrant.errors import DataError
+from calibrant.metrics.estimates import SampledRows, cluster_sums, sampled_rows
 from calibrant.table.arguments import as_table
-from calibrant.table.parameters import check_between
-from calibrant.table.results import Result, Tabular
+from calibrant.table.clusters import ClusteredRows, Clusters
+from calibrant.table.results import Count, Result, Tabular
+from calibrant.table.row_errors import describe_one_outcome
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 
 __all__ = ["RocAuc", "RocCurve", "need_both_classes", "roc_auc", "roc_auc_interval", "roc_auc_limits", "roc_curve"]
@@ -35,9 +36,13 @@ class RocAuc(Result):
         are not whole numbers or a class has fewer than two rows.
     lower, upper : float
         Interval, which holds with probability `confidence_level`: by the standard error where enough rows stand behind
-        it, else by an inequality that holds for every number of rows. NaN where the standard error is.
+        it, else by an inequality that holds for every number of rows. NaN if weights are not whole numbers.
+    confidence_level : float
+        As asked.
     n_positives, n_negatives : float
         Rows of each class, or their weight.
+    method : {"asymptotic", "exact", "cluster-robust", "none"}
+        How the interval was found; "exact" by the inequality.
     """
 
     value: float
@@ -45,8 +50,9 @@ class RocAuc(Result):
     lower: float
     upper: float
     confidence_level: float
-    n_positives: float
-    n_negatives: float
+    n_positives: Count
+    n_negatives: Count
+    method: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,10 +139,11 @@ def roc_auc_limits(
 
 
 def roc_auc_interval(
-    y_true: npt.ArrayLike | ScoreTable,
+    y_true: npt.ArrayLike | ScoreTable | ClusteredRows,
     y_proba: npt.ArrayLike | None = None,
     *,
     confidence_level: float = 0.95,
+    clusters: Clusters | None = None,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> RocAuc:
@@ -148,16 +155,21 @@ def roc_auc_interval(
         As in `roc_auc`.
     confidence_level : float
         Confidence of the interval, in (0, 1).
+    clusters : sequence of length n, optional
+        The cluster of each row. Rows of one cluster may then depend on each other.
 
     Returns
     -------
     RocAuc
-        Without standard error and interval if weights are not whole numbers. From a table with cells, the order
-        within a cell is taken for a tie.
+        Without standard error and interval if weights are not whole numbers. From a table with cells, the order within
+        a cell is taken for a tie.
 
-    Notes ----- Each row adds a square :math:`v_i` to the variance of [1]_. With one more row of each class, placed as
+    Notes
+    -----
+    Each row adds a square :math:`v_i` to the variance of [1]_. With one more row of each class, placed as
     far from its class as a row can be, the number of effective rows behind it is :math:`(\sum v)^2 / \sum v^2`. If few
-    rows decide, or a row of a kind not seen would, it is small.
+    rows decide, or a row of a kind not seen would, it is small. With clusters the squares are those of their sums [3]_, and
+    quantiles are Student's.
 
     From 6 effective rows on, the interval is normal on the log-odds of the area: a limit for many rows, which at 95%
     left out the area in at most 7.2% of samples in each of 33 simulated worlds with 30 to 1000 rows, rare classes and
@@ -171,6 +183,7 @@ def roc_auc_interval(
     ----------
     .. [1] DeLong, DeLong & Clarke-Pearson (1988). Biometrics 44, 837-845.
     .. [2] Hoeffding (1963). Probability inequalities for sums of bounded random variables. JASA. Theorem 1, section 5.
+    .. [3] Obuchowski (1997). Nonparametric analysis of clustered ROC curve data. Biometrics 53, 567-578.
 
     Examples
     --------
@@ -179,21 +192,32 @@ def roc_auc_interval(
     >>> round(result.value, 4), round(result.standard_error, 4)
     (0.8889, 0.1571)
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    check_between("confidence_level", confidence_level, 0.0, 1.0)
+    sample = sampled_rows(
+        y_true,
+        y_proba,
+        confidence_level=confidence_level,
+        clusters=clusters,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+    )
+    table, method = sample.table, sample.method
     n_positives, n_negatives = table.positives, float((table.n - table.k).sum())
     value = roc_auc(table)
     error = lower = upper = math.nan
-    if table.counts and min(n_positives, n_negatives) >= 2:
-        error, effective = _delong(table, value)
-        tail = 0.5 - 0.5 * confidence_level
+    if method != "none":
+        tail, rarer = 0.5 - 0.5 * confidence_level, min(n_positives, n_negatives)
+        error, effective = _delong(sample, value) if rarer >= 2.0 else (math.nan, 0.0)
         # An area that rounds to 0 or 1, where log-odds end, has few effective rows: unseen ones would decide.
         if effective >= _LEAST_EFFECTIVE:
-            lower, upper = _interval(value, -normal_quantile(tail) * error)
+            lower, upper = _interval(value, -normal_quantile(tail) * sample.student_factor * error)
         else:
-            most = -math.log(tail) / min(n_positives, n_negatives)
+            if sample.clusters is None:
+                method = "exact"
+            else:
+                rarer = _least_effective_clusters(sample.clusters)
+            most = -math.log(tail) / rarer
             lower, upper = _lowest(value, most), 1.0 - _lowest(1.0 - value, most)
-    return RocAuc(value, error, lower, upper, confidence_level, n_positives, n_negatives)
+    return RocAuc(value, error, lower, upper, confidence_level, n_positives, n_negatives, method)
 
 
 def roc_curve(
@@ -248,11 +272,7 @@ def _climb(steps: NumberArray) -> FloatArray:
 def need_both_classes(table: ScoreTable) -> None:
     """Refuse a table of positives or of negatives alone."""
     if not ((table.k > 0).any() and (table.k < table.n).any()):
-        raise DataError(
-            "rows of both classes",
-            f"only {'positives' if (table.k > 0).any() else 'negatives'}",
-            "check which value is the positive class (pos_label) and how the rows were selected",
-        )
+        raise describe_one_outcome(f"only {'positives' if (table.k > 0).any() else 'negatives'}")
 
 
 def _shares_of_classes(table: ScoreTable) -> tuple[FloatArray, FloatArray]:
@@ -263,22 +283,36 @@ def _shares_of_classes(table: ScoreTable) -> tuple[FloatArray, FloatArray]:
     return positives / positives.sum(), negatives / negatives.sum()
 
 
-def _delong(table: ScoreTable, value: float) -> tuple[float, float]:
+def _delong(sample: SampledRows, value: float) -> tuple[float, float]:
     """Root of the variance of DeLong, and effective rows behind it.
 
-    For each row, the share of the other class on its right side is its placement, whose spread makes the variance.
+    For each row, the share of the other class on its right side is its placement, whose spread makes the variance; with
+    clusters that of their sums (Obuchowski 1997).
     """
+    table = sample.table
     positives, negatives = _shares_of_classes(table)
     placements = np.cumsum(negatives) - 0.5 * negatives, 1.0 - (np.cumsum(positives) - 0.5 * positives)
     farthest = max(value, 1.0 - value) ** 2
     variance = unseen = squares = 0.0
+    deviations = []
     for share, placement in zip((positives, negatives), placements, strict=True):
         n = table.positives if share is positives else table.total - table.positives
+        deviations.append((placement - value) / n)
         deviation = (placement - value) ** 2
         variance += float(np.dot(share, deviation)) / (n - 1.0)
         unseen += farthest / (n * (n - 1.0))
         squares += (float(np.dot(share, deviation**2)) * n + farthest**2) / (n * (n - 1.0)) ** 2
+    if sample.clusters is not None:
+        of_clusters = cluster_sums(sample.clusters, *deviations) ** 2
+        variance = float(of_clusters.sum()) * len(of_clusters) / (len(of_clusters) - 1.0)
+        squares = float(np.dot(of_clusters, of_clusters)) + unseen**2
     return math.sqrt(variance), (variance + unseen) ** 2 / squares
+
+
+def _least_effective_clusters(rows: ClusteredRows) -> float:
+    """Effective number of clusters that hold rows of the class for which it is smaller."""
+    of_class = (rows.by_cluster(counts) for counts in (rows.k, rows.n - rows.k))
+    return min(float(sizes.sum() ** 2 / np.dot(sizes, sizes)) for sizes in of_class)
 
 
 def _interval(value: float, half: float) -> tuple[float, float]:

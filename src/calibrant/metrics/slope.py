@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,23 +13,30 @@ import numpy.typing as npt
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.errors import DataError
 from calibrant.fits.logistic import LogisticFit, logistic_fit
-from calibrant.metrics.ranking import need_both_classes
-from calibrant.table.arguments import as_table
+from calibrant.fits.profile import LogisticProfile, logistic
+from calibrant.fits.shortened import shortened
+from calibrant.metrics.estimates import SampledRows, Terms, sampled_rows
+from calibrant.table.clusters import ClusteredRows, Clusters
 from calibrant.table.parameters import check_between
-from calibrant.table.results import Result
+from calibrant.table.results import Count, Result
 from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["CalibrationSlope", "calibration_slope"]
 
 _REMEDY = "use cutoff_calibration_error, which needs no regression"
+# Limits of long tables are found on so many groups of neighbouring scores.
+_GROUPS = 4096
+
+Interval = tuple[float, float]
+_NOTHING: Interval = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
 class CalibrationSlope(Result):
     """Intercept and slope of the logistic recalibration of scores.
 
-    Standard errors (from the Fisher information), intervals (normal, each holding with probability `confidence_level`
-    by itself for many rows) and the p-value are NaN if weights are not whole numbers.
+    Standard errors (from the Fisher information; of independent clusters if there are any), intervals (each holding
+    with probability `confidence_level` by itself) and the p-value are NaN if weights are not whole numbers.
 
     Attributes
     ----------
@@ -36,40 +44,50 @@ class CalibrationSlope(Result):
         Ideal is 0 (together with a slope of 1).
     slope, slope_standard_error, slope_interval
         Ideal is 1; below 1 scores are too extreme, above 1 too close to each other. A negative one means that higher
-        scores go with fewer positives.
+        scores go with fewer positives. Infinite if the scores separate the classes, with an interval that has one end;
+        NaN if there is only one score, or one class.
     calibration_intercept, calibration_intercept_standard_error, calibration_intercept_interval
-        Calibration in the large: the intercept if the slope is held at 1. Positive if scores are too low on the whole.
+        The intercept if the slope is held at 1. Positive if scores are too low on the whole; infinite if there is only
+        one class, with an interval that has one end.
     statistic, p_value : float
         Likelihood ratio statistic for intercept 0 and slope 1, and the upper tail of the chi-squared distribution with
-        two degrees of freedom; small values speak against calibration.
+        two degrees of freedom; small values speak against calibration. NaN with clusters.
     confidence_level, clip : float
         As asked.
-    n : float
-        Rows, or total weight.
+    n, moved : float
+        Rows, or total weight, and how many of them had a score of 0 or 1 that was moved in.
+    method : {"asymptotic", "cluster-robust", "none"}
+        How the intervals were found.
+    note : str
+        How scores were moved, or why there is no slope; empty if there is nothing to say.
     """
 
     intercept: float
     slope: float
     intercept_standard_error: float
     slope_standard_error: float
-    intercept_interval: tuple[float, float]
-    slope_interval: tuple[float, float]
+    intercept_interval: Interval
+    slope_interval: Interval
     calibration_intercept: float
     calibration_intercept_standard_error: float
-    calibration_intercept_interval: tuple[float, float]
+    calibration_intercept_interval: Interval
     statistic: float
     p_value: float
     confidence_level: float
     clip: float | None
-    n: float
+    n: Count
+    moved: float
+    method: str
+    note: str
 
 
 def calibration_slope(
-    y_true: npt.ArrayLike | ScoreTable,
+    y_true: npt.ArrayLike | ScoreTable | ClusteredRows,
     y_proba: npt.ArrayLike | None = None,
     *,
     clip: float | None = None,
     confidence_level: float = 0.95,
+    clusters: Clusters | None = None,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> CalibrationSlope:
@@ -80,28 +98,40 @@ def calibration_slope(
     y_true, y_proba, sample_weight, pos_label
         Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`. Standard errors need whole weights.
     clip : float, optional
-        Move scores into ``[clip, 1 - clip]``, in (0, 0.5). Scores of 0 and 1 have infinite log-odds and are refused
-        without it; the result then depends on the number chosen.
+        Move scores into ``[clip, 1 - clip]``, in (0, 0.5). Without it only scores of exactly 0 and 1 are moved, whose
+        log-odds are infinite: 0 to half of the smallest score above 0, and 1 as far from the largest one below 1.
     confidence_level : float
         Confidence of each interval by itself, in (0, 1).
+    clusters : sequence of length n, optional
+        The cluster of each row. Rows of one cluster may then depend on each other.
 
     Returns
     -------
     CalibrationSlope
-        Estimates, standard errors, intervals and a test. Each cell of a table counts at its mean score. Rows of one
-        class, with one score, or with classes that a score separates, are refused.
+        Estimates, standard errors, intervals and a test. Each cell of a table counts at its mean score.
 
     Notes
     -----
     .. math:: \operatorname{logit} P(y = 1) = a + b \operatorname{logit}(s)
 
-    a and b are calibration intercept and slope; with b = 1, a is calibration in the large. Scores may have a = 0,
-    b = 1 and still be miscalibrated in ways that no straight line shows.
+    a and b are calibration intercept and slope; with b = 1, a is the calibration intercept proper. Scores may have a =
+    0, b = 1 and still be miscalibrated in ways that no straight line shows.
+
+    The rule for 0 and 1 keeps the order of the scores, and moves them by no more than their resolution lets one see. A
+    fixed small number makes the slope depend on it: R's CalibrationCurves takes 1e-8, rms leaves such rows out.
+
+    The intervals of a and b are those of the profile likelihood, which need no symmetry and hold for a handful of
+    events. The squared quantile they rest on is multiplied by the variance that allows for chances off the line [1]_
+    over the one that does not, where it is larger; for clusters, by that of independent clusters, with Student's
+    quantile. The interval of the calibration intercept holds the a for which the interval for the mean of ``y -
+    expit(a + logit s)`` holds 0, see `calibration_in_the_large`: it holds 0 if and only if that one does, is that of
+    Clopper and Pearson for one score, and asks for no slope of 1.
 
     References
     ----------
     Cox (1958). Two further applications of a model for binary regression. Biometrika.
     Steyerberg (2019). Clinical Prediction Models, 2nd edition, section 15.3.
+    .. [1] White (1982). Maximum likelihood estimation of misspecified models. Econometrica.
 
     Examples
     --------
@@ -110,68 +140,162 @@ def calibration_slope(
     >>> round(result.intercept, 4), round(result.slope, 4)
     (-0.5493, 0.25)
     """
-    table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    z = normal_quantile(0.5 + 0.5 * check_between("confidence_level", confidence_level, 0.0, 1.0))
-    logit = _log_odds(table, clip)
-    _check_overlap(table, logit)
-    ones = np.ones(len(table))
-    free = _fit(table, np.stack([ones, logit]).T)  # column after column, as it is fitted
-    fixed = _fit(table, ones[:, None], offset=logit)
-    unchanged = 2.0 * float((table.n * np.logaddexp(0.0, logit) - table.k * logit).sum())
-    statistic = max(0.0, unchanged - free.deviance) if table.counts else math.nan
-    intercept_standard_error, slope_standard_error = _standard_errors(table, free)
-    (calibration_intercept_standard_error,) = _standard_errors(table, fixed)
-    intercept, slope = (float(v) for v in free.coefficients)
-    calibration_intercept = float(fixed.coefficients[0])
+    sample = sampled_rows(
+        y_true,
+        y_proba,
+        confidence_level=confidence_level,
+        clusters=clusters,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+    )
+    table = sample.table
+    scale = _log_odds(table, clip)
+    short = SampledRows(shortened(table, _GROUPS), None, confidence_level)
+    fixed = _intercept_alone(sample, short, scale)
+    line, note = _line(sample, short.table, scale)
+    statistic = math.nan
+    if table.counts and sample.clusters is None and math.isfinite(line.deviance):
+        logit = scale.of(table.score)
+        unchanged = 2.0 * float((table.n * np.logaddexp(0.0, logit) - table.k * logit).sum())
+        statistic = max(0.0, unchanged - line.deviance)
     return CalibrationSlope(
-        intercept=intercept,
-        slope=slope,
-        intercept_standard_error=intercept_standard_error,
-        slope_standard_error=slope_standard_error,
-        intercept_interval=(intercept - z * intercept_standard_error, intercept + z * intercept_standard_error),
-        slope_interval=(slope - z * slope_standard_error, slope + z * slope_standard_error),
-        calibration_intercept=calibration_intercept,
-        calibration_intercept_standard_error=calibration_intercept_standard_error,
-        calibration_intercept_interval=(
-            calibration_intercept - z * calibration_intercept_standard_error,
-            calibration_intercept + z * calibration_intercept_standard_error,
-        ),
+        intercept=line.value[0],
+        slope=line.value[1],
+        intercept_standard_error=line.standard_error[0],
+        slope_standard_error=line.standard_error[1],
+        intercept_interval=line.interval[0],
+        slope_interval=line.interval[1],
+        calibration_intercept=fixed.value[0],
+        calibration_intercept_standard_error=fixed.standard_error[0],
+        calibration_intercept_interval=fixed.interval[0],
         statistic=statistic,
         p_value=math.exp(-0.5 * statistic),
         confidence_level=confidence_level,
         clip=clip,
         n=table.total,
+        moved=scale.moved,
+        method=sample.method,
+        note="; ".join(filter(None, [scale.note, note])),
     )
 
 
-def _log_odds(table: ScoreTable, clip: float | None) -> FloatArray:
-    score = table.score
+class _Coefficients(NamedTuple):
+    """Coefficients with their standard errors and intervals, and the deviance, which is NaN if there is no fit."""
+
+    value: tuple[float, ...]
+    standard_error: tuple[float, ...]
+    interval: tuple[Interval, ...]
+    deviance: float
+
+
+class _Scale(NamedTuple):
+    """Log-odds of scores, none of which is infinite; if there is nothing to scale, because all are 0 or 1, `of` is."""
+
+    of: Callable[[FloatArray], FloatArray]
+    moved: float
+    note: str
+
+
+def _log_odds(table: ScoreTable, clip: float | None) -> _Scale:
+    score, certain = table.score, (table.score == 0.0) | (table.score == 1.0)
+    inside, moved = score[~certain], float(table.n[certain].sum())
     if clip is not None:
-        clip = check_between("clip", clip, 0.0, 0.5, remedy="1e-6 is a common choice; the result depends on it")
-        score = np.clip(score, clip, 1.0 - clip)
-    elif score[0] == 0.0 or score[-1] == 1.0:
-        raise DataError(
-            "scores strictly between 0 and 1",
-            f"{table.n[(score == 0.0) | (score == 1.0)].sum():g} rows with a score of 0 or 1",
-            "their log-odds are infinite: say how far to move them in, as in clip=1e-6 (the result depends on it), or "
-            "use cutoff_calibration_error, which takes scores as they are",
-        )
-    if score[0] == score[-1]:
-        raise DataError("at least two different scores", f"only {score[0]:g}", "a slope needs scores that differ")
-    return np.log(score) - np.log1p(-score)
+        low = check_between("clip", clip, 0.0, 0.5, remedy="1e-6 is a common choice; the result depends on it")
+        high, note = 1.0 - low, ""
+    elif not len(inside):
+        low, high = 0.0, 1.0
+        note = "all scores are 0 or 1, whose log-odds are infinite"
+    else:
+        low, high = 0.5 * float(inside[0]), 1.0 - 0.5 * (1.0 - float(inside[-1]))
+        ends = [f"{name} to {end:.4g}" for name, end, at in (("0", low, 0), ("1", high, -1)) if certain[at]]
+        note = f"{moved:g} rows with a score of 0 or 1 were moved, {' and '.join(ends)}" if ends else ""
+
+    def of(score: FloatArray) -> FloatArray:
+        kept = np.clip(score, low, high)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(kept) - np.log1p(-kept))
+
+    return _Scale(of, moved, note)
 
 
-def _check_overlap(table: ScoreTable, logit: FloatArray) -> None:
-    """Refuse data for which the likelihood has no finite maximum (Albert & Anderson 1984)."""
-    need_both_classes(table)
-    positive, negative = (logit[np.flatnonzero(rows)[[0, -1]]] for rows in (table.k, table.n - table.k))
-    for low, high, found in (
-        (negative, positive, "no negative above a positive"),
-        (positive, negative, "no positive above a negative"),
-    ):
-        if low[-1] <= high[0]:
-            remedy = f"the best slope is infinite on these rows; pass more rows, or {_REMEDY}"
-            raise DataError("classes whose scores overlap", found, remedy)
+def _intercept_alone(sample: SampledRows, short: SampledRows, scale: _Scale) -> _Coefficients:
+    """Fit the intercept with the slope held at 1."""
+    table = sample.table
+    logit = scale.of(table.score)
+
+    def residual(intercept: float) -> Terms:
+        return lambda label, score: label - logistic(intercept + scale.of(score))
+
+    if not np.isfinite(logit).all():
+        return _Coefficients((math.nan,), (math.nan,), (_NOTHING,), math.nan)
+    if table.positives in (0.0, table.total):
+        value, error = -math.inf if table.positives == 0.0 else math.inf, math.nan
+        slope = table.mean_variance
+    else:
+        fit = _fit(table, np.ones((len(table), 1)), offset=logit)
+        value, variance = float(fit.coefficients[0]), float(fit.covariance[0, 0])
+        slope = 1.0 / (variance * table.total)
+        if sample.clusters is not None:
+            of_rows = sample.of_rows(residual(value))
+            variance = variance**2 * sample.variance_of_total(*of_rows)
+        error = math.sqrt(variance) if table.counts else math.nan
+    found = sample.root(residual, value, slope, short)
+    return _Coefficients((value,), (error,), ((found.lower, found.upper),), math.nan)
+
+
+def _line(sample: SampledRows, short: ScoreTable, scale: _Scale) -> tuple[_Coefficients, str]:
+    """Fit intercept and slope, or say why there are none."""
+    table, z = sample.table, sample.student_factor * normal_quantile(0.5 + 0.5 * sample.confidence_level)
+    logit = scale.of(table.score)
+    unknown = (_NOTHING if table.counts else (math.nan, math.nan),) * 2
+    positive, negative = np.flatnonzero(table.k), np.flatnonzero(table.k < table.n)
+    if not (len(positive) and len(negative)):
+        of_one = "all rows are positive" if len(positive) else "no row is positive"
+        return _Coefficients((math.nan,) * 2, (math.nan,) * 2, unknown, math.nan), f"no slope, since {of_one}"
+    if not logit[0] < logit[-1] or not np.isfinite(logit).all():
+        why = "" if np.isinf(logit).any() else "no slope, since there is only one score"
+        return _Coefficients((math.nan,) * 2, (math.nan,) * 2, unknown, math.nan), why
+    groups = scale.of(short.score), short.n.astype(np.float64), short.k.astype(np.float64)
+    # Albert & Anderson (1984): the likelihood has no maximum if no row speaks against a score that separates classes.
+    for first, last, slope in ((negative, positive, math.inf), (positive, negative, -math.inf)):
+        if logit[first[-1]] <= logit[last[0]]:
+            least = _deviance_of_tie(table, logit == logit[last[0]])
+            interval = unknown
+            if table.counts and sample.clusters is None:
+                end = LogisticProfile(*groups, least).limit(1, slope, 0.0, z**2)
+                interval = (unknown[0], (end, math.inf) if slope > 0.0 else (-math.inf, end))
+            what = (
+                "no negative has a score above a positive"
+                if slope > 0.0
+                else "no positive has a score above a negative"
+            )
+            return _Coefficients((math.nan, slope), (math.nan,) * 2, interval, least), f"the slope is infinite: {what}"
+    fit = _fit(table, np.stack([np.ones(len(table)), logit]).T)  # column after column, as it is fitted
+    values = tuple(float(v) for v in fit.coefficients)
+    chance = logistic(values[0] + values[1] * logit)
+    profile = LogisticProfile.of_fit(*groups, *values)
+    errors, intervals = [], []
+    for column in (0, 1):
+        # of the coefficient: the sum over the rows of weight times residual
+        weight = fit.covariance[column, 0] + fit.covariance[column, 1] * logit
+        variance = float(fit.covariance[column, column])
+        robust = sample.variance_of_total(weight * (1.0 - chance), -weight * chance)
+        most = z**2 * max(1.0, robust / variance)
+        error = math.sqrt(variance if sample.clusters is None else robust)
+        errors.append(error if table.counts else math.nan)
+        if not (table.counts and math.isfinite(most)):
+            intervals.append(unknown[column])
+            continue
+        half = math.sqrt(most * variance)
+        ends = (profile.limit(column, values[column], values[column] + side * half, most) for side in (-1.0, 1.0))
+        intervals.append((next(ends), next(ends)))
+    return _Coefficients(values, tuple(errors), tuple(intervals), fit.deviance), ""
+
+
+def _deviance_of_tie(table: ScoreTable, tied: npt.NDArray[np.bool_]) -> float:
+    """Least deviance of the rows at one score: all there is left where the others are separated."""
+    n, k = float(table.n[tied].sum()), float(table.k[tied].sum())
+    return -2.0 * sum(count * math.log(count / n) for count in (k, n - k) if count > 0.0)
 
 
 def _fit(table: ScoreTable, design: FloatArray, offset: FloatArray | None = None) -> LogisticFit:
@@ -179,7 +303,3 @@ def _fit(table: ScoreTable, design: FloatArray, offset: FloatArray | None = None
     if not fit.converged:
         raise DataError("scores that a logistic regression can be fitted to", f"a fit that is {fit.status}", _REMEDY)
     return fit
-
-
-def _standard_errors(table: ScoreTable, fit: LogisticFit) -> list[float]:
-    return [math.sqrt(v) if table.counts else math.nan for v in np.diag(fit.covariance)]

@@ -69,7 +69,7 @@ def _distances(p_true: npt.ArrayLike, y_proba: npt.ArrayLike) -> tuple[npt.NDArr
     try:
         truth = clean_scores(p_true)
     except DataError as error:
-        raise DataError(f"p_true like scores: {error.expected}", error.found, error.remedy) from None
+        raise error.but(expected=f"p_true like scores: {error.expected}") from None
     if len(truth) != len(score):
         raise DataError(
             "as many true probabilities as scores",

@@ -71,6 +71,8 @@ def _section(audit: Findings, place: int) -> dict[str, Any]:
         "verdict": wording.verdict_word(audit),
         "meaning": wording.verdict_meaning(audit),
         "advice": wording.advice_sentence(audit),
+        "next": wording.next_sentence(audit),
+        "band": wording.band_sentence(audit),
         "error": wording.error_range(audit),
         "key_numbers": view.key_numbers(audit),
         "costs_facts": view.cost_facts(audit),

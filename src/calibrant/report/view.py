@@ -9,11 +9,16 @@ import numpy as np
 
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.numbers import confidence, number, points, rows, score_fixed, score_text, share, signed
-from calibrant.auditing.wording import auc_text, error_place, expected_error_condition, hidden_error
+from calibrant.auditing.wording import (
+    error_place,
+    expected_error_condition,
+    hidden_error,
+    saving_caveat,
+    with_interval,
+)
 from calibrant.certificates import Certificate, ExpectedErrorCertificate
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.decisions import Decision
-from calibrant.metrics import CalibrationSlope
 from calibrant.table.wording import counted
 
 __all__ = [
@@ -58,22 +63,25 @@ def key_numbers(audit: Findings) -> list[Row]:
         facts.append(_upper_bound(audit.certificate))
     if audit.expected_error is not None:
         facts.append(_expected_error(audit.expected_error))
-    loss = "smaller is better" if math.isfinite(audit.log_loss) else "a positive had score 0, or a negative score 1"
+    found, rate = audit.performance, audit.sample.base_rate
+    loss = (
+        "smaller is better" if math.isfinite(found.log_loss.value) else "a positive had score 0, or a negative score 1"
+    )
     clusters = ""
     if sample.clusters is not None:
         clusters = f"; in {rows(sample.clusters)} clusters, within which rows may depend on each other"
     facts += [
         (
             "AUC",
-            auc_text(audit, "\N{PLUS-MINUS SIGN}"),
+            with_interval(found.roc_auc),
             "probability that a positive scores higher than a negative, ties counted half",
         ),
         (
             "Brier score",
-            number(audit.brier),
-            f"smaller is better; predicting the base rate: {number(audit.brier_of_base_rate)}",
+            with_interval(found.brier),
+            f"smaller is better; predicting the base rate: {number(rate * (1.0 - rate))}",
         ),
-        ("Log loss", number(audit.log_loss), loss),
+        ("Log loss", with_interval(found.log_loss), loss),
         (
             "Rows" if sample.weights == "rows" else "Total weight",
             rows(sample.n),
@@ -81,7 +89,11 @@ def key_numbers(audit: Findings) -> list[Row]:
         ),
         ("Observed rate", share(sample.base_rate), f"mean predicted: {share(sample.mean_score)}"),
         ("Calibration in the large", points(-cutoff.mean_residual), "mean predicted minus observed rate"),
-        ("O:E", number(sample.observed_over_expected), "observed over expected number of positives; 1 is ideal"),
+        (
+            "O:E",
+            with_interval(audit.performance.observed_expected),
+            "observed over expected number of positives; 1 is ideal",
+        ),
     ]
     if sample.distinct_scores is not None:
         tied = "" if sample.tied_rows is None else f"{rows(sample.tied_rows)} rows have a tied score"
@@ -144,7 +156,8 @@ def _at_given_costs(decision: Decision) -> list[Row]:
         (
             "Possible saving",
             number(decision.saving_bound),
-            f"upper bound for order-preserving recalibration, with {sure} confidence ({decision.method})",
+            f"upper bound for order-preserving recalibration, with {sure} confidence ({decision.method})"
+            f"{saving_caveat(decision)}",
         ),
     ]
 
@@ -166,10 +179,7 @@ def further(audit: Findings) -> list[Row]:
     measures = audit.measures
     binned, integrated, local, parts = measures.binned, measures.integrated, measures.local, measures.brier_parts
     quantiles = f"E50 {number(integrated.e50)}, E90 {number(integrated.e90)}, Emax {number(integrated.emax)}"
-    if measures.slope is None:
-        slope: list[Row] = [("Calibration slope", "none", f"not computed: {measures.slope_refused}")]
-    else:
-        slope = _slope(measures.slope)
+    found = audit.performance
     return [
         (
             "Expected calibration error",
@@ -187,27 +197,24 @@ def further(audit: Findings) -> list[Row]:
             f"mean squared difference to local means{_null(local.null_mean)}",
         ),
         ("Smooth calibration error", number(measures.smooth), "kernel bandwidth equal to the error itself"),
-        *slope,
+        (
+            "Calibration slope",
+            with_interval(found.calibration_slope),
+            "; ".join(filter(None, ["1 is ideal; below 1, predictions are too extreme", found.calibration_slope.note])),
+        ),
+        (
+            "Calibration intercept",
+            with_interval(found.calibration_intercept),
+            "log odds, slope fixed at 1; 0 is ideal; below 0, predictions are too high",
+        ),
         (
             "Miscalibration",
             number(parts.miscalibration),
-            "component of the Brier score (CORP); in-sample, above 0 even under perfect calibration",
+            f"component of the Brier score (CORP), in-sample{_null(parts.null_mean)}",
         ),
         ("Discrimination", number(parts.discrimination), "component of the Brier score (CORP)"),
         ("Uncertainty", number(parts.uncertainty), "Brier score of predicting the base rate"),
-        ("Brier skill score", number(parts.skill), "1 is perfect, 0 is predicting the base rate"),
-    ]
-
-
-def _slope(slope: CalibrationSlope) -> list[Row]:
-    ends = "" if math.isnan(slope.slope_standard_error) else "; {} to {}".format(*map(number, slope.slope_interval))
-    return [
-        ("Calibration slope", number(slope.slope), f"1 is ideal; below 1, predictions are too extreme{ends}"),
-        (
-            "Calibration intercept",
-            number(slope.calibration_intercept),
-            "log odds, slope fixed at 1; 0 is ideal; below 0, predictions are too high",
-        ),
+        ("Scaled Brier score", with_interval(found.scaled_brier), "1 is perfect, 0 is predicting the base rate"),
     ]
 
 

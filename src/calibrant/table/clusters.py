@@ -18,9 +18,10 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_count
 from calibrant.table.pooling import number_values, score_order
+from calibrant.table.row_errors import describe_missing_cluster
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 from calibrant.table.seeding import hash_rows, scramble
-from calibrant.table.validation import clean_rows, describe_missing_cluster, need_counts, one_column
+from calibrant.table.validation import clean_rows, need_counts, one_column
 
 __all__ = ["ClusteredRows", "Clusters", "cap_clusters", "cluster_rows"]
 

@@ -30,14 +30,14 @@ def check_between(
     `closed` says which ends belong to the range: "neither", "left", "right" or "both".
     """
     left, right = ("[" if closed in ("left", "both") else "("), ("]" if closed in ("right", "both") else ")")
-    advice = remedy or f"choose a {name} in that range"
+    advice = remedy or f"choose a `{name}` in that range"
     if isinstance(value, (bool, str, bytes)) or not is_number(value):
-        raise ArgumentError(f"{name} to be a number in {left}{low:g}, {high:g}{right}", repr(value), advice)
+        raise ArgumentError(f"`{name}` to be a number in {left}{low:g}, {high:g}{right}", repr(value), advice)
     number = float(value)
     above = number >= low if closed in ("left", "both") else number > low
     below = number <= high if closed in ("right", "both") else number < high
     if not (above and below):
-        raise ArgumentError(f"{name} in {left}{low:g}, {high:g}{right}", f"{number:g}", advice)
+        raise ArgumentError(f"`{name}` in {left}{low:g}, {high:g}{right}", f"{number:g}", advice)
     return number
 
 
@@ -45,7 +45,7 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """Return `value` if it is one of `choices`, else raise an `ArgumentError` that lists them."""
     if not isinstance(value, str) or value not in choices:
         listed = ", ".join(repr(c) for c in choices)
-        raise ArgumentError(f"{name} to be one of {listed}", repr(value), "check the spelling")
+        raise ArgumentError(f"`{name}` to be one of {listed}", repr(value), "check the spelling")
     return str(value)
 
 
@@ -53,7 +53,7 @@ def check_count(name: str, value: Any, least: int, remedy: str) -> int:
     """Return `value` as an int if it is a whole number of at least `least`, else raise an `ArgumentError`."""
     whole = not isinstance(value, (bool, str, bytes)) and is_number(value) and float(value).is_integer()
     if not whole or int(value) < least:
-        raise ArgumentError(f"{name} to be a whole number, at least {least}", repr(value), remedy)
+        raise ArgumentError(f"`{name}` to be a whole number, at least {least}", repr(value), remedy)
     return int(value)
 
 
@@ -63,7 +63,7 @@ def check_random_state(value: Any) -> None:
         np.random.default_rng(value)
     except (TypeError, ValueError):
         raise ArgumentError(
-            "random_state to be a whole number that is not negative, or a numpy.random.Generator",
+            "`random_state` to be a whole number that is not negative, or a numpy.random.Generator",
             repr(value),
             "leave it out for the seed 0",
         ) from None

@@ -1,4 +1,4 @@
-"""What all results share: they are frozen, and they turn into plain data that JSON can hold."""
+"""What all results share: they are frozen, they turn into plain data that JSON can hold, and they show themselves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib.util
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,26 +14,83 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
 from calibrant.table.parameters import check_choice
+from calibrant.table.shown import html_table, one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Drawable", "Result", "Tabular", "frame_of", "plain"]
+__all__ = ["Count", "Drawable", "Estimate", "Result", "Tabular", "frame_of", "plain"]
+
+
+# A number of rows, or their weight. Plain data has an integer where it is whole.
+Count = float
 
 
 class Result:
     """Base of the frozen result types; subclasses are dataclasses."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def __init_subclass__(cls) -> None:
+        # Found in the class itself, a method is not replaced by the one that `dataclass` would write.
+        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        return one_line(type(self).__name__, self._fields())
+
+    def _repr_html_(self) -> str:
+        return html_table(type(self).__name__, self._fields().items())
+
+    def _fields(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.repr}  # type: ignore[arg-type]
+
+    def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
         """Return the fields as plain data: only dict, list, str, int, float, bool and None.
 
-        Numbers that are not finite become None, since JSON has no word for them.
+        Numbers that are not finite become None, since JSON has no word for them. With ``curves=False`` arrays, such as
+        the points of a curve, are left out.
         """
-        return {field.name: plain(getattr(self, field.name)) for field in fields(self) if field.repr}  # type: ignore[arg-type]
+        found: dict[str, Any] = {}
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if not field.repr or (isinstance(value, np.ndarray) and not curves):
+                continue
+            whole = field.type in ("Count", "Count | None") and value is not None and float(value).is_integer()
+            found[field.name] = int(value) if whole else plain(value, curves=curves)
+        return found
 
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """Return the fields as a JSON document; numbers that are not finite become null."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+    def to_json(self, *, indent: int | None = 2, curves: bool = True) -> str:
+        """Return `to_dict` as a JSON document."""
+        return json.dumps(self.to_dict(curves=curves), indent=indent, allow_nan=False)
+
+
+@dataclass(frozen=True)
+class Estimate(Result):
+    """A number with its confidence interval.
+
+    Attributes
+    ----------
+    value : float
+        The estimate.
+    lower, upper : float
+        Ends of the interval, which holds with probability `confidence_level`; infinite where the rows set no limit, NaN
+        where chance is not known.
+    confidence_level : float
+        Confidence of the interval by itself.
+    method : {"exact", "asymptotic", "cluster-robust", "none"}
+        How the interval was found: for every number of rows, for many of them, for many clusters of rows that may
+        depend on each other, or not at all, since weights do not count rows.
+    note : str
+        What else has to be said of the number, such as how scores of 0 and 1 were counted; mostly empty.
+    """
+
+    value: float
+    lower: float
+    upper: float
+    confidence_level: float
+    method: str
+    note: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.value:.6g} ({self.lower:.6g} to {self.upper:.6g})"
 
 
 class Tabular(Result):
@@ -90,16 +147,16 @@ def _installed(backend: str | None) -> Any:
     raise ArgumentError(expected, "none of them", "install one, or use to_dict() for plain lists")
 
 
-def plain(value: Any) -> Any:
-    """Turn a value into what JSON can hold; not finite numbers become None."""
+def plain(value: Any, *, curves: bool = True) -> Any:
+    """Turn a value into what JSON can hold; not finite numbers become None. `curves` is for `Result.to_dict`."""
     if isinstance(value, Result):
-        return value.to_dict()
+        return value.to_dict(curves=curves)
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
     if isinstance(value, (list, tuple)):
-        return [plain(v) for v in value]
+        return [plain(v, curves=curves) for v in value]
     if isinstance(value, dict):
-        return {str(k): plain(v) for k, v in value.items()}
+        return {str(k): plain(v, curves=curves) for k, v in value.items()}
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):

@@ -19,6 +19,7 @@ from calibrant.table.cells import CellSums, join_cells, most_squared
 from calibrant.table.fixed_point import BITS, MOST_ROWS, FixedPoint, score_units
 from calibrant.table.pooling import FloatArray, NumberArray, pool_counts, pool_rows, pool_weighted
 from calibrant.table.seeding import digest_rows
+from calibrant.table.shown import html_table
 from calibrant.table.splitting import chances_of, split_counts
 from calibrant.table.validation import clean_counts, clean_rows
 
@@ -319,6 +320,11 @@ class ScoreTable:
         kind = "distinct scores" if self.exact else "cells and scores"
         return f"ScoreTable({len(self)} {kind}, n={self.total:g}, positives={self.positives:g})"
 
+    def _repr_html_(self) -> str:
+        kind = "Distinct scores" if self.exact else "Cells and scores"
+        facts = {"Rows": self.total, "Positives": self.positives, kind: len(self)}
+        return html_table("ScoreTable", facts.items())
+
     def merge(self, other: ScoreTable) -> ScoreTable:
         """Add the rows of another table.
 
@@ -381,10 +387,6 @@ class ScoreTable:
         ----------
         n, k : ndarray of whole numbers, shape (m,)
             Rows and positives at each score. Scores without rows are dropped.
-
-        Returns
-        -------
-        ScoreTable
 
         Examples
         --------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from calibrant.table.results import Result
+from calibrant.table.results import Count, Result
 
 __all__ = [
     "COUNTED_ROWS",
@@ -59,4 +59,4 @@ class ClusterStatement(Statement):
     """
 
     n_clusters: int | None = None
-    max_rows_per_cluster: float | None = None
+    max_rows_per_cluster: Count | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -13,6 +13,18 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.table.fixed_point import MOST_ROWS
 from calibrant.table.parameters import is_number
 from calibrant.table.pooling import FloatArray
+from calibrant.table.row_errors import (
+    ONE_CLASS,
+    describe_bad_labels,
+    describe_bad_scores,
+    describe_bad_weight,
+    describe_missing_label,
+    describe_no_rows,
+    describe_not_numbers,
+    describe_other_rows,
+    describe_zero_weights,
+    swapped_columns,
+)
 
 __all__ = [
     "CleanRows",
@@ -25,18 +37,8 @@ __all__ = [
     "clean_rows",
     "clean_scores",
     "clean_weights",
-    "describe_bad_labels",
-    "describe_bad_scores",
-    "describe_bad_weight",
-    "describe_missing_cluster",
-    "describe_missing_label",
-    "describe_no_rows",
-    "describe_not_numbers",
-    "describe_other_rows",
-    "describe_zero_weights",
     "need_counts",
     "one_column",
-    "swapped_columns",
 ]
 
 # Totals and shares of weights in this range stay clear of the ends of the range of floats.
@@ -44,13 +46,7 @@ _LEAST_WEIGHT, _MOST_WEIGHT = 1e-290, 1e290
 # Rows checked at a time: small enough for the cache, so that checking costs one read of the data.
 _CHUNK = 1 << 16
 _LOOK = 100_000  # rows looked at to name some of the label values in a message
-
-_LOGIT_REMEDY = (
-    "these look like logits or margins, not probabilities: pass 1 / (1 + exp(-score)) if they are log-odds, "
-    "or calibrate them first"
-)
-_PERCENT_REMEDY = "these look like percentages: divide them by 100"
-_RANGE_REMEDY = "pass the predicted probability of the positive class"
+_ROUNDED = 0.011  # how far two probabilities, each rounded to two decimals, may be from adding up to 1
 
 
 class CleanRows(NamedTuple):
@@ -93,9 +89,11 @@ def clean_scores(y_proba: npt.ArrayLike) -> npt.NDArray[np.floating]:
     """Return the scores as a one-dimensional float32 or float64 array in [0, 1], without copying if possible."""
     raw = as_array(y_proba, "scores")
     if raw.ndim == 2 and raw.shape[1] == 2:
-        raw = raw[:, 1]
-    wanted = "scores in one column, or in two as predict_proba gives them"
-    raw = one_column(raw, wanted, "pass the probabilities of the positive class")
+        raw = _of_second_class(raw)
+    remedy = "pass the probabilities of the positive class"
+    if raw.ndim == 2 and raw.shape[1] > 2:
+        remedy = f"{ONE_CLASS}: for class c pass y == c and its column"
+    raw = one_column(raw, "scores in one column, or in two as predict_proba gives them", remedy)
     if raw.shape[0] == 0:
         raise describe_no_rows()
     if raw.dtype.kind == "c":
@@ -110,20 +108,21 @@ def clean_scores(y_proba: npt.ArrayLike) -> npt.NDArray[np.floating]:
     return raw
 
 
-def describe_no_rows(place: str = "") -> DataError:
-    """Phrase the error for data without rows; `place` names the source."""
-    found = f"no rows in {place}" if place else "no rows"
-    return DataError("at least one row", found, "check the filter or the file that should have produced them")
-
-
-def describe_not_numbers(what: str, value: str, place: str, count: int = 1, remedy: str | None = None) -> DataError:
-    """Phrase the error for `what` ("scores", "weights") that are no numbers; `value` is shown as it is."""
-    advice = "convert or drop the rows that are not numeric" if what == "scores" else "convert or drop those rows"
-    return DataError(f"numbers as {what}", _and_more(value, place, count), remedy or advice)
-
-
-def _and_more(value: str, place: str, count: int) -> str:
-    return f"{value} in {place}" + (f" and {count - 1} more like it" if count > 1 else "")
+def _of_second_class(raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the second of two columns, which must be the probabilities of both classes."""
+    try:
+        total = raw.sum(axis=1, dtype=np.float64)
+    except (TypeError, ValueError):  # values that are no numbers are named later
+        return np.asarray(raw[:, 1])
+    unequal = np.abs(total - 1.0) > _ROUNDED
+    if unequal.any():
+        where = int(np.argmax(unequal))
+        raise DataError(
+            "two columns of probabilities that add up to 1 in every row, as predict_proba gives them",
+            f"{raw[where, 0]:g} and {raw[where, 1]:g} in row {where}",
+            "pass one column of scores: the probability of the positive class",
+        )
+    return np.asarray(raw[:, 1])
 
 
 def _bad_scores(score: npt.NDArray[np.floating]) -> DataError:
@@ -133,24 +132,6 @@ def _bad_scores(score: npt.NDArray[np.floating]) -> DataError:
     low = float(finite.min()) if finite.size else math.nan
     high = float(finite.max()) if finite.size else math.nan
     return describe_bad_scores(float(score[where]), f"row {where}", int(bad.sum()), low, high)
-
-
-def describe_bad_scores(value: float, place: str, count: int, low: float, high: float) -> DataError:
-    """Phrase the error for scores that are not probabilities, whatever they were read from.
-
-    `value` is the first of them; the advice guesses the likely cause from `low` and `high`, the range of finite scores.
-    """
-    found = _and_more(repr(value), place, count)
-    if not math.isfinite(value):
-        remedy = "drop or repair these rows before the audit, and count how many they were"
-        return DataError("finite scores", found, remedy)
-    if low < 0.0:
-        remedy = _LOGIT_REMEDY
-    elif 1.0 < high <= 100.0 and high > 2.0:
-        remedy = _PERCENT_REMEDY
-    else:
-        remedy = _RANGE_REMEDY
-    return DataError("scores between 0 and 1", found, remedy)
 
 
 def _labels_or_swapped(
@@ -164,11 +145,6 @@ def _labels_or_swapped(
         if looks_binary and looks_like_scores:
             raise swapped_columns(error) from None
         raise
-
-
-def swapped_columns(error: DataError) -> DataError:
-    """Return the error about labels with the advice for columns given in the wrong order."""
-    return DataError(error.expected, error.found, "the label and score columns look swapped")
 
 
 def clean_labels(y_true: npt.ArrayLike, pos_label: Any = None, *, part: bool = False) -> npt.NDArray[np.int8]:
@@ -200,36 +176,9 @@ def clean_labels(y_true: npt.ArrayLike, pos_label: Any = None, *, part: bool = F
     raise describe_bad_labels(raw[:_LOOK].tolist())
 
 
-def describe_missing_label(value: str, place: str, count: int = 1) -> DataError:
-    """Phrase the error for rows without a label; `value` says what stands in its place."""
-    return DataError("a label in every row", _and_more(value, place, count), "drop the rows without an outcome")
-
-
-def describe_missing_cluster(value: str, place: str, count: int = 1) -> DataError:
-    """Phrase the error for rows of which the cluster is not known."""
-    return DataError("a cluster in every row", _and_more(value, place, count), "name the cluster, or drop those rows")
-
-
-def describe_bad_labels(values: Sequence[Any], pos_label: Any = None, *, met: bool = False) -> DataError:
-    """Phrase the error for labels that are not two classes, given in order of appearance; a few are named.
-
-    `met` says whether any row has `pos_label`.
-    """
-    found = _some_values(values)
-    if pos_label is not None and met:
-        remedy = "drop the rows of other classes, or recode them as 'not the positive class'"
-        return DataError("two label values", found, remedy)
-    if pos_label is not None:
-        return DataError(f"some rows with the positive label {pos_label!r}", found, "check the spelling of pos_label")
-    if all(isinstance(value, (int, float)) for value in values):
-        remedy = "name the positive class with pos_label (--pos-label), or drop the other classes"
-        return DataError("two label values, 0 and 1", found, remedy)
-    return DataError("labels 0 and 1", found, "say which value is the positive class with pos_label (--pos-label)")
-
-
 def _labels_by_name(raw: npt.NDArray[Any], pos_label: Any, *, part: bool) -> npt.NDArray[np.int8]:
     if isinstance(pos_label, (list, tuple, np.ndarray)):
-        raise ArgumentError("pos_label to be one label value", repr(pos_label), "pass the value that counts as 1")
+        raise ArgumentError("`pos_label` to be one label value", repr(pos_label), "pass the value that counts as 1")
     if raw.dtype.kind in "US" and not isinstance(pos_label, (str, bytes)):
         pos_label = str(pos_label)
     positive = np.asarray(raw == pos_label)
@@ -279,12 +228,6 @@ def clean_weights(sample_weight: npt.ArrayLike, n_rows: int, *, part: bool = Fal
     return weight
 
 
-def describe_bad_weight(value: float, place: str, count: int = 1) -> DataError:
-    """Phrase the error for weights that are negative or not finite."""
-    remedy = "a weight says how many rows this row stands for; drop or correct such rows"
-    return DataError("finite weights that are not negative", _and_more(repr(value), place, count), remedy)
-
-
 def check_weight_range(largest: float, total: float) -> None:
     """Raise a `DataError` if the largest weight or the total of all is near an end of the range of floats."""
     remedy = "only the ratios of such weights matter: rescale them, for example by dividing by the largest"
@@ -294,21 +237,10 @@ def check_weight_range(largest: float, total: float) -> None:
         raise DataError(f"some weight of at least {_LEAST_WEIGHT:g}", f"{largest:g} as the largest", remedy)
 
 
-def describe_other_rows(found: str) -> DataError:
-    """Phrase the error for rows that are not those of an earlier reading."""
-    remedy = "let nothing change the rows while they are read; a function of chunks has to open the source anew"
-    return DataError("the same rows at every reading", found, remedy)
-
-
 def check_same_rows(first: tuple[int, int], then: tuple[int, int]) -> None:
     """Raise a `DataError` if rows and positives of two readings differ."""
     if first != then:
         raise describe_other_rows(f"{first[0]} rows with {first[1]} positives at first, then {then[0]} with {then[1]}")
-
-
-def describe_zero_weights() -> DataError:
-    """Phrase the error for weights of which none is positive."""
-    return DataError("some positive weight", "only zeros", "check that this is the column of weights")
 
 
 def as_array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
@@ -342,17 +274,6 @@ def as_floats(raw: npt.NDArray[Any], what: str) -> FloatArray:
 
 def _first(values: npt.NDArray[Any], bad: Callable[[Any], bool]) -> tuple[int, Any]:
     return next((i, v) for i, v in enumerate(values.ravel().tolist()) if bad(v))
-
-
-def _some_values(values: Sequence[Any], most: int = 5) -> str:
-    """Name a few of the distinct values met, in order of appearance."""
-    seen: dict[Any, None] = {}
-    for value in values:
-        seen.setdefault(value)
-        if len(seen) > most:
-            break
-    names = ", ".join(repr(v) for v in list(seen)[:most])
-    return f"the values {names}" + (" and others" if len(seen) > most else "")
 
 
 def clean_counts(

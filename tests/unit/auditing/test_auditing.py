@@ -4,17 +4,19 @@ import json
 import math
 import tracemalloc
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.auditing import cross_fitted_isotonic
+from calibrant.auditing import cross_fitted
 from calibrant.auditing.numbers import number
-from calibrant.auditing.wording import cells_sentence, one_line, summary
-from calibrant.calibrators import IsotonicCalibrator
+from calibrant.auditing.summary import details, one_line, summary
+from calibrant.auditing.wording import cells_sentence
+from calibrant.calibrators import AutoCalibrator, IsotonicCalibrator
 from calibrant.certificates import calibration_test, certify_recalibrated, isotonic_band
-from calibrant.decisions import cost_curve, isotonic_harm_bound, max_regret
+from calibrant.decisions import cost_curve, max_regret
 from calibrant.ingest import gathering
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss, roc_auc, smooth_calibration_error
 from calibrant.report.pictures import cumulative_residuals_description
@@ -32,10 +34,10 @@ def test_numbers_are_those_of_the_metrics():
     y, p = world(3000)
     result = cal.audit(y, p)
     assert result.cutoff.value == cutoff_calibration_error(y, p)
-    assert result.brier == brier_score(y, p)
-    assert result.log_loss == log_loss(y, p)
-    assert result.roc_auc == pytest.approx(roc_auc(y, p), abs=1e-12)
-    assert result.roc_auc_error == 0.0
+    assert result.performance.brier.value == brier_score(y, p)
+    assert result.performance.log_loss.value == log_loss(y, p)
+    assert result.performance.roc_auc.value == pytest.approx(roc_auc(y, p), abs=1e-12)
+    assert result.performance.net_benefit is None
     assert result.sample.n == 3000
     assert result.sample.distinct_scores == 3000
     assert result.sample.tied_rows == 0
@@ -67,8 +69,8 @@ def test_scores_that_point_the_wrong_way_are_refuted_and_flattened():
     y, p = world(10_000)
     result = cal.audit(~y, p, tolerance=0.05)
     assert result.certificate.verdict == "refuted"
-    assert result.advice.action == "recalibrate"
-    assert result.recalibration.brier_after == pytest.approx(result.brier_of_base_rate, abs=0.002)
+    assert result.advice.action == "check the labels"
+    assert result.recalibration.brier_after == pytest.approx(y.mean() * (1 - y.mean()), abs=0.002)
 
 
 def test_rows_needed_decide():
@@ -104,15 +106,15 @@ def test_cross_fitting_never_judges_on_fitted_rows():
     gains = []
     for seed in range(40):
         table = cal.ScoreTable.from_scores(rng.integers(0, 2, 200), np.full(200, 0.5) + rng.uniform(-0.01, 0.01, 200))
-        gains.append(cross_fitted_isotonic(table, random_state=seed).brier_gain)
+        gains.append(cross_fitted(table, IsotonicCalibrator, random_state=seed).brier_gain)
     assert np.mean(gains) < 0
 
 
 def test_recalibration_on_all_rows_is_certified():
     y, p = world(2_000, distortion=1.5)
     found = cal.audit(y, p, confidence_level=0.9).recalibration
-    after = IsotonicCalibrator().fit(p, y).predict(p)
-    assert found.bound_after == certify_recalibrated(y, after, after, confidence_level=0.9).bound
+    after = AutoCalibrator().fit(p, y).predict(p)
+    assert found.bound_after == certify_recalibrated(y, p, after, confidence_level=0.9).bound
     assert found.confidence_level == 0.9
 
 
@@ -124,7 +126,7 @@ def test_the_map_that_is_judged_is_the_one_that_is_fitted(interpolation):
     maps = [IsotonicCalibrator(interpolation=interpolation).fit(part) for part in reversed(parts)]
     mapped = [one.predict(part.score) for part, one in zip(parts, maps, strict=True)]
     losses = [part.k @ (1 - p) ** 2 + (part.n - part.k) @ p**2 for part, p in zip(parts, mapped, strict=True)]
-    found = cross_fitted_isotonic(table, n_folds=2, interpolation=interpolation)
+    found = cross_fitted(table, partial(IsotonicCalibrator, interpolation=interpolation), n_folds=2)
     assert found.brier_after == pytest.approx(sum(losses) / table.total, rel=1e-9)
 
 
@@ -133,7 +135,7 @@ def test_costs_of_cross_fitted_scores_are_those_of_the_rows(digits):
     """What the parts of a split add up to, against the same rows one by one."""
     y, p = world(900, distortion=1.5)
     table = cal.ScoreTable.from_scores(y, p.round(digits))
-    found = cross_fitted_isotonic(table, n_folds=3)
+    found = cross_fitted(table, IsotonicCalibrator, n_folds=3)
     rows = []
     parts = table.split(3, generator_for(table, 0))
     for i, part in enumerate(parts):
@@ -168,8 +170,7 @@ def test_what_only_the_page_said_is_in_the_json():
     y, p = world(1_000)
     result = cal.audit(y, p, confidence_level=0.9)
     found = result.to_dict()
-    assert found["recalibration"]["harm_bound"] == isotonic_harm_bound(1_000, 0.9)
-    assert found["sample"]["observed_over_expected"] == pytest.approx(y.mean() / p.mean())
+    assert found["performance"]["observed_expected"]["value"] == pytest.approx(y.mean() / p.mean())
 
 
 def test_too_few_rows_are_not_cross_fitted():
@@ -180,13 +181,14 @@ def test_weights():
     y, p = world(300)
     counts = np.random.default_rng(0).integers(0, 3, 300)
     by_weight = cal.audit(y, p, sample_weight=counts, tolerance=0.1)
-    by_rows = cal.audit(np.repeat(y, counts), np.repeat(p, counts), tolerance=0.1)
+    order = np.random.default_rng(1).permutation(counts.sum())
+    by_rows = cal.audit(np.repeat(y, counts)[order], np.repeat(p, counts)[order], tolerance=0.1)
     assert replace(by_weight, provenance=by_rows.provenance).to_json() == by_rows.to_json()
     assert by_weight.provenance.digest == by_rows.provenance.digest
     other = cal.audit(y, p, sample_weight=counts + 0.5)
     assert other.certificate is None
     assert other.advice.action == "none"
-    assert "NO CERTIFICATE" in summary(other)
+    assert "NO CERTIFICATE" in details(other)
     with pytest.raises(cal.DataError, match="whole numbers"):
         cal.audit(y, p, sample_weight=counts + 0.5, tolerance=0.1)
 
@@ -222,13 +224,9 @@ def test_text_has_the_verdict_first_and_error_never_alone():
     text = summary(audit)
     lines = text.splitlines()
     assert lines[0].startswith("CERTIFIED: ")
-    assert len(lines) == 12
     printed = str(audit).splitlines()
+    assert len(printed) <= 12
     assert max(map(len, printed)) <= 80
-    assert " ".join(str(audit).split()) == " ".join(text.split())
-    assert [line for line in printed[1:] if line[0] != " "] == [
-        line for line in printed[1:] if line[18] == " " != line[0]
-    ]
     assert "AUC" in text
     assert "Brier" in text
 
@@ -236,11 +234,11 @@ def test_text_has_the_verdict_first_and_error_never_alone():
 def test_plain_data_is_valid_json():
     # A certain score that was wrong: the log loss is infinite, which JSON cannot say.
     result = cal.audit([0, 1, 1, 0, 1] * 4, [0.0, 0.0, 0.9, 0.3, 0.6] * 4, tolerance=0.1)
-    assert result.log_loss == math.inf
-    assert "infinite" in summary(result)
+    assert result.performance.log_loss.value == math.inf
+    assert "infinite" in details(result)
     data = json.loads(result.to_json(), parse_constant=pytest.fail)
     assert data["kind"] == "audit"
-    assert data["log_loss"] is None
+    assert data["performance"]["log_loss"]["value"] is None
     assert data["cutoff"]["value"] == result.cutoff.value
     assert data == result.to_dict()
 
@@ -260,7 +258,7 @@ def test_an_error_known_within_limits_is_shown_as_such(once):
     assert seen <= cutoff_calibration_error(y, p) <= most
     assert most - seen > 1e-5
     said = f"{seen:.4f} (up to {number(most - seen)} larger, since neighbouring scores were pooled)"
-    assert f"Calibration error  {said}; predictions are too " in summary(result)
+    assert f"Calibration error  {said}; predictions are too " in details(result)
     assert f" by {said}, the calibration error, over scores " in cumulative_residuals_description(result)
     assert "Reading the rows more than once would give the exact calibration error." in cells_sentence(result)
     assert json.loads(result.to_json())["cutoff"]["value_at_most"] == most
@@ -271,7 +269,7 @@ def test_an_error_that_is_exact_is_shown_alone(once):
     y, p = world(20_000, 1.1)
     again = cal.audit(cal.ScoreTable.from_chunks([(y, p)]))
     for result in (again, cal.audit(y, p)):
-        assert f"Calibration error  {cutoff_calibration_error(y, p):.4f}; predictions are too " in summary(result)
+        assert f"Calibration error  {cutoff_calibration_error(y, p):.4f}; predictions are too " in details(result)
         assert "larger" not in cumulative_residuals_description(result) + cells_sentence(result)
         assert " to " not in one_line(result)
         assert result.to_dict()["cutoff"]["value_at_most"] == result.cutoff.value
@@ -284,11 +282,11 @@ def test_agreement_that_cells_may_hide():
     result = cal.audit(oracles.cell_table([0, 1], [0.25, 0.75], None, []))
     assert (result.cutoff.value, result.cutoff.value_at_most, result.cutoff.interval) == (0.0, 0.125, None)
     more = "0.0000 (up to 0.1250 larger, since neighbouring scores were pooled)"
-    assert f"{more}; mean predicted and observed rate agree at every score after pooling\n" in summary(result)
+    assert f"{more}; mean predicted and observed rate agree at every score after pooling\n" in details(result)
     assert cumulative_residuals_description(result).endswith("agree at every score after pooling.")
     assert " error 0.0000 to 0.1250 (at most" in one_line(result)
     exact = cal.audit([0, 1, 0, 1], [0.5] * 4)
-    assert "0.0000; mean predicted and observed rate agree at every score\n" in summary(exact)
+    assert "0.0000; mean predicted and observed rate agree at every score\n" in details(exact)
     assert cumulative_residuals_description(exact).endswith("agree at every score.")
 
 
@@ -307,7 +305,7 @@ def test_perfect_agreement_has_no_interval():
     result = cal.audit([0, 1, 0, 1], [0.5] * 4)
     assert result.cutoff.interval is None
     assert result.cutoff.value == 0.0
-    assert "agree at every score" in summary(result)
+    assert "agree at every score" in details(result)
 
 
 def test_one_line_and_repr():
@@ -341,11 +339,11 @@ def test_a_tolerance_that_says_nothing_is_called_so():
     wide = cal.audit([0, 1] * 3, [0.1, 0.9] * 3, tolerance=0.9)
     assert wide.certificate.verdict == "uninformative"
     assert wide.certificate.rows_needed is None
-    assert "Any classifier with these scores meets this tolerance" in summary(wide)
+    assert "Any classifier with these scores meets this tolerance" in details(wide)
 
 
 def test_costs_need_rows():
-    with pytest.raises(cal.DataError, match="leave out the costs"):
+    with pytest.raises(cal.DataError, match="leave out costs"):
         cal.audit([0, 1], [0.2, 0.7], sample_weight=[0.5, 0.5], costs=(1, 1))
 
 
@@ -385,7 +383,7 @@ def test_rows_of_groups_are_not_taken_as_independent():
     assert alone.recalibration.helps
     assert not grouped.recalibration.helps
     assert grouped.recalibration.brier_gain_error > 3 * alone.recalibration.brier_gain_error
-    text = summary(grouped)
+    text = details(grouped)
     assert "4,000 rows in 200 clusters do not show" in text
     assert "independent clusters (200)" in text
     assert "every cluster has equal weight" in " ".join(text.split())
@@ -442,10 +440,10 @@ def test_many_scores_are_tested_by_the_asymptotic_distribution():
     assert cal.audit(y, np.round(p, 2)).test.method == "exact"
 
 
-def test_a_slope_that_cannot_be_computed_says_why():
-    measures = cal.audit([0, 1, 1, 0] * 5, [0.0, 1.0, 0.4, 0.4] * 5).measures
-    assert measures.slope is None
-    assert "10 rows with a score of 0 or 1" in measures.slope_refused
+def test_a_slope_says_how_scores_of_0_and_1_were_counted():
+    slope = cal.audit([0, 1, 1, 0] * 5, [0.0, 1.0, 0.4, 0.4] * 5).performance.calibration_slope
+    assert "10 rows with a score of 0 or 1 were moved, 0 to 0.2 and 1 to 0.7" in slope.note
+    assert slope.value == math.inf
 
 
 def test_costs_as_an_array():

@@ -19,7 +19,7 @@ from calibrant.calibrators import (
     PlattCalibrator,
     TemperatureCalibrator,
 )
-from calibrant.calibrators.auto import log_likelihood, pool_weights
+from calibrant.calibrators.auto import _neighbours_pooled, log_likelihood, pool_weights
 from calibrant.certificates import certify_recalibrated
 from calibrant.errors import ArgumentError
 from calibrant.metrics import log_loss
@@ -275,3 +275,25 @@ def test_members_that_may_be_certain_and_wrong(member):
     assert np.isfinite(fitted.weights_).all()
     value = fitted.predict([0.0, 0.5, 1.0])
     assert ((value > 0.0) & (value < 1.0)).all()
+
+
+def test_many_scores_are_pooled_with_their_neighbours():
+    """Members fitted to every single score give nearly the same map; scores of 0 and 1 stay by themselves."""
+    rng = np.random.default_rng(0)
+    p = rng.beta(0.5, 0.7, size=20_000)
+    score = np.where(rng.uniform(size=20_000) < 0.05, np.round(p), p**1.5)
+    y = rng.uniform(size=20_000) < p
+    table = ScoreTable.from_scores(y, score)
+    pooled = _neighbours_pooled(table)
+    assert (pooled.total, pooled.positives) == (table.total, table.positives)
+    assert pooled.mean_score == pytest.approx(table.mean_score, rel=1e-12)
+    assert (np.diff(pooled.score) > 0.0).all()
+    assert [pooled.n[0], pooled.n[-1]] == [table.n[0], table.n[-1]]  # at 0 and at 1
+    assert len(pooled) < 2200
+    assert pooled.n[1:-1].max() <= 21
+    fitted = AutoCalibrator().fit(table)
+    for name, member in zip(fitted.members_[1:], fitted.calibrators_, strict=True):
+        alone = clone(member).fit(table).predict(score)
+        assert np.abs(member.predict(score) - alone).mean() < (2e-3 if name == "isotonic" else 1e-4), name
+    few = ScoreTable.from_scores(y, np.round(score, 3))
+    assert _neighbours_pooled(few) is few

@@ -11,6 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_predict
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -65,10 +66,9 @@ def test_ensemble_is_a_mean():
 
 @pytest.mark.grid
 @pytest.mark.parametrize("ensemble", [False, True])
-@pytest.mark.parametrize("classes", [2, 3])
-def test_margins_with_platt_are_those_of_scikit_learn(ensemble, classes):
+def test_margins_with_platt_are_those_of_scikit_learn(ensemble):
     """CalibratedClassifierCV(method="sigmoid") of scikit-learn 1.9.1 fits Platt's curve to the same margins."""
-    X, y = rows(classes=classes)
+    X, y = rows()
     inner = RidgeClassifier()
     ours = CalibratedClassifier(inner, PlattCalibrator(), ensemble=ensemble).fit(X, y)
     theirs = CalibratedClassifierCV(inner, method="sigmoid", ensemble=ensemble, cv=5).fit(X, y)
@@ -84,12 +84,13 @@ def test_frozen_estimator_is_left_as_it_is():
 
 
 def test_default_calibrator_repairs_naive_bayes():
-    X, y = load_digits(return_X_y=True)
+    X, digit = load_digits(return_X_y=True)
+    y = (digit >= 5).astype(int)
     order = np.random.default_rng(0).permutation(len(y))
     train, test = order[:900], order[900:]
     plain = GaussianNB().fit(X[train], y[train])
     model = CalibratedClassifier(GaussianNB()).fit(X[train], y[train])
-    assert all(isinstance(calibrator, AutoCalibrator) for calibrator in model.pairs_[0].calibrators)
+    assert isinstance(model.pairs_[0].calibrator, AutoCalibrator)
     p = model.predict_proba(X[test])
     np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
     assert log_loss(y[test], p) < 0.5 * log_loss(y[test], plain.predict_proba(X[test]))
@@ -97,10 +98,10 @@ def test_default_calibrator_repairs_naive_bayes():
 
 def test_strings_and_names_of_columns():
     X, y = load_iris(return_X_y=True, as_frame=True)
-    names = y.map({0: "setosa", 1: "versicolor", 2: "virginica"})
+    X, names = X[y > 0], y[y > 0].map({1: "versicolor", 2: "virginica"})
     model = CalibratedClassifier(make_pipeline(StandardScaler(), LinearSVC(random_state=0)), PlattCalibrator())
     model.fit(X, names)
-    assert model.classes_.tolist() == ["setosa", "versicolor", "virginica"]
+    assert model.classes_.tolist() == ["versicolor", "virginica"]
     assert model.feature_names_in_.tolist() == X.columns.tolist()
     assert model.n_features_in_ == 4
     assert model.score(X, names) > 0.9
@@ -214,13 +215,35 @@ def test_searches_reach_both():
 
 
 def test_a_class_missing_from_a_fold():
-    X, y = rows(100, classes=3)
-    y[0] = 7
-    folds = [(np.arange(50, 100), np.arange(50)), (np.arange(50), np.arange(50, 100))]
-    model = CalibratedClassifier(GaussianNB(), IsotonicCalibrator(), cv=folds).fit(X, y)
-    assert model.predict_proba(X).shape == (100, 4)
-    with pytest.raises(DataError, match="none of class 7"):
-        CalibratedClassifier(RidgeClassifier(), IsotonicCalibrator(), cv=folds).fit(X, y)
+    X, y = rows(100)
+    y[:50] = 0
+    folds = [(np.arange(50), np.arange(50, 100)), (np.arange(50, 100), np.arange(50))]
+    with pytest.raises(DataError, match="every class among the training rows of each fold, found none of class 1"):
+        CalibratedClassifier(GaussianNB(), IsotonicCalibrator(), cv=folds).fit(X, y)
+
+
+@pytest.mark.parametrize("inner", [GaussianNB(), FrozenEstimator(GaussianNB().fit(*rows(classes=3)))])
+def test_three_classes_are_refused(inner):
+    with pytest.raises(DataError, match=r"two classes, found 3: 0, 1, 2; Only binary.*OneVsRestClassifier"):
+        CalibratedClassifier(inner).fit(*rows(classes=3))
+
+
+def test_a_frozen_estimator_of_three_classes_is_refused():
+    X, y = rows(classes=3)
+    inner, two = FrozenEstimator(GaussianNB().fit(X, y)), y < 2
+    with pytest.raises(DataError, match="two classes, found 3"):
+        CalibratedClassifier(inner).fit(X[two], y[two])
+
+
+def test_one_versus_rest_is_scikit_learns():
+    """Each class against the rest, by hand and as the message advises."""
+    X, y = rows(classes=3)
+    model = OneVsRestClassifier(CalibratedClassifier(GaussianNB(), BetaCalibrator())).fit(X, y)
+    by_hand = [
+        CalibratedClassifier(GaussianNB(), BetaCalibrator()).fit(X, y == c).predict_proba(X)[:, 1] for c in range(3)
+    ]
+    total = np.sum(by_hand, axis=0)
+    np.testing.assert_allclose(model.predict_proba(X), (np.array(by_hand) / total).T, rtol=1e-12)
 
 
 def test_huge_margins_keep_their_order():

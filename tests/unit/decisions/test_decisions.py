@@ -10,9 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import ScoreTable
-from calibrant.decisions import decide, expected_cost, optimal_threshold, regret_bound, saving_bound
+from calibrant.auditing.wording import saving_caveat
+from calibrant.decisions import decide, expected_cost, max_regret, optimal_threshold, regret_bound, saving_bound
+from calibrant.decisions.clusters import cluster_saving
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.metrics import cutoff_calibration_error
+from calibrant.table.clusters import cap_clusters, cluster_rows
+from support.strategies import small_rows
 
 
 def costs(a, b):
@@ -109,3 +113,26 @@ def test_costs_scale_with_the_currency():
     one, hundred = saving_bound(y, s, **costs(1, 3)), saving_bound(y, s, **costs(100, 300))
     for name in ("cost", "cost_forecast", "best_cost", "saving", "saving_bound", "cost_treat_all", "cost_treat_none"):
         assert getattr(hundred, name) == pytest.approx(100 * getattr(one, name))
+
+
+@given(
+    rows=small_rows(weighted=("none", "whole"), both_classes=True),
+    prices=st.sampled_from([(1, 1), (1, 4), (5, 2), (0, 1), (1, 0), (1e-3, 1e3)]),
+    clustered=st.booleans(),
+)
+def test_no_saving_exceeds_the_cost(rows, prices, clustered):
+    """What recalibration saves is part of what deciding by the scores costs."""
+    if clustered:
+        found = cluster_saving(cap_clusters(cluster_rows(rows.y, rows.s, np.arange(len(rows.y)) % 4)), **costs(*prices))
+    else:
+        found = saving_bound(rows.y, rows.s, **rows.keywords, **costs(*prices))
+    assert 0.0 <= found.saving <= found.cost
+    assert found.cost_lower <= found.cost <= found.cost_upper * (1.0 + 1e-12)
+    assert 0.0 <= found.saving_bound <= found.cost_upper
+    assert ("present cost" in saving_caveat(found)) == (found.saving_bound > found.cost)
+    worst = max_regret(rows.y, rows.s, **rows.keywords)
+    assert worst.value <= worst.bound <= 1.0
+    if worst.value > 0.0:
+        at = costs(worst.false_positive_cost, worst.false_negative_cost)
+        above = np.nextafter(worst.threshold, 2.0) if worst.rule == ">" else worst.threshold
+        assert worst.value <= expected_cost(rows.y, rows.s, **rows.keywords, **at, threshold=above) + 1e-12

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibrant import audit
-from calibrant.auditing.wording import summary
+from calibrant.auditing.summary import details
 from calibrant.certificates import certify
 from calibrant.decisions import expected_cost
 from calibrant.decisions.clusters import cluster_saving
@@ -158,6 +158,6 @@ def test_costs_and_groups_in_an_audit():
     assert found.decision.max_rows_per_cluster == found.certificate.max_rows_per_cluster == 2
     assert found.test.max_rows_per_cluster == 2
     assert found.certificate == certify(y, s, clusters=g, max_rows_per_cluster=2, tolerance=0.1)
-    assert "per case, where no cluster has more weight than 2 rows (" in summary(found)
-    assert "where no cluster has more weight than 2 rows; estimate so weighted" in summary(found)
+    assert "per case, where no cluster has more weight than 2 rows (" in details(found)
+    assert "where no cluster has more weight than 2 rows; estimate so weighted" in details(found)
     assert "where no cluster has more weight than 2 rows" in found.to_html()

@@ -1,11 +1,8 @@
 """Applying a calibrator to a file keeps rows, columns and their order, whatever they are called."""
 
-import io
-
 import duckdb
 import numpy as np
 import pytest
-from rich.console import Console
 
 from calibrant.calibrators import BetaCalibrator, IsotonicCalibrator
 from calibrant.errors import DataError, SourceError
@@ -13,6 +10,7 @@ from calibrant.export import apply
 from calibrant.export.apply import apply_to_file
 from calibrant.ingest import query_runner
 from calibrant.ingest.source import Source
+from calibrant.table.progress import job
 from support.export_cases import assert_same, world
 
 N = 400_000
@@ -116,13 +114,14 @@ def test_damage_elsewhere_is_not_blamed_on_scores(calibrator, tmp_path):
 
 
 @pytest.mark.parametrize(("bad", "shown"), [(0.5, "Writing o.csv"), (2.0, "Checking s.csv")])
-def test_the_bar_says_what_is_done(calibrator, tmp_path, monkeypatch, bad, shown):
+def test_what_is_done_is_told(calibrator, tmp_path, monkeypatch, bad, shown):
     monkeypatch.setattr(query_runner, "_PATIENCE", 0.0)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.csv").write_text(f"p\n0.25\n{bad}\n")
-    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    told = []
     try:
-        apply_to_file(calibrator, "s.csv", "o.csv", score="p", console=console)
+        with job(lambda stage, *_: told.append(stage)):
+            apply_to_file(calibrator, "s.csv", "o.csv", score="p")
     except DataError:
         assert bad == 2.0
-    assert shown in console.file.getvalue()
+    assert shown in told

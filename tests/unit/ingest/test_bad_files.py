@@ -118,7 +118,7 @@ def test_unknown_column(write):
         read_table(path, label="outcome", score="score")
     with pytest.raises(SourceError, match=r"did you mean 'outcome'\?"):
         read_table(path, label="outcom", score="Score")
-    with pytest.raises(SourceError, match="check the name"):
+    with pytest.raises(SourceError, match="choose one of these"):
         read_table(path, label="outcome", score="Score", weight="zzz")
 
 

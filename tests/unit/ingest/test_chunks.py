@@ -89,7 +89,7 @@ GOOD = ([0, 1], [0.2, 0.4])
     [
         (([0, 1, 0, 1], [0.1, 0.2, 0.3, np.nan]), "finite scores, found in chunk 1: nan in row 3; drop"),
         (([0, 1], [0.1, 1.5]), "scores between 0 and 1, found in chunk 1: 1.5 in row 1; pass the predicted"),
-        (([0, 2], [0.1, 0.5]), "two label values, 0 and 1, found in chunk 1: the values 0, 2; name the positive"),
+        (([0, 2], [0.1, 0.5]), "labels 0 and 1, found in chunk 1: the values 0, 2; say which value is the positive"),
         (([0, None], [0.1, 0.5]), "a label in every row, found in chunk 1: None in row 1"),
         (([0, 1], [0.1]), "as many labels as scores, found in chunk 1: 2 labels and 1 scores"),
         (([0, 1], []), "at least one row, found in chunk 1: no rows"),
@@ -101,9 +101,9 @@ GOOD = ([0, 1], [0.2, 0.4])
         (7, "two columns, labels and scores, .* found in chunk 1: a int;"),
         (
             ([0.1, 0.9], [0, 1]),
-            "two label values, 0 and 1, found in chunk 1: the values 0.1, 0.9; the label and score columns look",
+            "labels 0 and 1, found in chunk 1: the values 0.1, 0.9; the label and score columns look",
         ),
-        (([-1, 1], [0.1, 0.5]), "two label values, 0 and 1, found in chunk 1: the values 0, -1, 1; name the positive"),
+        (([-1, 1], [0.1, 0.5]), "two label values, found in chunk 1: the values 0, -1, 1; assess one class"),
     ],
 )
 def test_errors_name_the_chunk(chunk, message):

@@ -57,7 +57,8 @@ BAD_SCORES = {
     "above 100": ([10, 900, 60, 20], "scores between 0 and 1", "10.0 in row 0", "probability of the positive class"),
     "text": ([0.1, "high", 0.6, 0.2], "numbers as scores", "'high' in row 1", "convert or drop"),
     "a missing value": (np.array([0.1, None, 0.6, 0.2]), "", "in row 1", "drop"),
-    "three columns": (np.full((4, 3), 0.3), "scores in one column", "shape (4, 3)", "positive class"),
+    "three columns": (np.full((4, 3), 0.3), "scores in one column", "shape (4, 3)", "one class at a time"),
+    "two scores": (np.full((4, 2), 0.3), "add up to 1", "0.3 and 0.3 in row 0", "one column of scores"),
     "complex": ([0.1, 0.9j, 0.6, 0.2], "", "complex numbers", "predicted probabilities"),
     "ragged": ([[0.1], [0.9, 0.1], [0.6], [0.2]], "scores in one column", "different lengths", "flat column"),
     "a single number": (0.5, "scores in one column", "shape ()", "positive class"),
@@ -66,14 +67,14 @@ BAD_SCORES = {
 }
 
 BAD_LABELS = {
-    "three values": ([0, 1, 2, 0], "two label values", "0, 1, 2", "pos_label"),
-    "other values": ([1, 2, 2, 1], "two label values", "1, 2", "name the positive class with pos_label"),
-    "-1, 0 and 1": ([-1, 0, 1, 0], "two label values", "-1, 0, 1", "pos_label"),
-    "halves": ([0.0, 0.5, 1.0, 0.0], "two label values", "0.0, 0.5, 1.0", "pos_label"),
-    "text": (["no", "yes", "yes", "no"], "labels 0 and 1", "'no', 'yes'", "positive class with pos_label"),
+    "three values": ([0, 1, 2, 0], "two label values", "0, 1, 2", "one class at a time"),
+    "other values": ([1, 2, 2, 1], "labels 0 and 1", "1, 2", "positive class: pos_label=1 or pos_label=2"),
+    "-1, 0 and 1": ([-1, 0, 1, 0], "two label values", "-1, 0, 1", "one class at a time"),
+    "halves": ([0.0, 0.5, 1.0, 0.0], "two label values", "0.0, 0.5, 1.0", "look like probabilities"),
+    "text": (["no", "yes", "yes", "no"], "labels 0 and 1", "'no', 'yes'", "positive class: pos_label='no' or"),
     "missing text": (["no", None, "yes", "no"], "a label in every row", "None in row 1", "drop the rows"),
     "NaN": ([0.0, nan, 1.0, 0.0], "a label in every row", "nan in row 1", "drop the rows without an outcome"),
-    "a huge number": ([0.0, 1e10, 1.0, 0.0], "two label values", "0.0, 10000000000.0, 1.0", "pos_label"),
+    "a huge number": ([0.0, 1e10, 1.0, 0.0], "two label values", "0.0, 10000000000.0, 1.0", "measurements"),
     "ragged": ([[0], [1, 1], [0], [1]], "labels in one column", "different lengths", "flat column"),
     "two columns": (np.zeros((4, 2)), "labels in one column", "shape (4, 2)", "one-dimensional"),
     "more rows": ([0, 1, 1, 0, 1], "as many labels as scores", "5 labels and 4 scores", "columns of the same table"),
@@ -135,7 +136,9 @@ def test_positive_label_that_does_not_occur():
 
 def test_positive_label_with_more_than_one_other():
     labels = ["no", "yes", "maybe", "no"]
-    refused(DataError, "two label values", "'maybe'", "recode", lambda: brier_score(labels, S, pos_label="yes"))
+    refused(
+        DataError, "two label values", "'maybe'", "one class at a time", lambda: brier_score(labels, S, pos_label="yes")
+    )
 
 
 def test_one_class_has_no_ranking():

@@ -19,8 +19,9 @@ from calibrant.calibrators.single_index.search import (
     search_direction,
     start_direction,
 )
-from calibrant.errors import ArgumentError, DataError
+from calibrant.errors import ArgumentError
 from calibrant.table.parameters import check_between, check_choice, check_count
+from calibrant.table.row_errors import need_two_classes
 from calibrant.table.score_table import FloatArray
 from calibrant.table.validation import clean_weights
 
@@ -161,11 +162,7 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         if sample_weight is not None:
             weight = clean_weights(sample_weight, len(labels))
         values = sorted(set(labels[weight > 0].tolist()))
-        if len(values) > 2:
-            found = f"{len(values)}. Only binary classification is supported. The type of the target is multiclass"
-            raise DataError("two classes", found, "wrap it in sklearn.multiclass.OneVsRestClassifier")
-        if len(values) < 2:
-            raise DataError("two classes", f"one class only, {values[0]!r}", "pass rows of both")
+        need_two_classes(values)
         self.classes_ = np.array(values, dtype=labels.dtype)
         kept = np.flatnonzero(weight > 0)
         rows = index_rows(features[kept], (labels[kept] == values[1]).astype(np.int8), weight[kept])

@@ -1,0 +1,76 @@
+"""The command and the line of Python that an advice leads to, about the same rows as far as their names are known."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from calibrant.ingest.query import Query
+
+__all__ = ["NextStep", "Place", "next_step", "place_of"]
+
+
+class Place(NamedTuple):
+    """Where the rows of an audit are: as arguments of a shell command, of `calibrant.audit` and of ``fit``."""
+
+    command: str = "FILE --label y --score p"
+    audit: str = "y, p"
+    fit: str = "p, y"
+
+
+class NextStep(NamedTuple):
+    """What to run next, in a shell and in Python."""
+
+    command: str | None = None
+    python: str | None = None
+
+
+def place_of(source: Any, label: str, score: str, weight: str | None, pos_label: Any) -> Place:
+    """Return where named columns of a dataframe, files or a query are."""
+    options = {"--label": label, "--score": score, "--weight": weight, "--pos-label": pos_label}
+    named = " ".join(f"{name} {shlex.quote(str(value))}" for name, value in options.items() if value is not None)
+    columns = {"label": label, "score": score, "weight": weight, "pos_label": pos_label}
+    keywords = ", ".join(f"{name}={value!r}" for name, value in columns.items() if value is not None)
+    if isinstance(source, Query):
+        # An address may hold a password.
+        database = "..." if "//" in str(source.database) else source.database
+        file = f"--query {shlex.quote(source.sql)}" + (f" --database {shlex.quote(database)}" if database else "")
+        rows = f"cal.Query({source.sql!r}" + (f", {database!r})" if database else ")")
+    elif isinstance(source, (str, os.PathLike)):
+        file, rows = shlex.quote(os.fspath(source)), repr(os.fspath(source))
+    elif isinstance(source, Sequence):
+        names = [os.fspath(name) for name in source]
+        file, rows = shlex.join(names), repr(names if len(names) > 1 else names[0])
+    else:
+        fit = f"frame[{score!r}], frame[{label!r}]"
+        fit += "" if weight is None else f", frame[{weight!r}]"
+        fit += "" if pos_label is None else f", pos_label={pos_label!r}"
+        return Place(f"FILE {named}", f"frame, {keywords}", fit)
+    return Place(f"{file} {named}", f"{rows}, {keywords}", f"cal.read_table({rows}, {keywords})")
+
+
+def next_step(action: str, place: Place, tolerance: float | None, confidence_level: float) -> NextStep:
+    """Return what an action leads to: a calibrator, a number of rows, or another audit."""
+    if action == "recalibrate":
+        return NextStep(
+            f"calibrant recalibrate {place.command} --model model.json",
+            f"calibrator = cal.AutoCalibrator().fit({place.fit})",
+        )
+    if action == "collect more data":
+        wanted = "0.05" if tolerance is None else f"{tolerance:g}"
+        usual = confidence_level == 0.95
+        return NextStep(
+            f"calibrant plan --tolerance {wanted}{'' if usual else f' --confidence {confidence_level:g}'}",
+            f"cal.required_sample_size({wanted}{'' if usual else f', confidence_level={confidence_level:g}'})",
+        )
+    if action == "name the clusters":
+        return NextStep(f"calibrant audit {place.command} --cluster COLUMN", f"cal.audit({place.audit}, clusters=...)")
+    if action == "check the labels":
+        # The class that counts as 1 stands last, if it was named.
+        command, audit = place.command.partition(" --pos-label ")[0], place.audit.partition(", pos_label=")[0]
+        return NextStep(f"calibrant audit {command} --pos-label OTHER", f"cal.audit({audit}, pos_label=...)")
+    if action == "check the scores":
+        return NextStep(None, "p = model.predict_proba(X)[:, 1]")
+    return NextStep()

@@ -1,0 +1,193 @@
+"""An audit as text for a terminal: the summary, the details, or one line."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from calibrant.auditing.findings import Findings
+from calibrant.auditing.numbers import confidence, interval_text, number, rows, share
+from calibrant.auditing.wording import (
+    accuracy_sentence,
+    advice_sentence,
+    assumption_sentence,
+    certificate_sentence,
+    cost_sentence,
+    data_sentence,
+    discrimination_sentence,
+    error_place,
+    error_range,
+    error_text,
+    evidence_text,
+    expected_error_sentence,
+    next_sentence,
+    null_sentence,
+    provenance_sentence,
+    recalibration_sentence,
+    verdict_sentence,
+    verdict_word,
+)
+from calibrant.table.results import Estimate
+
+__all__ = ["details", "one_line", "summary", "summary_rows", "wrapped"]
+
+_MOST = 12  # lines of a summary
+# Columns of the labels in front of the lines of a summary, and of the sentences of the details.
+_NARROW, _WIDE = 11, 19
+_MORE = " ..."
+_NEXT = "Next"
+
+
+class _Row(NamedTuple):
+    """A part of the summary; where lines are too many, those of the highest rank are cut first: to one, or to none."""
+
+    label: str
+    text: str
+    rank: int
+    least: int = 1  # lines
+
+
+def summary(audit: Findings, width: int | None = None, *, shell: bool = False) -> str:
+    """Write what matters most, the verdict first, and last what to run next: in Python, or in a shell.
+
+    At most twelve lines, of the width that is given; without a width one for each part, and nothing is cut.
+    """
+    parts = list(summary_rows(audit, shell=shell))
+    if width is None:
+        return "\n".join(_labelled(part) for part in parts)
+    lines = [_next(part, width, shell=shell) if part.label == _NEXT else _broken(part, width) for part in parts]
+    for i in sorted(range(len(parts)), key=lambda i: -parts[i].rank):
+        over = sum(map(len, lines)) - _MOST
+        if over > 0 and parts[i].rank:
+            lines[i] = _broken(parts[i], width, max(1, len(lines[i]) - over)) if parts[i].least else []
+    return "\n".join(line for part in lines for line in part)
+
+
+def summary_rows(audit: Findings, *, shell: bool = False) -> Iterator[_Row]:
+    """Yield the parts of the summary; the first, the verdict, has no label."""
+    cutoff, sample, certificate, decision = audit.cutoff, audit.sample, audit.certificate, audit.decision
+    yield _Row("", verdict_sentence(audit), 1)
+    for warning in audit.warnings:
+        yield _Row("Warning", warning.message, 2)
+    bounds = ""
+    if certificate is not None:
+        sure, lower = f"{confidence(certificate.confidence_level)} confidence", certificate.lower_bound
+        bounds = f"at most {number(certificate.bound)} ({sure}{' each' if lower > 0.0 else ''})"
+        bounds = f"; at least {number(lower)}, {bounds}" if lower > 0.0 else f"; {bounds}"
+    yield _Row("Error", error_text(audit) + bounds, 4)
+    if cutoff.interval is None:
+        yield _Row("Where", error_place(audit), 8, 0)
+    else:
+        predicted, observed = share(cutoff.mean_predicted), share(cutoff.observed_rate)
+        where = f"{cutoff.direction} for scores {interval_text(cutoff.interval)}"
+        yield _Row("Where", f"{where}: predicted {predicted}, observed {observed}", 8, 0)
+    yield _Row("By chance", _chance(audit), 9, 0)
+    found = audit.performance
+    yield _Row("Accuracy", f"AUC {_brief(found.roc_auc)}, Brier score {_brief(found.brier)}", 5)
+    unit = "rows" if sample.weights == "rows" else "total weight"
+    clusters = "" if sample.clusters is None else f" in {rows(sample.clusters)} clusters"
+    yield _Row(
+        "Data",
+        f"{rows(sample.n)} {unit}{clusters}, {rows(sample.positives)} positive: {share(sample.base_rate)}, "
+        f"predicted {share(sample.mean_score)}, O:E {number(found.observed_expected.value)}",
+        6,
+    )
+    if decision is not None:
+        yield _Row(
+            "Cost",
+            f"{number(decision.cost)} per case ({number(decision.cost_lower)} to {number(decision.cost_upper)}); "
+            f"at most {number(decision.saving_bound)} can be saved",
+            7,
+        )
+    yield _Row("Advice", advice_sentence(audit), 3)
+    step = audit.advice.command if shell else audit.advice.python
+    if step is not None:
+        yield _Row(_NEXT, step, 0)
+
+
+def _labelled(part: _Row) -> str:
+    return f"{part.label:<{_NARROW}}{part.text}" if part.label else part.text
+
+
+def _broken(part: _Row, width: int, most: int | None = None) -> list[str]:
+    """Break a part at a width, with a hanging indent; what does not fit into `most` lines is left out."""
+    return _manner(width, _NARROW if part.label else 2, most).wrap(_labelled(part))
+
+
+def _next(part: _Row, width: int, *, shell: bool) -> list[str]:
+    """Break what is to be run where it can be broken: before options in a shell, between arguments in Python."""
+    kept = re.sub(r" (?!--)" if shell else r"(?<!,) ", "\N{NO-BREAK SPACE}", _labelled(part))
+    end = " \\" if shell else ""
+    lines = _manner(width - len(end), _NARROW).wrap(kept) if len(kept) > width else [kept]
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in [f"{line}{end}" for line in lines[:-1]] + lines[-1:]]
+
+
+def _brief(estimate: Estimate) -> str:
+    """Write a number with its interval, at the confidence of the audit."""
+    value, lower, upper = map(number, (estimate.value, estimate.lower, estimate.upper))
+    return value if math.isnan(estimate.lower) else f"{value} ({lower} to {upper})"
+
+
+def _chance(audit: Findings) -> str:
+    """Calibration error under perfect calibration, in a few words."""
+    if audit.sample.clusters is None and audit.test is None:
+        return null_sentence(audit)
+    limit = f"95% limit {number(audit.cutoff.null_q95)} under perfect calibration"
+    known = [] if audit.sample.clusters is not None else [limit]
+    return "; ".join([*known, *([] if audit.test is None else [evidence_text(audit.test)])])
+
+
+def _manner(width: int, indent: int, most: int | None = None) -> textwrap.TextWrapper:
+    return textwrap.TextWrapper(
+        max(width, 2 * indent),
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        max_lines=most,
+        placeholder=_MORE,
+    )
+
+
+def wrapped(text: str, width: int | None, *, indent: int = 2) -> str:
+    """Break each line of a text at a width, with a hanging indent; None keeps the lines whole."""
+    if width is None:
+        return text
+    return "\n".join(_manner(width, indent).fill(line) for line in text.split("\n"))
+
+
+def details(audit: Findings, width: int | None = None) -> str:
+    """Write everything that the audit says in words, as labelled lines; broken at a width if one is given."""
+    lines = {
+        "Calibration error": f"{error_text(audit)}; {error_place(audit)}",
+        "Null distribution": null_sentence(audit),
+        "Certificate": certificate_sentence(audit),
+        "ECE": expected_error_sentence(audit),
+        "Discrimination": discrimination_sentence(audit),
+        "Accuracy": accuracy_sentence(audit),
+        "Data": data_sentence(audit),
+        "Expected cost": cost_sentence(audit),
+        "Recalibration": recalibration_sentence(audit.recalibration),
+        "Advice": advice_sentence(audit),
+        "Next": next_sentence(audit),
+        "Assumptions": assumption_sentence(audit),
+        "Provenance": provenance_sentence(audit),
+    }
+    labelled = [("Warning", warning.message) for warning in audit.warnings] + [
+        line for line in lines.items() if line[1]
+    ]
+    text = [wrapped(f"{label:<{_WIDE}}{line}", width, indent=_WIDE) for label, line in labelled]
+    return "\n".join([wrapped(verdict_sentence(audit), width), *text])
+
+
+def one_line(audit: Findings) -> str:
+    """Verdict and the main numbers in one line, for lists."""
+    bound = f" (at most {number(audit.certificate.bound)})" if audit.certificate else ""
+    error, null = error_range(audit), number(audit.cutoff.null_mean)
+    auc, brier = audit.performance.roc_auc.value, audit.performance.brier.value
+    return (
+        f"{verdict_word(audit):<13} error {error}{bound}, null mean {null}, "
+        f"AUC {auc:.3f}, Brier {number(brier)}: {audit.advice.action}"
+    )

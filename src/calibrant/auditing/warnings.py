@@ -1,0 +1,203 @@
+"""Signs that rows or scores are not what an audit takes them for.
+
+Each asks a question, and is seldom raised by mistake: on independent rows whose scores are as assumed, each of the signs
+that chance can raise is raised in at most one of a hundred samples (docs/warnings.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.auditing.numbers import number, score_text
+from calibrant.distributions.null_distribution import null_lower_tail
+from calibrant.fits.isotonic import isotonic_fit
+from calibrant.metrics import CutoffCalibration, roc_auc, roc_auc_interval
+from calibrant.table.clusters import ClusteredRows
+from calibrant.table.results import Result
+from calibrant.table.score_table import FloatArray, ScoreTable
+
+__all__ = ["DECISIONS", "DEPENDENCE", "IN_SAMPLE", "REVERSED", "DataWarning", "RowOrder", "data_warnings"]
+
+CONSTANT, DECISIONS, DEPENDENCE, IN_SAMPLE, REVERSED, TWO_SCORES = (
+    "constant_score",
+    "decisions",
+    "dependent_rows",
+    "in_sample",
+    "reversed_labels",
+    "two_scores",
+)
+
+_RATE = 0.01  # at most, of false alarms
+_STANDARD_ERRORS = 3.0  # of a mean product that count as clear; 1 in 700 under a normal distribution
+_OF_NEIGHBOURS, _OF_TIES, _OF_MIRRORED = 0.1, 0.5, 0.5  # correlations that matter
+_FEW = 20  # rows of which two scores say nothing
+_LOOK = 100_000  # rows in their order, or pairs of scores, that are looked at
+_NEAR = 1e-7  # how closely two scores add up to 1; single precision rounds by less
+
+
+@dataclass(frozen=True)
+class DataWarning(Result):
+    """A sign that rows or scores are not what an audit takes them for.
+
+    Attributes
+    ----------
+    code : {"constant_score", "decisions", "dependent_rows", "in_sample", "reversed_labels", "two_scores"}
+        Which sign.
+    message : str
+        What was seen and what to do.
+    """
+
+    code: str
+    message: str
+
+
+class RowOrder(NamedTuple):
+    """Labels (0 or 1) and scores of rows of equal weight, in the order in which they were given."""
+
+    label: npt.NDArray[np.int8]
+    score: npt.NDArray[np.floating]
+
+
+def data_warnings(
+    rows: ScoreTable | ClusteredRows, cutoff: CutoffCalibration, order: RowOrder | None
+) -> tuple[DataWarning, ...]:
+    """Return all signs that rows of both classes show; `order` if it is known, and means something."""
+    if isinstance(rows, ClusteredRows):
+        found = [_few_scores(rows.table), _reversed(rows)]
+    elif rows.counts:
+        found = [_few_scores(rows), _reversed(rows), _in_sample(rows, cutoff), _dependence(rows, order)]
+    else:
+        found = [_few_scores(rows)]
+    return tuple(warning for warning in found if warning is not None)
+
+
+def _few_scores(table: ScoreTable) -> DataWarning | None:
+    """Scores that tell no row from another, or that are decisions. Chance has no part in it."""
+    low, high = float(table.low[0]), float(table.high[-1])
+    if low == high:
+        message = f"All scores are {score_text(low)}, so they tell no row from another. Is this the column of scores?"
+        return DataWarning(CONSTANT, message)
+    if not table.exact or len(table) > 2:
+        return None
+    if (low, high) == (0.0, 1.0):
+        if table.k.tolist() == [0, table.n[1]]:
+            message = (
+                "All scores are 0 or 1 and equal the outcome. Is this the column of outcomes? Name that of scores."
+            )
+        else:
+            message = (
+                "All scores are 0 or 1: these are decisions, not probabilities. Audit the probabilities, such as "
+                "model.predict_proba(X)[:, 1]."
+            )
+        return DataWarning(DECISIONS, message)
+    if table.total < _FEW:
+        return None
+    message = (
+        f"There are only two different scores, {score_text(low)} and {score_text(high)}. If they stand for decisions or "
+        "classes, audit the probabilities behind them."
+    )
+    return DataWarning(TWO_SCORES, message)
+
+
+def _reversed(rows: ScoreTable | ClusteredRows) -> DataWarning | None:
+    """Scores that rank negatives above positives: the area under the ROC curve is below 1/2 by its 99% interval.
+
+    The rate of false alarms is that of one end of the interval, about 0.005, where the area is 1/2, and less above.
+    """
+    if roc_auc(rows.table if isinstance(rows, ClusteredRows) else rows) >= 0.5:
+        return None
+    found = roc_auc_interval(rows, confidence_level=1.0 - _RATE)
+    if not found.upper < 0.5:
+        return None
+    message = (
+        f"Negatives tend to have the higher scores: AUC {number(found.value)}, 99% interval {number(found.lower)} to "
+        f"{number(found.upper)}. Is the positive class reversed? Check which outcome counts as 1 (--pos-label, "
+        "pos_label=) and that the score is its probability."
+    )
+    return DataWarning(REVERSED, message)
+
+
+def _in_sample(table: ScoreTable, cutoff: CutoffCalibration) -> DataWarning | None:
+    """An error below the 1% quantile of its null distribution, which is also the rate of false alarms."""
+    if not null_lower_tail(table, cutoff.value_at_most) <= _RATE:
+        return None
+    message = (
+        f"The calibration error, {number(cutoff.value)}, is smaller than in 99 of 100 samples of perfectly calibrated "
+        f"scores (mean {number(cutoff.null_mean)}). Were these rows used to fit the classifier or its calibration? Then "
+        "audit others."
+    )
+    return DataWarning(IN_SAMPLE, message)
+
+
+def _dependence(table: ScoreTable, order: RowOrder | None) -> DataWarning | None:
+    """Products of residuals that independent rows would not show.
+
+    Residuals are those of the isotonic fit, so that scores may be miscalibrated. For independent rows a product of two
+    has mean 0, whatever their scores. A sign needs a mean of more than three standard errors, and a correlation that
+    would matter; few events cannot fake it, since they enlarge the standard error too.
+    """
+    signs = list(
+        filter(None, [None if order is None else _runs(table, order), _same_outcomes(table), _mirrored(table)])
+    )
+    if not signs:
+        return None
+    message = (
+        f"{'; '.join(signs)}. Do rows depend on each other? Then no statement that counts rows holds: name what they "
+        "share, such as the patient, with --cluster COLUMN (clusters=)."
+    )
+    return DataWarning(DEPENDENCE, message[0].upper() + message[1:])
+
+
+def _runs(table: ScoreTable, order: RowOrder) -> str | None:
+    """Neighbouring rows with like outcomes. Rows in order of the outcome or of the score have no other order."""
+    label, score = order.label, order.score[:_LOOK].astype(np.float64)
+    steps = np.diff(score)
+    if np.count_nonzero(label[1:] != label[:-1]) <= 1 or (steps >= 0.0).all() or (steps <= 0.0).all():
+        return None
+    residual = label[:_LOOK] - isotonic_fit(table).step(score)
+    products, squares = residual[1:] * residual[:-1], float(np.dot(residual, residual))
+    found = _correlation(products, squares, _OF_NEIGHBOURS)
+    return found and f"outcomes come in runs (correlation of neighbouring rows {found})"
+
+
+def _same_outcomes(table: ScoreTable) -> str | None:
+    """Rows that share a score and an outcome."""
+    at = np.flatnonzero(table.n > 1) if table.exact else np.zeros(0, np.intp)
+    n, k = table.n[at].astype(np.float64), table.k[at].astype(np.float64)
+    rate = isotonic_fit(table).step(table.score[at])
+    squares = k * (1.0 - rate) ** 2 + (n - k) * rate**2
+    # The mean over all pairs of rows at a score: scores of many rows count no more than those of few.
+    products = ((k - n * rate) ** 2 - squares) / (n * (n - 1.0))
+    found = _correlation(products, float((rate * (1.0 - rate)).sum()), _OF_TIES)
+    return found and f"rows with the same score tend to have the same outcome (correlation {found})"
+
+
+def _mirrored(table: ScoreTable) -> str | None:
+    """Scores p and 1 - p of equally many rows with opposite outcomes, such as of both candidates."""
+    if not table.exact:
+        return None
+    low = np.flatnonzero(table.score < 0.5)
+    low = low[:: max(1, len(low) // _LOOK)]
+    wanted = 1.0 - table.score[low]
+    high = np.minimum(np.searchsorted(table.score, wanted - _NEAR), len(table) - 1)
+    paired = np.abs(table.score[high] - wanted) <= _NEAR
+    low, high = low[paired], high[paired]
+    if 2 * np.count_nonzero(table.n[low] == table.n[high]) <= len(low):
+        return None
+    fit = isotonic_fit(table)
+    one, other = (table.k[at] / table.n[at] - fit.step(table.score[at]) for at in (low, high))
+    found = _correlation(-one * other, math.sqrt(float(np.dot(one, one)) * float(np.dot(other, other))), _OF_MIRRORED)
+    return found and f"scores come in pairs p and 1 - p with opposite outcomes (correlation -{found})"
+
+
+def _correlation(products: FloatArray, scale: float, least: float) -> str | None:
+    """Sum of products over `scale`, if it is clear and larger than `least`."""
+    total, spread = float(products.sum()), math.sqrt(float(np.dot(products, products)))
+    clear = total > _STANDARD_ERRORS * spread and total > least * scale
+    return f"{min(1.0, total / scale):.2f}" if clear else None

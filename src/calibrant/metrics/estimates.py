@@ -1,0 +1,254 @@
+"""Means and ratios of means over rows, and roots of equations of them, each with its confidence interval.
+
+One way for all: a number t is inside the interval as long as the limits of `bounded_mean_limits` for the mean of a term
+that depends on t, such as ``y - t s`` for O:E, hold 0. It asks for no model and no derivative, is exact for one score
+(Clopper & Pearson), and holds where a handful of events decide. Terms lie between the least and the largest that a row
+of either label can have at the scores seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.distributions.bounded_mean import PowerMeans, bounded_mean_limit
+from calibrant.distributions.brownian import normal_quantile
+from calibrant.table.arguments import as_table
+from calibrant.table.clusters import ClusteredRows, Clusters, cluster_rows
+from calibrant.table.parameters import check_between
+from calibrant.table.results import Estimate
+from calibrant.table.score_table import FloatArray, ScoreTable
+
+__all__ = ["SampledRows", "Terms", "cluster_sums", "sampled_rows"]
+
+# What a row adds, from its label and its score; monotone in the score.
+Terms = Callable[[int, FloatArray], FloatArray]
+
+_FARTHEST = 2.0**14  # a root this many times as far as the estimate is taken to be infinite
+_PRECISION, _MOST_STEPS = 1e-11, 100
+
+
+class Moments(NamedTuple):
+    """What the rows tell of a term, number of independent rows that are worth as much, and range of the term."""
+
+    powers: PowerMeans
+    n: float
+    low: float
+    high: float
+
+    def limit(self, side: int, level: float) -> float:
+        """Lower (-1) or upper (1) limit for the mean."""
+        return float(bounded_mean_limit(side, self.powers, self.n, self.low if side < 0 else self.high, level))
+
+
+@dataclass(frozen=True, eq=False)
+class SampledRows:
+    """Rows, how they came about, and the confidence that is asked for."""
+
+    table: ScoreTable
+    clusters: ClusteredRows | None
+    confidence_level: float
+
+    def __post_init__(self) -> None:
+        check_between("confidence_level", self.confidence_level, 0.0, 1.0)
+
+    @property
+    def method(self) -> str:
+        """How an interval for these rows is found, see `Estimate`."""
+        if self.clusters is not None:
+            return "cluster-robust"
+        return "asymptotic" if self.table.counts else "none"
+
+    @cached_property
+    def student_factor(self) -> float:
+        """Quantile of Student's distribution for the clusters there are over the normal one; 1 without clusters."""
+        from scipy.special import stdtrit
+
+        if self.clusters is None:
+            return 1.0
+        degrees, probability = self.clusters.effective_clusters - 1.0, 0.5 + 0.5 * self.confidence_level
+        if degrees <= 0.0:
+            return math.inf
+        return float(stdtrit(degrees, probability)) / normal_quantile(probability)
+
+    def estimate(self, value: float, limits: tuple[float, float], note: str = "") -> Estimate:
+        """Return an estimate with its limits, which are NaN where nothing is known of chance."""
+        if self.method == "none":
+            limits = math.nan, math.nan
+        return Estimate(value, *limits, self.confidence_level, self.method, note)
+
+    def mean(self, terms: Terms, value: float | None = None, within: tuple[float, float] | None = None) -> Estimate:
+        """Estimate the mean of a term.
+
+        `value` is given where it is known better than from the scores of the table, `within` where a term may also lie
+        outside of what it is at the scores seen.
+        """
+        moments = self._moments(terms)
+        mean = float(moments.powers.first)
+        value = mean if value is None else value
+        if math.isinf(value):
+            return self.estimate(value, (value, value))
+        if within is not None:
+            moments = moments._replace(low=within[0], high=within[1])
+        lower, upper = (moments.limit(side, self.confidence_level) for side in (-1, 1))
+        return self.estimate(value, (lower + (value - mean), upper + (value - mean)))
+
+    def ratio(self, top: Terms, bottom: Terms) -> Estimate:
+        """Estimate the ratio of the means of two terms that are not negative.
+
+        The interval holds the ratios r at which the limits for the mean of ``top - r bottom`` hold 0, as in Fieller
+        (1954).
+        """
+        one, two = self.of_rows(top), self.of_rows(bottom)
+        above, below = self._mean(one), self._mean(two)
+        if below == 0.0:
+            return self.estimate(math.inf if above > 0.0 else math.nan, (0.0, math.inf))
+        value = above / below
+        # means of top^i bottom^j, by which those of the powers of their difference are polynomials of the ratio
+        joint = {
+            (i, j): self._mean((one[0] ** i * two[0] ** j, one[1] ** i * two[1] ** j))
+            for i, j in ((1, 0), (0, 1), (2, 0), (1, 1), (0, 2), (3, 0), (2, 1), (1, 2), (0, 3))
+        }
+        n = self._effective(lambda label, score: top(label, score) - value * bottom(label, score))
+        ends = self._possible(top), self._possible(bottom)
+
+        def moments(ratio: float) -> Moments:
+            possible = ends[0] - ratio * ends[1]
+            powers = (sum(math.comb(i, j) * (-ratio) ** j * joint[i - j, j] for j in range(i + 1)) for i in (1, 2, 3))
+            return Moments(PowerMeans(*powers), n, float(possible.min()), float(possible.max()))
+
+        return self.estimate(value, self._roots(moments, value, 1.0 / below, least=0.0))
+
+    def root(self, terms: Callable[[float], Terms], value: float, slope: float, short: SampledRows) -> Estimate:
+        """Estimate where the mean of a term is 0 that falls as its parameter rises; `value` is where it is on these rows.
+
+        `slope` is about how fast it falls there; `short` holds the same rows at fewer scores: the limits need the term at many parameters.
+        """
+        centre = value if math.isfinite(value) else 0.0
+        n = self._effective(terms(centre))
+
+        def moments(at: float) -> Moments:
+            return short._moments(terms(at))._replace(n=n)
+
+        lower, upper = self._roots(moments, centre, 1.0 / max(slope, 1e-9), least=-math.inf)
+        return self.estimate(value, (min(lower, value), max(upper, value)))
+
+    def variance_of_total(self, positive: FloatArray, negative: FloatArray) -> float:
+        """Variance of the sum over the rows of a term whose mean is 0, from its values at the scores of the table.
+
+        For clusters that of independent clusters, with the usual correction for their number (Liang & Zeger 1986).
+        """
+        if self.clusters is None:
+            return float(np.dot(self._positives, positive**2) + np.dot(self._negatives, negative**2))
+        sums = cluster_sums(self.clusters, positive, negative)
+        return float(np.dot(sums, sums)) * len(sums) / (len(sums) - 1.0) if len(sums) > 1 else math.inf
+
+    def of_rows(self, terms: Terms) -> tuple[FloatArray, FloatArray]:
+        """Terms of a positive and of a negative at each score; 0 where there is no such row, as some are infinite."""
+        score = self.table.score
+        positive, negative = terms(1, score), terms(0, score)
+        return np.where(self._positives > 0.0, positive, 0.0), np.where(self._negatives > 0.0, negative, 0.0)
+
+    @cached_property
+    def _positives(self) -> FloatArray:
+        return self.table.k.astype(np.float64)
+
+    @cached_property
+    def _negatives(self) -> FloatArray:
+        return (self.table.n - self.table.k).astype(np.float64)
+
+    def _mean(self, of_rows: tuple[FloatArray, FloatArray]) -> float:
+        positive, negative = of_rows
+        return float(np.dot(self._positives, positive) + np.dot(self._negatives, negative)) / self.table.total
+
+    def _possible(self, terms: Terms) -> FloatArray:
+        """Terms of rows of either label at the lowest and at the highest score."""
+        ends = np.array([self.table.low[0], self.table.high[-1]])
+        return np.concatenate([terms(0, ends), terms(1, ends)])
+
+    def _moments(self, terms: Terms) -> Moments:
+        possible, of_rows = self._possible(terms), self.of_rows(terms)
+        powers = PowerMeans(*(self._mean((of_rows[0] ** i, of_rows[1] ** i)) for i in (1, 2, 3)))
+        n = self._effective(terms) if math.isfinite(powers.first) else math.nan
+        return Moments(powers, n, float(possible.min()), float(possible.max()))
+
+    def _effective(self, terms: Terms) -> float:
+        """Independent rows that are worth as much (Kish 1965), never more than there are; fewer for few clusters."""
+        if self.clusters is None or not self.table.counts:
+            return self.table.total
+        positive, negative = self.of_rows(terms)
+        mean = self._mean((positive, negative))
+        positive, negative = positive - mean, negative - mean
+        variance = self.table.total * self._mean((positive**2, negative**2))
+        effect = max(1.0, self.variance_of_total(positive, negative) / variance) if variance > 0.0 else 1.0
+        return self.table.total / (effect * self.student_factor**2)
+
+    def _roots(
+        self, moments: Callable[[float], Moments], value: float, scale: float, *, least: float
+    ) -> tuple[float, float]:
+        """Parameters between which the limits for the mean hold 0; it falls by 1 over `scale` as the parameter rises."""
+        if self.method == "none":
+            return math.nan, math.nan
+        lower, upper = (
+            _root(lambda at, side=side: moments(at).limit(side, self.confidence_level), value, scale, least)
+            for side in (-1, 1)
+        )
+        return lower, upper
+
+
+def sampled_rows(
+    y_true: npt.ArrayLike | ScoreTable | ClusteredRows,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    confidence_level: float,
+    clusters: Clusters | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> SampledRows:
+    """Pool the rows, by cluster if there are clusters."""
+    if isinstance(y_true, ClusteredRows):
+        return SampledRows(y_true.table, y_true, confidence_level)
+    if clusters is None:
+        table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+        return SampledRows(table, None, confidence_level)
+    rows = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
+    return SampledRows(rows.table, rows, confidence_level)
+
+
+def cluster_sums(rows: ClusteredRows, positive: FloatArray, negative: FloatArray) -> FloatArray:
+    """Sum of a term over the rows of each cluster, from its values at the scores of the table."""
+    lengths = np.diff(rows.ends, prepend=-1)
+    return rows.by_cluster(rows.k * np.repeat(positive, lengths) + (rows.n - rows.k) * np.repeat(negative, lengths))
+
+
+def _root(function: Callable[[float], float], start: float, scale: float, least: float) -> float:
+    """Where a falling function passes 0: a step of twice the way that `scale` suggests or more, then regula falsi."""
+    end, value = start, function(start)
+    other, at_other = end, value
+    step, farthest = 2.0 * scale * value, _FARTHEST * max(1.0, abs(start))
+    while value * at_other > 0.0:
+        if value < 0.0 and end <= least:
+            return least
+        if abs(end) > farthest:
+            return math.copysign(math.inf, end)
+        other, at_other = end, value
+        end, step = max(least, end + step), 2.0 * step
+        value = function(end)
+    for i in range(_MOST_STEPS):
+        if value == 0.0 or abs(other - end) <= _PRECISION * max(1.0, abs(start)):
+            break
+        # Illinois: an end that stays counts half from then on; halving in between, should that go slowly
+        new = 0.5 * (end + other) if i % 4 == 3 else end - value * (other - end) / (at_other - value)
+        at_new = function(new)
+        if at_new * value < 0.0:
+            other, at_other = end, value
+        else:
+            at_other *= 0.5
+        end, value = new, at_new
+    return end

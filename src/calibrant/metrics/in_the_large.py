@@ -1,0 +1,130 @@
+"""Calibration in the large: the mean prediction and the observed rate over all rows, as a difference and as a ratio."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+
+from calibrant.metrics.estimates import sampled_rows
+from calibrant.table.clusters import ClusteredRows, Clusters
+from calibrant.table.results import Estimate
+from calibrant.table.score_table import FloatArray, ScoreTable
+
+__all__ = ["calibration_in_the_large", "observed_expected_ratio"]
+
+
+def calibration_in_the_large(
+    y_true: npt.ArrayLike | ScoreTable | ClusteredRows,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    confidence_level: float = 0.95,
+    clusters: Clusters | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> Estimate:
+    r"""Mean predicted probability minus observed rate.
+
+    Parameters
+    ----------
+    y_true, y_proba, sample_weight, pos_label
+        Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`. Intervals need whole weights.
+    confidence_level : float
+        Confidence of the interval, in (0, 1).
+    clusters : sequence of length n, optional
+        The cluster of each row. Rows of one cluster may then depend on each other.
+
+    Returns
+    -------
+    Estimate
+        In [-1, 1]; 0 is ideal, above 0 predictions are too high on the whole.
+
+    See Also
+    --------
+    observed_expected_ratio : The same as a ratio.
+
+    Notes
+    -----
+    The interval is for the population of which the rows are independent draws, both its rate and its mean score, if no
+    score of it lies outside the range of those seen; it also holds for these scores as they are. It is that of Gaffke
+    [1]_: one row more is added, as unfavourable as a row can be at these scores, and the rows are weighted at random.
+    For one score it is the interval of Clopper and Pearson, so that it holds for one event and for none; for many rows
+    the normal one. For clusters, the number of rows is divided by the design effect [2]_, at least 1, and by the squared
+    ratio of Student's quantile to the normal one.
+
+    References
+    ----------
+    .. [1] Gaffke (2005). Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
+       variable. Mathematical Methods of Statistics.
+    .. [2] Korn & Graubard (1998). Confidence intervals for proportions with small expected number of positive counts
+       estimated from survey data. Survey Methodology.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import calibration_in_the_large
+    >>> found = calibration_in_the_large([0, 1, 0, 0] * 25, [0.1, 0.6, 0.3, 0.4] * 25)
+    >>> round(found.value, 3), round(found.lower, 3), round(found.upper, 3)
+    (0.1, 0.036, 0.158)
+    """
+    sample = sampled_rows(
+        y_true,
+        y_proba,
+        confidence_level=confidence_level,
+        clusters=clusters,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+    )
+    return sample.mean(lambda label, score: score - label, sample.table.mean_score - sample.table.base_rate)
+
+
+def observed_expected_ratio(
+    y_true: npt.ArrayLike | ScoreTable | ClusteredRows,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    confidence_level: float = 0.95,
+    clusters: Clusters | None = None,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+) -> Estimate:
+    """O:E, the observed number of positives over the number that the scores predict.
+
+    Parameters
+    ----------
+    y_true, y_proba, confidence_level, clusters, sample_weight, pos_label
+        As in `calibration_in_the_large`.
+
+    Returns
+    -------
+    Estimate
+        Not negative; 1 is ideal, below 1 predictions are too high on the whole. Infinite if all scores are 0 and there
+        is a positive, NaN if there is none.
+
+    Notes
+    -----
+    The interval holds the ratios r at which that for the mean of ``y - r s`` holds 0 (Fieller 1954), so it holds 1 if
+    and only if that of `calibration_in_the_large` holds 0. It is about the same population.
+
+    References
+    ----------
+    Debray et al. (2017). A guide to systematic review and meta-analysis of prediction model performance. BMJ.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import observed_expected_ratio
+    >>> found = observed_expected_ratio([0] * 997 + [1] * 3, [0.002] * 1000)
+    >>> round(found.value, 3), round(found.lower, 3), round(found.upper, 3)
+    (1.5, 0.31, 4.371)
+    """
+    sample = sampled_rows(
+        y_true,
+        y_proba,
+        confidence_level=confidence_level,
+        clusters=clusters,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+    )
+    return sample.ratio(lambda label, score: _full(label, score), lambda _, score: score)
+
+
+def _full(label: int, score: FloatArray) -> FloatArray:
+    return 0.0 * score + label

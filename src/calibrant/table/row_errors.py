@@ -1,0 +1,172 @@
+"""What errors say about rows that cannot be used, whatever they were read from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from calibrant.errors import DataError
+
+__all__ = [
+    "ONE_CLASS",
+    "describe_bad_labels",
+    "describe_bad_scores",
+    "describe_bad_weight",
+    "describe_missing_cluster",
+    "describe_missing_label",
+    "describe_no_rows",
+    "describe_not_numbers",
+    "describe_one_outcome",
+    "describe_other_rows",
+    "describe_zero_weights",
+    "need_two_classes",
+    "swapped_columns",
+]
+
+# One rule wherever there are more than two classes.
+ONE_CLASS = (
+    "assess one class at a time: make the outcome 1 for that class and 0 for all others, and take its probability as "
+    "the score"
+)
+
+_LOGIT_REMEDY = (
+    "these look like logits or margins, not probabilities: pass 1 / (1 + exp(-score)) if they are log-odds, "
+    "or calibrate them first"
+)
+_PERCENT_REMEDY = "these look like percentages: divide them by 100"
+_RANGE_REMEDY = "pass the predicted probability of the positive class"
+# What files and people write where an outcome is not known, in small letters.
+_NOT_KNOWN = {"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "missing", "?", ".", "-"}
+_NAMED = 5  # label values that a message names
+_CLASSES = 20  # whole numbers below it are taken for classes
+
+
+def describe_no_rows(place: str = "") -> DataError:
+    """Phrase the error for data without rows; `place` names the source."""
+    found = f"no rows in {place}" if place else "no rows"
+    return DataError("at least one row", found, "check the filter or the file that should have produced them")
+
+
+def describe_not_numbers(what: str, value: str, place: str, count: int = 1, remedy: str | None = None) -> DataError:
+    """Phrase the error for `what` ("scores", "weights") that are no numbers; `value` is shown as it is."""
+    advice = "convert or drop the rows that are not numeric" if what == "scores" else "convert or drop those rows"
+    return DataError(f"numbers as {what}", _and_more(value, place, count), remedy or advice)
+
+
+def describe_bad_scores(value: float, place: str, count: int, low: float, high: float) -> DataError:
+    """Phrase the error for scores that are not probabilities, whatever they were read from.
+
+    `value` is the first of them; the advice guesses the likely cause from `low` and `high`, the range of finite scores.
+    """
+    found = _and_more(repr(value), place, count)
+    if not math.isfinite(value):
+        remedy = "drop or repair these rows before the audit, and count how many they were"
+        return DataError("finite scores", found, remedy)
+    if low < 0.0:
+        remedy = _LOGIT_REMEDY
+    elif 1.0 < high <= 100.0 and high > 2.0:
+        remedy = _PERCENT_REMEDY
+    else:
+        remedy = _RANGE_REMEDY
+    return DataError("scores between 0 and 1", found, remedy)
+
+
+def swapped_columns(error: DataError) -> DataError:
+    """Return the error about labels with the advice for columns given in the wrong order."""
+    return error.but(remedy="the label and score columns look swapped: exchange them")
+
+
+def describe_missing_label(value: str, place: str, count: int = 1) -> DataError:
+    """Phrase the error for rows without a label; `value` says what stands in its place."""
+    return DataError("a label in every row", _and_more(value, place, count), "drop the rows without an outcome")
+
+
+def describe_missing_cluster(value: str, place: str, count: int = 1) -> DataError:
+    """Phrase the error for rows of which the cluster is not known."""
+    return DataError("a cluster in every row", _and_more(value, place, count), "name the cluster, or drop those rows")
+
+
+def describe_bad_labels(values: Sequence[Any], pos_label: Any = None, *, met: bool = False) -> DataError:
+    """Phrase the error for labels that are not two classes, given in order of appearance; a few are named.
+
+    `met` says whether any row has `pos_label`.
+    """
+    different = _different(values)
+    found = f"the values {', '.join(map(repr, different[:_NAMED]))}" + (" and others" if different[_NAMED:] else "")
+    if pos_label is not None and not met:
+        return DataError(f"some rows with the positive label {pos_label!r}", found, "check the spelling of `pos_label`")
+    not_known = [value for value in different if str(value).strip().lower() in _NOT_KNOWN]
+    classes = [value for value in different if value not in not_known]
+    if not_known and len(classes) <= 2:
+        remedy = f"{not_known[0]!r} seems to stand for an unknown outcome: drop those rows"
+        return DataError("two label values", found, remedy)
+    more = len(classes) > 2 or pos_label is not None
+    wanted = "two label values" if more else "labels 0 and 1"
+    if more or any(isinstance(value, float) and value % 1.0 for value in classes):
+        return DataError(wanted, found, _no_classes(classes))
+    choices = " or ".join(f"`pos_label={value!r}`" for value in classes)
+    return DataError(wanted, found, f"say which value is the positive class: {choices}")
+
+
+def _no_classes(values: list[Any]) -> str:
+    """What to do about labels that are more than two classes, probabilities or measurements."""
+    numbers = [float(value) for value in values if isinstance(value, (int, float))]
+    if len(numbers) < len(values) or all(number.is_integer() and abs(number) < _CLASSES for number in numbers):
+        return ONE_CLASS
+    if all(0.0 <= number <= 1.0 for number in numbers):
+        return "these look like probabilities or rates: pass the observed outcome of each row, 0 or 1"
+    return (
+        "these look like measurements: turn them into a yes-or-no outcome, such as whether they exceed a limit, and "
+        "take the predicted probability of that as the score"
+    )
+
+
+def describe_one_outcome(found: str) -> DataError:
+    """Phrase the error for rows of which all are positive, or all negative."""
+    remedy = "check which value is the positive class (`pos_label`) and how the rows were selected"
+    return DataError("rows of both classes", found, remedy)
+
+
+def need_two_classes(classes: Sequence[Any]) -> None:
+    """Raise a `DataError` if a classifier is to be fitted to one class, or to more than two."""
+    if len(classes) == 1:
+        raise DataError("labels of two classes", f"one class only, {classes[0]!r}", "pass rows of the other class too")
+    if len(classes) > 2:
+        found = f"{len(classes)}: {', '.join(map(str, classes[:_NAMED]))}{', ...' if len(classes) > _NAMED else ''}"
+        # scikit-learn's checks look for the first sentence.
+        remedy = (
+            "Only binary classification is supported. Wrap the classifier in sklearn.multiclass.OneVsRestClassifier"
+        )
+        raise DataError("labels of two classes", found, remedy)
+
+
+def describe_bad_weight(value: float, place: str, count: int = 1) -> DataError:
+    """Phrase the error for weights that are negative or not finite."""
+    remedy = "a weight says how many rows this row stands for; drop or correct such rows"
+    return DataError("finite weights that are not negative", _and_more(repr(value), place, count), remedy)
+
+
+def describe_zero_weights() -> DataError:
+    """Phrase the error for weights of which none is positive."""
+    return DataError("some positive weight", "only zeros", "check that this is the column of weights")
+
+
+def describe_other_rows(found: str) -> DataError:
+    """Phrase the error for rows that are not those of an earlier reading."""
+    remedy = "let nothing change the rows while they are read; a function of chunks has to open the source anew"
+    return DataError("the same rows at every reading", found, remedy)
+
+
+def _and_more(value: str, place: str, count: int) -> str:
+    return f"{value} in {place}" + (f" and {count - 1} more like it" if count > 1 else "")
+
+
+def _different(values: Sequence[Any]) -> list[Any]:
+    """Return a few of the distinct values met, in order of appearance; one more than is named, if there is one."""
+    seen: dict[Any, None] = {}
+    for value in values:
+        seen.setdefault(value)
+        if len(seen) > _NAMED:
+            break
+    return list(seen)

@@ -1,0 +1,70 @@
+"""How objects show themselves in a session: a short line in a console, a small table in a notebook."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import Any
+
+import numpy as np
+
+__all__ = ["html_table", "one_line"]
+
+_MOST = 300  # characters of a line
+_CELL = "text-align:left;vertical-align:top;white-space:normal"
+
+
+class _Short(reprlib.Repr):
+    """Writes a value in at most about 60 characters: arrays by their size, numbers with six digits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxstring = self.maxother = 60
+        self.maxlevel = 2
+
+    def repr_ndarray(self, x: np.ndarray, level: int) -> str:
+        return f"<{x.size:,} values>"
+
+    def repr_float(self, x: float, level: int) -> str:
+        return f"{x:.6g}"
+
+    repr_float64 = repr_float
+
+    def repr_Estimate(self, x: object, level: int) -> str:  # noqa: N802 - reprlib looks for the name of the type
+        return str(x)
+
+
+_short = _Short()
+
+
+def one_line(name: str, fields: Mapping[str, Any]) -> str:
+    """Write an object as its class with the fields that say something in a few characters, as far as they fit.
+
+    Sentences, and lists of them, are left out.
+    """
+    said = {name: value for name, value in fields.items() if not _is_prose(value)}
+    line = f"{name}({', '.join(f'{field}={_short.repr(value)}' for field, value in said.items())})"
+    return line if len(line) <= _MOST else f"{line[: _MOST - 5]} ...)"
+
+
+def html_table(title: str, rows: Iterable[tuple[str, Any]]) -> str:
+    """Return a table of two columns, names and values, as HTML."""
+    lines = "".join(
+        f'<tr><th style="{_CELL}">{escape(name)}</th><td style="{_CELL}">{escape(_text(value))}</td></tr>'
+        for name, value in rows
+    )
+    return f'<table><caption style="text-align:left;font-weight:bold">{escape(title)}</caption>{lines}</table>'
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, tuple) and value and all(isinstance(part, str) for part in value):
+        return " ".join(value)
+    return "" if value is None else _short.repr(value)
+
+
+def _is_prose(value: Any) -> bool:
+    parts = value if isinstance(value, tuple) and value else (value,)
+    return all(isinstance(part, str) for part in parts) and (parts is value or len(value) > 60)

@@ -1,0 +1,182 @@
+"""Natural mistakes and what is said about them: what was expected, what was found, and what to do about it.
+
+In a shell a message names options, in Python parameters; neither knows the other's.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from typer.testing import CliRunner
+
+import calibrant as cal
+from calibrant.cli.main import app
+
+Y, P = [0, 1] * 10, [0.2, 0.7] * 10
+AUDIT = ["audit", "FILE", "--label", "y", "--score", "p"]
+
+
+def csv(y=Y, p=P, header="y,p", separator=","):
+    rows = [separator.join(map(str, row)) for row in zip(y, p, strict=True)]
+    return "\n".join([header] * bool(header) + rows) + "\n"
+
+
+# Name of the mistake -> what stands in the file, the command, and parts of the message.
+IN_A_SHELL = {
+    "three classes": (csv([0, 1, 2, *Y[3:]]), AUDIT, "two label values", "0, 1, 2", "assess one class at a time"),
+    "NA among the outcomes": (
+        csv([*Y[:-1], "NA"]), AUDIT, "two label values", "'NA'", "'NA' seems to stand for an unknown outcome: drop",
+    ),
+    "yes and no": (
+        csv(["yes", "no"] * 10), AUDIT, "labels 0 and 1", "'yes', 'no'", "--pos-label yes or --pos-label no",
+    ),
+    "amounts as outcomes": (csv(np.linspace(0, 900, 20)), AUDIT, "two label values", "0.0,", "look like measurements"),
+    "no header line": (
+        csv(header=""), AUDIT, "a column 'y'", "0, 0.2", "a line with the names of the columns above it",
+    ),
+    "log-odds": (csv(p=[-2.0, 3.0] * 10), AUDIT, "scores between 0 and 1", "-2.0 in row 1", "look like logits"),
+    "percentages": (csv(p=[20, 70] * 10), AUDIT, "scores between 0 and 1", "20.0 in row 1", "divide them by 100"),
+    "decimal commas": (
+        csv(p=["0,2", "0,7"] * 10, header="y;p", separator=";"), AUDIT, "numbers as scores", "'0,2'", "write a point",
+    ),
+    "an empty score": (csv(p=[*P[:-1], ""]), AUDIT, "numbers as scores", "an empty value in row 20", "drop or repair"),
+    "a misspelt column": (
+        csv(header="y,prob"), [*AUDIT[:5], "prbo"], "a column 'prbo'", "y, prob", "did you mean 'prob'?",
+    ),
+    "one column for both": (csv(), [*AUDIT[:5], "y"], "different columns", "'y' for both", "--label"),
+    "columns exchanged": (csv(y=P, p=Y), AUDIT, "labels 0 and 1", "0.2, 0.7", "look swapped: exchange them"),
+    "a file that is not there": (None, AUDIT, "an existing file", "no file", "check the path"),
+    "a spreadsheet": (
+        b"PK\x03\x04" + bytes(90), AUDIT, "CSV, Parquet or JSON lines", "spreadsheet", "export it as CSV",
+    ),
+    "an empty file": ("", AUDIT, "at least one row", "no rows in", "check the filter or the file"),
+    "one outcome only": (csv(y=[0] * 20), AUDIT, "rows of both classes", "only negatives", "(--pos-label)"),
+    "a misspelt outcome": (
+        csv(["yes", "no"] * 10), [*AUDIT, "--pos-label", "Yes"], "positive label 'Yes'", "'yes', 'no'", "--pos-label",
+    ),
+    "one cost of two": (csv(), [*AUDIT, "--cost-fp", "1"], "both --cost-fp and --cost-fn", "one of them", "give both"),
+    "a negative cost": (
+        csv(), [*AUDIT, "--cost-fp", "-1", "--cost-fn", "4"], "--cost-fp in [0,", "-1", "what one such mistake costs",
+    ),
+    "a tolerance in percent": (csv(), [*AUDIT, "--tolerance", "2"], "--tolerance in (0, 1)", "found 2", "such as 0.02"),
+    "a confidence in percent": (
+        csv(), [*AUDIT, "--confidence", "95"], "--confidence in (0, 1)", "found 95", "such as 0.95",
+    ),
+    "a bound that needs independent rows": (
+        csv(), [*AUDIT, "--cluster", "y", "--method", "hoeffding"], "--method 'bernstein' or", "'hoeffding'",
+        "leave out --method",
+    ),
+    "a weight below zero": (
+        csv(y=[f"{y},1" for y in Y[1:]] + ["1,-1"], header="y,w,p"), [*AUDIT, "--weight", "w"],
+        "finite weights that are not negative", "-1.0 in row 20", "drop or correct such rows",
+    ),
+    "rows in place of a model": (
+        csv(), ["apply", "FILE", "--score", "p", "--model", "FILE", "--output", "OUT.csv"],
+        "a model file written by calibrant", "not JSON", "calibrant recalibrate",
+    ),
+    "a spreadsheet as output": (
+        csv(), ["apply", "FILE", "--score", "p", "--model", "MODEL", "--output", "OUT.xlsx"], ".csv", ".xlsx",
+        "rename it",
+    ),
+    "a column that is there already": (
+        csv(), ["apply", "FILE", "--score", "p", "--model", "MODEL", "--output", "OUT.csv", "--column", "y"],
+        "a new column name", "'y'", "--column",
+    ),
+    "a form that is not there": (
+        csv(), ["export", "MODEL", "--to", "pmml"], "--to to be one of 'sql'", "'pmml'", "spelling",
+    ),
+}  # fmt: skip
+
+
+def says(message, expected, found, remedy):
+    parts = re.fullmatch(r"expected (.+), found (.+); (.+)", message)
+    assert parts, message
+    for part, wanted in zip(parts.groups(), (expected, found, remedy), strict=True):
+        assert wanted in message, message
+        assert part
+    assert remedy in message.split("; ", 1)[1]
+
+
+@pytest.mark.parametrize(("content", "arguments", "expected", "found", "remedy"), IN_A_SHELL.values(), ids=IN_A_SHELL)
+def test_in_a_shell(content, arguments, expected, found, remedy, tmp_path):
+    file, model = tmp_path / "scores.csv", tmp_path / "model.json"
+    if content is not None:
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    model.write_text(cal.export.to_json(cal.BetaCalibrator().fit(P, Y)))
+    places = {"FILE": file, "MODEL": model}
+    words = [str(places.get(word, tmp_path / word if word.startswith("OUT") else word)) for word in arguments]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 2, done.output
+    message = done.stderr.strip().removeprefix("calibrant: error: ")
+    says(message, expected, found, remedy)
+    assert "`" not in message
+    assert not re.search(r"\b(pos_label|confidence_level|sample_weight|clusters=|\w+_cost)\b", message), message
+
+
+FRAME = pd.DataFrame({"y": Y, "p": P})
+THREE = np.full((20, 3), 1 / 3)
+IRIS = load_iris(return_X_y=True)
+
+# Name of the mistake -> what is called, and parts of the message.
+IN_PYTHON = {
+    "three columns of probabilities": (
+        lambda: cal.audit(Y, THREE), "scores in one column", "shape (20, 3)", "pass y == c and its column",
+    ),
+    "scores of two models": (
+        lambda: cal.audit(Y, np.column_stack([P, P])), "add up to 1", "0.2 and 0.2 in row 0", "one column of scores",
+    ),
+    "a classifier of three classes": (
+        lambda: cal.CalibratedClassifier(LogisticRegression()).fit(*IRIS),
+        "labels of two classes", "3: 0, 1, 2", "sklearn.multiclass.OneVsRestClassifier",
+    ),
+    "a dataframe without names": (lambda: cal.audit(FRAME), "names of their columns", "a DataFrame alone", "label='y'"),
+    "a path without names": (lambda: cal.audit("scores.csv"), "names of their columns", "a str alone", "label='y'"),
+    "one name of two": (lambda: cal.audit(FRAME, label="y"), "the names of both columns", "label", "score='p'"),
+    "names beside arrays": (
+        lambda: cal.audit(Y, P, label="y", score="p"), "no arrays of scores", "y_proba", "audit(y, p, sample_weight=w)",
+    ),
+    "a misspelt column": (lambda: cal.audit(FRAME, label="Y", score="p"), "a column 'Y'", "y, p", "did you mean 'y'?"),
+    "columns exchanged": (lambda: cal.audit(P, Y), "labels 0 and 1", "0.2, 0.7", "look swapped: exchange them"),
+    "rows of different length": (lambda: cal.audit(Y, P[:-1]), "as many labels", "20 labels and 19", "same table"),
+    "yes and no": (
+        lambda: cal.audit(["yes", "no"] * 10, P), "labels 0 and 1", "'yes', 'no'", "pos_label='yes' or pos_label='no'",
+    ),
+    "one and two": (lambda: cal.audit([1, 2] * 10, P), "labels 0 and 1", "1, 2", "pos_label=1 or pos_label=2"),
+    "None among the outcomes": (lambda: cal.audit([None, *Y[1:]], P), "a label in every row", "None in row 0", "drop"),
+    "NA among the outcomes": (
+        lambda: cal.audit(["NA", *map(str, Y[1:])], P), "two label values", "'NA'", "drop those rows",
+    ),
+    "probabilities as outcomes": (lambda: cal.audit(P, P), "labels 0 and 1", "0.2, 0.7", "look like probabilities"),
+    "rates as outcomes": (
+        lambda: cal.audit([0.1, 0.4, 0.5] * 5, P[:15]), "two label values", "0.1, 0.4", "observed outcome",
+    ),
+    "costs by other names": (lambda: cal.audit(Y, P, costs={"fp": 1, "fn": 4}), "costs as a pair", "{'fp'", "(a, b)"),
+    "a tolerance in percent": (lambda: cal.audit(Y, P, tolerance=2), "tolerance in (0, 1)", "found 2", "such as 0.02"),
+    "a score that is missing": (
+        lambda: cal.audit(Y, [np.nan, *P[1:]]), "finite scores", "nan in row 0", "drop or repair",
+    ),
+    "a list of classes as the positive one": (
+        lambda: cal.audit(Y, P, pos_label=[0, 1]), "pos_label to be one", "[0, 1]", "the value that counts as 1",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "expected", "found", "remedy"), IN_PYTHON.values(), ids=IN_PYTHON)
+def test_in_python(call, expected, found, remedy):
+    with pytest.raises(cal.CalibrantError) as caught:
+        call()
+    message = str(caught.value)
+    says(message, expected, found, remedy)
+    assert "`" not in message
+    assert not re.search(r"(?<![\w-])--\w", message), message
+
+
+def test_two_columns_that_are_rounded_are_taken():
+    proba = np.column_stack([1.0 - np.array(P), P])
+    proba[0] = [0.81, 0.2]
+    assert cal.audit(Y, proba).sample.n == 20

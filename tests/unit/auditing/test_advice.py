@@ -1,0 +1,178 @@
+"""Advice that is right: what warnings do to it, the next step, and one voice with the calibrator."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import calibrant as cal
+from calibrant.auditing import cross_fitted
+from calibrant.auditing.next_steps import next_step, place_of
+from calibrant.auditing.summary import details
+from calibrant.auditing.wording import band_sentence, gain_sentence, next_sentence, recalibration_sentence
+from calibrant.cli.main import app
+
+
+def world(n, distortion=1.0, seed=0):
+    rng = np.random.default_rng(seed)
+    score = rng.uniform(size=n)
+    return (rng.uniform(size=n) < score**distortion).astype(int), score
+
+
+def codes(result):
+    return [warning.code for warning in result.warnings]
+
+
+@pytest.mark.parametrize("tolerance", [None, 0.02, 0.9])
+def test_reversed_labels_are_never_recalibrated(tolerance):
+    y, p = world(1_000)
+    result = cal.audit(1 - y, p, tolerance=tolerance)
+    assert codes(result) == ["reversed_labels"]
+    assert result.advice.action == "check the labels"
+    assert "Is the positive class reversed?" in details(result)
+    assert result.advice.python == "cal.audit(y, p, pos_label=...)"
+
+
+def test_decisions_are_not_calibrated():
+    y, p = world(1_000)
+    result = cal.audit(y, (p > 0.5).astype(float))
+    assert codes(result) == ["decisions"]
+    assert result.advice.action == "check the scores"
+    assert "predict_proba" in result.advice.python
+    assert "equal the outcome" in cal.audit(y, y.astype(float)).warnings[0].message
+
+
+def test_a_verdict_says_what_is_in_doubt():
+    y, p = world(2_000)
+    twice = cal.audit(np.repeat(y, 5), np.repeat(p, 5), tolerance=0.05)
+    assert codes(twice) == ["dependent_rows"]
+    assert twice.certificate.verdict == "certified"
+    first = details(twice).splitlines()[0]
+    assert first.startswith("CERTIFIED: ")
+    assert first.endswith("But this counts rows as independent, which they do not seem to be: see the warning.")
+    assert twice.advice.action == "name the clusters"
+    named = cal.audit(np.repeat(y, 5), np.repeat(p, 5), clusters=np.repeat(np.arange(2_000), 5), tolerance=0.05)
+    assert codes(named) == []
+    assert "But this" not in details(named)
+
+
+def test_rows_that_were_used_to_fit():
+    y, p = world(2_000)
+    result = cal.audit(y, cal.IsotonicCalibrator().fit(p, y).predict(p), tolerance=0.1)
+    assert codes(result) == ["in_sample"]
+    assert "does not hold if these rows were used to fit" in details(result).splitlines()[0]
+    assert result.to_dict()["warnings"][0]["code"] == "in_sample"
+
+
+def test_the_order_of_rows_is_seen_where_there_is_one():
+    """In arrays and dataframes in memory; a score table has none, and weights make rows of a table of counts."""
+    rng = np.random.default_rng(0)
+    chance = np.repeat(rng.uniform(size=100), 20)
+    y = np.repeat(rng.uniform(size=100), 20) < chance
+    p = np.clip(chance + 0.02 * rng.normal(size=2_000), 0, 1)
+    assert codes(cal.audit(y, p)) == ["dependent_rows"]
+    for frame in (pd.DataFrame({"y": y, "p": p}), pl.DataFrame({"y": y, "p": p})):
+        assert codes(cal.audit(frame, label="y", score="p")) == ["dependent_rows"]
+    names = np.where(y, "yes", "no")
+    assert codes(cal.audit(names, p, pos_label="yes")) == ["dependent_rows"]
+    assert codes(cal.audit(pl.DataFrame({"y": y, "p": p}).lazy(), label="y", score="p")) == []
+    assert codes(cal.audit(cal.ScoreTable.from_scores(y, p))) == []
+    assert codes(cal.audit(y, p, sample_weight=np.ones(2_000, dtype=int))) == []
+
+
+def test_the_advice_is_about_what_recalibrate_fits():
+    y, p = world(5_000, 1.5)
+    result = cal.audit(y, p)
+    assert result.advice.action == "recalibrate"
+    assert (
+        result.recalibration.to_dict() == cross_fitted(cal.ScoreTable.from_scores(y, p), cal.AutoCalibrator).to_dict()
+    )
+    assert (result.recalibration.method, result.recalibration.unchanged) == ("auto", False)
+
+
+def test_one_voice_with_a_calibrator_that_changes_nothing():
+    for seed in range(40):
+        y, p = world(300, seed=seed)
+        fitted = cal.AutoCalibrator().fit(p, y)
+        if fitted.decision_ == "left alone":
+            break
+    result = cal.audit(y, p)
+    assert result.recalibration.unchanged
+    assert not result.recalibration.helps
+    assert result.advice.action != "recalibrate"
+    said = details(result) + gain_sentence(result)
+    assert said.count("leaves the scores as they are") >= 2
+    assert recalibration_sentence(result.recalibration).endswith("it leaves the scores as they are")
+
+
+def test_commands_name_the_rows(tmp_path):
+    y, p = world(3_000, 1.5)
+    path = tmp_path / "my scores.csv"
+    pd.DataFrame({"out come": y, "p": p}).to_csv(path, index=False)
+    result = cal.audit(path, label="out come", score="p")
+    assert result.advice.command == f"calibrant recalibrate '{path}' --label 'out come' --score p --model model.json"
+    namespace = {"cal": cal}
+    exec(result.advice.python, namespace)
+    assert namespace["calibrator"].predict(p).tolist() == cal.AutoCalibrator().fit(p, y).predict(p).tolist()
+    frame = pd.read_csv(path)
+    exec(cal.audit(frame, label="out come", score="p").advice.python, namespace | {"frame": frame})
+    by_hand = cal.audit(y, p).advice
+    assert by_hand.command == "calibrant recalibrate FILE --label y --score p --model model.json"
+    exec(by_hand.python, {"cal": cal, "y": y, "p": p})
+    done = CliRunner().invoke(app, ["audit", str(path), "--label", "out come", "--score", "p", "--json"])
+    assert json.loads(done.stdout)["advice"]["command"] == result.advice.command
+    assert next_sentence(result) == f"{result.advice.command}; in Python: {result.advice.python}"
+
+
+def test_few_rows_lead_to_a_plan():
+    y, p = world(300)
+    advice = cal.audit(y, p, tolerance=0.03, confidence_level=0.9).advice
+    assert advice.action == "collect more data"
+    assert advice.command == "calibrant plan --tolerance 0.03 --confidence 0.9"
+    assert CliRunner().invoke(app, advice.command.split()[1:]).exit_code == 0
+    exec(advice.python, {"cal": cal})
+    assert cal.audit(*world(3_000, seed=1)).advice.command is None
+
+
+@pytest.mark.parametrize(
+    ("source", "command", "python"),
+    [
+        (["a.csv", "b c.csv"], "a.csv 'b c.csv' --label y", "['a.csv', 'b c.csv'], label='y'"),
+        (cal.Query("SELECT 1"), "--query 'SELECT 1' --label y", "cal.Query('SELECT 1'), label='y'"),
+        (cal.Query("q", "my.db"), "--query q --database my.db --label y", "cal.Query('q', 'my.db'), label='y'"),
+        (cal.Query("q", "postgresql://u:secret@h"), "--query q --database ... --label y", "cal.Query('q', '...'), "),
+    ],
+)
+def test_sources(source, command, python):
+    place = place_of(source, "y", "p", None, None)
+    assert place.command.startswith(command)
+    assert place.audit.startswith(python)
+    assert "secret" not in "".join(place)
+
+
+def test_columns_of_weights_and_labels_by_name():
+    place = place_of(pd.DataFrame(), "y", "p", "w", "yes")
+    assert place.command == "FILE --label y --score p --weight w --pos-label yes"
+    assert place.fit == "frame['p'], frame['y'], frame['w'], pos_label='yes'"
+    assert next_step("leave alone", place, None, 0.95) == (None, None)
+    other = next_step("check the labels", place, None, 0.95)
+    assert other.command == "calibrant audit FILE --label y --score p --weight w --pos-label OTHER"
+    assert other.python == "cal.audit(frame, label='y', score='p', weight='w', pos_label=...)"
+
+
+def test_a_diagonal_inside_the_band_is_explained():
+    """The test of the whole error sees what no single score shows."""
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.2, 0.8, size=2_000)
+    y = rng.uniform(size=2_000) < p + 0.05
+    result = cal.audit(y, p, tolerance=0.01)
+    inside = ((result.band.lower <= result.band.score) & (result.band.score <= result.band.upper)).all()
+    assert result.certificate.verdict == "refuted"
+    assert inside
+    assert band_sentence(result).startswith("The diagonal lies inside the band though the true error is at least 0.0")
+    assert band_sentence(result)[:20] in result.to_html()
+    assert band_sentence(cal.audit(*world(2_000))) == ""
+    assert band_sentence(cal.audit(*world(20_000, 2.0))) == ""

@@ -1,0 +1,67 @@
+"""An audit in a notebook: what IPython asks an object of an unknown type for."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from base64 import b64decode
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture(scope="module")
+def audit():
+    rng = np.random.default_rng(0)
+    p = rng.random(500)
+    return cal.audit(rng.random(500) < p, p, tolerance=0.1, name="model <A>")
+
+
+def test_an_audit_shows_verdict_numbers_and_picture(audit):
+    page = audit._repr_html_()
+    assert "model &lt;A&gt;" in page
+    assert ">Verdict</th><td" in page
+    assert str(audit).splitlines()[0][:40] in page
+    assert {"Error", "Accuracy", "Data", "Advice"} < set(re.findall(r">([A-Z]\w+)</th>", page))
+    assert b64decode(re.search(r'src="data:image/png;base64,([^"]+)"', page)[1]).startswith(PNG)
+
+
+def test_a_figure_that_pyplot_does_not_know_shows_itself(audit):
+    figure = audit.plot()
+    assert figure._repr_png_().startswith(PNG)
+
+
+def test_an_audit_prints_short(audit):
+    assert len(repr(audit)) < 100
+    assert len(str(audit).splitlines()) <= 12
+    assert max(map(len, audit.details().splitlines())) <= 80
+    assert len(audit.details()) > len(str(audit))
+
+
+BACKEND = """
+import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvas
+matplotlib.interactive(True)
+"""
+FIRST = """
+import matplotlib, calibrant as cal
+cal.ReliabilityDisplay.from_predictions([0, 1, 1, 0], [0.2, 0.8, 0.6, 0.4])
+assert matplotlib.is_interactive()
+"""
+
+
+@pytest.mark.slow
+def test_the_first_picture_leaves_a_notebook_as_it_is(tmp_path):
+    """A notebook's backend, chosen when the first figure is made, turns on that every figure is shown."""
+    (tmp_path / "notebook_backend.py").write_text(BACKEND)
+    environment = os.environ | {
+        "MPLBACKEND": "module://notebook_backend",
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)]),
+    }
+    subprocess.run([sys.executable, "-c", FIRST], env=environment, check=True)

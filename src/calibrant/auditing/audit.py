@@ -101,7 +101,7 @@ class Audit(Findings):
         from calibrant.atomic_write import write_text
         from calibrant.report import render
 
-        page = render([self], title=f"Calibration audit: {self.name}")
+        page = render([self], title=self.provenance.title or f"Calibration audit: {self.name}")
         if path is not None:
             write_text(page, path)
         return page

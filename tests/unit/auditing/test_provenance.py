@@ -278,3 +278,9 @@ def test_the_provenance_is_in_the_plain_data():
     assert found["provenance"] == audit.provenance.to_dict()
     assert found["provenance"]["version"] == found["calibrant"] == cal.__version__
     assert audit.to_html() == audit.to_html(), "the same page for the same audit every time"
+
+
+def test_the_title_heads_the_page():
+    y, p = rows()
+    assert "<title>Calibration audit: model A</title>" in cal.audit(y, p, name="model A").to_html()
+    assert "<title>PD model &lt; 3</title>" in cal.audit(y, p, name="model A", title="PD model < 3").to_html()

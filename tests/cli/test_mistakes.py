@@ -87,6 +87,10 @@ IN_A_SHELL = {
         csv(), ["apply", "FILE", "--score", "p", "--model", "MODEL", "--output", "OUT.csv", "--column", "y"],
         "a new column name", "'y'", "--column",
     ),
+    "a query without a file": (
+        csv(), ["audit", "--query", "SELECT * FROM scores", *AUDIT[2:]],
+        "a query that can be run", "Table with name scores", "a file in quotes",
+    ),
     "a form that is not there": (
         csv(), ["export", "MODEL", "--to", "pmml"], "--to to be one of 'sql'", "'pmml'", "spelling",
     ),
@@ -145,6 +149,9 @@ IN_PYTHON = {
     "rows of different length": (lambda: cal.audit(Y, P[:-1]), "as many labels", "20 labels and 19", "same table"),
     "yes and no": (
         lambda: cal.audit(["yes", "no"] * 10, P), "labels 0 and 1", "'yes', 'no'", "pos_label='yes' or pos_label='no'",
+    ),
+    "none as a class": (
+        lambda: cal.audit(["none", "relapse"] * 10, P), "labels 0 and 1", "'none'", "pos_label='none' or pos_label='relapse'",
     ),
     "one and two": (lambda: cal.audit([1, 2] * 10, P), "labels 0 and 1", "1, 2", "pos_label=1 or pos_label=2"),
     "None among the outcomes": (lambda: cal.audit([None, *Y[1:]], P), "a label in every row", "None in row 0", "drop"),

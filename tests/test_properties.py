@@ -53,8 +53,13 @@ def largest_residual_from_the_top(*data, **keywords) -> float:
     return float(np.abs(value[-1] - np.append(0.0, value)).max())
 
 
+def ratio_of_negatives(y, s, sample_weight=None) -> float:
+    """Observed over expected negatives: what O:E becomes when labels and scores are turned round."""
+    return float(np.average(1.0 - y, weights=sample_weight) / np.average(1.0 - s, weights=sample_weight))
+
+
 def zero_where_refused(function: Callable[..., float]) -> Callable[..., float]:
-    """Scores of 0 and 1, and classes that scores tell apart, have no finite slope."""
+    """Weights that are not whole numbers are refused by some."""
 
     def number(*data, **keywords):
         try:
@@ -141,9 +146,22 @@ METRICS = [
     ),
     Metric(
         "calibration_slope",
-        zero_where_refused(part(metrics.calibration_slope, lambda r: abs(r.slope))),
+        part(metrics.calibration_slope, lambda r: abs(r.slope) if np.isfinite(r.slope) else 0.0),
         highest=np.inf,
         at_perfect=0.0,
+    ),
+    Metric(
+        "calibration_in_the_large",
+        part(metrics.calibration_in_the_large, lambda r: abs(r.value)),
+        highest=1.0,
+        at_perfect=0.0,
+    ),
+    Metric(
+        "observed_expected_ratio",
+        part(metrics.observed_expected_ratio, lambda r: r.value),
+        highest=np.inf,
+        at_perfect=1.0,
+        flipped=ratio_of_negatives,
     ),
 ]
 

@@ -314,6 +314,10 @@ STATEMENTS = {
         arguments=with_squares,
     ),
     "decisions.saving_bound": Statement(wrong_decision, required=COSTS),
+    "metrics.calibration_in_the_large": Statement(
+        lambda found, world, _: [outside(found.lower, float(world.mass @ (world.score - world.eta)), found.upper)],
+        worlds=ANY | CALIBRATED,
+    ),
     "metrics.calibration_slope": Statement(
         wrong_slope, worlds={name: CALIBRATED[name] for name in ("grades", "even")}, n=1000, at_most=0.06
     ),
@@ -328,6 +332,12 @@ STATEMENTS = {
     ),
     "metrics.ks_calibration_test": Statement(
         rejects, worlds={name: CALIBRATED[name] for name in ("grades", "even")}, n=1000
+    ),
+    "metrics.observed_expected_ratio": Statement(
+        lambda found, world, _: [
+            outside(found.lower, float(world.mass @ world.eta) / float(world.mass @ world.score), found.upper)
+        ],
+        worlds=ANY | CALIBRATED,
     ),
     "metrics.roc_auc_interval": Statement(wrong_area, worlds=CALIBRATED, n=1000, at_most=0.08),
     "metrics.spiegelhalter": Statement(

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from calibrant.decisions.cost import costs_by_cut
 from calibrant.decisions.cost_curve import points_or_grid
 from calibrant.decisions.limits import normal_half_width
+from calibrant.distributions.bounded_mean import PowerMeans, bounded_mean_limits
 from calibrant.decisions.paired import pair_rows
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import as_table
@@ -35,7 +36,7 @@ class NetBenefit(Drawable):
         Of `net_benefit`, for independent rows; 0 where no row is predicted positive. NaN where weights do not count
         rows.
     lower, upper : ndarray of float64
-        Confidence interval, at each threshold by itself and for large n. NaN where weights do not count rows.
+        Confidence interval, at each threshold by itself. NaN where weights do not count rows.
     treat_all, treat_none : ndarray of float64
         The same for treat all, and for treat none, which is 0.
     confidence_level : float
@@ -100,13 +101,14 @@ def net_benefit(
     .. math:: \text{cost} = (1 - \tau) (\text{base rate} - \text{net benefit}),
 
     so the two rank rules alike. A row contributes 1, ``-tau / (1 - tau)`` or 0, whence the variance
-    ``TP / n + (tau / (1 - tau))**2 FP / n - net_benefit**2``. The intervals are of the normal kind, with
-    ``log(2 / (1 - confidence_level)) / (n (1 - tau))`` added on either side: contributions are ``1 / (1 - tau)`` apart,
-    and a sample without false positives, or in which no row is predicted positive, is no proof that there are none.
+    ``TP / n + (tau / (1 - tau))**2 FP / n - net_benefit**2``. The intervals are those of Gaffke [1]_ for the mean
+    of the contributions, to which one more of the worst and of the best kind is added: a sample without false positives,
+    or in which no row is predicted positive, is no proof that there are none.
 
     References
     ----------
     Vickers & Elkin (2006). Medical Decision Making.
+    .. [1] Gaffke (2005). Mathematical Methods of Statistics.
 
     Examples
     --------
@@ -124,14 +126,15 @@ def net_benefit(
     false_positive, true_positive = false_positives[cut], false_negatives[-1] - false_negatives[cut]
     value = true_positive - odds * false_positive
     n = table.total if table.counts else np.nan  # what is known of chance needs rows
-    variance = np.maximum(0.0, true_positive + odds**2 * false_positive - value**2)
-    half = normal_half_width(variance, 1.0 + odds, n, confidence_level)
+    square, cube = true_positive + odds**2 * false_positive, true_positive - odds**3 * false_positive
+    variance = np.maximum(0.0, square - value**2)
+    lower, upper = bounded_mean_limits(PowerMeans(value, square, cube), n, -odds, 1.0, confidence_level)
     return NetBenefit(
         threshold=tau,
         net_benefit=value,
         standard_error=np.sqrt(variance / n),
-        lower=value - half,
-        upper=value + half,
+        lower=lower,
+        upper=upper,
         treat_all=false_negatives[-1] - odds * false_positives[0],
         treat_none=np.zeros(len(tau)),
         confidence_level=confidence_level,
@@ -209,7 +212,9 @@ def net_benefit_difference(
     Notes
     -----
     Only rows that the two scores decide differently matter, so the difference is known better than either net benefit.
-    The intervals are those of `net_benefit`; here contributions are up to ``2 max(1, tau / (1 - tau))`` apart.
+    The intervals are of the normal kind, with ``log(2 / (1 - confidence_level)) / n`` times the distance at which
+    contributions can be, ``2 max(1, tau / (1 - tau))``, added on either side: where few rows are decided differently, a
+    sample without them is no proof that there are none.
 
     References
     ----------

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.distributions.bisection import bisect
-from calibrant.distributions.bounded_mean import bounded_mean_limits
+from calibrant.distributions.bounded_mean import PowerMeans, bounded_mean_limit
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.table.arguments import as_table
 from calibrant.table.clusters import ClusteredRows, Clusters, cluster_rows
@@ -31,26 +30,21 @@ __all__ = ["SampledRows", "Terms", "cluster_sums", "sampled_rows"]
 # What a row adds, from its label and its score; monotone in the score.
 Terms = Callable[[int, FloatArray], FloatArray]
 
-_LARGEST = 745.0  # log loss of the smallest float
 _FARTHEST = 2.0**14  # a root this many times as far as the estimate is taken to be infinite
-_PRECISION = 1e-11
+_PRECISION, _MOST_STEPS = 1e-11, 100
 
 
 class Moments(NamedTuple):
-    """Mean of a term and of its square, number of independent rows that are worth as much, and range of the term."""
+    """What the rows tell of a term, number of independent rows that are worth as much, and range of the term."""
 
-    mean: float
-    square: float
+    powers: PowerMeans
     n: float
     low: float
     high: float
 
-    def limits(self, level: float) -> tuple[float, float]:
-        """Limits for the mean."""
-        if self.low == self.high:
-            return self.low, self.high
-        limits = bounded_mean_limits(self.mean, self.square, self.n, self.low, min(self.high, _LARGEST), level)
-        return float(limits[0]), float(limits[1]) if math.isfinite(self.high) else math.inf
+    def limit(self, side: int, level: float) -> float:
+        """Lower (-1) or upper (1) limit for the mean."""
+        return float(bounded_mean_limit(side, self.powers, self.n, self.low if side < 0 else self.high, level))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +77,11 @@ class SampledRows:
             return math.inf
         return float(stdtrit(degrees, probability)) / normal_quantile(probability)
 
-    def estimate(self, value: float, limits: tuple[float, float], note: str = "", method: str | None = None) -> Estimate:
+    def estimate(self, value: float, limits: tuple[float, float], note: str = "") -> Estimate:
         """Return an estimate with its limits, which are NaN where nothing is known of chance."""
         if self.method == "none":
             limits = math.nan, math.nan
-        return Estimate(value, *limits, self.confidence_level, method or self.method, note)
+        return Estimate(value, *limits, self.confidence_level, self.method, note)
 
     def mean(
         self, terms: Terms, value: float | None = None, within: tuple[float, float] | None = None
@@ -97,15 +91,14 @@ class SampledRows:
         `value` is given where it is known better than from the scores of the table, `within` where a term may also lie
         outside of what it is at the scores seen.
         """
-        of_rows = self.of_rows(terms)
-        mean = self._mean(of_rows)
+        moments = self._moments(terms)
+        mean = float(moments.powers.first)
         value = mean if value is None else value
         if math.isinf(value):
             return self.estimate(value, (value, value))
-        moments = self._moments(terms, of_rows, mean)
         if within is not None:
             moments = moments._replace(low=within[0], high=within[1])
-        lower, upper = moments.limits(self.confidence_level)
+        lower, upper = (moments.limit(side, self.confidence_level) for side in (-1, 1))
         return self.estimate(value, (lower + (value - mean), upper + (value - mean)))
 
     def ratio(self, top: Terms, bottom: Terms) -> Estimate:
@@ -119,30 +112,36 @@ class SampledRows:
         if below == 0.0:
             return self.estimate(math.inf if above > 0.0 else math.nan, (0.0, math.inf))
         value = above / below
-        squares = [self._mean((u[0] * v[0], u[1] * v[1])) for u, v in ((one, one), (one, two), (two, two))]
+        # means of top^i bottom^j, by which those of the powers of their difference are polynomials of the ratio
+        joint = {
+            (i, j): self._mean((one[0] ** i * two[0] ** j, one[1] ** i * two[1] ** j))
+            for i, j in ((1, 0), (0, 1), (2, 0), (1, 1), (0, 2), (3, 0), (2, 1), (1, 2), (0, 3))
+        }
         n = self._effective(lambda label, score: top(label, score) - value * bottom(label, score))
         ends = self._possible(top), self._possible(bottom)
 
         def moments(ratio: float) -> Moments:
             possible = ends[0] - ratio * ends[1]
-            square = squares[0] - 2.0 * ratio * squares[1] + ratio**2 * squares[2]
-            return Moments(above - ratio * below, square, n, float(possible.min()), float(possible.max()))
+            powers = (
+                sum(math.comb(i, j) * (-ratio) ** j * joint[i - j, j] for j in range(i + 1)) for i in (1, 2, 3)
+            )
+            return Moments(PowerMeans(*powers), n, float(possible.min()), float(possible.max()))
 
-        return self.estimate(value, self._roots(moments, value, max(value, 1.0), least=0.0))
+        return self.estimate(value, self._roots(moments, value, 1.0 / below, least=0.0))
 
-    def root(self, terms: Callable[[float], Terms], value: float, short: SampledRows, note: str = "") -> Estimate:
+    def root(self, terms: Callable[[float], Terms], value: float, slope: float, short: SampledRows) -> Estimate:
         """Estimate where the mean of a term is 0 that falls as its parameter rises; `value` is where it is on these rows.
 
-        `short` holds the same rows at fewer scores: the limits need the term at many parameters.
+        `slope` is about how fast it falls there; `short` holds the same rows at fewer scores: the limits need the term at many parameters.
         """
         centre = value if math.isfinite(value) else 0.0
         n = self._effective(terms(centre))
 
         def moments(at: float) -> Moments:
-            of_rows = short.of_rows(terms(at))
-            return short._moments(terms(at), of_rows, short._mean(of_rows))._replace(n=n)
+            return short._moments(terms(at))._replace(n=n)
 
-        return self.estimate(value, self._roots(moments, centre, 1.0, least=-math.inf), note)
+        lower, upper = self._roots(moments, centre, 1.0 / max(slope, 1e-9), least=-math.inf)
+        return self.estimate(value, (min(lower, value), max(upper, value)))
 
     def variance_of_total(self, positive: FloatArray, negative: FloatArray) -> float:
         """Variance of the sum over the rows of a term whose mean is 0, from its values at the scores of the table.
@@ -177,10 +176,11 @@ class SampledRows:
         ends = np.array([self.table.low[0], self.table.high[-1]])
         return np.concatenate([terms(0, ends), terms(1, ends)])
 
-    def _moments(self, terms: Terms, of_rows: tuple[FloatArray, FloatArray], mean: float) -> Moments:
-        possible = self._possible(terms)
-        square = self._mean((of_rows[0] ** 2, of_rows[1] ** 2))
-        return Moments(mean, square, self._effective(terms), float(possible.min()), float(possible.max()))
+    def _moments(self, terms: Terms) -> Moments:
+        possible, of_rows = self._possible(terms), self.of_rows(terms)
+        powers = PowerMeans(*(self._mean((of_rows[0] ** i, of_rows[1] ** i)) for i in (1, 2, 3)))
+        n = self._effective(terms) if math.isfinite(powers.first) else math.nan
+        return Moments(powers, n, float(possible.min()), float(possible.max()))
 
     def _effective(self, terms: Terms) -> float:
         """Independent rows that are worth as much (Kish 1965), never more than there are; fewer for few clusters."""
@@ -194,19 +194,16 @@ class SampledRows:
         return self.table.total / (effect * self.student_factor**2)
 
     def _roots(
-        self, moments: Callable[[float], Moments], value: float, step: float, *, least: float
+        self, moments: Callable[[float], Moments], value: float, scale: float, *, least: float
     ) -> tuple[float, float]:
-        """Parameters between which the limits for the mean hold 0; it falls as the parameter rises."""
+        """Parameters between which the limits for the mean hold 0; it falls by 1 over `scale` as the parameter rises."""
         if self.method == "none":
             return math.nan, math.nan
-
-        def too_small(at: float) -> bool:
-            return moments(at).limits(self.confidence_level)[0] > 0.0
-
-        def not_too_large(at: float) -> bool:
-            return moments(at).limits(self.confidence_level)[1] >= 0.0
-
-        return _turn(too_small, value, step, least), _turn(not_too_large, value, step, least)
+        lower, upper = (
+            _root(lambda at, side=side: moments(at).limit(side, self.confidence_level), value, scale, least)
+            for side in (-1, 1)
+        )
+        return lower, upper
 
 
 def sampled_rows(
@@ -234,14 +231,28 @@ def cluster_sums(rows: ClusteredRows, positive: FloatArray, negative: FloatArray
     return rows.by_cluster(rows.k * np.repeat(positive, lengths) + (rows.n - rows.k) * np.repeat(negative, lengths))
 
 
-def _turn(below: Callable[[float], bool], start: float, step: float, least: float) -> float:
-    """Where `below` turns from true to false."""
-    rising, end, farthest = below(start), start, _FARTHEST * max(1.0, abs(start))
-    while below(end) is rising:
-        if end <= least:
+def _root(function: Callable[[float], float], start: float, scale: float, least: float) -> float:
+    """Where a falling function passes 0: a step of twice the way that `scale` suggests or more, then regula falsi."""
+    end, value = start, function(start)
+    other, at_other = end, value
+    step, farthest = 2.0 * scale * value, _FARTHEST * max(1.0, abs(start))
+    while value * at_other > 0.0:
+        if value < 0.0 and end <= least:
             return least
         if abs(end) > farthest:
             return math.copysign(math.inf, end)
-        end, step = max(least, end + step if rising else end - step), 2.0 * step
-    low, high = bisect(below, min(start, end), max(start, end), atol=_PRECISION * max(1.0, abs(start)))
-    return 0.5 * (low + high)
+        other, at_other = end, value
+        end, step = max(least, end + step), 2.0 * step
+        value = function(end)
+    for i in range(_MOST_STEPS):
+        if value == 0.0 or abs(other - end) <= _PRECISION * max(1.0, abs(start)):
+            break
+        # Illinois: an end that stays counts half from then on; halving in between, should that go slowly
+        new = 0.5 * (end + other) if i % 4 == 3 else end - value * (other - end) / (at_other - value)
+        at_new = function(new)
+        if at_new * value < 0.0:
+            other, at_other = end, value
+        else:
+            at_other *= 0.5
+        end, value = new, at_new
+    return end

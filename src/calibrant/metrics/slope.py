@@ -230,14 +230,16 @@ def _intercept_alone(sample: SampledRows, short: SampledRows, scale: _Scale) -> 
         return _Coefficients((math.nan,), (math.nan,), (_NOTHING,), math.nan)
     if table.positives in (0.0, table.total):
         value, error = -math.inf if table.positives == 0.0 else math.inf, math.nan
+        slope = table.mean_variance
     else:
         fit = _fit(table, np.ones((len(table), 1)), offset=logit)
         value, variance = float(fit.coefficients[0]), float(fit.covariance[0, 0])
+        slope = 1.0 / (variance * table.total)
         if sample.clusters is not None:
             of_rows = sample.of_rows(residual(value))
             variance = variance**2 * sample.variance_of_total(*of_rows)
         error = math.sqrt(variance) if table.counts else math.nan
-    found = sample.root(residual, value, short)
+    found = sample.root(residual, value, slope, short)
     return _Coefficients((value,), (error,), ((found.lower, found.upper),), math.nan)
 
 
@@ -262,7 +264,7 @@ def _line(sample: SampledRows, short: ScoreTable, scale: _Scale) -> tuple[_Coeff
             if table.counts and sample.clusters is None:
                 end = LogisticProfile(*groups, least).limit(1, slope, 0.0, z**2)
                 interval = (unknown[0], (end, math.inf) if slope > 0.0 else (-math.inf, end))
-            what = "no negative has a score above a positive" if slope > 0.0 else "no positive is above a negative"
+            what = "no negative has a score above a positive" if slope > 0.0 else "no positive has a score above a negative"
             return _Coefficients((math.nan, slope), (math.nan,) * 2, interval, least), f"the slope is infinite: {what}"
     fit = _fit(table, np.stack([np.ones(len(table)), logit]).T)  # column after column, as it is fitted
     values = tuple(float(v) for v in fit.coefficients)

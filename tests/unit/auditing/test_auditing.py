@@ -32,10 +32,10 @@ def test_numbers_are_those_of_the_metrics():
     y, p = world(3000)
     result = cal.audit(y, p)
     assert result.cutoff.value == cutoff_calibration_error(y, p)
-    assert result.brier == brier_score(y, p)
-    assert result.log_loss == log_loss(y, p)
-    assert result.roc_auc == pytest.approx(roc_auc(y, p), abs=1e-12)
-    assert result.roc_auc_error == 0.0
+    assert result.performance.brier.value == brier_score(y, p)
+    assert result.performance.log_loss.value == log_loss(y, p)
+    assert result.performance.roc_auc.value == pytest.approx(roc_auc(y, p), abs=1e-12)
+    assert result.performance.net_benefit is None
     assert result.sample.n == 3000
     assert result.sample.distinct_scores == 3000
     assert result.sample.tied_rows == 0
@@ -68,7 +68,7 @@ def test_scores_that_point_the_wrong_way_are_refuted_and_flattened():
     result = cal.audit(~y, p, tolerance=0.05)
     assert result.certificate.verdict == "refuted"
     assert result.advice.action == "check the labels"
-    assert result.recalibration.brier_after == pytest.approx(result.brier_of_base_rate, abs=0.002)
+    assert result.recalibration.brier_after == pytest.approx(y.mean() * (1 - y.mean()), abs=0.002)
 
 
 def test_rows_needed_decide():
@@ -168,7 +168,7 @@ def test_what_only_the_page_said_is_in_the_json():
     y, p = world(1_000)
     result = cal.audit(y, p, confidence_level=0.9)
     found = result.to_dict()
-    assert found["sample"]["observed_over_expected"] == pytest.approx(y.mean() / p.mean())
+    assert found["performance"]["observed_expected"]["value"] == pytest.approx(y.mean() / p.mean())
 
 
 def test_too_few_rows_are_not_cross_fitted():
@@ -235,11 +235,11 @@ def test_text_has_the_verdict_first_and_error_never_alone():
 def test_plain_data_is_valid_json():
     # A certain score that was wrong: the log loss is infinite, which JSON cannot say.
     result = cal.audit([0, 1, 1, 0, 1] * 4, [0.0, 0.0, 0.9, 0.3, 0.6] * 4, tolerance=0.1)
-    assert result.log_loss == math.inf
+    assert result.performance.log_loss.value == math.inf
     assert "infinite" in summary(result)
     data = json.loads(result.to_json(), parse_constant=pytest.fail)
     assert data["kind"] == "audit"
-    assert data["log_loss"] is None
+    assert data["performance"]["log_loss"]["value"] is None
     assert data["cutoff"]["value"] == result.cutoff.value
     assert data == result.to_dict()
 
@@ -441,10 +441,10 @@ def test_many_scores_are_tested_by_the_asymptotic_distribution():
     assert cal.audit(y, np.round(p, 2)).test.method == "exact"
 
 
-def test_a_slope_that_cannot_be_computed_says_why():
-    measures = cal.audit([0, 1, 1, 0] * 5, [0.0, 1.0, 0.4, 0.4] * 5).measures
-    assert measures.slope is None
-    assert "10 rows with a score of 0 or 1" in measures.slope_refused
+def test_a_slope_says_how_scores_of_0_and_1_were_counted():
+    slope = cal.audit([0, 1, 1, 0] * 5, [0.0, 1.0, 0.4, 0.4] * 5).performance.calibration_slope
+    assert "10 rows with a score of 0 or 1 were moved, 0 to 0.2 and 1 to 0.7" in slope.note
+    assert slope.value == math.inf
 
 
 def test_costs_as_an_array():

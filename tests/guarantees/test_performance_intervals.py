@@ -1,0 +1,191 @@
+"""The intervals of every number of a validation report hold, also where a handful of events decide."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.special import expit, logit
+from scipy.stats import binom, norm
+
+from calibrant import ScoreTable
+from calibrant.auditing.performance import Performance, performance_of
+from calibrant.fits.logistic import logistic_fit
+from calibrant.metrics import calibration_in_the_large, observed_expected_ratio
+from calibrant.table.clusters import cluster_rows
+from support.counting import assert_failures_within, assert_probability_within
+from support.worlds import World
+
+NAMES = [field.name for field in fields(Performance)]
+LEVEL = 0.05
+THRESHOLD = 0.02
+
+
+def portfolio(rate: float, intercept: float = 0.0, slope: float = 1.0, spread: float = 1.2, atoms: int = 1000) -> World:
+    """Scores with normal log-odds, and chances on a line in log-odds, with that rate of events."""
+    z = norm.ppf((np.arange(atoms) + 0.5) / atoms) * spread
+    centre = brentq(lambda c: expit(intercept + slope * (c + z)).mean() - rate, -60.0, 60.0)
+    return World(np.full(atoms, 1 / atoms), expit(centre + z), expit(intercept + slope * (centre + z)))
+
+
+RARE = {
+    (rate, n, kind): (portfolio(rate, *line), n)
+    for rate in (0.03, 0.001)
+    for n in (1000, 5000)
+    for kind, line in {"calibrated": (), "too low": (0.7,), "too extreme": (0.0, 0.5)}.items()
+}
+ORDINARY = {
+    "balanced": (portfolio(0.4), 500),
+    "sharp": (portfolio(0.4, spread=4.0), 500),
+    "overconfident": (portfolio(0.4, slope=0.4, spread=3.0), 500),
+    "underconfident": (portfolio(0.3, slope=2.0), 500),
+    "no line": (World(np.full(5, 0.2), np.arange(1, 10, 2) / 10, np.array([0.3, 0.1, 0.7, 0.5, 0.8])), 500),
+    "few rows": (portfolio(0.3), 40),
+    "one score": (World(np.ones(1), np.array([0.01]), np.array([0.015])), 1000),
+}
+
+
+def truth(world: World) -> dict[str, float]:
+    """What each number is in the population."""
+    mass, s, eta = world.mass, world.score, world.eta
+    rate, odds, acted = float(mass @ eta), THRESHOLD / (1 - THRESHOLD), s >= THRESHOLD
+    brier = float(mass @ (eta * (1 - s) ** 2 + (1 - eta) * s**2))
+    up, down = mass * eta / rate, mass * (1 - eta) / (1 - rate)
+    design = np.stack([np.ones(len(s)), logit(s)]).T
+    return {
+        "roc_auc": float(up @ (np.cumsum(down) - 0.5 * down)),
+        "brier": brier,
+        "log_loss": float(-mass @ (eta * np.log(s) + (1 - eta) * np.log1p(-s))),
+        "scaled_brier": 1 - brier / (rate * (1 - rate)),
+        "calibration_in_the_large": float(mass @ s) - rate,
+        "observed_expected": rate / float(mass @ s),
+        "calibration_intercept": brentq(lambda a: mass @ expit(a + logit(s)) - rate, -30.0, 30.0),
+        "calibration_slope": logistic_fit(design, mass, mass * eta).coefficients[1] if len(s) > 1 else np.nan,
+        "net_benefit": float(mass @ (acted * (eta - odds * (1 - eta)))),
+    }
+
+
+def missed(world: World, n: int, repetitions: int, shrink: float = 1.0) -> tuple[dict[str, int], int]:
+    """How often each interval leaves out the truth, among samples with both classes, and how many these are."""
+    counts, valid, true = dict.fromkeys(NAMES, 0), 0, truth(world)
+    for table in world.samples(n, repetitions, np.random.default_rng([n, len(world.mass)])):
+        if not 0 < table.positives < n:
+            continue
+        valid += 1
+        found = performance_of(table, confidence_level=0.95, threshold=THRESHOLD)
+        for name, value in true.items():
+            one = getattr(found, name)
+            lower = one.value - shrink * (one.value - one.lower) if np.isfinite(one.lower) else one.lower
+            upper = one.value + shrink * (one.upper - one.value) if np.isfinite(one.upper) else one.upper
+            counts[name] += not (np.isnan(value) or lower - 1e-12 <= value <= upper + 1e-12)
+    return counts, valid
+
+
+CASES = RARE | {(name,): case for name, case in ORDINARY.items()}
+
+
+def check(case, repetitions: int, shrink: float = 1.0) -> None:
+    counts, valid = missed(*CASES[case], repetitions, shrink)
+    for name, count in counts.items():
+        try:
+            assert_failures_within(count, valid, LEVEL)
+        except AssertionError as error:
+            raise AssertionError(f"{name}: {error}") from None
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_intervals_hold(case):
+    check(case, 100)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_intervals_hold_in_many_samples(case):
+    check(case, 2000)
+
+
+@pytest.mark.parametrize(("name", "shrink"), [("observed_expected", 0.8), ("brier", 0.7), ("calibration_slope", 0.7)])
+def test_shrunk_limits_are_caught(name, shrink):
+    counts, valid = missed(*CASES[0.03, 1000, "calibrated"], 400, shrink)
+    with pytest.raises(AssertionError, match="failures in"):
+        assert_failures_within(counts[name], valid, LEVEL)
+
+
+def worst_at_one_score(function, truth_of, score: float, n: int, shrink: float = 1.0) -> float:
+    """Largest failure probability over all rates, just beyond each limit and on a grid."""
+    found = [function(ScoreTable.from_counts([score], [n], [k])) for k in range(n + 1)]
+    value, lower, upper = (np.array([getattr(f, part) for f in found]) for part in ("value", "lower", "upper"))
+    lower, upper = value - shrink * (value - lower), value + shrink * (upper - value)
+    rates = np.linspace(0.0, 1.0, 2001)[1:-1]
+    truths = truth_of(rates, score)[:, None]
+    failed = (truths < lower - 1e-9) | (truths > upper + 1e-9)
+    return float((failed * binom.pmf(np.arange(n + 1), n, rates[:, None])).sum(axis=1).max())
+
+
+@pytest.mark.parametrize("n", [1, 5, 40])
+@pytest.mark.parametrize(
+    ("function", "truth_of"),
+    [(calibration_in_the_large, lambda rate, s: s - rate), (observed_expected_ratio, lambda rate, s: rate / s)],
+)
+def test_limits_at_one_score_exactly(function, truth_of, n):
+    assert_probability_within(worst_at_one_score(function, truth_of, 0.02, n), LEVEL)
+    if n > 1:
+        with pytest.raises(AssertionError, match="failure probability"):
+            assert_probability_within(worst_at_one_score(function, truth_of, 0.02, n, 0.7), LEVEL)
+
+
+CLUSTERED = {
+    "many clusters": (portfolio(0.3), 200, 1.0),
+    "few clusters": (portfolio(0.3), 25, 1.0),
+    "rare": (portfolio(0.03), 200, 1.0),
+    "very rare": (portfolio(0.005), 300, 1.5),
+    "rows alone": (portfolio(0.1), 200, 0.0),
+}
+
+
+def clustered_missed(name: str, repetitions: int, alone: bool = False) -> tuple[dict[str, int], int]:
+    """Clusters of 1 to 20 rows, whose log-odds share a normal term; the chance at a score is the mean over it."""
+    world, clusters, spread = CLUSTERED[name]
+    rng = np.random.default_rng([clusters, *name.encode()])
+    shifts = spread * norm.ppf((np.arange(400) + 0.5) / 400)
+    marginal = World(world.mass, world.score, expit(logit(world.eta)[:, None] + shifts).mean(axis=1))
+    counts, valid, true = dict.fromkeys(NAMES, 0), 0, truth(marginal)
+    for _ in range(repetitions):
+        cluster = np.repeat(np.arange(clusters), rng.choice([1, 5, 20], clusters))
+        row = rng.integers(len(world.score), size=len(cluster))
+        shift = (spread * rng.normal(size=clusters))[cluster]
+        y = rng.random(len(cluster)) < expit(logit(world.eta[row]) + shift)
+        if not 0 < y.sum() < len(y):
+            continue
+        valid += 1
+        rows = cluster_rows(y, world.score[row], cluster)
+        found = performance_of(rows.table if alone else rows, confidence_level=0.95, threshold=THRESHOLD)
+        for field, value in true.items():
+            one = getattr(found, field)
+            assert alone or one.method == "cluster-robust"
+            counts[field] += not one.lower - 1e-12 <= value <= one.upper + 1e-12
+    return counts, valid
+
+
+# Asymptotic in the number of clusters: a little above the nominal 5% is allowed.
+@pytest.mark.parametrize("name", CLUSTERED)
+def test_intervals_of_clusters_hold(name):
+    counts, valid = clustered_missed(name, 100)
+    for count in counts.values():
+        assert_failures_within(count, valid, 0.07)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CLUSTERED)
+def test_intervals_of_clusters_hold_in_many_samples(name):
+    counts, valid = clustered_missed(name, 1500)
+    for count in counts.values():
+        assert_failures_within(count, valid, 0.07)
+
+
+def test_rows_of_clusters_taken_as_independent_are_caught():
+    counts, valid = clustered_missed("many clusters", 300, alone=True)
+    with pytest.raises(AssertionError, match="failures in"):
+        assert_failures_within(counts["observed_expected"], valid, 0.07)

@@ -138,8 +138,8 @@ IN_PYTHON = {
         lambda: cal.CalibratedClassifier(LogisticRegression()).fit(*IRIS),
         "labels of two classes", "3: 0, 1, 2", "sklearn.multiclass.OneVsRestClassifier",
     ),
-    "a dataframe without names": (lambda: cal.audit(FRAME), "names of their columns", "a DataFrame alone", "label='y'"),
-    "a path without names": (lambda: cal.audit("scores.csv"), "names of their columns", "a str alone", "label='y'"),
+    "a dataframe without names": (lambda: cal.audit(FRAME), "labels and scores", "a DataFrame and no scores", "label='y'"),
+    "a path without names": (lambda: cal.audit("scores.csv"), "labels and scores", "a str and no scores", "label='y'"),
     "one name of two": (lambda: cal.audit(FRAME, label="y"), "the names of both columns", "label", "score='p'"),
     "names beside arrays": (
         lambda: cal.audit(Y, P, label="y", score="p"), "no arrays of scores", "y_proba", "audit(y, p, sample_weight=w)",

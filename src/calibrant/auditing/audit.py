@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 import calibrant
 from calibrant.auditing.advice import advise
-from calibrant.auditing.evidence import affordable_test, bounds_of_expected_error, drawable_band
+from calibrant.auditing.evidence import affordable_test, bounds_of_expected_error, cluster_statements, drawable_band
 from calibrant.auditing.findings import Findings, Sample
 from calibrant.auditing.measures import measure
 from calibrant.auditing.next_steps import Place, place_of
@@ -22,17 +22,14 @@ from calibrant.auditing.summary import details, summary, summary_rows
 from calibrant.auditing.warnings import RowOrder, data_warnings
 from calibrant.certificates import certify
 from calibrant.certificates.certify import check_request
-from calibrant.certificates.clusters import certify_clusters, cluster_test, need_cluster_method
-from calibrant.certificates.clusters_asymptotic import need_clusters
+from calibrant.certificates.clusters import need_cluster_method
 from calibrant.curves import binned_curve, cumulative_residuals, isotonic_curve, local_curve, score_histogram
 from calibrant.decisions import max_regret, saving_bound
-from calibrant.decisions.clusters import cluster_saving
 from calibrant.decisions.cost import check_costs
 from calibrant.errors import ArgumentError, DataError
 from calibrant.ingest.named_columns import named_columns, rows_in_order
 from calibrant.metrics import cutoff_calibration
 from calibrant.table.arguments import as_table
-from calibrant.table.cluster_residuals import cluster_residuals
 from calibrant.table.clusters import ClusteredRows, Clusters, cap_clusters, cluster_rows
 from calibrant.table.parameters import check_random_state
 from calibrant.table.progress import portion, tell
@@ -52,8 +49,6 @@ _CURVE_POINTS = 900
 _WIDTH = 80
 # Share of an audit that is the reading of the rows, where they are read.
 _READ = 0.6
-# Simulated paths behind statements about clusters.
-_SIMULATIONS = 999
 
 
 @dataclass(frozen=True, repr=False)
@@ -227,12 +222,6 @@ def audit(
         )
         place = place_of(source, str(label), str(score), weight, outcome)
         in_order = rows_in_order(source, str(label), str(score))
-    elif y_proba is None and not isinstance(y_true, ScoreTable):
-        raise ArgumentError(
-            "labels and scores, or the names of their columns",
-            f"a {type(y_true).__name__} alone",
-            "pass audit(y, p), or audit(frame, label='y', score='p'); a path may stand for the frame",
-        )
     grouped = None
     if clusters is None:
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
@@ -244,28 +233,14 @@ def audit(
         raise describe_one_outcome(f"only {'positives' if table.positives else 'negatives'} in {table.total:g} rows")
     certificate = test = decision = None
     if grouped is not None:
-        capped = cap_clusters(grouped, max_rows_per_cluster)
-        need_clusters(capped)
-        tell(f"Summing {len(capped.size):,} clusters", 0.65)
-        walks = cluster_residuals(capped)
-        with portion(0.65, 0.7):
-            certificate = certify_clusters(
-                capped,
-                confidence_level=confidence_level,
-                tolerance=tolerance,
-                method=method or "default",
-                n_simulations=_SIMULATIONS,
-                random_state=random_state,
-                walks=walks,
-            )
-        with portion(0.7, 0.75):
-            test = cluster_test(
-                capped, method="asymptotic", n_simulations=_SIMULATIONS, random_state=random_state, walks=walks
-            )
-        if prices is not None:
-            decision = cluster_saving(
-                capped, false_positive_cost=prices[0], false_negative_cost=prices[1], confidence_level=confidence_level
-            )
+        certificate, test, decision = cluster_statements(
+            cap_clusters(grouped, max_rows_per_cluster),
+            prices,
+            tolerance=tolerance,
+            confidence_level=confidence_level,
+            method=method or "default",
+            random_state=random_state,
+        )
     elif table.counts:
         tell("Certificate", _READ)
         certificate = certify(

@@ -134,6 +134,10 @@ IN_PYTHON = {
     "scores of two models": (
         lambda: cal.audit(Y, np.column_stack([P, P])), "add up to 1", "0.2 and 0.2 in row 0", "one column of scores",
     ),
+    "both columns, with the first class positive": (
+        lambda: cal.audit(["bad", "good"] * 10, np.column_stack([P, 1.0 - np.array(P)]), pos_label="bad"),
+        "the positive class 'bad'", "that of good", "predict_proba(X)[:, 0]",
+    ),
     "a classifier of three classes": (
         lambda: cal.CalibratedClassifier(LogisticRegression()).fit(*IRIS),
         "labels of two classes", "3: 0, 1, 2", "sklearn.multiclass.OneVsRestClassifier",
@@ -187,3 +191,5 @@ def test_two_columns_that_are_rounded_are_taken():
     proba = np.column_stack([1.0 - np.array(P), P])
     proba[0] = [0.81, 0.2]
     assert cal.audit(Y, proba).sample.n == 20
+    names = np.where(np.array(Y) == 1, "good", "bad")
+    assert cal.audit(names, proba, pos_label="good").cutoff == cal.audit(Y, proba[:, 1]).cutoff

@@ -34,7 +34,7 @@ SCORES = {
     "useless": lambda rng, n: np.round(rng.normal(0.3, 0.001, n), 4),
     "single precision": lambda rng, n: rng.beta(2.0, 5.0, n).astype(np.float32),
     "rare": rare,
-    "rare, three decimals": lambda rng, n: np.round(rare(rng, n) + 0.001, 3),
+    "rare, three decimals": lambda rng, n: np.round(np.minimum(rare(rng, n) + 0.001, 1.0), 3),
 }
 # Chance of a positive: as the score says, too flat, too low, and up and down.
 RATES = {
@@ -49,7 +49,11 @@ ORDERS = {
 }
 SIZES = {20: 1200, 200: 800, 2_000: 400, 20_000: 100}
 CASES = [
-    (scores, rates, n) for n in (200, 20, 2_000, 20_000) for scores in SCORES for rates in RATES if rates == "calibrated" or n > 20
+    (scores, rates, n)
+    for n in (200, 20, 2_000, 20_000)
+    for scores in SCORES
+    for rates in RATES
+    if rates == "calibrated" or n > 20
 ]
 
 
@@ -80,10 +84,13 @@ def test_seldom_raised_where_all_is_well_in_many_samples(scores, rates, n):
     found = false_alarms(scores, rates, n, np.random.default_rng([n, *scores.encode(), *rates.encode()]))
     for code in CHANCE:
         assert_failures_within(sum(code in codes for codes in found), len(found), RATE)
-    assert not {"decisions", "constant_score", "two_scores"} & set.union(*found) or scores in ("rare, three decimals",)
+    if n > 20:  # of so few rows, two different scores may be all there are
+        assert set.union(*found) <= set(CHANCE)
 
 
-@pytest.mark.parametrize(("scores", "rates"), [("two decimals", "calibrated"), ("continuous", "wave"), ("rare", "calibrated")])
+@pytest.mark.parametrize(
+    ("scores", "rates"), [("two decimals", "calibrated"), ("continuous", "wave"), ("rare", "calibrated")]
+)
 def test_seldom_raised_where_all_is_well(scores, rates):
     found = false_alarms(scores, rates, 200, np.random.default_rng(0))[:100]
     for code in CHANCE:
@@ -94,7 +101,9 @@ def test_seldom_raised_where_all_is_well(scores, rates):
 def test_the_area_under_a_useless_score_is_seldom_taken_for_reversed(n):
     """Where the area is 1/2: a limit one standard error lower would be raised in a sixth of the samples."""
     rng, repetitions = np.random.default_rng(n), 300
-    alarms = sum("reversed_labels" in raised(rng.uniform(size=n) < 0.4, rng.uniform(size=n)) for _ in range(repetitions))
+    alarms = sum(
+        "reversed_labels" in raised(rng.uniform(size=n) < 0.4, rng.uniform(size=n)) for _ in range(repetitions)
+    )
     assert_failures_within(alarms, repetitions, RATE)
 
 
@@ -111,6 +120,18 @@ def test_the_lower_tail_of_the_null_distribution_is_none_too_small(scores, n):
         tails.append(null_lower_tail(table, cutoff_calibration_error(table)))
     for level in (0.01, 0.05, 0.2):
         assert_failures_within(int(np.sum(np.array(tails) <= level)), repetitions, level)
+
+
+@pytest.mark.slow
+def test_half_of_the_lower_tail_would_be_too_small():
+    rng, tails = np.random.default_rng(0), []
+    for _ in range(400):
+        s = rng.uniform(size=10_000)
+        table = ScoreTable.from_scores(rng.uniform(size=10_000) < s, s)
+        tails.append(null_lower_tail(table, cutoff_calibration_error(table)))
+    assert_failures_within(int(np.sum(np.array(tails) <= 0.2)), 400, 0.2)
+    with pytest.raises(AssertionError, match="failures"):
+        assert_failures_within(int(np.sum(0.5 * np.array(tails) <= 0.2)), 400, 0.2)
 
 
 def reversed_labels(rng, n):
@@ -130,7 +151,9 @@ def fitted_to(calibrator):
 def patients(rng, n, *, spread=0.02):
     """Twenty rows of each patient, one after the other, whose scores differ a little, or not at all."""
     chance = np.repeat(rng.uniform(size=n // 20), 20)
-    return np.repeat(rng.uniform(size=n // 20), 20) < chance, np.clip(chance + spread * rng.normal(size=len(chance)), 0, 1)
+    return np.repeat(rng.uniform(size=n // 20), 20) < chance, np.clip(
+        chance + spread * rng.normal(size=len(chance)), 0, 1
+    )
 
 
 def shuffled(draw):
@@ -154,7 +177,7 @@ def both_sides(decimals):
     def draw(rng, n):
         s = np.round(rng.uniform(size=n // 2), decimals)
         y = rng.uniform(size=n // 2) < s
-        return np.concatenate([y, ~y]), np.concatenate([s, 1.0 - s])
+        return np.concatenate([y, ~y]), np.concatenate([s, 1.0 - s])  # 1 - 0.9 is not 0.1
 
     return shuffled(draw)
 
@@ -175,17 +198,23 @@ HITS = {
     "both sides": (both_sides(15), "dependent_rows"),
     "both sides, two decimals": (both_sides(2), "dependent_rows"),
     "drift": (drifting, "dependent_rows"),
-    "decisions": (lambda rng, n: ((y := rng.uniform(size=n) < 0.4), (y ^ (rng.uniform(size=n) < 0.1)).astype(float)), "decisions"),
+    "decisions": (
+        lambda rng, n: ((y := rng.uniform(size=n) < 0.4), (y ^ (rng.uniform(size=n) < 0.1)).astype(float)),
+        "decisions",
+    ),
     "outcomes": (lambda rng, n: ((y := rng.uniform(size=n) < 0.4), y.astype(float)), "decisions"),
-    "two scores": (lambda rng, n: ((y := rng.uniform(size=n) < 0.4), np.where(y, 0.9, 0.2)[rng.permutation(n)]), "two_scores"),
+    "two scores": (
+        lambda rng, n: ((y := rng.uniform(size=n) < 0.4), np.where(y, 0.9, 0.2)[rng.permutation(n)]),
+        "two_scores",
+    ),
     "one score": (lambda rng, n: (rng.uniform(size=n) < 0.4, np.full(n, 0.4)), "constant_score"),
 }
 
 
 @pytest.mark.grid
-@pytest.mark.parametrize("n", [1_000, 200, 20_000])
+@pytest.mark.parametrize("n", [1_000, 20_000])
 @pytest.mark.parametrize("name", HITS)
 def test_raised_where_something_is_wrong(name, n):
     draw, code = HITS[name]
     rng, repetitions = np.random.default_rng(n), 10
-    assert sum(code in raised(*draw(rng, n)) for _ in range(repetitions)) >= (9 if n > 200 else 5)
+    assert sum(code in raised(*draw(rng, n)) for _ in range(repetitions)) >= 9

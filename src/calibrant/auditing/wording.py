@@ -381,9 +381,9 @@ def band_sentence(audit: Findings) -> str:
     if (band.lower > band.score).any() or (band.upper < band.score).any():
         return ""
     return (
-        f"The diagonal lies inside the band though the true error is at least {number(certificate.lower_bound)}: the band "
-        "holds at all scores at once, so at each it is wide; the calibration error adds up differences over an interval of "
-        "scores, which chance explains less easily."
+        f"The diagonal lies inside the band though the true error is at least {number(certificate.lower_bound)}: the "
+        "band holds at all scores at once, so it is wide at each; the calibration error adds up differences over an "
+        "interval of scores, which chance explains less easily."
     )
 
 
@@ -413,7 +413,9 @@ def summary(audit: Findings, width: int | None = None) -> str:
         "Next": next_sentence(audit),
         "Assumptions": assumption_sentence(audit),
     }
-    labelled = [("Warning", warning.message) for warning in audit.warnings] + [line for line in lines.items() if line[1]]
+    labelled = [("Warning", warning.message) for warning in audit.warnings] + [
+        line for line in lines.items() if line[1]
+    ]
     text = [wrapped(f"{label:<{_LABELS}}{line}", width, indent=_LABELS) for label, line in labelled]
     return "\n".join([wrapped(verdict_sentence(audit), width), *text])
 

@@ -64,7 +64,9 @@ def key_numbers(audit: Findings) -> list[Row]:
     if audit.expected_error is not None:
         facts.append(_expected_error(audit.expected_error))
     found, rate = audit.performance, audit.sample.base_rate
-    loss = "smaller is better" if math.isfinite(found.log_loss.value) else "a positive had score 0, or a negative score 1"
+    loss = (
+        "smaller is better" if math.isfinite(found.log_loss.value) else "a positive had score 0, or a negative score 1"
+    )
     clusters = ""
     if sample.clusters is not None:
         clusters = f"; in {rows(sample.clusters)} clusters, within which rows may depend on each other"
@@ -87,7 +89,11 @@ def key_numbers(audit: Findings) -> list[Row]:
         ),
         ("Observed rate", share(sample.base_rate), f"mean predicted: {share(sample.mean_score)}"),
         ("Calibration in the large", points(-cutoff.mean_residual), "mean predicted minus observed rate"),
-        ("O:E", with_interval(audit.performance.observed_expected), "observed over expected number of positives; 1 is ideal"),
+        (
+            "O:E",
+            with_interval(audit.performance.observed_expected),
+            "observed over expected number of positives; 1 is ideal",
+        ),
     ]
     if sample.distinct_scores is not None:
         tied = "" if sample.tied_rows is None else f"{rows(sample.tied_rows)} rows have a tied score"
@@ -133,6 +139,7 @@ def _at_given_costs(decision: Decision) -> list[Row]:
     sure = confidence(decision.confidence_level)
     capped = "" if decision.max_rows_per_cluster is None else f"where {counted(decision.max_rows_per_cluster)}; "
     error = f"{signed(decision.forecast_error_lower)} to {signed(decision.forecast_error_upper)}"
+    caveat = saving_caveat(decision)
     return [
         (
             f"Predict positive from {score_text(decision.threshold)}",
@@ -150,8 +157,7 @@ def _at_given_costs(decision: Decision) -> list[Row]:
         (
             "Possible saving",
             number(decision.saving_bound),
-            f"upper bound for order-preserving recalibration, with {sure} confidence ({decision.method})"
-            f"{saving_caveat(decision)}",
+            f"upper bound for order-preserving recalibration, with {sure} confidence ({decision.method}){caveat}",
         ),
     ]
 

@@ -86,7 +86,9 @@ def test_the_advice_is_about_what_recalibrate_fits():
     y, p = world(5_000, 1.5)
     result = cal.audit(y, p)
     assert result.advice.action == "recalibrate"
-    assert result.recalibration.to_dict() == cross_fitted(cal.ScoreTable.from_scores(y, p), cal.AutoCalibrator).to_dict()
+    assert (
+        result.recalibration.to_dict() == cross_fitted(cal.ScoreTable.from_scores(y, p), cal.AutoCalibrator).to_dict()
+    )
     assert (result.recalibration.method, result.recalibration.unchanged) == ("auto", False)
 
 

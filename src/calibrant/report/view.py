@@ -58,7 +58,9 @@ def key_numbers(audit: Findings) -> list[Row]:
     if audit.expected_error is not None:
         facts.append(_expected_error(audit.expected_error))
     found, rate = audit.performance, audit.sample.base_rate
-    loss = "smaller is better" if math.isfinite(found.log_loss.value) else "a positive had score 0, or a negative score 1"
+    loss = (
+        "smaller is better" if math.isfinite(found.log_loss.value) else "a positive had score 0, or a negative score 1"
+    )
     clusters = ""
     if sample.clusters is not None:
         clusters = f"; in {rows(sample.clusters)} clusters, within which rows may depend on each other"
@@ -81,7 +83,11 @@ def key_numbers(audit: Findings) -> list[Row]:
         ),
         ("Observed rate", share(sample.base_rate), f"mean predicted: {share(sample.mean_score)}"),
         ("Calibration in the large", points(-cutoff.mean_residual), "mean predicted minus observed rate"),
-        ("O:E", with_interval(audit.performance.observed_expected), "observed over expected number of positives; 1 is ideal"),
+        (
+            "O:E",
+            with_interval(audit.performance.observed_expected),
+            "observed over expected number of positives; 1 is ideal",
+        ),
     ]
     if sample.distinct_scores is not None:
         tied = "" if sample.tied_rows is None else f"{rows(sample.tied_rows)} rows have a tied score"

@@ -343,7 +343,7 @@ def cells_sentence(audit: Findings) -> str:
     if audit.sample.distinct_scores is not None:
         return ""
     return (
-        f"There were too many distinct scores to keep each, so neighbouring scores were pooled into cells. The "
+        "There were too many distinct scores to keep each, so neighbouring scores were pooled into cells. The "
         "interval of the AUC allows for their order, and the reliability curves use the mean score of each cell."
         + (" Reading the rows more than once would give the exact calibration error." if hidden_error(audit) else "")
     )
@@ -424,7 +424,8 @@ def one_line(audit: Findings) -> str:
     """Verdict and the main numbers in one line, for lists."""
     bound = f" (at most {number(audit.certificate.bound)})" if audit.certificate else ""
     error, null = error_range(audit), number(audit.cutoff.null_mean)
+    auc, brier = audit.performance.roc_auc.value, audit.performance.brier.value
     return (
         f"{verdict_word(audit):<13} error {error}{bound}, null mean {null}, "
-        f"AUC {audit.performance.roc_auc.value:.3f}, Brier {number(audit.performance.brier.value)}: {audit.advice.action}"
+        f"AUC {auc:.3f}, Brier {number(brier)}: {audit.advice.action}"
     )

@@ -40,9 +40,7 @@ def bounded_mean_limits(
     return bounded_mean_limit(-1, powers, n, low, level), bounded_mean_limit(1, powers, n, high, level)
 
 
-def bounded_mean_limit(
-    side: int, powers: PowerMeans, n: npt.ArrayLike, end: npt.ArrayLike, level: float
-) -> FloatArray:
+def bounded_mean_limit(side: int, powers: PowerMeans, n: npt.ArrayLike, end: npt.ArrayLike, level: float) -> FloatArray:
     """One of the limits: the lower (-1), for which only the lower end of the range counts, or the upper one (1)."""
     first, second, third = (np.asarray(power, dtype=np.float64) for power in powers)
     high, tail = side * np.asarray(end, dtype=np.float64), 0.5 - 0.5 * level

@@ -57,7 +57,9 @@ def test_one_row_of_three_quarters():
 def test_quantiles_of_means_weighted_at_random(terms, low, high):
     """The definition, with 100,000 draws of the weights."""
     rng = np.random.default_rng(0)
-    for side, end, probability, found in zip((-1, 1), (low, high), (0.025, 0.975), limits(terms, low, high), strict=True):
+    for side, end, probability, found in zip(
+        (-1, 1), (low, high), (0.025, 0.975), limits(terms, low, high), strict=True
+    ):
         weights = rng.dirichlet(np.ones(len(terms) + 1), 100_000)
         means = weights @ np.append(terms, end)
         # in standard deviations further out: a gamma distribution is, where few rows are skewed to the other side

@@ -142,7 +142,9 @@ IN_PYTHON = {
         lambda: cal.CalibratedClassifier(LogisticRegression()).fit(*IRIS),
         "labels of two classes", "3: 0, 1, 2", "sklearn.multiclass.OneVsRestClassifier",
     ),
-    "a dataframe without names": (lambda: cal.audit(FRAME), "labels and scores", "a DataFrame and no scores", "label='y'"),
+    "a dataframe without names": (
+        lambda: cal.audit(FRAME), "labels and scores", "a DataFrame and no scores", "label='y'",
+    ),
     "a path without names": (lambda: cal.audit("scores.csv"), "labels and scores", "a str and no scores", "label='y'"),
     "one name of two": (lambda: cal.audit(FRAME, label="y"), "the names of both columns", "label", "score='p'"),
     "names beside arrays": (
@@ -155,7 +157,8 @@ IN_PYTHON = {
         lambda: cal.audit(["yes", "no"] * 10, P), "labels 0 and 1", "'yes', 'no'", "pos_label='yes' or pos_label='no'",
     ),
     "none as a class": (
-        lambda: cal.audit(["none", "relapse"] * 10, P), "labels 0 and 1", "'none'", "pos_label='none' or pos_label='relapse'",
+        lambda: cal.audit(["none", "relapse"] * 10, P), "labels 0 and 1", "'none'",
+        "pos_label='none' or pos_label='relapse'",
     ),
     "one and two": (lambda: cal.audit([1, 2] * 10, P), "labels 0 and 1", "1, 2", "pos_label=1 or pos_label=2"),
     "None among the outcomes": (lambda: cal.audit([None, *Y[1:]], P), "a label in every row", "None in row 0", "drop"),

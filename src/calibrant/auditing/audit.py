@@ -205,7 +205,6 @@ def audit(
     check_random_state(random_state)
     place, in_order, outcome = Place(), (y_true, y_proba), pos_label
     if not (label is None and score is None and weight is None):
-        source = y_true
         with portion(0.0, _READ):
             found = _named_rows(
                 y_true,
@@ -220,8 +219,7 @@ def audit(
         y_true, y_proba, sample_weight, clusters, pos_label = (
             found.get(name) for name in ("y_true", "y_proba", "sample_weight", "clusters", "pos_label")
         )
-        place = place_of(source, str(label), str(score), weight, outcome)
-        in_order = rows_in_order(source, str(label), str(score))
+        place, in_order = found["place"], found["in_order"]
     grouped = None
     if clusters is None:
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
@@ -269,14 +267,8 @@ def audit(
             table, false_positive_cost=prices[0], false_negative_cost=prices[1], confidence_level=confidence_level
         )
     tell("Recalibration", 0.75)
-    from calibrant.calibrators import AutoCalibrator
-
     recalibration = cross_fitted(
-        grouped or table,
-        AutoCalibrator,
-        n_folds=n_folds,
-        confidence_level=confidence_level,
-        random_state=random_state,
+        grouped or table, n_folds=n_folds, confidence_level=confidence_level, random_state=random_state
     )
     tell("Measures and curves", 0.85)
     sample = _sample(table, grouped)
@@ -289,13 +281,9 @@ def audit(
         # Rows of clusters are weights, not independent observations: statistics that need the latter stay unknown.
         table = ScoreTable(table.score, table.n.astype(np.float64), table.k.astype(np.float64))
     cutoff = cutoff_calibration(table)
-    weighted = not (weight is None and sample_weight is None)
-    order = (
-        None
-        if weighted or in_order[1] is None
-        else RowOrder(clean_labels(in_order[0], outcome), clean_scores(in_order[1]))
+    warnings = data_warnings(
+        grouped or table, cutoff, _row_order(*in_order, outcome, sample_weight if weight is None else weight)
     )
-    warnings = data_warnings(grouped or table, cutoff, order)
     regret = max_regret(table, confidence_level=confidence_level) if table.counts else None
     expected_error = bounds_of_expected_error(table, confidence_level)
     references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
@@ -337,7 +325,10 @@ def _named_rows(
     clusters: Any,
     pos_label: Any,
 ) -> dict[str, Any]:
-    """Return what stands in the named columns, as arguments of `audit`; arrays cannot be given beside names."""
+    """Return what stands in the named columns, as arguments of `audit`, with its place and its rows in order.
+
+    Arrays cannot be given beside names.
+    """
     if label is None or score is None or y_proba is not None or sample_weight is not None:
         given = {"label": label, "score": score, "weight": weight, "y_proba": y_proba, "sample_weight": sample_weight}
         raise ArgumentError(
@@ -345,7 +336,16 @@ def _named_rows(
             " and ".join(name for name, value in given.items() if value is not None),
             "pass audit(frame, label='y', score='p', weight='w'), or audit(y, p, sample_weight=w)",
         )
-    return named_columns(source, label=label, score=score, weight=weight, clusters=clusters, pos_label=pos_label)
+    found = named_columns(source, label=label, score=score, weight=weight, clusters=clusters, pos_label=pos_label)
+    place = place_of(source, label, score, weight, pos_label)
+    return found | {"place": place, "in_order": rows_in_order(source, label, score)}
+
+
+def _row_order(y_true: Any, y_proba: Any, pos_label: Any, weights: Any) -> RowOrder | None:
+    """Return rows in their order; None if they have none, or weights."""
+    if y_proba is None or weights is not None:
+        return None
+    return RowOrder(clean_labels(y_true, pos_label), clean_scores(y_proba))
 
 
 def check_audit(

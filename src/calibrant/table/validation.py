@@ -128,7 +128,7 @@ def _of_second_class(raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _need_second_class(others: npt.NDArray[Any], pos_label: Any) -> None:
-    """Refuse two columns of probabilities, which are in the order of the classes, if the positive class is the first."""
+    """Refuse two columns, which are in the order of the classes, if the positive class is the first."""
     try:
         first = bool(others.size) and bool(pos_label < others[0])
     except TypeError:  # not to be put in order

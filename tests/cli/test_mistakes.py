@@ -87,6 +87,10 @@ IN_A_SHELL = {
         csv(), ["apply", "FILE", "--score", "p", "--model", "MODEL", "--output", "OUT.csv", "--column", "y"],
         "a new column name", "'y'", "--column",
     ),
+    "a query without a file": (
+        csv(), ["audit", "--query", "SELECT * FROM scores", *AUDIT[2:]],
+        "a query that can be run", "Table with name scores", "a file in quotes",
+    ),
     "a form that is not there": (
         csv(), ["export", "MODEL", "--to", "pmml"], "--to to be one of 'sql'", "'pmml'", "spelling",
     ),
@@ -130,12 +134,18 @@ IN_PYTHON = {
     "scores of two models": (
         lambda: cal.audit(Y, np.column_stack([P, P])), "add up to 1", "0.2 and 0.2 in row 0", "one column of scores",
     ),
+    "both columns, with the first class positive": (
+        lambda: cal.audit(["bad", "good"] * 10, np.column_stack([P, 1.0 - np.array(P)]), pos_label="bad"),
+        "the positive class 'bad'", "that of good", "predict_proba(X)[:, 0]",
+    ),
     "a classifier of three classes": (
         lambda: cal.CalibratedClassifier(LogisticRegression()).fit(*IRIS),
         "labels of two classes", "3: 0, 1, 2", "sklearn.multiclass.OneVsRestClassifier",
     ),
-    "a dataframe without names": (lambda: cal.audit(FRAME), "names of their columns", "a DataFrame alone", "label='y'"),
-    "a path without names": (lambda: cal.audit("scores.csv"), "names of their columns", "a str alone", "label='y'"),
+    "a dataframe without names": (
+        lambda: cal.audit(FRAME), "labels and scores", "a DataFrame and no scores", "label='y'",
+    ),
+    "a path without names": (lambda: cal.audit("scores.csv"), "labels and scores", "a str and no scores", "label='y'"),
     "one name of two": (lambda: cal.audit(FRAME, label="y"), "the names of both columns", "label", "score='p'"),
     "names beside arrays": (
         lambda: cal.audit(Y, P, label="y", score="p"), "no arrays of scores", "y_proba", "audit(y, p, sample_weight=w)",
@@ -145,6 +155,10 @@ IN_PYTHON = {
     "rows of different length": (lambda: cal.audit(Y, P[:-1]), "as many labels", "20 labels and 19", "same table"),
     "yes and no": (
         lambda: cal.audit(["yes", "no"] * 10, P), "labels 0 and 1", "'yes', 'no'", "pos_label='yes' or pos_label='no'",
+    ),
+    "none as a class": (
+        lambda: cal.audit(["none", "relapse"] * 10, P), "labels 0 and 1", "'none'",
+        "pos_label='none' or pos_label='relapse'",
     ),
     "one and two": (lambda: cal.audit([1, 2] * 10, P), "labels 0 and 1", "1, 2", "pos_label=1 or pos_label=2"),
     "None among the outcomes": (lambda: cal.audit([None, *Y[1:]], P), "a label in every row", "None in row 0", "drop"),
@@ -180,3 +194,5 @@ def test_two_columns_that_are_rounded_are_taken():
     proba = np.column_stack([1.0 - np.array(P), P])
     proba[0] = [0.81, 0.2]
     assert cal.audit(Y, proba).sample.n == 20
+    names = np.where(np.array(Y) == 1, "good", "bad")
+    assert cal.audit(names, proba, pos_label="good").cutoff == cal.audit(Y, proba[:, 1]).cutoff

@@ -174,8 +174,8 @@ CASES = {
         certificate=certificate("certified", 0.08, 0.0726, 0.0563),
         advice=SimpleNamespace(
             action="name the clusters",
-            reason="rows seem to depend on each other, so neither the verdict nor a gain of recalibration counts before "
-            "it is said which rows belong together.",
+            reason="rows seem to depend on each other, so neither the verdict nor a gain of recalibration counts "
+            "before it is said which rows belong together.",
             command="calibrant audit scores.csv --label y --score p --cluster COLUMN",
             python="cal.audit(y, p, clusters=...)",
         ),

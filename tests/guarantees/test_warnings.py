@@ -34,7 +34,7 @@ SCORES = {
     "useless": lambda rng, n: np.round(rng.normal(0.3, 0.001, n), 4),
     "single precision": lambda rng, n: rng.beta(2.0, 5.0, n).astype(np.float32),
     "rare": rare,
-    "rare, three decimals": lambda rng, n: np.round(rare(rng, n) + 0.001, 3),
+    "rare, three decimals": lambda rng, n: np.round(np.minimum(rare(rng, n) + 0.001, 1.0), 3),
 }
 # Chance of a positive: as the score says, too flat, too low, and up and down.
 RATES = {
@@ -84,7 +84,8 @@ def test_seldom_raised_where_all_is_well_in_many_samples(scores, rates, n):
     found = false_alarms(scores, rates, n, np.random.default_rng([n, *scores.encode(), *rates.encode()]))
     for code in CHANCE:
         assert_failures_within(sum(code in codes for codes in found), len(found), RATE)
-    assert not {"decisions", "constant_score", "two_scores"} & set.union(*found) or scores in ("rare, three decimals",)
+    if n > 20:  # of so few rows, two different scores may be all there are
+        assert set.union(*found) <= set(CHANCE)
 
 
 @pytest.mark.parametrize(
@@ -119,6 +120,18 @@ def test_the_lower_tail_of_the_null_distribution_is_none_too_small(scores, n):
         tails.append(null_lower_tail(table, cutoff_calibration_error(table)))
     for level in (0.01, 0.05, 0.2):
         assert_failures_within(int(np.sum(np.array(tails) <= level)), repetitions, level)
+
+
+@pytest.mark.slow
+def test_half_of_the_lower_tail_would_be_too_small():
+    rng, tails = np.random.default_rng(0), []
+    for _ in range(400):
+        s = rng.uniform(size=10_000)
+        table = ScoreTable.from_scores(rng.uniform(size=10_000) < s, s)
+        tails.append(null_lower_tail(table, cutoff_calibration_error(table)))
+    assert_failures_within(int(np.sum(np.array(tails) <= 0.2)), 400, 0.2)
+    with pytest.raises(AssertionError, match="failures"):
+        assert_failures_within(int(np.sum(0.5 * np.array(tails) <= 0.2)), 400, 0.2)
 
 
 def reversed_labels(rng, n):
@@ -164,7 +177,7 @@ def both_sides(decimals):
     def draw(rng, n):
         s = np.round(rng.uniform(size=n // 2), decimals)
         y = rng.uniform(size=n // 2) < s
-        return np.concatenate([y, ~y]), np.concatenate([s, 1.0 - s])
+        return np.concatenate([y, ~y]), np.concatenate([s, 1.0 - s])  # 1 - 0.9 is not 0.1
 
     return shuffled(draw)
 
@@ -199,9 +212,9 @@ HITS = {
 
 
 @pytest.mark.grid
-@pytest.mark.parametrize("n", [1_000, 200, 20_000])
+@pytest.mark.parametrize("n", [1_000, 20_000])
 @pytest.mark.parametrize("name", HITS)
 def test_raised_where_something_is_wrong(name, n):
     draw, code = HITS[name]
     rng, repetitions = np.random.default_rng(n), 10
-    assert sum(code in raised(*draw(rng, n)) for _ in range(repetitions)) >= (9 if n > 200 else 5)
+    assert sum(code in raised(*draw(rng, n)) for _ in range(repetitions)) >= 9

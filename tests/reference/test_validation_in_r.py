@@ -1,8 +1,8 @@
 """The numbers of a validation report against R: glm, MASS, rms, pROC and loess.
 
-Printed by `validation.R` beside this file, with R 4.2.2, MASS 7.3-58.2, rms 6.5-0 and pROC 1.18.0 of Debian 12. The data
-come from a formula. Ten digits are printed. CalibrationCurves, pmcalibration and dcurves are not in Debian: their numbers
-are those of `val.prob` of rms, of loess as in Austin & Steyerberg (2019), and the mean of Vickers & Elkin (2006).
+Printed by `validation.R` beside this file, with R 4.2.2, MASS 7.3-58.2, rms 6.5-0 and pROC 1.18.0 of Debian 12. The
+data come from a formula. Ten digits are printed. CalibrationCurves, pmcalibration and dcurves are not in Debian: their
+numbers are those of `val.prob` of rms, of loess as in Austin & Steyerberg (2019), and the mean of Vickers & Elkin.
 """
 
 from __future__ import annotations

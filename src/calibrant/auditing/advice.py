@@ -32,13 +32,11 @@ _FIRST: dict[str, tuple[Action, str]] = {
     DECISIONS: ("check the scores", "decisions of 0 or 1 cannot be calibrated, the probabilities behind them can."),
     REVERSED: (
         "check the labels",
-        "negatives tend to have the higher scores, as if the positive class were reversed, and recalibration cannot mend "
-        "that.",
+        "negatives tend to have the higher scores, as if the classes were reversed, which recalibration cannot mend.",
     ),
     DEPENDENCE: (
         "name the clusters",
-        "rows seem to depend on each other, so neither the verdict nor a gain of recalibration counts before it is said "
-        "which rows belong together.",
+        "rows seem to depend on each other: before it is said which belong together, no verdict and no gain counts.",
     ),
 }
 
@@ -131,8 +129,7 @@ def _repair(recalibration: Recalibration | None) -> tuple[Action, str]:
     if recalibration.unchanged:
         return (
             "collect more data",
-            f"{excess}, but AutoCalibrator leaves the scores as they are, since no recalibration predicts rows that it "
-            "was not fitted on better.",
+            f"{excess}, but AutoCalibrator leaves the scores as they are: no other map does better.",
         )
     if not recalibration.helps:
         return "collect more data", f"{excess}, but recalibration does not lower the cross-validated Brier score."

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.advice import advise
-from calibrant.auditing.evidence import affordable_test, bounds_of_expected_error, drawable_band
+from calibrant.auditing.evidence import affordable_test, bounds_of_expected_error, cluster_statements, drawable_band
 from calibrant.auditing.findings import Findings, Sample
 from calibrant.auditing.measures import measure
 from calibrant.auditing.next_steps import Place, place_of
@@ -23,17 +23,14 @@ from calibrant.auditing.summary import details, summary, summary_rows
 from calibrant.auditing.warnings import RowOrder, data_warnings
 from calibrant.certificates import certify
 from calibrant.certificates.certify import check_request
-from calibrant.certificates.clusters import certify_clusters, cluster_test, need_cluster_method
-from calibrant.certificates.clusters_asymptotic import need_clusters
+from calibrant.certificates.clusters import need_cluster_method
 from calibrant.curves import binned_curve, cumulative_residuals, isotonic_curve, local_curve, score_histogram
 from calibrant.decisions import max_regret, saving_bound
-from calibrant.decisions.clusters import cluster_saving
 from calibrant.decisions.cost import check_costs
 from calibrant.errors import ArgumentError, DataError
 from calibrant.ingest.named_columns import named_columns, rows_in_order
 from calibrant.metrics import cutoff_calibration
 from calibrant.table.arguments import as_table
-from calibrant.table.cluster_residuals import cluster_residuals
 from calibrant.table.clusters import ClusteredRows, Clusters, cap_clusters, cluster_rows
 from calibrant.table.parameters import check_random_state
 from calibrant.table.progress import portion, tell
@@ -53,8 +50,6 @@ _CURVE_POINTS = 900
 _WIDTH = 80
 # Share of an audit that is the reading of the rows, where they are read.
 _READ = 0.6
-# Simulated paths behind statements about clusters.
-_SIMULATIONS = 999
 
 
 @dataclass(frozen=True, repr=False)
@@ -217,7 +212,6 @@ def audit(
     check_random_state(random_state)
     place, in_order, outcome = Place(), (y_true, y_proba), pos_label
     if not (label is None and score is None and weight is None):
-        source = y_true
         with portion(0.0, _READ):
             found = _named_rows(
                 y_true,
@@ -232,14 +226,7 @@ def audit(
         y_true, y_proba, sample_weight, clusters, pos_label = (
             found.get(name) for name in ("y_true", "y_proba", "sample_weight", "clusters", "pos_label")
         )
-        place = place_of(source, str(label), str(score), weight, outcome)
-        in_order = rows_in_order(source, str(label), str(score))
-    elif y_proba is None and not isinstance(y_true, ScoreTable):
-        raise ArgumentError(
-            "labels and scores, or the names of their columns",
-            f"a {type(y_true).__name__} alone",
-            "pass audit(y, p), or audit(frame, label='y', score='p'); a path may stand for the frame",
-        )
+        place, in_order = found["place"], found["in_order"]
     grouped = None
     if clusters is None:
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
@@ -251,28 +238,14 @@ def audit(
         raise describe_one_outcome(f"only {'positives' if table.positives else 'negatives'} in {table.total:g} rows")
     certificate = test = decision = None
     if grouped is not None:
-        capped = cap_clusters(grouped, max_rows_per_cluster)
-        need_clusters(capped)
-        tell(f"Summing {len(capped.size):,} clusters", 0.65)
-        walks = cluster_residuals(capped)
-        with portion(0.65, 0.7):
-            certificate = certify_clusters(
-                capped,
-                confidence_level=confidence_level,
-                tolerance=tolerance,
-                method=method or "default",
-                n_simulations=_SIMULATIONS,
-                random_state=random_state,
-                walks=walks,
-            )
-        with portion(0.7, 0.75):
-            test = cluster_test(
-                capped, method="asymptotic", n_simulations=_SIMULATIONS, random_state=random_state, walks=walks
-            )
-        if prices is not None:
-            decision = cluster_saving(
-                capped, false_positive_cost=prices[0], false_negative_cost=prices[1], confidence_level=confidence_level
-            )
+        certificate, test, decision = cluster_statements(
+            cap_clusters(grouped, max_rows_per_cluster),
+            prices,
+            tolerance=tolerance,
+            confidence_level=confidence_level,
+            method=method or "default",
+            random_state=random_state,
+        )
     elif table.counts:
         tell("Certificate", _READ)
         certificate = certify(
@@ -301,14 +274,8 @@ def audit(
             table, false_positive_cost=prices[0], false_negative_cost=prices[1], confidence_level=confidence_level
         )
     tell("Recalibration", 0.75)
-    from calibrant.calibrators import AutoCalibrator
-
     recalibration = cross_fitted(
-        grouped or table,
-        AutoCalibrator,
-        n_folds=n_folds,
-        confidence_level=confidence_level,
-        random_state=random_state,
+        grouped or table, n_folds=n_folds, confidence_level=confidence_level, random_state=random_state
     )
     tell("Measures and curves", 0.85)
     sample = _sample(table, grouped)
@@ -321,13 +288,9 @@ def audit(
         # Rows of clusters are weights, not independent observations: statistics that need the latter stay unknown.
         table = ScoreTable(table.score, table.n.astype(np.float64), table.k.astype(np.float64))
     cutoff = cutoff_calibration(table)
-    weighted = not (weight is None and sample_weight is None)
-    order = (
-        None
-        if weighted or in_order[1] is None
-        else RowOrder(clean_labels(in_order[0], outcome), clean_scores(in_order[1]))
+    warnings = data_warnings(
+        grouped or table, cutoff, _row_order(*in_order, outcome, sample_weight if weight is None else weight)
     )
-    warnings = data_warnings(grouped or table, cutoff, order)
     regret = max_regret(table, confidence_level=confidence_level) if table.counts else None
     expected_error = bounds_of_expected_error(table, confidence_level)
     references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
@@ -370,7 +333,10 @@ def _named_rows(
     clusters: Any,
     pos_label: Any,
 ) -> dict[str, Any]:
-    """Return what stands in the named columns, as arguments of `audit`; arrays cannot be given beside names."""
+    """Return what stands in the named columns, as arguments of `audit`, with its place and its rows in order.
+
+    Arrays cannot be given beside names.
+    """
     if label is None or score is None or y_proba is not None or sample_weight is not None:
         given = {"label": label, "score": score, "weight": weight, "y_proba": y_proba, "sample_weight": sample_weight}
         raise ArgumentError(
@@ -378,7 +344,16 @@ def _named_rows(
             " and ".join(name for name, value in given.items() if value is not None),
             "pass audit(frame, label='y', score='p', weight='w'), or audit(y, p, sample_weight=w)",
         )
-    return named_columns(source, label=label, score=score, weight=weight, clusters=clusters, pos_label=pos_label)
+    found = named_columns(source, label=label, score=score, weight=weight, clusters=clusters, pos_label=pos_label)
+    place = place_of(source, label, score, weight, pos_label)
+    return found | {"place": place, "in_order": rows_in_order(source, label, score)}
+
+
+def _row_order(y_true: Any, y_proba: Any, pos_label: Any, weights: Any) -> RowOrder | None:
+    """Return rows in their order; None if they have none, or weights."""
+    if y_proba is None or weights is not None:
+        return None
+    return RowOrder(clean_labels(y_true, pos_label), clean_scores(y_proba))
 
 
 def check_audit(

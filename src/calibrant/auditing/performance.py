@@ -6,16 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.metrics import (
-    brier_score,
-    calibration_in_the_large,
-    calibration_slope,
-    log_loss,
-    observed_expected_ratio,
-    roc_auc_interval,
-    roc_auc_limits,
-)
-from calibrant.metrics.estimates import SampledRows, sampled_rows
+from calibrant.decisions import net_benefit
+from calibrant.metrics import brier_score, log_loss
+from calibrant.metrics.estimates import SampledRows
+from calibrant.metrics.in_the_large import difference_of, ratio_of
+from calibrant.metrics.ranking import area_of
+from calibrant.metrics.slope import slope_of
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.results import Estimate, Result
 from calibrant.table.score_table import FloatArray, ScoreTable
@@ -68,35 +64,22 @@ def performance_of(
     rows: ScoreTable | ClusteredRows, *, confidence_level: float, threshold: float | None = None
 ) -> Performance:
     """Compute them all from rows of both classes; the threshold is that of the costs."""
-    sample = sampled_rows(rows, confidence_level=confidence_level)
-    slope = calibration_slope(rows, confidence_level=confidence_level)
+    clusters = rows if isinstance(rows, ClusteredRows) else None
+    table = rows.table if isinstance(rows, ClusteredRows) else rows
+    sample = SampledRows(table, clusters, confidence_level)
+    area, slope = area_of(sample), slope_of(sample)
     return Performance(
-        roc_auc=_area(rows, confidence_level),
+        roc_auc=Estimate(area.value, area.lower, area.upper, confidence_level, area.method),
         brier=sample.mean(_squared, brier_score(sample.table)),
         log_loss=sample.mean(_log_loss, log_loss(sample.table)),
         scaled_brier=_scaled_brier(sample),
-        calibration_in_the_large=calibration_in_the_large(rows, confidence_level=confidence_level),
-        observed_expected=observed_expected_ratio(rows, confidence_level=confidence_level),
+        calibration_in_the_large=difference_of(sample),
+        observed_expected=ratio_of(sample),
         calibration_intercept=sample.estimate(
             slope.calibration_intercept, slope.calibration_intercept_interval, slope.note
         ),
         calibration_slope=sample.estimate(slope.slope, slope.slope_interval, slope.note),
         net_benefit=None if threshold is None else _net_benefit(sample, threshold),
-    )
-
-
-def _area(rows: ScoreTable | ClusteredRows, confidence_level: float) -> Estimate:
-    """Area under the ROC curve; the interval allows for the order of rows that were pooled in cells."""
-    found = roc_auc_interval(rows, confidence_level=confidence_level)
-    low, high = roc_auc_limits(rows.table if isinstance(rows, ClusteredRows) else rows)
-    pooled = 0.5 * (high - low)
-    return Estimate(
-        found.value,
-        float(np.clip(found.lower - pooled, 0.0, 1.0)),
-        float(np.clip(found.upper + pooled, 0.0, 1.0)),
-        confidence_level,
-        found.method,
-        f"known to within {pooled:.1g}, since neighbouring scores were pooled" if pooled > 0.0 else "",
     )
 
 
@@ -112,12 +95,21 @@ def _log_loss(label: int, score: FloatArray) -> FloatArray:
 def _scaled_brier(sample: SampledRows) -> Estimate:
     """1 minus the ratio of two mean squares.
 
-    The rate of the rows in place of that of the population makes the second larger by a part in n: it is the constant
-    with the least mean square.
+    The rate of the population is not known: the interval is the widest of those for this rate at its estimate and at
+    either end of its interval. To first order it does not matter; for scores that are of hardly any use it does.
     """
-    rate = sample.table.base_rate
-    ratio = sample.ratio(_squared, lambda label, score: (label - rate) ** 2 + 0.0 * score)
-    return sample.estimate(1.0 - ratio.value, (1.0 - ratio.upper, 1.0 - ratio.lower))
+    brier, share = brier_score(sample.table), sample.table.base_rate
+    rate = sample.mean(lambda label, score: np.full(len(score), float(label)), share)
+    ratios = [_ratio_to_rate(sample, brier, at) for at in (rate.value, rate.lower, rate.upper)]
+    lower, upper = max(ratio.upper for ratio in ratios), min(ratio.lower for ratio in ratios)
+    return sample.estimate(1.0 - ratios[0].value, (1.0 - lower, 1.0 - upper))
+
+
+def _ratio_to_rate(sample: SampledRows, brier: float, rate: float) -> Estimate:
+    """Brier score over that of predicting a rate throughout."""
+    share = sample.table.base_rate
+    constant = share * (1.0 - share) + (share - rate) ** 2
+    return sample.ratio(_squared, lambda label, score: np.full(len(score), (label - rate) ** 2), brier / constant)
 
 
 def _net_benefit(sample: SampledRows, threshold: float) -> Estimate | None:
@@ -128,4 +120,5 @@ def _net_benefit(sample: SampledRows, threshold: float) -> Estimate | None:
     def gained(label: int, score: FloatArray) -> FloatArray:
         return np.where(score >= threshold, 1.0 if label else -odds, 0.0)
 
-    return sample.mean(gained, within=(-odds, 1.0))
+    value = net_benefit(sample.table, at=[threshold]).net_benefit[0] if threshold > 0.0 else sample.table.base_rate
+    return sample.mean(gained, float(value), within=(-odds, 1.0))

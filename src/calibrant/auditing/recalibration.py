@@ -103,7 +103,7 @@ class _Fold(NamedTuple):
 
 def cross_fitted(
     rows: ScoreTable | ClusteredRows,
-    calibrator: Callable[[], Calibrator],
+    calibrator: Callable[[], Calibrator] | None = None,
     *,
     n_folds: int = 5,
     confidence_level: float = 0.95,
@@ -115,8 +115,9 @@ def cross_fitted(
     ----------
     rows : ScoreTable or ClusteredRows
         Rows with whole-number weights. Clusters stay whole, so that no map is assessed on clusters it was fitted on.
-    calibrator : callable
-        Returns a new calibrator; a class of `calibrant.calibrators`, for instance.
+    calibrator : callable, optional
+        Returns a new calibrator: a class of `calibrant.calibrators`, for instance. Default: `AutoCalibrator`, as
+        `calibrant recalibrate` has it.
     n_folds : int
         Number of folds, at least 2.
     confidence_level : float
@@ -141,6 +142,10 @@ def cross_fitted(
     (0.17, 0.01, True)
     """
     n_folds = check_count("n_folds", n_folds, 2, "five folds are customary")
+    if calibrator is None:
+        from calibrant.calibrators import AutoCalibrator
+
+        calibrator = AutoCalibrator
     if isinstance(rows, ClusteredRows):
         table, folds = rows.table, _folds_of_clusters(rows, n_folds, random_state)
     else:

@@ -1,13 +1,12 @@
 """Signs that rows or scores are not what an audit takes them for.
 
-Each asks a question, and is seldom raised by mistake: on independent rows whose scores are as assumed, each of the signs
-that chance can raise is raised in at most one of a hundred samples (docs/warnings.md).
+Each asks a question. Those that chance can raise are raised in at most one of a hundred samples of independent rows
+whose scores are as assumed (docs/warnings.md).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ from calibrant.distributions.null_distribution import null_lower_tail
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics import CutoffCalibration, roc_auc, roc_auc_interval
 from calibrant.table.clusters import ClusteredRows
+from calibrant.table.pooling import pool_counts
 from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray, ScoreTable
 
@@ -38,7 +38,7 @@ _STANDARD_ERRORS = 3.0  # of a mean product that count as clear; 1 in 700 under 
 _OF_NEIGHBOURS, _OF_TIES, _OF_MIRRORED = 0.1, 0.5, 0.5  # correlations that matter
 _FEW = 20  # rows of which two scores say nothing
 _LOOK = 100_000  # rows in their order, or pairs of scores, that are looked at
-_NEAR = 1e-7  # how closely two scores add up to 1; single precision rounds by less
+_DECIMALS, _NEAR = 7, 1e-7  # to which scores are rounded, and how closely two then add up to 1
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,8 @@ def _few_scores(table: ScoreTable) -> DataWarning | None:
     if table.total < _FEW:
         return None
     message = (
-        f"There are only two different scores, {score_text(low)} and {score_text(high)}. If they stand for decisions or "
-        "classes, audit the probabilities behind them."
+        f"There are only two different scores, {score_text(low)} and {score_text(high)}. If they stand for decisions "
+        "or classes, audit the probabilities behind them."
     )
     return DataWarning(TWO_SCORES, message)
 
@@ -129,8 +129,8 @@ def _in_sample(table: ScoreTable, cutoff: CutoffCalibration) -> DataWarning | No
         return None
     message = (
         f"The calibration error, {number(cutoff.value)}, is smaller than in 99 of 100 samples of perfectly calibrated "
-        f"scores (mean {number(cutoff.null_mean)}). Were these rows used to fit the classifier or its calibration? Then "
-        "audit others."
+        f"scores (mean {number(cutoff.null_mean)}). Were these rows used to fit the classifier or its calibration? "
+        "Then audit others."
     )
     return DataWarning(IN_SAMPLE, message)
 
@@ -182,16 +182,18 @@ def _mirrored(table: ScoreTable) -> str | None:
     """Scores p and 1 - p of equally many rows with opposite outcomes, such as of both candidates."""
     if not table.exact:
         return None
-    low = np.flatnonzero(table.score < 0.5)
+    # 1 - 0.9 and 0.1 differ in the last digit.
+    score, n, k = pool_counts(np.round(table.score, _DECIMALS), table.n, table.k)
+    low = np.flatnonzero(score < 0.5)
     low = low[:: max(1, len(low) // _LOOK)]
-    wanted = 1.0 - table.score[low]
-    high = np.minimum(np.searchsorted(table.score, wanted - _NEAR), len(table) - 1)
-    paired = np.abs(table.score[high] - wanted) <= _NEAR
+    wanted = 1.0 - score[low]
+    high = np.minimum(np.searchsorted(score, wanted - _NEAR), len(score) - 1)
+    paired = np.abs(score[high] - wanted) <= _NEAR
     low, high = low[paired], high[paired]
-    if 2 * np.count_nonzero(table.n[low] == table.n[high]) <= len(low):
+    if 2 * np.count_nonzero(n[low] == n[high]) <= len(low):
         return None
     fit = isotonic_fit(table)
-    one, other = (table.k[at] / table.n[at] - fit.step(table.score[at]) for at in (low, high))
+    one, other = (k[at] / n[at] - fit.linear(score[at]) for at in (low, high))
     found = _correlation(-one * other, math.sqrt(float(np.dot(one, one)) * float(np.dot(other, other))), _OF_MIRRORED)
     return found and f"scores come in pairs p and 1 - p with opposite outcomes (correlation -{found})"
 

@@ -337,7 +337,7 @@ def cells_sentence(audit: Findings) -> str:
     if audit.sample.distinct_scores is not None:
         return ""
     return (
-        f"There were too many distinct scores to keep each, so neighbouring scores were pooled into cells. The "
+        "There were too many distinct scores to keep each, so neighbouring scores were pooled into cells. The "
         "interval of the AUC allows for their order, and the reliability curves use the mean score of each cell."
         + (" Reading the rows more than once would give the exact calibration error." if hidden_error(audit) else "")
     )
@@ -385,7 +385,7 @@ def band_sentence(audit: Findings) -> str:
     if (band.lower > band.score).any() or (band.upper < band.score).any():
         return ""
     return (
-        f"The diagonal lies inside the band though the true error is at least {number(certificate.lower_bound)}: the band "
-        "holds at all scores at once, so at each it is wide; the calibration error adds up differences over an interval of "
-        "scores, which chance explains less easily."
+        f"The diagonal lies inside the band though the true error is at least {number(certificate.lower_bound)}: the "
+        "band holds at all scores at once, so it is wide at each; the calibration error adds up differences over an "
+        "interval of scores, which chance explains less easily."
     )

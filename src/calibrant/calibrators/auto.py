@@ -71,11 +71,11 @@ class AutoCalibrator(Calibrator):
 
     Notes
     -----
-    With p members the time is that of ``p (n_folds + 1)`` fits. Where there are more than 4,096 distinct scores, neighbours
-    are pooled at their mean before: into cells of at most a thousandth of the rows (unless one score has more) and 0.06 of
-    log-odds. The time then hardly grows with the number of rows. Weights that do not count rows stay whole in the split:
-    all rows at one score come into one fold. Each member begins with a quarter of a row, so none is ruled out by few
-    rows.
+    With p members the time is that of ``p (n_folds + 1)`` fits. Where there are more than 4,096 distinct scores,
+    neighbours are pooled at their mean before: into cells of at most a thousandth of the rows (unless one score has
+    more) and 0.06 of log-odds. The time then hardly grows with the number of rows. Weights that do not count rows stay
+    whole in the split: all rows at one score come into one fold. Each member begins with a quarter of a row, so none is
+    ruled out by few rows.
 
     References
     ----------

@@ -135,14 +135,15 @@ class Plan(Result):
             if self.power is None
             else f"with power {self.power:g} under perfect calibration"
         )
+        wide = max(map(len, self.rows)) + 2
         lines = [
             f"Rows needed to certify a calibration error of at most {self.tolerance:g}",
             asked,
             f"({100.0 * self.confidence_level:.12g}% confidence; a Brier score of {self.brier:g} is assumed)",
             "",
-            f"{'method':<18}{'rows':>16}{'ratio to default':>18}",
+            f"{'method':<{wide}}{'rows':>16}{'ratio to default':>18}",
         ]
-        lines += [f"{name:<18}{n:>16,}{n / self.rows['default']:>18.1f}" for name, n in self.rows.items()]
+        lines += [f"{name:<{wide}}{n:>16,}{n / self.rows['default']:>18.1f}" for name, n in self.rows.items()]
         lines += ["", "asymptotic holds asymptotically, the others for every number of rows."]
         return "\n".join(lines)
 

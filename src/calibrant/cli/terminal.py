@@ -91,7 +91,7 @@ def progress() -> Iterator[None]:
         redirect_stdout=False,
         redirect_stderr=False,
     )
-    task = bar.add_task("", total=1.0, speed="")
+    task = bar.add_task("Reading", total=1.0, speed="")
     begin = threading.Timer(_PATIENCE, bar.start)
     begin.daemon = True
     begin.start()

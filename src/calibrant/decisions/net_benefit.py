@@ -11,8 +11,8 @@ import numpy.typing as npt
 from calibrant.decisions.cost import costs_by_cut
 from calibrant.decisions.cost_curve import points_or_grid
 from calibrant.decisions.limits import normal_half_width
-from calibrant.distributions.bounded_mean import PowerMeans, bounded_mean_limits
 from calibrant.decisions.paired import pair_rows
+from calibrant.distributions.bounded_mean import PowerMeans, bounded_mean_limits
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_between
@@ -102,8 +102,8 @@ def net_benefit(
 
     so the two rank rules alike. A row contributes 1, ``-tau / (1 - tau)`` or 0, whence the variance
     ``TP / n + (tau / (1 - tau))**2 FP / n - net_benefit**2``. The intervals are those of Gaffke [1]_ for the mean
-    of the contributions, to which one more of the worst and of the best kind is added: a sample without false positives,
-    or in which no row is predicted positive, is no proof that there are none.
+    of the contributions, to which one more of the worst and of the best kind is added: a sample without false
+    positives, or in which no row is predicted positive, is no proof that there are none.
 
     References
     ----------

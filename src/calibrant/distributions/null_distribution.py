@@ -24,6 +24,9 @@ _CELLS, _WAVES = 64, 512  # of the strip in which the cumulative residuals are f
 _STRIPS = 6  # heights of the strip between which its probabilities are interpolated
 _WIDE = 5.0  # standard deviations that the range exceeds with a chance of 2e-6
 _CHORD = 0.02  # of a height, to the right of which the slope is taken
+# How far above its largest value at steps of 1 a Brownian motion goes in between, on average: -zeta(1/2) / sqrt(2 pi)
+# (Chernoff 1965; Siegmund 1979).
+_BETWEEN = 0.5826
 _ROUNDING = 1e-9
 
 
@@ -67,16 +70,19 @@ def null_mean(table: ScoreTable) -> float:
 
 
 def null_lower_tail(table: ScoreTable, error: float) -> float:
-    """Chance of an error of at most this size if the labels of a table are drawn from its scores, about; NaN if unknown.
+    """Chance, about, of no larger an error if the labels of a table are drawn from its scores; NaN if unknown.
 
-    That of the asymptotic distribution for an error larger by one row, since labels come in whole numbers. It is unknown
-    if weights are not whole numbers or no label is in doubt.
+    That of the asymptotic distribution for an error larger by one row, since labels come in whole numbers, and by what
+    the range of a Brownian motion loses if it is read at the scores only: at either end `_BETWEEN` times the root of
+    the largest variance at one of many scores. It is unknown if weights are not whole numbers or no label is in doubt.
     """
     variance = table.variance
-    steps = _steps(variance) if table.counts else ()
-    if not steps:
+    total = float(variance.sum())
+    if not table.counts or total == 0.0:
         return math.nan
-    height = (error * table.total + 1.0) / math.sqrt(float(variance.sum()))
+    steps = _steps(variance) or (1.0,)
+    between = float(variance[variance <= _SMALLEST_STEP * total].max(initial=0.0))
+    height = (error * table.total + 1.0 + 2.0 * _BETWEEN * math.sqrt(between)) / math.sqrt(total)
     if height >= _WIDE:
         return 1.0
     # The gap is convex, and its slope the distribution function: a chord to the right is no less steep.

@@ -46,10 +46,8 @@ class LogisticProfile:
         for _ in range(_MOST_STEPS):
             excess, slope, free = self._at(target, other, at, free)
             excess -= self.least + most
-            if side * slope > 0.0:
-                step = -excess / slope
-            else:  # rounding has left nothing of the slope
-                step = -math.copysign(last, excess) * side
+            # the slope has the other sign only where rounding has left nothing of it
+            step = -excess / slope if side * slope > 0.0 else -math.copysign(last, excess) * side
             step = math.copysign(min(abs(step), _LONGEST * last), step)
             if side * (at + step - centre) <= 0.0:  # beyond the minimum
                 step = 0.5 * (centre - at)

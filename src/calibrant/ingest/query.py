@@ -100,7 +100,11 @@ def _failed(error: Exception) -> SourceError:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     place = next((line.replace("DESCRIBE ", "", 1) for line in lines[1:] if re.match(r"LINE \d+:", line)), "")
     found = lines[0] + (f" ({place})" if place and _OURS not in place else "")
-    return SourceError("a query that can be run", found, "correct the query")
+    unknown = "Table with name" in found
+    remedy = (
+        "name a table of `database`, or a file in quotes: FROM 'scores.parquet'" if unknown else "correct the query"
+    )
+    return SourceError("a query that can be run", found, remedy)
 
 
 def _from_duckdb(

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from calibrant.distributions.bounded_mean import PowerMeans, bounded_mean_limit
 from calibrant.distributions.brownian import normal_quantile
+from calibrant.fits.shortened import shortened
 from calibrant.table.arguments import as_table
 from calibrant.table.clusters import ClusteredRows, Clusters, cluster_rows
 from calibrant.table.parameters import check_between
@@ -30,6 +31,7 @@ __all__ = ["SampledRows", "Terms", "cluster_sums", "sampled_rows"]
 # What a row adds, from its label and its score; monotone in the score.
 Terms = Callable[[int, FloatArray], FloatArray]
 
+_GROUPS = 4096
 _FARTHEST = 2.0**14  # a root this many times as far as the estimate is taken to be infinite
 _PRECISION, _MOST_STEPS = 1e-11, 100
 
@@ -49,7 +51,10 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SampledRows:
-    """Rows, how they came about, and the confidence that is asked for."""
+    """Rows, how they came about, and the confidence that is asked for.
+
+    Limits are found on the same rows at fewer scores, `short`, since they need moments of terms at many parameters.
+    """
 
     table: ScoreTable
     clusters: ClusteredRows | None
@@ -83,33 +88,29 @@ class SampledRows:
             limits = math.nan, math.nan
         return Estimate(value, *limits, self.confidence_level, self.method, note)
 
-    def mean(self, terms: Terms, value: float | None = None, within: tuple[float, float] | None = None) -> Estimate:
-        """Estimate the mean of a term.
+    def mean(self, terms: Terms, value: float, within: tuple[float, float] | None = None) -> Estimate:
+        """Return the mean of a term, whose value is known, with limits.
 
-        `value` is given where it is known better than from the scores of the table, `within` where a term may also lie
-        outside of what it is at the scores seen.
+        `within` is given where a term may also lie outside of what it is at the scores seen.
         """
-        moments = self._moments(terms)
-        mean = float(moments.powers.first)
-        value = mean if value is None else value
         if math.isinf(value):
             return self.estimate(value, (value, value))
+        moments = self._moments(terms)
         if within is not None:
             moments = moments._replace(low=within[0], high=within[1])
-        lower, upper = (moments.limit(side, self.confidence_level) for side in (-1, 1))
-        return self.estimate(value, (lower + (value - mean), upper + (value - mean)))
+        shift = value - self._mean(self.of_rows(terms))
+        lower, upper = (moments.limit(side, self.confidence_level) + shift for side in (-1, 1))
+        return self.estimate(value, (lower, upper))
 
-    def ratio(self, top: Terms, bottom: Terms) -> Estimate:
-        """Estimate the ratio of the means of two terms that are not negative.
+    def ratio(self, top: Terms, bottom: Terms, value: float) -> Estimate:
+        """Return the ratio of the means of two terms that are not negative, whose value is known, with limits.
 
         The interval holds the ratios r at which the limits for the mean of ``top - r bottom`` hold 0, as in Fieller
         (1954).
         """
+        if not math.isfinite(value):
+            return self.estimate(value, (0.0, math.inf))
         one, two = self.of_rows(top), self.of_rows(bottom)
-        above, below = self._mean(one), self._mean(two)
-        if below == 0.0:
-            return self.estimate(math.inf if above > 0.0 else math.nan, (0.0, math.inf))
-        value = above / below
         # means of top^i bottom^j, by which those of the powers of their difference are polynomials of the ratio
         joint = {
             (i, j): self._mean((one[0] ** i * two[0] ** j, one[1] ** i * two[1] ** j))
@@ -123,45 +124,50 @@ class SampledRows:
             powers = (sum(math.comb(i, j) * (-ratio) ** j * joint[i - j, j] for j in range(i + 1)) for i in (1, 2, 3))
             return Moments(PowerMeans(*powers), n, float(possible.min()), float(possible.max()))
 
-        return self.estimate(value, self._roots(moments, value, 1.0 / below, least=0.0))
+        return self.estimate(value, self._roots(moments, value, 1.0 / joint[0, 1], least=0.0))
 
-    def root(self, terms: Callable[[float], Terms], value: float, slope: float, short: SampledRows) -> Estimate:
-        """Estimate where the mean of a term is 0 that falls as its parameter rises; `value` is where it is on these rows.
+    def root(self, terms: Callable[[float], Terms], value: float, slope: float) -> Estimate:
+        """Return where the mean of a term that falls as its parameter rises is 0, with limits.
 
-        `slope` is about how fast it falls there; `short` holds the same rows at fewer scores: the limits need the term at many parameters.
+        `slope` is about how fast it falls there.
         """
         centre = value if math.isfinite(value) else 0.0
         n = self._effective(terms(centre))
 
         def moments(at: float) -> Moments:
-            return short._moments(terms(at))._replace(n=n)
+            return self._moments(terms(at), n)
 
         lower, upper = self._roots(moments, centre, 1.0 / max(slope, 1e-9), least=-math.inf)
         return self.estimate(value, (min(lower, value), max(upper, value)))
 
-    def variance_of_total(self, positive: FloatArray, negative: FloatArray) -> float:
-        """Variance of the sum over the rows of a term whose mean is 0, from its values at the scores of the table.
+    def variance_of_total(self, terms: Terms) -> float:
+        """Variance of the sum over the rows of a term whose mean is 0.
 
         For clusters that of independent clusters, with the usual correction for their number (Liang & Zeger 1986).
         """
         if self.clusters is None:
-            return float(np.dot(self._positives, positive**2) + np.dot(self._negatives, negative**2))
-        sums = cluster_sums(self.clusters, positive, negative)
+            positive, negative = self.of_rows(terms)
+            return self._mean((positive**2, negative**2)) * self.table.total
+        sums = cluster_sums(self.clusters, *(terms(label, self.table.score) for label in (1, 0)))
         return float(np.dot(sums, sums)) * len(sums) / (len(sums) - 1.0) if len(sums) > 1 else math.inf
 
     def of_rows(self, terms: Terms) -> tuple[FloatArray, FloatArray]:
         """Terms of a positive and of a negative at each score; 0 where there is no such row, as some are infinite."""
-        score = self.table.score
-        positive, negative = terms(1, score), terms(0, score)
+        positive, negative = terms(1, self.short.score), terms(0, self.short.score)
         return np.where(self._positives > 0.0, positive, 0.0), np.where(self._negatives > 0.0, negative, 0.0)
 
     @cached_property
+    def short(self) -> ScoreTable:
+        """The same rows at fewer scores."""
+        return shortened(self.table, _GROUPS)
+
+    @cached_property
     def _positives(self) -> FloatArray:
-        return self.table.k.astype(np.float64)
+        return self.short.k.astype(np.float64)
 
     @cached_property
     def _negatives(self) -> FloatArray:
-        return (self.table.n - self.table.k).astype(np.float64)
+        return (self.short.n - self.short.k).astype(np.float64)
 
     def _mean(self, of_rows: tuple[FloatArray, FloatArray]) -> float:
         positive, negative = of_rows
@@ -172,11 +178,10 @@ class SampledRows:
         ends = np.array([self.table.low[0], self.table.high[-1]])
         return np.concatenate([terms(0, ends), terms(1, ends)])
 
-    def _moments(self, terms: Terms) -> Moments:
+    def _moments(self, terms: Terms, n: float | None = None) -> Moments:
         possible, of_rows = self._possible(terms), self.of_rows(terms)
         powers = PowerMeans(*(self._mean((of_rows[0] ** i, of_rows[1] ** i)) for i in (1, 2, 3)))
-        n = self._effective(terms) if math.isfinite(powers.first) else math.nan
-        return Moments(powers, n, float(possible.min()), float(possible.max()))
+        return Moments(powers, self._effective(terms) if n is None else n, float(possible.min()), float(possible.max()))
 
     def _effective(self, terms: Terms) -> float:
         """Independent rows that are worth as much (Kish 1965), never more than there are; fewer for few clusters."""
@@ -184,26 +189,26 @@ class SampledRows:
             return self.table.total
         positive, negative = self.of_rows(terms)
         mean = self._mean((positive, negative))
-        positive, negative = positive - mean, negative - mean
-        variance = self.table.total * self._mean((positive**2, negative**2))
-        effect = max(1.0, self.variance_of_total(positive, negative) / variance) if variance > 0.0 else 1.0
+        variance = self.table.total * self._mean(((positive - mean) ** 2, (negative - mean) ** 2))
+        of_clusters = self.variance_of_total(lambda label, score: terms(label, score) - mean)
+        effect = max(1.0, of_clusters / variance) if variance > 0.0 else 1.0
         return self.table.total / (effect * self.student_factor**2)
 
     def _roots(
         self, moments: Callable[[float], Moments], value: float, scale: float, *, least: float
     ) -> tuple[float, float]:
-        """Parameters between which the limits for the mean hold 0; it falls by 1 over `scale` as the parameter rises."""
+        """Parameters between which the limits for the mean hold 0; it falls by 1 over about `scale` of them."""
         if self.method == "none":
             return math.nan, math.nan
-        lower, upper = (
-            _root(lambda at, side=side: moments(at).limit(side, self.confidence_level), value, scale, least)
-            for side in (-1, 1)
-        )
-        return lower, upper
+
+        def end(side: int) -> float:
+            return _root(lambda at: moments(at).limit(side, self.confidence_level), value, scale, least)
+
+        return end(-1), end(1)
 
 
 def sampled_rows(
-    y_true: npt.ArrayLike | ScoreTable | ClusteredRows,
+    y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
     confidence_level: float,
@@ -212,8 +217,6 @@ def sampled_rows(
     pos_label: Any = None,
 ) -> SampledRows:
     """Pool the rows, by cluster if there are clusters."""
-    if isinstance(y_true, ClusteredRows):
-        return SampledRows(y_true.table, y_true, confidence_level)
     if clusters is None:
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
         return SampledRows(table, None, confidence_level)

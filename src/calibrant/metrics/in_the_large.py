@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
-from calibrant.metrics.estimates import sampled_rows
-from calibrant.table.clusters import ClusteredRows, Clusters
+from calibrant.metrics.estimates import SampledRows, sampled_rows
+from calibrant.table.clusters import Clusters
 from calibrant.table.results import Estimate
 from calibrant.table.score_table import FloatArray, ScoreTable
 
-__all__ = ["calibration_in_the_large", "observed_expected_ratio"]
+__all__ = ["calibration_in_the_large", "difference_of", "observed_expected_ratio", "ratio_of"]
 
 
 def calibration_in_the_large(
-    y_true: npt.ArrayLike | ScoreTable | ClusteredRows,
+    y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
     confidence_level: float = 0.95,
@@ -49,8 +51,8 @@ def calibration_in_the_large(
     score of it lies outside the range of those seen; it also holds for these scores as they are. It is that of Gaffke
     [1]_: one row more is added, as unfavourable as a row can be at these scores, and the rows are weighted at random.
     For one score it is the interval of Clopper and Pearson, so that it holds for one event and for none; for many rows
-    the normal one. For clusters, the number of rows is divided by the design effect [2]_, at least 1, and by the squared
-    ratio of Student's quantile to the normal one.
+    the normal one. For clusters, the number of rows is divided by the design effect [2]_, at least 1, and by the
+    squared ratio of Student's quantile to the normal one.
 
     References
     ----------
@@ -74,11 +76,11 @@ def calibration_in_the_large(
         sample_weight=sample_weight,
         pos_label=pos_label,
     )
-    return sample.mean(lambda label, score: score - label, sample.table.mean_score - sample.table.base_rate)
+    return difference_of(sample)
 
 
 def observed_expected_ratio(
-    y_true: npt.ArrayLike | ScoreTable | ClusteredRows,
+    y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
     confidence_level: float = 0.95,
@@ -123,8 +125,25 @@ def observed_expected_ratio(
         sample_weight=sample_weight,
         pos_label=pos_label,
     )
-    return sample.ratio(lambda label, score: _full(label, score), lambda _, score: score)
+    return ratio_of(sample)
 
 
-def _full(label: int, score: FloatArray) -> FloatArray:
-    return 0.0 * score + label
+def difference_of(sample: SampledRows) -> Estimate:
+    """Return what `calibration_in_the_large` finds of these rows."""
+    return sample.mean(lambda label, score: score - label, sample.table.mean_score - sample.table.base_rate)
+
+
+def ratio_of(sample: SampledRows) -> Estimate:
+    """Return what `observed_expected_ratio` finds of these rows."""
+    observed, expected = sample.table.base_rate, sample.table.mean_score
+    if expected == 0.0:
+        return sample.ratio(_label, _score, math.inf if observed > 0.0 else math.nan)
+    return sample.ratio(_label, _score, observed / expected)
+
+
+def _label(label: int, score: FloatArray) -> FloatArray:
+    return np.full(len(score), float(label))
+
+
+def _score(_: int, score: FloatArray) -> FloatArray:
+    return score

@@ -17,7 +17,16 @@ from calibrant.table.results import Count, Result, Tabular
 from calibrant.table.row_errors import describe_one_outcome
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 
-__all__ = ["RocAuc", "RocCurve", "need_both_classes", "roc_auc", "roc_auc_interval", "roc_auc_limits", "roc_curve"]
+__all__ = [
+    "RocAuc",
+    "RocCurve",
+    "area_of",
+    "need_both_classes",
+    "roc_auc",
+    "roc_auc_interval",
+    "roc_auc_limits",
+    "roc_curve",
+]
 
 # Fewer effective rows behind the standard error than this leave no normal distribution to speak of.
 _LEAST_EFFECTIVE = 6.0
@@ -139,7 +148,7 @@ def roc_auc_limits(
 
 
 def roc_auc_interval(
-    y_true: npt.ArrayLike | ScoreTable | ClusteredRows,
+    y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
     confidence_level: float = 0.95,
@@ -162,13 +171,13 @@ def roc_auc_interval(
     -------
     RocAuc
         Without standard error and interval if weights are not whole numbers. From a table with cells, the order within
-        a cell is taken for a tie.
+        a cell is taken for a tie, and the interval is wider by what another order could change.
 
     Notes
     -----
-    Each row adds a square :math:`v_i` to the variance of [1]_. With one more row of each class, placed as
-    far from its class as a row can be, the number of effective rows behind it is :math:`(\sum v)^2 / \sum v^2`. If few
-    rows decide, or a row of a kind not seen would, it is small. With clusters the squares are those of their sums [3]_, and
+    Each row adds a square :math:`v_i` to the variance of [1]_. With one more row of each class, placed as far from its
+    class as a row can be, the number of effective rows behind it is :math:`(\sum v)^2 / \sum v^2`. If few rows decide,
+    or a row of a kind not seen would, it is small. With clusters the squares are those of their sums [3]_, and
     quantiles are Student's.
 
     From 6 effective rows on, the interval is normal on the log-odds of the area: a limit for many rows, which at 95%
@@ -200,12 +209,18 @@ def roc_auc_interval(
         sample_weight=sample_weight,
         pos_label=pos_label,
     )
-    table, method = sample.table, sample.method
+    return area_of(sample)
+
+
+def area_of(sample: SampledRows) -> RocAuc:
+    """Return what `roc_auc_interval` finds of these rows."""
+    table, method, level = sample.table, sample.method, sample.confidence_level
     n_positives, n_negatives = table.positives, float((table.n - table.k).sum())
-    value = roc_auc(table)
+    low, high = roc_auc_limits(table)
+    value, pooled = 0.5 * (low + high), 0.5 * (high - low)
     error = lower = upper = math.nan
     if method != "none":
-        tail, rarer = 0.5 - 0.5 * confidence_level, min(n_positives, n_negatives)
+        tail, rarer = 0.5 - 0.5 * level, min(n_positives, n_negatives)
         error, effective = _delong(sample, value) if rarer >= 2.0 else (math.nan, 0.0)
         # An area that rounds to 0 or 1, where log-odds end, has few effective rows: unseen ones would decide.
         if effective >= _LEAST_EFFECTIVE:
@@ -217,7 +232,8 @@ def roc_auc_interval(
                 rarer = _least_effective_clusters(sample.clusters)
             most = -math.log(tail) / rarer
             lower, upper = _lowest(value, most), 1.0 - _lowest(1.0 - value, most)
-    return RocAuc(value, error, lower, upper, confidence_level, n_positives, n_negatives, method)
+        lower, upper = max(0.0, lower - pooled), min(1.0, upper + pooled)
+    return RocAuc(value, error, lower, upper, level, n_positives, n_negatives, method)
 
 
 def roc_curve(

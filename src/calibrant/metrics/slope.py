@@ -14,18 +14,15 @@ from calibrant.distributions.brownian import normal_quantile
 from calibrant.errors import DataError
 from calibrant.fits.logistic import LogisticFit, logistic_fit
 from calibrant.fits.profile import LogisticProfile, logistic
-from calibrant.fits.shortened import shortened
 from calibrant.metrics.estimates import SampledRows, Terms, sampled_rows
-from calibrant.table.clusters import ClusteredRows, Clusters
+from calibrant.table.clusters import Clusters
 from calibrant.table.parameters import check_between
 from calibrant.table.results import Count, Result
 from calibrant.table.score_table import FloatArray, ScoreTable
 
-__all__ = ["CalibrationSlope", "calibration_slope"]
+__all__ = ["CalibrationSlope", "calibration_slope", "slope_of"]
 
 _REMEDY = "use cutoff_calibration_error, which needs no regression"
-# Limits of long tables are found on so many groups of neighbouring scores.
-_GROUPS = 4096
 
 Interval = tuple[float, float]
 _NOTHING: Interval = (-math.inf, math.inf)
@@ -82,7 +79,7 @@ class CalibrationSlope(Result):
 
 
 def calibration_slope(
-    y_true: npt.ArrayLike | ScoreTable | ClusteredRows,
+    y_true: npt.ArrayLike | ScoreTable,
     y_proba: npt.ArrayLike | None = None,
     *,
     clip: float | None = None,
@@ -148,14 +145,18 @@ def calibration_slope(
         sample_weight=sample_weight,
         pos_label=pos_label,
     )
+    return slope_of(sample, clip)
+
+
+def slope_of(sample: SampledRows, clip: float | None = None) -> CalibrationSlope:
+    """Return what `calibration_slope` finds of these rows."""
     table = sample.table
     scale = _log_odds(table, clip)
-    short = SampledRows(shortened(table, _GROUPS), None, confidence_level)
-    fixed = _intercept_alone(sample, short, scale)
-    line, note = _line(sample, short.table, scale)
+    logit = scale.of(table.score)
+    fixed = _intercept_alone(sample, scale, logit)
+    line, note = _line(sample, scale, logit)
     statistic = math.nan
     if table.counts and sample.clusters is None and math.isfinite(line.deviance):
-        logit = scale.of(table.score)
         unchanged = 2.0 * float((table.n * np.logaddexp(0.0, logit) - table.k * logit).sum())
         statistic = max(0.0, unchanged - line.deviance)
     return CalibrationSlope(
@@ -170,7 +171,7 @@ def calibration_slope(
         calibration_intercept_interval=fixed.interval[0],
         statistic=statistic,
         p_value=math.exp(-0.5 * statistic),
-        confidence_level=confidence_level,
+        confidence_level=sample.confidence_level,
         clip=clip,
         n=table.total,
         moved=scale.moved,
@@ -218,10 +219,9 @@ def _log_odds(table: ScoreTable, clip: float | None) -> _Scale:
     return _Scale(of, moved, note)
 
 
-def _intercept_alone(sample: SampledRows, short: SampledRows, scale: _Scale) -> _Coefficients:
+def _intercept_alone(sample: SampledRows, scale: _Scale, logit: FloatArray) -> _Coefficients:
     """Fit the intercept with the slope held at 1."""
     table = sample.table
-    logit = scale.of(table.score)
 
     def residual(intercept: float) -> Terms:
         return lambda label, score: label - logistic(intercept + scale.of(score))
@@ -236,17 +236,15 @@ def _intercept_alone(sample: SampledRows, short: SampledRows, scale: _Scale) -> 
         value, variance = float(fit.coefficients[0]), float(fit.covariance[0, 0])
         slope = 1.0 / (variance * table.total)
         if sample.clusters is not None:
-            of_rows = sample.of_rows(residual(value))
-            variance = variance**2 * sample.variance_of_total(*of_rows)
+            variance = variance**2 * sample.variance_of_total(residual(value))
         error = math.sqrt(variance) if table.counts else math.nan
-    found = sample.root(residual, value, slope, short)
+    found = sample.root(residual, value, slope)
     return _Coefficients((value,), (error,), ((found.lower, found.upper),), math.nan)
 
 
-def _line(sample: SampledRows, short: ScoreTable, scale: _Scale) -> tuple[_Coefficients, str]:
+def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coefficients, str]:
     """Fit intercept and slope, or say why there are none."""
     table, z = sample.table, sample.student_factor * normal_quantile(0.5 + 0.5 * sample.confidence_level)
-    logit = scale.of(table.score)
     unknown = (_NOTHING if table.counts else (math.nan, math.nan),) * 2
     positive, negative = np.flatnonzero(table.k), np.flatnonzero(table.k < table.n)
     if not (len(positive) and len(negative)):
@@ -255,6 +253,7 @@ def _line(sample: SampledRows, short: ScoreTable, scale: _Scale) -> tuple[_Coeff
     if not logit[0] < logit[-1] or not np.isfinite(logit).all():
         why = "" if np.isinf(logit).any() else "no slope, since there is only one score"
         return _Coefficients((math.nan,) * 2, (math.nan,) * 2, unknown, math.nan), why
+    short = sample.short
     groups = scale.of(short.score), short.n.astype(np.float64), short.k.astype(np.float64)
     # Albert & Anderson (1984): the likelihood has no maximum if no row speaks against a score that separates classes.
     for first, last, slope in ((negative, positive, math.inf), (positive, negative, -math.inf)):
@@ -272,14 +271,17 @@ def _line(sample: SampledRows, short: ScoreTable, scale: _Scale) -> tuple[_Coeff
             return _Coefficients((math.nan, slope), (math.nan,) * 2, interval, least), f"the slope is infinite: {what}"
     fit = _fit(table, np.stack([np.ones(len(table)), logit]).T)  # column after column, as it is fitted
     values = tuple(float(v) for v in fit.coefficients)
-    chance = logistic(values[0] + values[1] * logit)
     profile = LogisticProfile.of_fit(*groups, *values)
     errors, intervals = [], []
     for column in (0, 1):
-        # of the coefficient: the sum over the rows of weight times residual
-        weight = fit.covariance[column, 0] + fit.covariance[column, 1] * logit
-        variance = float(fit.covariance[column, column])
-        robust = sample.variance_of_total(weight * (1.0 - chance), -weight * chance)
+        variance, weights = float(fit.covariance[column, column]), fit.covariance[column]
+
+        def moved(label: int, score: FloatArray, weights: FloatArray = weights) -> FloatArray:
+            """By how much a row moves the coefficient."""
+            x = scale.of(score)
+            return np.asarray((weights[0] + weights[1] * x) * (label - logistic(values[0] + values[1] * x)))
+
+        robust = sample.variance_of_total(moved)
         most = z**2 * max(1.0, robust / variance)
         error = math.sqrt(variance if sample.clusters is None else robust)
         errors.append(error if table.counts else math.nan)

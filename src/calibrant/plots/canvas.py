@@ -115,9 +115,9 @@ def canvas(ax: Axes | None, size: tuple[float, float], *, beneath: bool = False)
 
         ground = rcParams["figure.facecolor"]
         palette = palette_on(ground)
-        # Chooses the backend if that is still open. A notebook turns on that figures are shown then, and a style that is
-        # left would turn it off again.
-        plt.draw_if_interactive()
+        # Chooses the backend if that is open. A notebook turns on that figures are shown then; were it inside a style,
+        # leaving the style would turn it off again.
+        plt.draw_if_interactive()  # type: ignore[no-untyped-call]
         with drawing_style(palette):
             figure = plt.figure(figsize=size, facecolor=ground, layout="constrained")
             try:

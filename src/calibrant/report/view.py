@@ -139,6 +139,7 @@ def _at_given_costs(decision: Decision) -> list[Row]:
     sure = confidence(decision.confidence_level)
     capped = "" if decision.max_rows_per_cluster is None else f"where {counted(decision.max_rows_per_cluster)}; "
     error = f"{signed(decision.forecast_error_lower)} to {signed(decision.forecast_error_upper)}"
+    caveat = saving_caveat(decision)
     return [
         (
             f"Predict positive from {score_text(decision.threshold)}",
@@ -156,8 +157,7 @@ def _at_given_costs(decision: Decision) -> list[Row]:
         (
             "Possible saving",
             number(decision.saving_bound),
-            f"upper bound for order-preserving recalibration, with {sure} confidence ({decision.method})"
-            f"{saving_caveat(decision)}",
+            f"upper bound for order-preserving recalibration, with {sure} confidence ({decision.method}){caveat}",
         ),
     ]
 

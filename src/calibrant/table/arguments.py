@@ -28,5 +28,6 @@ def as_table(
             raise DataError("at least one row", "an empty table", "check how it was built")
         return y_true
     if y_proba is None:
-        raise ArgumentError("labels and scores", "no scores", "pass y_proba as second argument")
+        remedy = "pass y_proba as second argument, or to audit the names of columns: label='y', score='p'"
+        raise ArgumentError("labels and scores", f"a {type(y_true).__name__} and no scores", remedy)
     return ScoreTable.from_scores(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)

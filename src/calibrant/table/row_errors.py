@@ -98,9 +98,10 @@ def describe_bad_labels(values: Sequence[Any], pos_label: Any = None, *, met: bo
         return DataError(f"some rows with the positive label {pos_label!r}", found, "check the spelling of `pos_label`")
     not_known = [value for value in different if str(value).strip().lower() in _NOT_KNOWN]
     classes = [value for value in different if value not in not_known]
-    if not_known and len(classes) <= 2:
+    if not_known and (len(classes) == 2 or classes in ([0], [1], ["0"], ["1"])):
         remedy = f"{not_known[0]!r} seems to stand for an unknown outcome: drop those rows"
         return DataError("two label values", found, remedy)
+    classes = different if len(different) == 2 else classes  # such as "none" and "relapse"
     more = len(classes) > 2 or pos_label is not None
     wanted = "two label values" if more else "labels 0 and 1"
     if more or any(isinstance(value, float) and value % 1.0 for value in classes):

@@ -81,6 +81,8 @@ def clean_rows(
         found = f"{raw.shape[0]} labels and {score.shape[0]} scores"
         raise DataError("as many labels as scores", found, "pass two columns of the same table")
     label = _labels_or_swapped(raw, score, pos_label, part=part)
+    if pos_label is not None and np.shape(y_proba)[1:] == (2,):
+        _need_second_class(raw[label == 0], pos_label)
     weight = None if sample_weight is None else clean_weights(sample_weight, score.shape[0], part=part)
     return CleanRows(label, score, weight)
 
@@ -123,6 +125,18 @@ def _of_second_class(raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
             "pass one column of scores: the probability of the positive class",
         )
     return np.asarray(raw[:, 1])
+
+
+def _need_second_class(others: npt.NDArray[Any], pos_label: Any) -> None:
+    """Refuse two columns, which are in the order of the classes, if the positive class is the first."""
+    try:
+        first = bool(others.size) and bool(pos_label < others[0])
+    except TypeError:  # not to be put in order
+        return
+    if first:
+        found = f"two columns, of which the second is that of {others[0]}"
+        remedy = f"pass the column of {pos_label!r}, such as model.predict_proba(X)[:, 0]"
+        raise DataError(f"probabilities of the positive class {pos_label!r}", found, remedy)
 
 
 def _bad_scores(score: npt.NDArray[np.floating]) -> DataError:

@@ -40,8 +40,8 @@ class Measures(Result):
     brier_parts : ScoreDecomposition
         Miscalibration, discrimination and uncertainty, which make up the Brier score.
     miscalibration_null_mean : float
-        Mean miscalibration under perfect calibration, by simulation, good to a few percent; NaN if weights are not whole
-        numbers.
+        Mean miscalibration under perfect calibration, by simulation, good to a few percent; NaN if weights are not
+        whole numbers.
     """
 
     binned: BinnedCalibration

@@ -146,8 +146,8 @@ def _recalibrated(table: ScoreTable, mean_score: Callable[[ScoreTable], float]) 
 def calibrated_miscalibration(table: ScoreTable) -> tuple[float, float]:
     """Mean miscalibration (Brier score) under perfect calibration, and the standard error of finding it by simulation.
 
-    Labels are drawn from the scores, with numbers seeded by the rows. Neighbours of long tables are joined for it. NaN if
-    weights are not whole numbers.
+    Labels are drawn from the scores, with numbers seeded by the rows. Neighbours of long tables are joined for it. NaN
+    if weights are not whole numbers.
     """
     if not table.counts:
         return math.nan, math.nan

@@ -79,7 +79,9 @@ def performance_of(
         calibration_intercept=sample.estimate(
             slope.calibration_intercept, slope.calibration_intercept_interval, slope.note
         ),
-        calibration_slope=sample.estimate(slope.slope, slope.slope_interval, slope.note),
+        calibration_slope=sample.estimate(
+            slope.slope, slope.slope_interval, "; ".join(filter(None, [slope.note, slope.slope_note]))
+        ),
         net_benefit=None if threshold is None else _net_benefit(sample, threshold),
     )
 

@@ -2,8 +2,9 @@
 
 from calibrant.auditing.advice import Advice
 from calibrant.auditing.findings import Findings
+from calibrant.auditing.performance import Performance
 from calibrant.auditing.provenance import Provenance
 from calibrant.auditing.recalibration import Recalibration, cross_fitted
 from calibrant.auditing.warnings import DataWarning
 
-__all__ = ["Advice", "DataWarning", "Findings", "Provenance", "Recalibration", "cross_fitted"]
+__all__ = ["Advice", "DataWarning", "Findings", "Performance", "Provenance", "Recalibration", "cross_fitted"]

@@ -29,6 +29,7 @@ NO_EXAMPLE = {
     "Findings": "the fields of Audit, which audit returns",
     "Advice": "a field of Audit, shown by the example of audit",
     "DataWarning": "a field of Audit, shown in docs/warnings.md",
+    "Performance": "a field of Audit, shown in docs/validation.md",
     "audit_figure": "Audit.plot, whose picture is on the first page of the README",
     "costs_figure": "a part of the report",
     "cumulative_residuals_figure": "a part of the report",

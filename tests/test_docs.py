@@ -30,6 +30,7 @@ NO_EXAMPLE = {
     "Advice": "a field of Audit, shown by the example of audit",
     "Provenance": "a field of Audit, shown in docs/provenance.md",
     "DataWarning": "a field of Audit, shown in docs/warnings.md",
+    "Performance": "a field of Audit, shown in docs/validation.md",
     "audit_figure": "Audit.plot, whose picture is on the first page of the README",
     "costs_figure": "a part of the report",
     "cumulative_residuals_figure": "a part of the report",

@@ -106,9 +106,9 @@ def test_intervals_hold_in_many_samples(case):
     check(case, 2000)
 
 
-@pytest.mark.parametrize(("name", "shrink"), [("observed_expected", 0.6), ("brier", 0.6), ("calibration_slope", 0.65)])
+@pytest.mark.parametrize(("name", "shrink"), [("observed_expected", 0.5), ("brier", 0.5), ("calibration_slope", 0.6)])
 def test_shrunk_limits_are_caught(name, shrink):
-    counts, valid = missed(*CASES[0.03, 1000, "calibrated"], 150, shrink)
+    counts, valid = missed(*CASES[0.03, 1000, "calibrated"], 80, shrink)
     with pytest.raises(AssertionError, match="failures in"):
         assert_failures_within(counts[name], valid, LEVEL)
 
@@ -141,6 +141,7 @@ CLUSTERED = {
     "few clusters": (portfolio(0.3), 25, 1.0),
     "rare": (portfolio(0.03), 200, 1.0),
     "very rare": (portfolio(0.005), 300, 1.5),
+    "strong": (portfolio(0.3), 100, 2.0),
     "rows alone": (portfolio(0.1), 200, 0.0),
 }
 
@@ -186,6 +187,6 @@ def test_intervals_of_clusters_hold_in_many_samples(name):
 
 
 def test_rows_of_clusters_taken_as_independent_are_caught():
-    counts, valid = clustered_missed("many clusters", 120, alone=True)
+    counts, valid = clustered_missed("strong", 60, alone=True)
     with pytest.raises(AssertionError, match="failures in"):
         assert_failures_within(counts["observed_expected"], valid, 0.07)

@@ -47,6 +47,13 @@ class Performance(Result):
     net_benefit : Estimate or None
         At the threshold of the costs, in true positives per row; larger is better. None without costs, or if a false
         negative costs nothing.
+
+    Examples
+    --------
+    >>> from calibrant import audit
+    >>> found = audit([0, 0, 0, 1] * 50, [0.1, 0.2, 0.3, 0.4] * 50).performance
+    >>> found.observed_expected.value, round(found.observed_expected.lower, 2), round(found.observed_expected.upper, 2)
+    (1.0, 0.8, 1.21)
     """
 
     roc_auc: Estimate

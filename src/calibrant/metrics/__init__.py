@@ -31,12 +31,14 @@ from calibrant.metrics.ranking import RocAuc, RocCurve, roc_auc, roc_auc_interva
 from calibrant.metrics.slope import CalibrationSlope, calibration_slope
 from calibrant.metrics.smooth import smooth_calibration_error
 from calibrant.metrics.truth import l1_error, true_mse
+from calibrant.table.results import Estimate
 
 __all__ = [
     "BinnedCalibration",
     "CalibrationSlope",
     "ConfusionMetrics",
     "CutoffCalibration",
+    "Estimate",
     "HosmerLemeshow",
     "IntegratedCalibration",
     "KsCalibrationTest",

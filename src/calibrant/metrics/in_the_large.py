@@ -67,7 +67,7 @@ def calibration_in_the_large(
     >>> from calibrant.metrics import calibration_in_the_large
     >>> found = calibration_in_the_large([0, 1, 0, 0] * 25, [0.1, 0.6, 0.3, 0.4] * 25)
     >>> round(found.value, 3), round(found.lower, 3), round(found.upper, 3)
-    (0.1, 0.036, 0.158)
+    (0.1, 0.025, 0.163)
     """
     sample = sampled_rows(
         y_true,

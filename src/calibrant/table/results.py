@@ -80,6 +80,13 @@ class Estimate(Result):
         depend on each other, or not at all, since weights do not count rows.
     note : str
         What else has to be said of the number, such as how scores of 0 and 1 were counted; mostly empty.
+
+    Examples
+    --------
+    >>> from calibrant.metrics import observed_expected_ratio
+    >>> found = observed_expected_ratio([0] * 95 + [1] * 5, [0.04] * 100)
+    >>> round(found.value, 2), round(found.lower, 2), round(found.upper, 2), found.method
+    (1.25, 0.41, 2.82, 'asymptotic')
     """
 
     value: float

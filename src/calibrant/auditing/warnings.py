@@ -16,7 +16,9 @@ import numpy.typing as npt
 from calibrant.auditing.numbers import number, score_text
 from calibrant.distributions.null_distribution import null_lower_tail
 from calibrant.fits.isotonic import isotonic_fit
-from calibrant.metrics import CutoffCalibration, roc_auc, roc_auc_interval
+from calibrant.metrics import CutoffCalibration, roc_auc
+from calibrant.metrics.estimates import SampledRows
+from calibrant.metrics.ranking import area_of
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.pooling import pool_counts
 from calibrant.table.results import Result
@@ -110,9 +112,10 @@ def _reversed(rows: ScoreTable | ClusteredRows) -> DataWarning | None:
 
     The rate of false alarms is that of one end of the interval, about 0.005, where the area is 1/2, and less above.
     """
-    if roc_auc(rows.table if isinstance(rows, ClusteredRows) else rows) >= 0.5:
+    table, clusters = (rows.table, rows) if isinstance(rows, ClusteredRows) else (rows, None)
+    if roc_auc(table) >= 0.5:
         return None
-    found = roc_auc_interval(rows, confidence_level=1.0 - _RATE)
+    found = area_of(SampledRows(table, clusters, 1.0 - _RATE))
     if not found.upper < 0.5:
         return None
     message = (

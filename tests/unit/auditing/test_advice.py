@@ -176,3 +176,10 @@ def test_a_diagonal_inside_the_band_is_explained():
     assert band_sentence(result)[:20] in result.to_html()
     assert band_sentence(cal.audit(*world(2_000))) == ""
     assert band_sentence(cal.audit(*world(20_000, 2.0))) == ""
+
+
+def test_reversed_labels_of_clusters():
+    y, p = world(1_000)
+    result = cal.audit(1 - y, p, clusters=np.arange(1_000) // 5)
+    assert codes(result) == ["reversed_labels"]
+    assert result.advice.action == "check the labels"

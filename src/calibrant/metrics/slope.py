@@ -23,6 +23,9 @@ from calibrant.table.score_table import FloatArray, ScoreTable
 __all__ = ["CalibrationSlope", "calibration_slope", "slope_of"]
 
 _REMEDY = "use cutoff_calibration_error, which needs no regression"
+# What the quantile of the likelihood ratio grows by, times the rows of the rarer class. In simulations of 1 to 30
+# events among 1000 and 5000 rows it was .28 at most for one event, .16 for two, .14 for three and .05 for five.
+_FEW = 1.0 / 3.0
 
 Interval = tuple[float, float]
 _NOTHING: Interval = (-math.inf, math.inf)
@@ -119,11 +122,12 @@ def calibration_slope(
     fixed small number makes the slope depend on it: R's CalibrationCurves takes 1e-8, rms leaves such rows out.
 
     The intervals of a and b are those of the profile likelihood, which need no symmetry and hold for a handful of
-    events. The squared quantile they rest on is multiplied by the variance that allows for chances off the line [1]_
-    over the one that does not, where it is larger; for clusters, by that of independent clusters, with Student's
-    quantile. The interval of the calibration intercept holds the a for which the interval for the mean of ``y -
-    expit(a + logit s)`` holds 0, see `calibration_in_the_large`: it holds 0 if and only if that one does, is that of
-    Clopper and Pearson for one score, and asks for no slope of 1.
+    events. The squared quantile they rest on is larger by the factor ``1 + 1 / (3 m)`` for m rows of the rarer
+    class, as simulated samples of few events ask, and by the ratio of the variance that allows for chances off the line
+    [1]_ to the one that does not, where that is above 1; for clusters it is the variance of independent clusters, and
+    the quantile is Student's. The interval of the calibration intercept holds the a for which that for the mean of
+    ``y - expit(a + logit s)`` holds 0, see `calibration_in_the_large`: it holds 0 if and only if that one does, is that
+    of Clopper and Pearson for one score, and asks for no slope of 1.
 
     References
     ----------
@@ -246,7 +250,10 @@ def _intercept_alone(sample: SampledRows, scale: _Scale, logit: FloatArray) -> _
 
 def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coefficients, str]:
     """Fit intercept and slope, or say why there are none."""
-    table, z = sample.table, sample.student_factor * normal_quantile(0.5 + 0.5 * sample.confidence_level)
+    table = sample.table
+    z = sample.student_factor * normal_quantile(0.5 + 0.5 * sample.confidence_level)
+    rarer = min(table.positives, table.total - table.positives)
+    quantile = z**2 * (1.0 + _FEW / max(rarer, 1.0))
     unknown = (_NOTHING if table.counts else (math.nan, math.nan),) * 2
     positive, negative = np.flatnonzero(table.k), np.flatnonzero(table.k < table.n)
     if not (len(positive) and len(negative)):
@@ -263,7 +270,7 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
             least = _deviance_of_tie(table, logit == logit[last[0]])
             interval = unknown
             if table.counts and sample.clusters is None:
-                end = LogisticProfile(*groups, least).limit(1, slope, 0.0, z**2)
+                end = LogisticProfile(*groups, least).limit(1, slope, 0.0, quantile)
                 interval = (unknown[0], (end, math.inf) if slope > 0.0 else (-math.inf, end))
             what = (
                 "no negative has a score above a positive"
@@ -284,7 +291,7 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
             return np.asarray((weights[0] + weights[1] * x) * (label - logistic(values[0] + values[1] * x)))
 
         robust = sample.variance_of_total(moved)
-        most = z**2 * max(1.0, robust / variance)
+        most = quantile * max(1.0, robust / variance)
         error = math.sqrt(variance if sample.clusters is None else robust)
         errors.append(error if table.counts else math.nan)
         if not (table.counts and math.isfinite(most)):

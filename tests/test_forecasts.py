@@ -48,7 +48,17 @@ def test_election_night_forecasts_with_many_ties():
     assert data["cutoff"]["value"] > 4 * data["cutoff"]["null_q95"]
     assert done.exit_code == 1
     assert data["certificate"]["verdict"] == "refuted"
-    assert data["advice"]["action"] == "recalibrate"
+    assert data["advice"]["action"] == "name the clusters"
+
+
+def test_pairs_of_forecasts_are_seen():
+    """Both candidates of a race have rows; the football games are independent of each other, as far as can be seen."""
+    done, data, _ = audited("us_senate_election_night.csv", "--tolerance", "0.05")
+    assert done.exit_code == 0
+    assert data["certificate"]["verdict"] == "certified"
+    assert [warning["code"] for warning in data["warnings"]] == ["dependent_rows"]
+    _, data, _ = audited("nfl_elo_games.csv")
+    assert data["warnings"] == []
 
 
 @pytest.mark.slow

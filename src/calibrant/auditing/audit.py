@@ -273,10 +273,10 @@ def audit(
         decision = saving_bound(
             table, false_positive_cost=prices[0], false_negative_cost=prices[1], confidence_level=confidence_level
         )
-    tell("Recalibration", 0.75)
-    recalibration = cross_fitted(
-        grouped or table, n_folds=n_folds, confidence_level=confidence_level, random_state=random_state
-    )
+    with portion(0.75, 0.85):
+        recalibration = cross_fitted(
+            grouped or table, n_folds=n_folds, confidence_level=confidence_level, random_state=random_state
+        )
     tell("Measures and curves", 0.85)
     sample = _sample(table, grouped)
     performance = performance_of(

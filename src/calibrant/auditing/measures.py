@@ -15,6 +15,7 @@ from calibrant.metrics import (
     local_calibration,
     smooth_calibration_error,
 )
+from calibrant.metrics.decomposition import calibrated_miscalibration
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
 
@@ -37,8 +38,10 @@ class Measures(Result):
     smooth : float
         Smooth calibration error.
     brier_parts : ScoreDecomposition
-        Miscalibration, with its mean under perfect calibration, discrimination and uncertainty, which make up the Brier
-        score.
+        Miscalibration, discrimination and uncertainty, which make up the Brier score.
+    miscalibration_null_mean : float
+        Mean miscalibration under perfect calibration, by simulation, good to a few percent; NaN if weights are not
+        whole numbers.
     """
 
     binned: BinnedCalibration
@@ -46,6 +49,7 @@ class Measures(Result):
     local: LocalCalibration
     smooth: float
     brier_parts: ScoreDecomposition
+    miscalibration_null_mean: float
 
 
 def measure(table: ScoreTable) -> Measures:
@@ -56,4 +60,5 @@ def measure(table: ScoreTable) -> Measures:
         local=local_calibration(table),
         smooth=smooth_calibration_error(table),
         brier_parts=brier_decomposition(table),
+        miscalibration_null_mean=calibrated_miscalibration(table)[0],
     )

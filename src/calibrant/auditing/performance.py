@@ -68,8 +68,9 @@ def performance_of(
     table = rows.table if isinstance(rows, ClusteredRows) else rows
     sample = SampledRows(table, clusters, confidence_level)
     area, slope = area_of(sample), slope_of(sample)
+    pooled = "" if table.exact else "neighbouring scores were pooled; the interval allows for their order"
     return Performance(
-        roc_auc=Estimate(area.value, area.lower, area.upper, confidence_level, area.method),
+        roc_auc=Estimate(area.value, area.lower, area.upper, confidence_level, area.method, pooled),
         brier=sample.mean(_squared, brier_score(sample.table)),
         log_loss=sample.mean(_log_loss, log_loss(sample.table)),
         scaled_brier=_scaled_brier(sample),
@@ -78,7 +79,9 @@ def performance_of(
         calibration_intercept=sample.estimate(
             slope.calibration_intercept, slope.calibration_intercept_interval, slope.note
         ),
-        calibration_slope=sample.estimate(slope.slope, slope.slope_interval, slope.note),
+        calibration_slope=sample.estimate(
+            slope.slope, slope.slope_interval, "; ".join(filter(None, [slope.note, slope.slope_note]))
+        ),
         net_benefit=None if threshold is None else _net_benefit(sample, threshold),
     )
 

@@ -19,6 +19,7 @@ from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.parameters import check_count, failure_probability
 from calibrant.table.pooling import pool_counts
+from calibrant.table.progress import tell
 from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 from calibrant.table.seeding import generator_for
@@ -151,7 +152,8 @@ def cross_fitted(
     else:
         table, folds = rows, _folds_of_rows(rows, n_folds, random_state)
     parts, clusters = [], []
-    for fold in folds:  # one at a time: four fifths of the rows stand beside each
+    for number, fold in enumerate(folds):  # one at a time: four fifths of the rows stand beside each
+        tell(f"Recalibration, fold {number + 1} of {n_folds}", number / n_folds)
         parts.append(MappedPart(fold.score, _mapped(calibrator().fit(fold.rest), fold.score), fold.n, fold.k))
         clusters.append(fold.cluster)
     if not parts:

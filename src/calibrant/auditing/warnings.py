@@ -192,10 +192,15 @@ def _mirrored(table: ScoreTable) -> str | None:
     low, high = low[paired], high[paired]
     if 2 * np.count_nonzero(n[low] == n[high]) <= len(low):
         return None
-    fit = isotonic_fit(table)
-    one, other = (k[at] / n[at] - fit.linear(score[at]) for at in (low, high))
+    one, other = (_standardized(k[at] / n[at], isotonic_fit(table).linear(score[at])) for at in (low, high))
     found = _correlation(-one * other, math.sqrt(float(np.dot(one, one)) * float(np.dot(other, other))), _OF_MIRRORED)
     return found and f"scores come in pairs p and 1 - p with opposite outcomes (correlation -{found})"
+
+
+def _standardized(observed: FloatArray, rate: FloatArray) -> FloatArray:
+    """Return mean residuals at some scores in standard deviations of a row; 0 where no outcome is in doubt."""
+    deviation = np.sqrt(rate * (1.0 - rate))
+    return np.divide(observed - rate, deviation, out=np.zeros(len(rate)), where=deviation > 0.0)
 
 
 def _correlation(products: FloatArray, scale: float, least: float) -> str | None:

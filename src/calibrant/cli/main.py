@@ -41,8 +41,8 @@ from calibrant.errors import ArgumentError, CalibrantError
 
 __all__ = ["app", "main"]
 
-# Shares of a job: until the rows are read for a fit, and until an audit is done that a report shows.
-_READ, _AUDITED = 0.6, 0.9
+# Shares of a job: until the rows are read for a fit and it is done, and until an audit is done that a report shows.
+_READ, _FITTED, _AUDITED = 0.6, 0.7, 0.9
 
 
 class _Commands(TyperGroup):
@@ -256,13 +256,15 @@ def recalibrate(
         tell(f"Fitting, {method}", _READ)
         make = functools.partial(LAYOUTS[method].estimator, **options)
         calibrator = make().fit(table)
-    save_model(calibrator, model)
+        save_model(calibrator, model)
+        with portion(_FITTED, 1.0):
+            judged = None if method == "cutoff" else cross_fitted(table, make)
     if isinstance(calibrator, CutoffCalibrator):
         terminal.print_wrapped(calibrator.message_)
     else:
         if isinstance(calibrator, AutoCalibrator):
             terminal.print_wrapped(calibrator.reason_)
-        terminal.print_wrapped(recalibration_sentence(cross_fitted(table, make)))
+        terminal.print_wrapped(recalibration_sentence(judged))
     typer.echo(f"model written to {model}", err=True)
 
 

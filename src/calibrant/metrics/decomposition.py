@@ -18,7 +18,7 @@ from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
 
-__all__ = ["ScoreDecomposition", "brier_decomposition", "log_loss_decomposition"]
+__all__ = ["ScoreDecomposition", "brier_decomposition", "calibrated_miscalibration", "log_loss_decomposition"]
 
 # Labels are simulated at no more scores than this, but for some at either end, and so many in all, or so often.
 _GROUPS, _SCORES, _FEWEST, _MOST = 8192, 1 << 18, 16, 200
@@ -34,11 +34,6 @@ class ScoreDecomposition(Result):
         The mean score; smaller is better.
     miscalibration : float
         How much the best nondecreasing recalibration on these rows would take off; not negative, smaller is better.
-    null_mean : float
-        Mean miscalibration under perfect calibration, of labels simulated at the scores; good to a few percent, see
-        `null_mean_error`. NaN if weights are not whole numbers.
-    null_mean_error : float
-        Standard error of `null_mean` by simulation.
     discrimination : float
         How much better the recalibrated scores are than the base rate alone; not negative, larger is better.
     uncertainty : float
@@ -50,8 +45,6 @@ class ScoreDecomposition(Result):
 
     value: float
     miscalibration: float
-    null_mean: float
-    null_mean_error: float
     discrimination: float
     uncertainty: float
     skill: float
@@ -86,8 +79,7 @@ def brier_decomposition(
 
     which is the CORP decomposition of [1]_. The isotonic fit minimises the Brier score and the logarithmic score
     alike, so no part is negative. It also follows the noise: perfectly calibrated scores have a positive
-    miscalibration, of `null_mean` on average, which vanishes as rows are added. Labels are simulated at most at some
-    thousand scores, with numbers seeded by the rows; longer tables are joined to groups of neighbours for it.
+    miscalibration, which vanishes as rows are added; an audit tells its mean.
 
     References
     ----------
@@ -135,14 +127,11 @@ def log_loss_decomposition(
 
 def _decomposed(table: ScoreTable, mean_score: Callable[[ScoreTable], float]) -> ScoreDecomposition:
     value, recalibrated = mean_score(table), _recalibrated(table, mean_score)
-    null_mean, error = _under_calibration(table, mean_score)
     uncertainty = mean_score(ScoreTable.from_counts([table.base_rate], [table.total], [table.positives]))
     return ScoreDecomposition(
         value=value,
         # Neither is negative but for rounding: the fit minimises the score, and the base rate is a candidate.
         miscalibration=max(0.0, value - recalibrated),
-        null_mean=null_mean,
-        null_mean_error=error,
         discrimination=max(0.0, uncertainty - recalibrated),
         uncertainty=uncertainty,
         skill=1.0 - value / uncertainty if uncertainty > 0.0 else math.nan,
@@ -154,13 +143,17 @@ def _recalibrated(table: ScoreTable, mean_score: Callable[[ScoreTable], float]) 
     return mean_score(ScoreTable.from_counts(fit.value, fit.n, fit.k))
 
 
-def _under_calibration(table: ScoreTable, mean_score: Callable[[ScoreTable], float]) -> tuple[float, float]:
-    """Mean miscalibration of labels drawn from the scores, and its standard error."""
+def calibrated_miscalibration(table: ScoreTable) -> tuple[float, float]:
+    """Mean miscalibration (Brier score) under perfect calibration, and the standard error of finding it by simulation.
+
+    Labels are drawn from the scores, with numbers seeded by the rows. Neighbours of long tables are joined for it. NaN
+    if weights are not whole numbers.
+    """
     if not table.counts:
         return math.nan, math.nan
     short, rng = shortened(table, _GROUPS), generator_for(table, 0)
     found = np.empty(min(_MOST, max(_FEWEST, _SCORES // len(short))))
     for i in range(len(found)):
         drawn = ScoreTable(short.score, short.n, rng.binomial(short.n, short.score))
-        found[i] = mean_score(drawn) - _recalibrated(drawn, mean_score)
+        found[i] = brier_score(drawn) - _recalibrated(drawn, brier_score)
     return float(found.mean()), float(found.std(ddof=1)) / math.sqrt(len(found))

@@ -226,8 +226,10 @@ def sampled_rows(
 
 def cluster_sums(rows: ClusteredRows, positive: FloatArray, negative: FloatArray) -> FloatArray:
     """Sum of a term over the rows of each cluster, from its values at the scores of the table."""
-    lengths = np.diff(rows.ends, prepend=-1)
-    return rows.by_cluster(rows.k * np.repeat(positive, lengths) + (rows.n - rows.k) * np.repeat(negative, lengths))
+    lengths, negatives = np.diff(rows.ends, prepend=-1), rows.n - rows.k
+    # a term may be infinite where there is no row for it
+    of_positives = rows.k * np.where(rows.k > 0, np.repeat(positive, lengths), 0.0)
+    return rows.by_cluster(of_positives + negatives * np.where(negatives > 0, np.repeat(negative, lengths), 0.0))
 
 
 def _root(function: Callable[[float], float], start: float, scale: float, least: float) -> float:

@@ -39,7 +39,8 @@ def calibration_in_the_large(
     Returns
     -------
     Estimate
-        In [-1, 1]; 0 is ideal, above 0 predictions are too high on the whole.
+        In [-1, 1]; 0 is ideal, above 0 predictions are too high on the whole. Each cell of a table counts at its mean
+        score.
 
     See Also
     --------
@@ -99,7 +100,7 @@ def observed_expected_ratio(
     -------
     Estimate
         Not negative; 1 is ideal, below 1 predictions are too high on the whole. Infinite if all scores are 0 and there
-        is a positive, NaN if there is none.
+        is a positive, NaN if there is none. Each cell of a table counts at its mean score.
 
     Notes
     -----

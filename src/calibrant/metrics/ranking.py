@@ -144,6 +144,7 @@ def roc_auc_limits(
     below = np.cumsum(negatives) - negatives
     wins = float(np.dot(positives, below + 0.5 * negatives))
     unknown = float(np.dot(positives, 0.5 * negatives * (table.low < table.high)))
+    wins = min(wins, 1.0)  # shares that are rounded may add up to more
     return wins - unknown, wins + unknown
 
 
@@ -221,7 +222,8 @@ def area_of(sample: SampledRows) -> RocAuc:
     error = lower = upper = math.nan
     if method != "none":
         tail, rarer = 0.5 - 0.5 * level, min(n_positives, n_negatives)
-        error, effective = _delong(sample, value) if rarer >= 2.0 else (math.nan, 0.0)
+        alone = rarer < 2.0 or (sample.clusters is not None and len(sample.clusters.size) < 2)
+        error, effective = (math.nan, 0.0) if alone else _delong(sample, value)
         # An area that rounds to 0 or 1, where log-odds end, has few effective rows: unseen ones would decide.
         if effective >= _LEAST_EFFECTIVE:
             lower, upper = _interval(value, -normal_quantile(tail) * sample.student_factor * error)
@@ -232,7 +234,7 @@ def area_of(sample: SampledRows) -> RocAuc:
                 rarer = _least_effective_clusters(sample.clusters)
             most = -math.log(tail) / rarer
             lower, upper = _lowest(value, most), 1.0 - _lowest(1.0 - value, most)
-        lower, upper = max(0.0, lower - pooled), min(1.0, upper + pooled)
+        lower, upper = max(0.0, min(lower, value) - pooled), min(1.0, max(upper, value) + pooled)
     return RocAuc(value, error, lower, upper, level, n_positives, n_negatives, method)
 
 

@@ -55,8 +55,8 @@ class CalibrationSlope(Result):
         Rows, or total weight, and how many of them had a score of 0 or 1 that was moved in.
     method : {"asymptotic", "cluster-robust", "none"}
         How the intervals were found.
-    note : str
-        How scores were moved, or why there is no slope; empty if there is nothing to say.
+    note, slope_note : str
+        How scores were moved, and why there is no finite slope; empty if there is nothing to say.
     """
 
     intercept: float
@@ -76,6 +76,7 @@ class CalibrationSlope(Result):
     moved: float
     method: str
     note: str
+    slope_note: str
 
 
 def calibration_slope(
@@ -154,7 +155,7 @@ def slope_of(sample: SampledRows, clip: float | None = None) -> CalibrationSlope
     scale = _log_odds(table, clip)
     logit = scale.of(table.score)
     fixed = _intercept_alone(sample, scale, logit)
-    line, note = _line(sample, scale, logit)
+    line, slope_note = _line(sample, scale, logit)
     statistic = math.nan
     if table.counts and sample.clusters is None and math.isfinite(line.deviance):
         unchanged = 2.0 * float((table.n * np.logaddexp(0.0, logit) - table.k * logit).sum())
@@ -176,7 +177,8 @@ def slope_of(sample: SampledRows, clip: float | None = None) -> CalibrationSlope
         n=table.total,
         moved=scale.moved,
         method=sample.method,
-        note="; ".join(filter(None, [scale.note, note])),
+        note=scale.note,
+        slope_note=slope_note,
     )
 
 

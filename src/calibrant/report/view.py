@@ -210,7 +210,7 @@ def further(audit: Findings) -> list[Row]:
         (
             "Miscalibration",
             number(parts.miscalibration),
-            f"component of the Brier score (CORP), in-sample{_null(parts.null_mean)}",
+            f"component of the Brier score (CORP), in-sample{_null(measures.miscalibration_null_mean)}",
         ),
         ("Discrimination", number(parts.discrimination), "component of the Brier score (CORP)"),
         ("Uncertainty", number(parts.uncertainty), "Brier score of predicting the base rate"),

@@ -185,7 +185,7 @@ class TestCalibrationSlope:
         """A general optimiser, started at what was found, finds nothing better."""
         found = calibration_slope(rows.y, rows.s, clip=0.01, **rows.keywords)
         if not math.isfinite(found.slope):
-            assert "no slope" in found.note or "infinite" in found.note
+            assert "no slope" in found.slope_note or "infinite" in found.slope_note
             return
         w = np.ones(len(rows.y)) if rows.w is None else rows.w
         s = np.clip(rows.s.astype(float), 0.01, 0.99)
@@ -259,7 +259,7 @@ class TestCalibrationSlope:
     def test_no_finite_slope(self, y, s, slope, note):
         found = calibration_slope(y, s)
         assert found.slope == pytest.approx(slope, nan_ok=True)
-        assert note in found.note
+        assert note in found.slope_note
         assert math.isnan(found.intercept)
         lower, upper = found.slope_interval
         assert (lower == -math.inf) is (slope != math.inf)

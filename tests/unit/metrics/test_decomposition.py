@@ -12,6 +12,7 @@ from hypothesis import given
 from calibrant import ScoreTable
 from calibrant.errors import DataError
 from calibrant.metrics import brier_decomposition, brier_score, log_loss, log_loss_decomposition
+from calibrant.metrics.decomposition import calibrated_miscalibration
 from support import oracles
 from support.strategies import Rows, small_rows
 
@@ -153,40 +154,34 @@ def test_bad_data(decomposition, score, slow):
             decomposition(y, s)
 
 
-@BOTH
-def test_expected_miscalibration_of_calibrated_scores_by_enumeration(decomposition, score, slow):
+def test_expected_miscalibration_of_calibrated_scores_by_enumeration():
     """All labels that these scores can have, with their probabilities."""
     s = np.array([0.05, 0.1, 0.3, 0.3, 0.6, 0.8, 0.9, 0.95])
     mean = 0.0
     for labels in itertools.product([0, 1], repeat=len(s)):
         chance = float(np.where(np.array(labels) == 1, s, 1 - s).prod())
-        mean += chance * decomposition(labels, s).miscalibration
+        mean += chance * brier_decomposition(labels, s).miscalibration
     for labels in ([0, 0, 1, 0, 1, 1, 1, 1], [0, 1, 0, 0, 0, 1, 1, 1]):
-        found = decomposition(labels, s)
-        assert found.null_mean == pytest.approx(mean, abs=4 * found.null_mean_error)
-        assert found.null_mean_error < 0.1 * mean
-
-
-def simulated_at_all_scores(decomposition, s, repetitions: int) -> tuple[float, float]:
-    rng = np.random.default_rng(5)
-    found = [decomposition(rng.random(len(s)) < s, s).miscalibration for _ in range(repetitions)]
-    return float(np.mean(found)), float(np.std(found, ddof=1)) / math.sqrt(repetitions)
+        found, error = calibrated_miscalibration(ScoreTable.from_scores(labels, s))
+        assert found == pytest.approx(mean, abs=4 * error)
+        assert error < 0.1 * mean
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scores", ["even", "rare"])
-@BOTH
-def test_expected_miscalibration_of_many_scores(decomposition, score, slow, scores):
-    """Joining neighbours takes off at most 3% of it."""
+def test_expected_miscalibration_of_many_scores(scores):
+    """Simulated at all scores: joining neighbours takes off at most 3% of it."""
     n = 100_000
     s = (np.arange(n) + 0.5) / n if scores == "even" else 0.01 * ((np.arange(n) + 0.5) / n) ** 3
-    mean, error = simulated_at_all_scores(decomposition, s, 30)
-    found = decomposition(np.random.default_rng(6).random(n) < s, s)
-    assert found.null_mean == pytest.approx(mean, abs=4 * math.hypot(error, found.null_mean_error) + 0.03 * mean)
+    rng = np.random.default_rng(5)
+    each = [brier_decomposition(rng.random(n) < s, s).miscalibration for _ in range(40)]
+    mean, spread = float(np.mean(each)), float(np.std(each, ddof=1)) / math.sqrt(40)
+    found, error = calibrated_miscalibration(ScoreTable.from_scores(rng.random(n) < s, s))
+    assert found == pytest.approx(mean, abs=4 * math.hypot(error, spread) + 0.03 * mean)
 
 
 def test_expected_miscalibration_needs_rows_and_is_always_the_same():
     y, s = [0, 1, 0, 1, 1], [0.2, 0.4, 0.5, 0.6, 0.9]
-    found = brier_decomposition(y, s)
-    assert found == brier_decomposition(y[::-1], s[::-1])
-    assert math.isnan(brier_decomposition(y, s, sample_weight=[0.5] * 5).null_mean)
+    found = calibrated_miscalibration(ScoreTable.from_scores(y, s))
+    assert found == calibrated_miscalibration(ScoreTable.from_scores(y[::-1], s[::-1]))
+    assert math.isnan(calibrated_miscalibration(ScoreTable.from_scores(y, s, sample_weight=[0.5] * 5))[0])

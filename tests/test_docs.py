@@ -30,13 +30,11 @@ NO_EXAMPLE = {
     "Advice": "a field of Audit, shown by the example of audit",
     "Provenance": "a field of Audit, shown in docs/provenance.md",
     "DataWarning": "a field of Audit, shown in docs/warnings.md",
-    "Performance": "a field of Audit, shown in docs/validation.md",
     "audit_figure": "Audit.plot, whose picture is on the first page of the README",
-    "costs_figure": "a part of the report",
-    "cumulative_residuals_figure": "a part of the report",
-    "reliability_figure": "a part of the report",
     "figure_svg": "its result is a page long",
     "render": "Audit.to_html and `calibrant audit --report`; its result is a page",
+    "check_report": "checks a name for `calibrant audit --report`",
+    "write_report": "Audit.to_html writes a file by it",
     "REFERENCES": "a dict; cite and bibtex have examples",
 }
 

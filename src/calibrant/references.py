@@ -108,6 +108,22 @@ REFERENCES: dict[str, tuple[str, dict[str, str]]] = {
         "The Annals of Probability",
         "1990",
     ),
+    "collins2024": _entry(
+        "article",
+        "Collins, Gary S. and Moons, Karel G. M. and Dhiman, Paula and Riley, Richard D. and others",
+        "TRIPOD+AI statement: updated guidance for reporting clinical prediction models that use regression or machine "
+        "learning methods",
+        "BMJ",
+        "2024",
+    ),
+    "vancalster2025": _entry(
+        "article",
+        "Van Calster, Ben and Collins, Gary S. and Vickers, Andrew J. and Wynants, Laure and others",
+        "Evaluation of performance measures in predictive artificial intelligence models to support medical decisions: "
+        "overview and guidance",
+        "The Lancet Digital Health",
+        "2025",
+    ),
 }
 
 

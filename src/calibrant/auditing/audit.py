@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.advice import advise
+from calibrant.auditing.curves import decision_curve, loess
 from calibrant.auditing.evidence import affordable_test, bounds_of_expected_error, cluster_statements, drawable_band
 from calibrant.auditing.findings import Findings, Sample
 from calibrant.auditing.measures import measure
@@ -24,7 +25,7 @@ from calibrant.auditing.warnings import RowOrder, data_warnings
 from calibrant.certificates import certify
 from calibrant.certificates.certify import check_request
 from calibrant.certificates.clusters import need_cluster_method
-from calibrant.curves import binned_curve, cumulative_residuals, isotonic_curve, local_curve, score_histogram
+from calibrant.curves import binned_curve, cumulative_residuals, isotonic_curve, score_histogram
 from calibrant.decisions import max_regret, saving_bound
 from calibrant.decisions.cost import check_costs
 from calibrant.errors import ArgumentError, DataError
@@ -76,12 +77,13 @@ class Audit(Findings):
         return details(self, _WIDTH)
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
-        """Return the report as one self-contained HTML page, and write it if a path is given.
+        """Return the report as one self-contained HTML page, and write it to a file if a path is given.
 
         Parameters
         ----------
         path : path-like, optional
-            Where to write it. An existing file is replaced, only once the page is complete.
+            Where to write it: as HTML, or, if the name ends in .pdf, printed by an installed Chromium. An existing file
+            is replaced, only once the new one is complete.
 
         Returns
         -------
@@ -90,15 +92,17 @@ class Audit(Findings):
 
         Raises
         ------
+        ArgumentError
+            If the name of the file ends in neither .html nor .pdf.
         SourceError
-            If the path cannot be written.
+            If the path cannot be written, or no browser is found to print a PDF: see the environment variable CHROME.
         """
-        from calibrant.atomic_write import write_text
-        from calibrant.report import render
+        from calibrant.report import render, write_report
 
-        page = render([self], title=self.provenance.title or f"Calibration audit: {self.name}")
+        found = self.provenance
+        page = render([self], title=found.title or f"Calibration audit: {self.name}", note=found.note or "")
         if path is not None:
-            write_text(page, path)
+            write_report(page, path)
         return page
 
     def plot(self) -> Figure:
@@ -312,10 +316,11 @@ def audit(
         measures=measure(table),
         reliability=binned_curve(table),
         isotonic=isotonic_curve(table),
-        local=local_curve(table),
+        local=loess(table),
         band=drawable_band(table, confidence_level),
-        histogram=score_histogram(table),
+        histogram=score_histogram(table, within="data"),
         cumulative_residuals=cumulative_residuals(table, n_points=_CURVE_POINTS),
+        decision_curve=decision_curve(table, decision, confidence_level),
         references=tuple(dict.fromkeys(references)),
         provenance=provenance_of(audit, given, rows=sample.n, digest=(grouped or table).digest),
     )

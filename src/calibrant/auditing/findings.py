@@ -13,7 +13,7 @@ from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.warnings import DataWarning
 from calibrant.certificates import Band, CalibrationTest, Certificate, ExpectedErrorCertificate
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
-from calibrant.decisions import Decision, MaxRegret
+from calibrant.decisions import Decision, MaxRegret, NetBenefit
 from calibrant.metrics import CutoffCalibration
 from calibrant.table.results import Count, Result
 
@@ -89,7 +89,7 @@ class Findings(Result):
     measures : Measures
         Further measures of calibration.
     reliability, isotonic, local : Curve
-        Binned, isotonic and local reliability curve.
+        Binned and isotonic reliability curve, and the local regression (loess) of the integrated calibration index.
     band : Band or None
         Limits for the event rate at every score at once, if it is nondecreasing in the score; at fewer scores for
         drawing, which widens it between the scores kept. None if the weights are not whole numbers, or rows too few.
@@ -97,6 +97,8 @@ class Findings(Result):
         Distribution of the scores by class.
     cumulative_residuals : CumulativeResiduals
         The cumulative residuals, at fewer scores for drawing.
+    decision_curve : NetBenefit
+        Confusion matrix, net benefit and expected cost at thresholds spread over the scores.
     references : tuple of str
         Keys of `calibrant.references`.
     provenance : Provenance
@@ -122,6 +124,7 @@ class Findings(Result):
     band: Band | None
     histogram: Histogram
     cumulative_residuals: CumulativeResiduals
+    decision_curve: NetBenefit
     references: tuple[str, ...]
     provenance: Provenance
 

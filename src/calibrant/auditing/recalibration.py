@@ -24,7 +24,7 @@ from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 from calibrant.table.seeding import generator_for
 from calibrant.table.splitting import chances_of, split_counts
-from calibrant.table.visible_scores import grid_in_view
+from calibrant.table.visible_scores import score_view
 
 if TYPE_CHECKING:
     from calibrant.calibrators.base import Calibrator
@@ -179,7 +179,7 @@ def cross_fitted(
             width = monotone_width(table.total, failure_probability(confidence_level))
             bound = min(1.0, cutoff_calibration_error(ScoreTable(*pool_counts(fitted, table.n, table.k))) + width)
         if all((part.second[1:] >= part.second[:-1]).all() for part in parts):
-            at = grid_in_view(table.score[[0, -1]], 99)
+            at = score_view(table.score, table.n).grid(99)
             costs = curve_of(table, at, confidence_level, (after, pair_mapped(parts, at)))
     return Recalibration(
         method=_name(whole),

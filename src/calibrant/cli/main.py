@@ -173,9 +173,9 @@ def audit(
     source = source_of(files, query, database)
     check_audit(tolerance=tolerance, confidence_level=confidence, method=method, costs=costs, grouped=bool(cluster))
     if report is not None:
-        from calibrant.atomic_write import check_writable
+        from calibrant.report import check_report
 
-        check_writable(report, *paths_of(source))
+        check_report(report, *paths_of(source))
     with terminal.progress():
         with portion(0.0, 1.0 if report is None else _AUDITED):
             result = run_audit(
@@ -359,12 +359,11 @@ def plan(
 @_command
 def demo(report: Report = None) -> None:
     """Train and audit real classifiers on scikit-learn's data."""
-    from calibrant.atomic_write import check_writable, write_text
     from calibrant.auditing.summary import one_line
-    from calibrant.report import render
+    from calibrant.report import check_report, render, write_report
 
     if report is not None:
-        check_writable(report)
+        check_report(report)
     # Imported only now: scikit-learn takes a second to load, and a wrong path should not have to wait for it.
     from calibrant.cli.demo import NOTE, TOLERANCE, demo_audits
 
@@ -375,7 +374,7 @@ def demo(report: Report = None) -> None:
         terminal.print_wrapped(f"{result.name}\n    {one_line(result)}", indent=18)
     terminal.print_wrapped(f"\n{NOTE}", indent=0)
     if report is not None:
-        write_text(render(audits, title="Calibration of five classifiers on two data sets", note=NOTE), report)
+        write_report(render(audits, title="Calibration of five classifiers on two data sets", note=NOTE), report)
         typer.echo(f"report written to {report}", err=True)
 
 

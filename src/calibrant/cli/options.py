@@ -72,7 +72,15 @@ Weight = Annotated[
 PosLabel = Annotated[str | None, typer.Option("--pos-label", help="Outcome that counts as 1.", metavar="VALUE")]
 Confidence = Annotated[float, typer.Option("--confidence", help="Probability with which each statement holds.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON instead of text.")]
-Report = Annotated[Path | None, typer.Option("--report", help="Write a self-contained HTML report.", metavar="OUT")]
+Report = Annotated[
+    Path | None,
+    typer.Option(
+        "--report",
+        help="Write a report: OUT.html is self-contained, OUT.pdf is printed by an installed Chromium or Chrome "
+        "(the environment variable CHROME names another place).",
+        metavar="OUT",
+    ),
+]
 Title = Annotated[str | None, typer.Option("--title", help="Heading of the report.", metavar="TEXT")]
 Note = Annotated[str | None, typer.Option("--note", help="Remark in the report.", metavar="TEXT")]
 Author = Annotated[str | None, typer.Option("--author", help="Who answers for the report.", metavar="TEXT")]

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import as_table
-from calibrant.table.bins import equal_width_bins
 from calibrant.table.parameters import check_between, check_count
 from calibrant.table.results import Drawable
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
+from calibrant.table.visible_scores import View, score_view
 
 __all__ = ["Histogram", "score_histogram"]
 
 
 @dataclass(frozen=True, eq=False)
 class Histogram(Drawable):
-    """Rows in bins of equal width.
+    """Rows of each class in bins of the score.
 
     Attributes
     ----------
@@ -28,11 +28,19 @@ class Histogram(Drawable):
         Ends of the bins; each bin includes its lower end, the last one its upper end too.
     positives, negatives : ndarray of float64, shape (b,)
         Rows of each class, or their weight.
+    square_root : bool
+        Whether the bins are equally wide in the square root of the score, not in the score.
     """
 
     edges: FloatArray
     positives: FloatArray
     negatives: FloatArray
+    square_root: bool = False
+
+    @property
+    def view(self) -> View:
+        """Stretch of scores that the bins divide."""
+        return View(float(self.edges[0]), float(self.edges[-1]), self.square_root)
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """Return the ends of the bins and the rows in them, one entry per bin."""
@@ -49,7 +57,7 @@ def score_histogram(
     y_proba: npt.ArrayLike | None = None,
     *,
     n_bins: int = 40,
-    within: tuple[float, float] = (0.0, 1.0),
+    within: tuple[float, float] | Literal["data"] = (0.0, 1.0),
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Histogram:
@@ -61,8 +69,9 @@ def score_histogram(
         Labels, scores (or one `ScoreTable`) and weights, as in `calibrant.metrics.brier_score`.
     n_bins : int
         Number of bins, at least 1.
-    within : (float, float)
-        Stretch of scores in [0, 1] that is divided into bins; rows with scores outside are not counted.
+    within : (float, float) or "data"
+        Stretch of scores in [0, 1] that is divided into bins; rows with scores outside are not counted. "data" is where
+        the scores are, in bins of equal width in the square root of the score if most are near 0.
 
     Returns
     -------
@@ -77,19 +86,26 @@ def score_histogram(
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     n_bins = check_count("n_bins", n_bins, 1, "40 bins suit most pictures")
-    remedy = "pass (low, high) with low below high"
-    if np.shape(within) != (2,):
-        raise ArgumentError("within to be a pair of scores", repr(within), remedy)
-    high = check_between("upper end of within", within[1], 0.0, 1.0, closed="right", remedy=remedy)
-    low = check_between("lower end of within", within[0], 0.0, high, closed="left", remedy=remedy)
-    bins = equal_width_bins(table, n_bins, (low, high))
-    inside = (table.score >= low) & (table.score <= high)
+    if isinstance(within, str) and within == "data":
+        view = score_view(table.score, table.n)
+    else:
+        remedy = "pass (low, high) with low below high"
+        if np.shape(within) != (2,):
+            raise ArgumentError("within to be a pair of scores, or 'data'", repr(within), remedy)
+        high = check_between("upper end of within", within[1], 0.0, 1.0, closed="right", remedy=remedy)
+        low = check_between("lower end of within", within[0], 0.0, high, closed="left", remedy=remedy)
+        view = View(low, high)
+    edges = view.edges(n_bins)
+    # The last bin has its upper end too. What lies outside goes to a first and a last place that are not returned.
+    bins = np.searchsorted(edges, table.score, side="right")
+    bins[table.score == edges[-1]] = n_bins
     return Histogram(
-        edges=np.linspace(low, high, n_bins + 1),
-        positives=_totals(bins, table.k * inside, n_bins),
-        negatives=_totals(bins, (table.n - table.k) * inside, n_bins),
+        edges=edges,
+        positives=_totals(bins, table.k, n_bins),
+        negatives=_totals(bins, table.n - table.k, n_bins),
+        square_root=view.square_root,
     )
 
 
 def _totals(bins: npt.NDArray[np.intp], weight: NumberArray, n_bins: int) -> FloatArray:
-    return np.asarray(np.bincount(bins, weights=weight, minlength=n_bins), dtype=np.float64)
+    return np.bincount(bins, weights=weight, minlength=n_bins + 2)[1:-1].astype(np.float64)

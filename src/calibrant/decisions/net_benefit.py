@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.decisions.cost import costs_by_cut
 from calibrant.decisions.cost_curve import points_or_grid
 from calibrant.decisions.limits import normal_half_width
 from calibrant.decisions.paired import pair_rows
@@ -17,7 +16,7 @@ from calibrant.errors import ArgumentError
 from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_between
 from calibrant.table.results import Count, Drawable, Tabular
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 
 __all__ = ["NetBenefit", "NetBenefitDifference", "net_benefit", "net_benefit_difference"]
 
@@ -39,6 +38,13 @@ class NetBenefit(Drawable):
         Confidence interval, at each threshold by itself. NaN where weights do not count rows.
     treat_all, treat_none : ndarray of float64
         The same for treat all, and for treat none, which is 0.
+    true_positives, false_positives, true_negatives, false_negatives : ndarray
+        Rows of each kind, or their weight, when one predicts positive at scores ``>= tau``.
+    cost_ratio : ndarray of float64
+        ``(1 - tau) / tau``: the number of false positives that cost as much as a false negative, where tau is the
+        right threshold.
+    expected_cost : ndarray of float64
+        Mean cost per case at these costs, in units of the cost of a false positive; smaller is better.
     confidence_level : float
         Confidence of each interval by itself.
     n : float
@@ -54,6 +60,12 @@ class NetBenefit(Drawable):
     upper: FloatArray
     treat_all: FloatArray
     treat_none: FloatArray
+    true_positives: NumberArray
+    false_positives: NumberArray
+    true_negatives: NumberArray
+    false_negatives: NumberArray
+    cost_ratio: FloatArray
+    expected_cost: FloatArray
     confidence_level: float
     n: Count
     references: tuple[str, ...]
@@ -122,8 +134,12 @@ def net_benefit(
     tau = points_or_grid(at, n_points)
     odds = tau / (1.0 - tau)
     cut = np.searchsorted(table.score, tau, side="left")
-    false_positives, false_negatives = costs_by_cut(table, 1.0, 0.0), costs_by_cut(table, 0.0, 1.0)
-    false_positive, true_positive = false_positives[cut], false_negatives[-1] - false_negatives[cut]
+    below, below_positive = (np.append(0, np.cumsum(rows)) for rows in (table.n, table.k))
+    positives, negatives = below_positive[-1], below[-1] - below_positive[-1]
+    false_negatives = below_positive[cut]
+    true_negatives = below[cut] - false_negatives
+    true_positives, false_positives = positives - false_negatives, negatives - true_negatives
+    true_positive, false_positive = true_positives / table.total, false_positives / table.total
     value = true_positive - odds * false_positive
     n = table.total if table.counts else np.nan  # what is known of chance needs rows
     square, cube = true_positive + odds**2 * false_positive, true_positive - odds**3 * false_positive
@@ -135,8 +151,14 @@ def net_benefit(
         standard_error=np.sqrt(variance / n),
         lower=lower,
         upper=upper,
-        treat_all=false_negatives[-1] - odds * false_positives[0],
+        treat_all=(positives - odds * negatives) / table.total,
         treat_none=np.zeros(len(tau)),
+        true_positives=true_positives,
+        false_positives=false_positives,
+        true_negatives=true_negatives,
+        false_negatives=false_negatives,
+        cost_ratio=1.0 / odds,
+        expected_cost=(false_positives + false_negatives / odds) / table.total,
         confidence_level=confidence_level,
         n=table.total,
         references=("vickers2006",),

@@ -11,7 +11,7 @@ from calibrant.plots.decision_curve import DecisionCurveDisplay
 from calibrant.plots.display import Display
 from calibrant.plots.distribution import DistributionDisplay
 from calibrant.plots.drawing import draw
-from calibrant.plots.figure import audit_figure, costs_figure, cumulative_residuals_figure, reliability_figure
+from calibrant.plots.figure import audit_figure
 from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.style import Palette, drawing_style
 from calibrant.plots.svg import figure_svg
@@ -27,10 +27,7 @@ __all__ = [
     "Palette",
     "ReliabilityDisplay",
     "audit_figure",
-    "costs_figure",
-    "cumulative_residuals_figure",
     "draw",
     "drawing_style",
     "figure_svg",
-    "reliability_figure",
 ]

@@ -80,7 +80,7 @@ class Canvas(NamedTuple):
         manner: dict[str, Any] = {"handles": handles, "labelcolor": self.palette.ink}
         if self.own:
             # From the left of the axis labels, since its labels are long.
-            manner |= {"loc": "lower left", "bbox_to_anchor": (-0.15, height), "ncols": columns, "borderaxespad": 0.2}
+            manner |= {"loc": "lower left", "bbox_to_anchor": (-0.15, height), "borderaxespad": 0.2}
         else:
             ground = ground_of(self.ax)
             manner |= {
@@ -94,9 +94,12 @@ class Canvas(NamedTuple):
                 "labelspacing": 0.3,
                 "borderaxespad": 0.3,
             }
-        legend = self.ax.legend(**manner)
-        for text in legend.get_texts():
-            text.set_parse_math(False)
+        for number in (columns, 1):  # one column where the legend would be wider than the figure
+            legend = self.ax.legend(**manner, ncols=number if self.own else 1)
+            for text in legend.get_texts():
+                text.set_parse_math(False)
+            if not self.own or legend.get_window_extent().width < 0.95 * self.ax.figure.bbox.width:
+                break
 
 
 @contextmanager

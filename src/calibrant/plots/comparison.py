@@ -16,6 +16,7 @@ from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display, positive_scores
 from calibrant.plots.distribution import draw_shares
 from calibrant.plots.layers import draw_diagonal, frame_diagram
+from calibrant.plots.style import set_scale
 from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_choice
 from calibrant.table.visible_scores import score_view
@@ -211,8 +212,13 @@ class ComparisonDisplay(Display):
 
     def _draw(self, place: Canvas, name: str | None, *, ref_line: bool = True, **keywords: Any) -> None:
         curves = [model.cumulative_residuals for model in self.models.values()]
-        view = score_view(np.array([min(c.score[0] for c in curves), max(c.score[-1] for c in curves)]))
+        shares = np.concatenate([np.diff(curve.share, prepend=0.0) for curve in curves])
+        view = score_view(np.concatenate([curve.score for curve in curves]), shares)
         first = place.series == 0
+        if first:
+            set_scale(place.ax, view)
+            if place.beneath is not None:
+                set_scale(place.beneath, view, "x")
         if ref_line and first:
             draw_diagonal(place)
         self.lines_, self.distribution_ax_ = {}, place.beneath

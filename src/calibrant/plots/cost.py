@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.auditing.numbers import number, score_brief
 from calibrant.decisions import CostCurve, cost_curve
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display
-from calibrant.plots.style import write_ticks
+from calibrant.plots.readings import Reading, halfway
+from calibrant.plots.style import set_scale, write_ticks
 from calibrant.table.arguments import as_table
 from calibrant.table.score_table import FloatArray, ScoreTable
-from calibrant.table.visible_scores import grid_in_view, score_view
+from calibrant.table.visible_scores import View, score_view
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,6 +33,8 @@ class CostCurveDisplay(Display):
         What to draw.
     trivial : ndarray of float64, optional
         At each cost parameter, the smaller cost of treat all and treat none.
+    view : View, optional
+        Stretch of cost parameters to show; by default that of the curve.
     name : str, optional
         What is shown.
 
@@ -49,10 +53,18 @@ class CostCurveDisplay(Display):
     [[0.375, 0.125]]
     """
 
-    _size = (4.8, 4.0)
+    size = (4.8, 4.0)
 
-    def __init__(self, curve: CostCurve, *, trivial: FloatArray | None = None, name: str | None = None) -> None:
+    def __init__(
+        self,
+        curve: CostCurve,
+        *,
+        trivial: FloatArray | None = None,
+        view: View | None = None,
+        name: str | None = None,
+    ) -> None:
         self.curve, self.trivial, self.name = curve, trivial, name
+        self.view = view or score_view(curve.cost_parameter)
 
     @classmethod
     def from_predictions(
@@ -81,12 +93,13 @@ class CostCurveDisplay(Display):
             Cost parameters to take instead, increasing, in (0, 1).
         """
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-        p = grid_in_view(table.score, n_points) if at is None else at
+        view = score_view(table.score, table.n) if at is None else None
+        p = at if view is None else view.grid(n_points)
         curve = cost_curve(y_true, y_proba, after, at=p, sample_weight=sample_weight, pos_label=pos_label)
         # One score for all rows leaves only two rules: treat all and treat none.
         nothing_known = ScoreTable.from_counts([0.5], [table.n.sum()], [table.k.sum()])
         trivial = cost_curve(nothing_known, at=p).cost_best
-        return cls(curve, trivial=trivial, name=name).plot(ax, **keywords)
+        return cls(curve, trivial=trivial, view=view, name=name).plot(ax, **keywords)
 
     def _sentences(self) -> Iterator[str]:
         yield (
@@ -126,10 +139,20 @@ class CostCurveDisplay(Display):
             ax.plot(p, curve.cost_after, label=f"after{times}", **other)
         drawn = (curve.cost_before, curve.cost_after, curve.cost_best, self.trivial)
         top = max(float(cost.max()) for cost in drawn if cost is not None) or 1.0
-        place.limits(score_view(p), (0.0, 1.08 * top), first=first)
-        write_ticks(ax.xaxis)
+        if first:
+            set_scale(ax, self.view, "x")
+        place.limits(self.view[:2], (0.0, 1.08 * top), first=first)
+        write_ticks(ax.xaxis, self.view)
         write_ticks(ax.yaxis)
-        ax.set_xlabel("cost p of a false positive = threshold")
+        ax.set_xlabel("cost p of a false positive" + self.view.remark)
         ax.set_ylabel("mean cost per case")
         place.mark(self.line_)
         place.legend()
+
+    def readings(self) -> Iterator[Reading]:
+        """Give the costs at every cost parameter."""
+        curve = self.curve
+        after = None if curve.cost_after is None else curve.cost_after.tolist()
+        for i, part in enumerate(halfway(curve.cost_parameter, *self.ax_.get_xlim())):
+            text = f"p = {score_brief(curve.cost_parameter[i])}: mean cost {number(curve.cost_before[i])}"
+            yield Reading(self.ax_, *part, text if after is None else f"{text}, after recalibration {number(after[i])}")

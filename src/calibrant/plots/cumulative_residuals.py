@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.numbers import number, score_brief
+from calibrant.auditing.numbers import number, score_brief, share
 from calibrant.curves import CumulativeResiduals, cumulative_residuals
 from calibrant.metrics import CutoffCalibration, cutoff_calibration
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display
-from calibrant.plots.style import write_ticks
+from calibrant.plots.readings import Reading, halfway
+from calibrant.plots.style import set_scale, write_ticks
 from calibrant.table.arguments import as_table
+from calibrant.table.pooling import distinct_numbers
 from calibrant.table.score_table import FloatArray, ScoreTable
-from calibrant.table.visible_scores import score_view
+from calibrant.table.visible_scores import View, score_view
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +28,7 @@ __all__ = ["CumulativeResidualsDisplay", "crowded"]
 
 # The x-axis shows rows instead of scores if so few of so many columns of the picture would hold half of the rows.
 _FEW, _COLUMNS = 3, 40
+_READINGS = 60
 
 
 class CumulativeResidualsDisplay(Display):
@@ -92,7 +95,7 @@ class CumulativeResidualsDisplay(Display):
             f"calibration error{attained}."
         )
         if self._limit > 0.0:
-            yield "The height of the grey band is the 95% limit of this range under perfect calibration."
+            yield "The height of the grey band, around zero, is the 95% limit of this range under perfect calibration."
         if crowded(self.curve):
             yield (
                 "Since the scores are concentrated, the x-axis shows the rows ordered by score, with some scores above."
@@ -107,13 +110,16 @@ class CumulativeResidualsDisplay(Display):
         bottom, top = min(0.0, float(curve.value.min())), max(0.0, float(curve.value.max()))
         middle = 0.5 * (bottom + top)
         if limit > 0.0:
-            reach = (middle - 0.5 * limit, middle + 0.5 * limit)
+            # Around the middle of the line as far as zero, where every line starts, stays inside.
+            start = min(0.0, max(-limit, middle - 0.5 * limit))
+            reach = (start, start + limit)
             what = "95% limit of the range under perfect calibration" if place.own else "95% limit if calibrated"
             ax.axhspan(*reach, color=palette.band, linewidth=0, label=what)
         ax.axhline(0.0, color=palette.muted, linewidth=0.8, linestyle=(0, (4, 3)))
         over_rows = crowded(curve)
-        left, right = (0.0, 1.0) if over_rows else score_view(curve.score)
-        margin = 0.015 * (right - left)
+        view = View(0.0, 1.0) if over_rows else _view(curve)
+        set_scale(ax, view, "x")
+        limits = view.limits()
         manner: dict[str, Any] = {"color": palette.blue, "linewidth": 1.3} | keywords
         if name is not None and not place.own:
             manner["label"] = place.label("cumulative residuals", name)
@@ -121,24 +127,42 @@ class CumulativeResidualsDisplay(Display):
             (self.line_,) = ax.plot([0.0, *curve.share], [0.0, *curve.value], **manner)
             _write_rows_axis(curve, place)
         else:
-            x, y = [left, *curve.score, right], [0.0, *curve.value, curve.value[-1]]
+            x, y = [view.low, *curve.score, view.high], [0.0, *curve.value, curve.value[-1]]
             (self.line_,) = ax.plot(x, y, **({"drawstyle": "steps-post"} | manner))
-            write_ticks(ax.xaxis)
-            ax.set_xlabel("score")
+            ax.set_xlabel("score" + view.remark)
         if curve.interval is not None:
             low, high = curve.interval
-            ends = (_share_at(curve, low), _share_at(curve, high)) if over_rows else (max(low, left - margin), high)
+            ends = (_share_at(curve, low), _share_at(curve, high)) if over_rows else (max(low, limits[0]), high)
             error = "" if self.cutoff is None else f"calibration error {number(self.cutoff.value)}"
             span = ax.axvspan(*ends, facecolor=(palette.orange, 0.1), edgecolor=(palette.orange, 0.5), linewidth=0.8)
             if not place.own:
                 span.set_label(error or "attains the error")
             _mark_heights(place, bottom, top, error)
-        ax.set_xlim(left - margin, right + margin)
-        tall = max(0.5 * limit, 0.5 * (top - bottom)) or 0.01
-        ax.set_ylim(middle - 1.08 * tall, middle + 1.08 * tall)
+        ax.set_xlim(limits)
+        if not over_rows:
+            write_ticks(ax.xaxis, view)
+        if limit > 0.0:
+            bottom, top = min(bottom, reach[0]), max(top, reach[1])
+        margin = 0.04 * (top - bottom) or 0.01
+        ax.set_ylim(bottom - margin, top + margin)
         write_ticks(ax.yaxis)
         ax.set_ylabel("cumulative observed \N{MINUS SIGN} predicted")
         place.legend(height=1.12 if over_rows else 1.0, columns=1)
+
+    def readings(self) -> Iterator[Reading]:
+        """Give the cumulative residuals at some scores."""
+        over_rows, curve = crowded(self.curve), self.curve
+        at = np.searchsorted(curve.share, np.linspace(0.0, 1.0, _READINGS))
+        if not over_rows:
+            at = np.searchsorted(curve.score, _view(curve).edges(_READINGS)[1:], side="right") - 1
+        at = distinct_numbers(np.clip(at, 0, len(curve.score) - 1))
+        parts = halfway((curve.share if over_rows else curve.score)[at], *self.ax_.get_xlim())
+        for (low, high), i in zip(parts, at.tolist(), strict=True):
+            text = (
+                f"scores up to {score_brief(curve.score[i])}, {share(curve.share[i])} of rows: cumulative residual "
+                f"{number(curve.value[i])}"
+            )
+            yield Reading(self.ax_, low, high, text)
 
     @property
     def _limit(self) -> float:
@@ -147,10 +171,18 @@ class CumulativeResidualsDisplay(Display):
 
 def crowded(curve: CumulativeResiduals) -> bool:
     """Whether half of the rows have their scores in too small a part of the picture to be distinguished."""
-    left, right = score_view(curve.score)
-    column = np.minimum(((curve.score - left) / (right - left) * _COLUMNS).astype(np.intp), _COLUMNS - 1)
-    rows = np.bincount(column, weights=np.diff(curve.share, prepend=0.0), minlength=_COLUMNS)
+    column = np.searchsorted(_view(curve).edges(_COLUMNS)[1:-1], curve.score, side="right")
+    rows = np.bincount(column, weights=_rows(curve))
     return bool(sum(sorted(rows.tolist())[-_FEW:]) >= 0.5)
+
+
+def _rows(curve: CumulativeResiduals) -> FloatArray:
+    """Share of the rows at each point."""
+    return np.diff(curve.share, prepend=0.0)
+
+
+def _view(curve: CumulativeResiduals) -> View:
+    return score_view(curve.score, _rows(curve))
 
 
 def _write_rows_axis(curve: CumulativeResiduals, place: Canvas) -> None:

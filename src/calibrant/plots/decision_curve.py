@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.numbers import confidence
+from calibrant.auditing.numbers import confidence, score_brief, signed
 from calibrant.decisions import NetBenefit, net_benefit
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display
-from calibrant.plots.style import write_ticks
+from calibrant.plots.readings import Reading, halfway
+from calibrant.plots.style import set_scale, write_ticks
 from calibrant.table.arguments import as_table
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.visible_scores import grid_in_view, score_view
+from calibrant.table.visible_scores import View, score_view
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +31,8 @@ class DecisionCurveDisplay(Display):
     ----------
     curve : NetBenefit
         What to draw.
+    view : View, optional
+        Stretch of thresholds to show; by default that of the curve.
     name : str, optional
         What is shown.
 
@@ -48,8 +51,8 @@ class DecisionCurveDisplay(Display):
     [0.0]
     """
 
-    def __init__(self, curve: NetBenefit, *, name: str | None = None) -> None:
-        self.curve, self.name = curve, name
+    def __init__(self, curve: NetBenefit, *, view: View | None = None, name: str | None = None) -> None:
+        self.curve, self.view, self.name = curve, view or score_view(curve.threshold), name
 
     @classmethod
     def from_predictions(
@@ -78,8 +81,9 @@ class DecisionCurveDisplay(Display):
             Confidence of each interval by itself, in (0, 1).
         """
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-        thresholds = grid_in_view(table.score, n_points) if at is None else at
-        return cls(net_benefit(table, at=thresholds, confidence_level=confidence_level), name=name).plot(ax, **keywords)
+        view = score_view(table.score, table.n) if at is None else None
+        curve = net_benefit(table, at=at if view is None else view.grid(n_points), confidence_level=confidence_level)
+        return cls(curve, view=view, name=name).plot(ax, **keywords)
 
     def _sentences(self) -> Iterator[str]:
         yield (
@@ -114,10 +118,22 @@ class DecisionCurveDisplay(Display):
         # At high thresholds treat all has a large negative net benefit, which need not be in view.
         bottom = -max(0.25 * top, min(depth, top or depth))
         margin = 0.1 * (top - bottom) or 0.01
-        place.limits(score_view(curve.threshold), (bottom - 0.2 * margin, top + margin), first=first)
-        write_ticks(ax.xaxis)
+        if first:
+            set_scale(ax, self.view, "x")
+        place.limits(self.view[:2], (bottom - 0.2 * margin, top + margin), first=first)
+        write_ticks(ax.xaxis, self.view)
         write_ticks(ax.yaxis)
-        ax.set_xlabel("threshold probability")
+        ax.set_xlabel("threshold probability" + self.view.remark)
         ax.set_ylabel("net benefit per case")
         place.mark(self.line_)
         place.legend(columns=1)
+
+    def readings(self) -> Iterator[Reading]:
+        """Give the net benefit at every threshold."""
+        curve = self.curve
+        for i, part in enumerate(halfway(curve.threshold, *self.ax_.get_xlim())):
+            text = (
+                f"threshold {score_brief(curve.threshold[i])}: net benefit {signed(curve.net_benefit[i])}, treat all "
+                f"{signed(curve.treat_all[i])}"
+            )
+            yield Reading(self.ax_, *part, text)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.plots.canvas import Canvas, canvas
+from calibrant.plots.readings import Reading
 from calibrant.table.results import frame_of
 from calibrant.table.score_table import FloatArray
 
@@ -39,7 +40,8 @@ class Display(ABC):
     name: str | None
     ax_: Axes
     figure_: Figure
-    _size = (4.8, 3.8)  # inches of a figure of its own
+    size = (4.8, 3.8)  # inches of a figure of its own
+    beneath = False  # whether such a figure has a second panel below
 
     @property
     def how_to_read(self) -> str:
@@ -54,6 +56,10 @@ class Display(ABC):
     def columns(self) -> dict[str, Any]:
         """Columns of the table behind the picture, by name."""
 
+    def readings(self) -> Iterator[Reading]:
+        """Give what a page says where a reader points at the picture, once it is drawn; by default nothing."""
+        return iter(())
+
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **keywords: Any) -> Self:
         """Draw the picture.
 
@@ -66,7 +72,7 @@ class Display(ABC):
         **keywords
             Of matplotlib, for the line, points or bars of what is shown: ``color``, ``linewidth`` ...
         """
-        return self._plot(ax, name, self._size, **keywords)
+        return self._plot(ax, name, self.size, **keywords)
 
     def _plot(
         self, ax: Axes | None, name: str | None, size: tuple[float, float], *, beneath: bool = False, **keywords: Any

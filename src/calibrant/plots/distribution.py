@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.auditing.numbers import rows, score_brief, share
 from calibrant.curves import CumulativeResiduals, Histogram, score_histogram
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display
-from calibrant.plots.style import Palette, ground_of, write_ticks
+from calibrant.plots.readings import Reading
+from calibrant.plots.style import Palette, ground_of, set_scale, write_ticks
 from calibrant.table.arguments import as_table
-from calibrant.table.score_table import FloatArray, ScoreTable
-from calibrant.table.visible_scores import score_view
+from calibrant.table.score_table import ScoreTable
+from calibrant.table.visible_scores import View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["DistributionDisplay", "draw_bars", "draw_shares"]
+__all__ = ["DistributionDisplay", "bar_readings", "draw_bars", "draw_shares"]
 
 
 class DistributionDisplay(Display):
-    """Histogram of the scores, positives above zero and negatives below.
+    """Histogram of the scores by class, positives above zero and negatives below.
 
     Parameters
     ----------
@@ -42,7 +44,7 @@ class DistributionDisplay(Display):
     [0.0, 2.0]
     """
 
-    _size = (4.8, 2.6)
+    size = (4.8, 2.6)
 
     def __init__(self, histogram: Histogram, *, name: str | None = None) -> None:
         self.histogram, self.name = histogram, name
@@ -65,16 +67,16 @@ class DistributionDisplay(Display):
         Parameters
         ----------
         n_bins : int
-            Number of bins; they divide [0, 1], or where the scores are if they lie close together.
+            Number of bins. They divide [0, 1], or where the scores are if they lie close together; the bins are
+            narrower towards 0 if most scores are near 0.
         """
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-        histogram = score_histogram(table, n_bins=n_bins, within=score_view(table.score))
-        return cls(histogram, name=name).plot(ax, **keywords)
+        return cls(score_histogram(table, n_bins=n_bins, within="data"), name=name).plot(ax, **keywords)
 
     def _sentences(self) -> Iterator[str]:
         yield (
-            "x-axis: score; y-axis: rows per bin, positives above zero and negatives below, with separate scales, so "
-            "that a rare class is visible."
+            "x-axis: score; y-axis: share of the rows of each class in a bin, positives above zero and negatives "
+            "below, on one scale."
         )
 
     def columns(self) -> dict[str, Any]:
@@ -82,50 +84,57 @@ class DistributionDisplay(Display):
         return self.histogram.columns()
 
     def _draw(self, place: Canvas, name: str | None, **keywords: Any) -> None:
+        view = self.histogram.view
+        set_scale(place.ax, view, "x")
         draw_bars(self.histogram, place.ax, place.palette, **keywords)
-        low, high = float(self.histogram.edges[0]), float(self.histogram.edges[-1])
-        margin = 0.015 * (high - low)
-        place.ax.set_xlim(low - margin, high + margin)
-        write_ticks(place.ax.xaxis)
-        place.ax.set_xlabel("score")
+        place.ax.set_xlim(view.limits())
+        write_ticks(place.ax.xaxis, view)
+        place.ax.set_xlabel("score" + view.remark)
+
+    def readings(self) -> Iterator[Reading]:
+        """Give the rows of every bin."""
+        return bar_readings(self.histogram, self.ax_)
 
 
 def draw_bars(histogram: Histogram, ax: Axes, palette: Palette, **keywords: Any) -> None:
-    """Draw positives above zero and negatives below, with separate scales."""
+    """Draw the shares of both classes by bin, positives above zero and negatives below, on one scale."""
     widths = np.diff(histogram.edges)
-    most, least = float(histogram.positives.max()), float(histogram.negatives.max())
-    # A class without rows takes next to no height.
-    up, down = most or 1.0, least or 1.0
-
-    # Heights stay numbers of rows; only the axis stretches, so that a rare class can be seen beside a common one.
-    def squeeze(height: npt.ArrayLike) -> FloatArray:
-        height = np.asarray(height, dtype=np.float64)
-        return np.where(height > 0.0, height / up, height / down)
-
-    def stretch(height: npt.ArrayLike) -> FloatArray:
-        height = np.asarray(height, dtype=np.float64)
-        return np.where(height > 0.0, height * up, height * down)
-
-    for rows, colour in ((histogram.positives, palette.blue), (-histogram.negatives, palette.grey)):
+    up, down = _shares(histogram)
+    for heights, colour in ((up, palette.blue), (-down, palette.grey)):
         manner: dict[str, Any] = {"color": colour, "edgecolor": ground_of(ax), "linewidth": 0.4} | keywords
-        ax.bar(histogram.edges[:-1], rows, widths, align="edge", **manner)
+        ax.bar(histogram.edges[:-1], heights, widths, align="edge", **manner)
     ax.axhline(0.0, color=palette.ink, linewidth=0.6)
-    ax.set_yscale("function", functions=(squeeze, stretch))
-    ax.set_ylim(-1.05 * down if least else -0.1, 1.05 * up if most else 0.1)
-    ax.set_yticks([*([-_round_down(down)] if least else []), 0.0, *([_round_down(up)] if most else [])])
-    ax.yaxis.set_major_formatter(lambda height, _: f"{abs(height):,g}" if abs(height) < 1e6 else f"{abs(height):.0e}")
-    ax.minorticks_off()
-    ax.set_ylabel("rows")
-    _remark(ax, "positives up, negatives down, separate scales", palette)
+    most, least = float(up.max()), float(down.max())
+    ax.set_ylim(-1.05 * (least or 0.05 * most), 1.05 * (most or 0.05 * least))
+    tick = _round_down(0.6 * max(most, least))
+    ax.set_yticks([height for height in (-tick, 0.0, tick) if -least <= height <= most])
+    ax.yaxis.set_major_formatter(lambda height, _: f"{100.0 * abs(height):g}%")
+    ax.set_ylabel("share of class")
+    _remark(ax, "positives up, negatives down", palette)
 
 
-def draw_shares(
-    residuals: CumulativeResiduals, ax: Axes, view: tuple[float, float], palette: Palette, **keywords: Any
-) -> None:
+def bar_readings(histogram: Histogram, ax: Axes) -> Iterator[Reading]:
+    """Give the rows of each bin that is not empty."""
+    columns = (histogram.edges[:-1], histogram.edges[1:], histogram.positives, histogram.negatives, *_shares(histogram))
+    for low, high, positives, negatives, up, down in zip(*(column.tolist() for column in columns), strict=True):
+        if positives or negatives:
+            text = (
+                f"scores {score_brief(low)} to {score_brief(high)}: {rows(positives)} positives ({share(up)} of them), "
+                f"{rows(negatives)} negatives ({share(down)})"
+            )
+            yield Reading(ax, low, high, text)
+
+
+def _shares(histogram: Histogram) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Share of the positives and of the negatives in each bin; 0 for a class without rows."""
+    up, down = (rows / (rows.sum() or 1.0) for rows in (histogram.positives, histogram.negatives))
+    return up, down
+
+
+def draw_shares(residuals: CumulativeResiduals, ax: Axes, view: View, palette: Palette, **keywords: Any) -> None:
     """Draw the cumulative share of rows by score."""
-    left, right = view
     manner: dict[str, Any] = {"color": palette.blue, "linewidth": 1.3, "drawstyle": "steps-post"} | keywords
-    ax.plot([left, *residuals.score, right], [0.0, *residuals.share, 1.0], **manner)
+    ax.plot([view.low, *residuals.score, view.high], [0.0, *residuals.share, 1.0], **manner)
     ax.set_ylim(0.0, 1.03)
     ax.set_yticks([0.0, 0.5, 1.0], ["0%", "50%", "100%"])
     ax.set_ylabel("rows")

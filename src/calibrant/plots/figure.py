@@ -10,6 +10,7 @@ from calibrant.auditing.wording import verdict_sentence
 from calibrant.plots.canvas import Canvas, panels
 from calibrant.plots.cost import CostCurveDisplay
 from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
+from calibrant.plots.decision_curve import DecisionCurveDisplay
 from calibrant.plots.display import Display
 from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.style import LIGHT, drawing_style
@@ -17,15 +18,10 @@ from calibrant.plots.style import LIGHT, drawing_style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
 
-__all__ = [
-    "audit_figure",
-    "costs_figure",
-    "costs_of",
-    "cumulative_residuals_figure",
-    "cumulative_residuals_of",
-    "reliability_figure",
-    "reliability_of",
-]
+__all__ = ["audit_figure", "costs_of", "cumulative_residuals_of", "decisions_of", "own_figure", "reliability_of"]
+
+# On a telephone a page shows a picture at about this part of its usual width, so that its type stays legible.
+_NARROWER = 0.875
 
 
 def reliability_of(audit: Findings) -> ReliabilityDisplay:
@@ -33,10 +29,10 @@ def reliability_of(audit: Findings) -> ReliabilityDisplay:
     return ReliabilityDisplay(
         audit.reliability,
         line=audit.isotonic,
+        local=audit.local,
         band=audit.band if audit.band is not None and audit.band.consistent else None,
         worst=audit.cutoff,
         distribution=audit.histogram,
-        cumulative_residuals=audit.cumulative_residuals,
         name=audit.name,
     )
 
@@ -46,10 +42,17 @@ def cumulative_residuals_of(audit: Findings) -> CumulativeResidualsDisplay:
     return CumulativeResidualsDisplay(audit.cumulative_residuals, cutoff=audit.cutoff, name=audit.name)
 
 
+def decisions_of(audit: Findings) -> DecisionCurveDisplay:
+    """Return the decision curve of an audit, not yet drawn."""
+    return DecisionCurveDisplay(audit.decision_curve, view=audit.histogram.view, name=audit.name)
+
+
 def costs_of(audit: Findings) -> CostCurveDisplay | None:
     """Return the cost curve of an audit, not yet drawn; None if recalibration was not assessed."""
     judged = audit.recalibration
-    return None if judged is None or judged.costs is None else CostCurveDisplay(judged.costs, name=audit.name)
+    if judged is None or judged.costs is None:
+        return None
+    return CostCurveDisplay(judged.costs, view=audit.histogram.view, name=audit.name)
 
 
 def audit_figure(audit: Findings) -> Figure:
@@ -74,35 +77,21 @@ def audit_figure(audit: Findings) -> Figure:
         header.text(0.012, 0.58, shorten(audit.name, 90), fontsize=13, weight="bold", parse_math=False)
         header.text(0.012, 0.1, verdict_sentence(audit), fontsize=10, color=LIGHT.muted, parse_math=False)
         left, right = body.subfigures(1, 2, wspace=0.03)
-        _draw(reliability_of(audit), left, beneath=True)
+        _draw(reliability_of(audit), left)
         _draw(cumulative_residuals_of(audit), right)
     return figure
 
 
-def reliability_figure(audit: Findings) -> Figure:
-    """Draw the reliability diagram with the distribution of scores, alone."""
-    return _figure(reliability_of(audit), 5.3, beneath=True)
-
-
-def cumulative_residuals_figure(audit: Findings) -> Figure:
-    """Draw the cumulative residuals alone."""
-    return _figure(cumulative_residuals_of(audit), 3.8)
-
-
-def costs_figure(display: CostCurveDisplay) -> Figure:
-    """Draw a cost curve alone."""
-    return _figure(display, 3.8)
-
-
-def _figure(display: Display, height: float, *, beneath: bool = False) -> Figure:
-    """Draw a display without its title on a figure of so many inches that pyplot does not know."""
+def own_figure(display: Display) -> Figure:
+    """Draw a display for a page: without its title, on a figure that pyplot does not know."""
     from matplotlib.figure import Figure
 
+    width, height = display.size
     with drawing_style():
-        figure = Figure(figsize=(4.8, height), layout="constrained")
-        _draw(display, figure, beneath=beneath)
+        figure = Figure(figsize=(_NARROWER * width, height), layout="constrained")
+        _draw(display, figure)
     return figure
 
 
-def _draw(display: Display, figure: FigureBase, *, beneath: bool = False) -> None:
-    display.draw_on(Canvas(*panels(figure, beneath=beneath), own=True, palette=LIGHT))
+def _draw(display: Display, figure: FigureBase) -> None:
+    display.draw_on(Canvas(*panels(figure, beneath=display.beneath), own=True, palette=LIGHT))

@@ -12,6 +12,7 @@ from calibrant.metrics import CutoffCalibration
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.style import ground_of, tick_places, write_ticks
 from calibrant.table.score_table import FloatArray
+from calibrant.table.visible_scores import View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,7 +95,7 @@ def draw_band(band: Any, ax: Axes, colour: str) -> None:
     )
 
 
-def shade(cutoff: CutoffCalibration, place: Canvas, view: tuple[float, float]) -> None:
+def shade(cutoff: CutoffCalibration, place: Canvas, view: View) -> None:
     """Shade the interval of scores that attains the calibration error."""
     if cutoff.interval is None:
         return
@@ -102,7 +103,7 @@ def shade(cutoff: CutoffCalibration, place: Canvas, view: tuple[float, float]) -
     colour = place.palette.orange
     label = f"mean predicted {share(cutoff.mean_predicted)}, observed {share(cutoff.observed_rate)}"
     # The edge keeps an interval visible that is narrower than a pixel.
-    left = max(low, _with_margin(*view)[0])
+    left = max(low, view.limits()[0])
     place.ax.axvspan(left, high, facecolor=(colour, 0.12), edgecolor=(colour, 0.5), linewidth=0.8, label=label)
 
 
@@ -116,9 +117,7 @@ def strip_beneath(ax: Axes) -> Axes:
     return strip
 
 
-def frame_diagram(
-    place: Canvas, view: tuple[float, float], heights: FloatArray, *, first: bool, pos_label: Any = None
-) -> float:
+def frame_diagram(place: Canvas, view: View, heights: FloatArray, *, first: bool, pos_label: Any = None) -> float:
     """Set limits, ticks and labels; a diagram that was there before (unless `first`) stays in view.
 
     `view` is the stretch of scores to show; `heights` are shares that must be in view, NaN is passed over. Returns the
@@ -126,42 +125,43 @@ def frame_diagram(
     """
     ax = place.ax
     strip = any(child.get_label() == _STRIP_NAME for child in ax.child_axes)
-    left, right = _with_margin(*view)
-    bottom, top = _heights(heights, *view)
+    if not first:
+        view = view._replace(square_root=ax.get_xscale() == "function")
+    left, right = view.limits()
+    bottom, top = _heights(heights, view)
     if not first:
         before = ax.get_ylim()
         if strip:
-            before = before[0] + _STRIP * (before[1] - before[0]), before[1]
+            before = _stretched(before, view, 1.0 - _STRIP)
         left, right = min(left, ax.get_xlim()[0]), max(right, ax.get_xlim()[1])
         bottom, top = min(bottom, before[0]), max(top, before[1])
     ax.set_xlim(left, right)
-    write_ticks(ax.xaxis)
-    write_ticks(ax.yaxis)
     ax.set_ylim(bottom, top)
+    write_ticks(ax.xaxis, view)
+    write_ticks(ax.yaxis, view)
     if strip:
-        ax.set_ylim(top - (top - bottom) / (1.0 - _STRIP), top)
+        ax.set_ylim(_stretched((bottom, top), view, 1.0 / (1.0 - _STRIP)))
         # No tick stands beside the strip, where heights are no shares.
-        ax.yaxis.set_ticks(tick_places(bottom, top))
+        ax.yaxis.set_ticks(tick_places(bottom, top, view))
     ax.set_ylabel("observed rate" + ("" if pos_label in (None, 1, True) else f" ({pos_label})"), parse_math=False)
     lowest = ax if place.beneath is None else place.beneath
-    lowest.set_xlabel("predicted probability")
+    lowest.set_xlabel("predicted probability" + view.remark)
     if place.beneath is not None:
         place.beneath.set_xlim(left, right)
-        write_ticks(place.beneath.xaxis)
+        write_ticks(place.beneath.xaxis, view)
         ax.tick_params(labelbottom=False)
     return _STRIP if strip else 0.0
 
 
-def _with_margin(left: float, right: float) -> tuple[float, float]:
-    margin = 0.015 * (right - left)
-    return left - margin, right + margin
+def _stretched(limits: tuple[float, float], view: View, times: float) -> tuple[float, float]:
+    """Limits so many times as far apart on the axis of a view, with the same upper end."""
+    bottom, top = view.to_axis(limits)
+    return float(view.from_axis(top - times * (top - bottom))), limits[1]
 
 
-def _heights(heights: FloatArray, left: float, right: float) -> tuple[float, float]:
+def _heights(heights: FloatArray, view: View) -> tuple[float, float]:
     """Vertical limits: [0, 1] if scores are wide apart, otherwise what contains the rates and the diagonal."""
-    if (left, right) == (0.0, 1.0):
-        return -0.015, 1.015
-    everything = np.append(heights, [left, right])
-    low, high = float(np.nanmin(everything)), float(np.nanmax(everything))
-    margin = 0.04 * (high - low)
-    return low - margin, high + margin
+    if (view.low, view.high) == (0.0, 1.0):
+        return view.limits()
+    everything = np.append(heights, [view.low, view.high])
+    return view._replace(low=float(np.nanmin(everything)), high=float(np.nanmax(everything))).limits()

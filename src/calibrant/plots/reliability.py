@@ -8,20 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.curves import (
-    CumulativeResiduals,
-    Curve,
-    Histogram,
-    binned_curve,
-    isotonic_curve,
-    local_curve,
-    score_histogram,
-)
+from calibrant.auditing.numbers import rows, score_brief, share
+from calibrant.curves import Curve, Histogram, binned_curve, isotonic_curve, local_curve, score_histogram
 from calibrant.errors import ArgumentError
 from calibrant.metrics import CutoffCalibration
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display
-from calibrant.plots.distribution import draw_bars, draw_shares
+from calibrant.plots.distribution import bar_readings, draw_bars
 from calibrant.plots.layers import (
     draw_band,
     draw_diagonal,
@@ -32,18 +25,17 @@ from calibrant.plots.layers import (
     shade,
     strip_beneath,
 )
+from calibrant.plots.readings import Reading, halfway
+from calibrant.plots.style import set_scale
 from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_choice
 from calibrant.table.score_table import FloatArray, ScoreTable
-from calibrant.table.visible_scores import score_view
+from calibrant.table.visible_scores import View, score_view
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["ReliabilityDisplay"]
-
-# With fewer bins of the histogram in view, bars do not show the distribution of the scores.
-_FEWEST_BARS = 9
 
 
 class ReliabilityDisplay(Display):
@@ -57,21 +49,21 @@ class ReliabilityDisplay(Display):
         Bins, drawn as points with their intervals.
     line : Curve, optional
         Drawn as a line, with a strip for its pointwise intervals if it has any.
+    local : Curve, optional
+        A local regression (loess), drawn as a dashed line beside the other.
     band : object with arrays `score`, `lower` and `upper`, optional
         A simultaneous band, drawn behind everything. Its `confidence_level` is named.
     worst : CutoffCalibration, optional
         Its interval is shaded.
     distribution : Histogram, optional
         Drawn below.
-    cumulative_residuals : CumulativeResiduals, optional
-        Its cumulative share of rows is drawn below instead where the bins of `distribution` are too wide for the
-        scores.
     name : str, optional
         What is shown.
     pos_label : scalar, optional
         Label of the positive class, for the axis.
-    view : (float, float), optional
-        Stretch of scores to show; by default all of [0, 1], or where the scores are if they lie close together.
+    view : View, optional
+        Stretch of scores to show; by default that of the distribution, or, without one, all of [0, 1] or where the
+        scores are if they lie close together. If most are near 0, the axes are square-root scales.
 
     Attributes
     ----------
@@ -102,23 +94,26 @@ class ReliabilityDisplay(Display):
         points: Curve | None = None,
         *,
         line: Curve | None = None,
+        local: Curve | None = None,
         band: Any = None,
         worst: CutoffCalibration | None = None,
         distribution: Histogram | None = None,
-        cumulative_residuals: CumulativeResiduals | None = None,
         name: str | None = None,
         pos_label: Any = None,
-        view: tuple[float, float] | None = None,
+        view: View | None = None,
     ) -> None:
-        self.points, self.line, self.band = points, line, None if band is None else _check_band(band)
-        self.worst, self.distribution, self.cumulative_residuals = worst, distribution, cumulative_residuals
+        self.points, self.line, self.local = points, line, local
+        self.band = None if band is None else _check_band(band)
+        self.worst, self.distribution = worst, distribution
         self.name, self.pos_label = name, pos_label
         scores = [layer.score for layer in (self.points, self.line, self.band) if layer is not None]
         if not scores:
             raise ArgumentError("points, a line or a band", "none of them", "see from_predictions")
-        ends = min(float(score[0]) for score in scores), max(float(score[-1]) for score in scores)
-        self.view = score_view(np.array(ends)) if view is None else view
-        self._beneath = distribution is not None
+        if view is None:
+            view = score_view(np.concatenate(scores)) if distribution is None else distribution.view
+        self.view = view
+        self.beneath = distribution is not None
+        self.size = _size(self.beneath)
 
     @classmethod
     def from_predictions(
@@ -166,15 +161,13 @@ class ReliabilityDisplay(Display):
             line = local_curve(table, span=span, degree=degree, confidence_level=confidence_level)
         elif curve is not None:
             line = isotonic_curve(table)
-        view = score_view(table.score)
         display = cls(
             points,
             line=line,
             band=band,
-            distribution=score_histogram(table, within=view),
+            distribution=score_histogram(table, within="data"),
             name=name,
             pos_label=pos_label,
-            view=view,
         )
         return display.plot(ax, **keywords)
 
@@ -183,7 +176,7 @@ class ReliabilityDisplay(Display):
 
         The distribution has a table of its own: ``display.distribution.to_frame()``.
         """
-        parts = [(layer.kind, layer) for layer in (self.points, self.line) if layer is not None]
+        parts = [(layer.kind, layer) for layer in (self.points, self.line, self.local) if layer is not None]
         parts += [] if self.band is None else [("band", self.band)]
         lengths = [len(layer.score) for _, layer in parts]
         columns: dict[str, Any] = {"part": np.repeat([kind for kind, _ in parts], lengths)}
@@ -214,8 +207,9 @@ class ReliabilityDisplay(Display):
             Whether to draw the distribution of the scores.
         """
         beneath = distribution and self.distribution is not None
-        size = (4.8, 5.3) if beneath else (4.8, 4.4)
-        return self._plot(ax, name, size, beneath=beneath, ref_line=ref_line, distribution=distribution, **keywords)
+        return self._plot(
+            ax, name, _size(beneath), beneath=beneath, ref_line=ref_line, distribution=distribution, **keywords
+        )
 
     def _draw(
         self,
@@ -229,6 +223,8 @@ class ReliabilityDisplay(Display):
         ax, palette, first = place.ax, place.palette, place.series == 0
         colour = keywords.get("color", place.colour())
         self.line_ = None
+        if first:
+            set_scale(ax, self.view)
         if ref_line and first:
             draw_diagonal(place)
         if self.band is not None:
@@ -242,6 +238,9 @@ class ReliabilityDisplay(Display):
             own = {"color": colour, "linewidth": 1.5} | keywords
             text = place.label(f"{self.line.kind} curve", name) + intervals_label(self.line)
             self.line_ = draw_line(self.line, ax, own, text)
+        if self.local is not None:
+            loess: dict[str, Any] = {"color": palette.series[2], "linewidth": 1.3, "linestyle": (0, (5, 1.5))}
+            ax.plot(self.local.score, self.local.rate, label="loess (local regression)", **loess)
         if self.worst is not None:
             shade(self.worst, place, self.view)
         if self.points is not None:
@@ -250,39 +249,44 @@ class ReliabilityDisplay(Display):
         if self.line_ is not None:
             place.mark(self.line_)
         self.distribution_ax_ = None
-        self._beneath = distribution and self.distribution is not None and (first or place.beneath is not None)
-        if self._beneath and self.distribution is not None:
+        self.beneath = distribution and self.distribution is not None and (first or place.beneath is not None)
+        if self.beneath and self.distribution is not None:
             self.distribution_ax_ = place.beneath if place.beneath is not None else strip_beneath(ax)
             self._draw_distribution(self.distribution, self.distribution_ax_, place)
-        # A band may reach from 0 to 1 where there are few rows, and must not squeeze what else there is to see.
-        layers: list[Any] = [layer for layer in (self.points, self.line) if layer is not None] or [self.band]
+        # Bands, and the curve at single scores, may reach from 0 to 1 and must not squeeze what else there is to see.
+        layers: list[Any] = [layer for layer in (self.points, self.local) if layer is not None]
+        layers = layers or [self.line or self.band]
         heights = np.concatenate([_values(layer, name) for layer in layers for name in ("rate", "lower", "upper")])
         strip = frame_diagram(place, self.view, heights, first=first, pos_label=self.pos_label)
         place.legend(strip=strip)
 
     def _draw_distribution(self, histogram: Histogram, ax: Axes, place: Canvas) -> None:
-        residuals = self._shares
-        if residuals is None:
-            draw_bars(histogram, ax, place.palette)
-        else:
-            draw_shares(residuals, ax, self.view, place.palette)
+        if place.beneath is not None:
+            set_scale(ax, self.view, "x")
+        draw_bars(histogram, ax, place.palette)
         if place.beneath is None:
-            remark = "positives up, negatives down" if residuals is None else "cumulative share of rows"
-            ax.set_title(remark, loc="left", fontsize=7, color=place.palette.muted, pad=1)
+            ax.set_title("positives up, negatives down", loc="left", fontsize=7, color=place.palette.muted, pad=1)
             ax.set_yticks([])
             ax.set_ylabel("")
 
-    @property
-    def _shares(self) -> CumulativeResiduals | None:
-        """The cumulative residuals, if their shares of rows replace bars that are too wide; otherwise None."""
-        if self.cumulative_residuals is None or self.distribution is None:
-            return None
-        edges = self.distribution.edges
-        bars = np.count_nonzero((edges[1:] > self.view[0]) & (edges[:-1] < self.view[1]))
-        return self.cumulative_residuals if bars < _FEWEST_BARS else None
+    def readings(self) -> Iterator[Reading]:
+        """Give rows, mean prediction and observed rate of every bin, and the rows below."""
+        if self.points is not None:
+            columns = (self.points.score, self.points.n, self.points.rate, self.points.lower, self.points.upper)
+            parts = halfway(self.points.score, *self.ax_.get_xlim())
+            for (low, high), (score, n, rate, lower, upper) in zip(parts, zip(*columns, strict=True), strict=True):
+                chance = "" if np.isnan(lower) else f" ({share(lower)} to {share(upper)})"
+                text = (
+                    f"bin of {rows(float(n))} rows: mean predicted {score_brief(score)}, observed {share(rate)}{chance}"
+                )
+                yield Reading(self.ax_, low, high, text)
+        if self.distribution is not None and self.distribution_ax_ is not None:
+            yield from bar_readings(self.distribution, self.distribution_ax_)
 
     def _sentences(self) -> Iterator[str]:
         yield "x-axis: predicted probability; y-axis: observed rate."
+        if self.view.square_root:
+            yield "Both axes are square-root scales, which spread out small probabilities."
         if self.points is not None:
             chance = ", with its confidence interval" if intervals_label(self.points) else ""
             yield f"Each point is a bin of neighbouring scores{chance}."
@@ -290,6 +294,8 @@ class ReliabilityDisplay(Display):
             yield _LINES[self.line.kind]
             if intervals_label(self.line):
                 yield "Its strip is a pointwise confidence interval."
+        if self.local is not None:
+            yield "The dashed curve (loess) is a local regression on the rows with the nearest scores."
         if self.band is not None:
             yield (
                 "The band behind holds at all scores simultaneously, under its assumptions and with the confidence in "
@@ -298,12 +304,10 @@ class ReliabilityDisplay(Display):
         yield "On the diagonal the two agree; below it predictions are too high, above it too low."
         if self.worst is not None and self.worst.interval is not None:
             yield "The shaded interval of scores attains the calibration error."
-        if self._beneath and self._shares is not None:
-            yield "Lower panel: cumulative share of rows by score, since the scores are concentrated."
-        elif self._beneath:
+        if self.beneath:
             yield (
-                "Lower panel: distribution of the scores, positives above zero and negatives below, with "
-                "separate scales."
+                "Lower panel: distribution of the scores by class, positives above zero and negatives below, each in "
+                "shares of its class."
             )
 
 
@@ -312,6 +316,10 @@ _LINES = {
     "isotonic": "The line is the isotonic fit to the outcomes, which needs no bins.",
     "local": "The curve is a local regression on the rows with the nearest scores, which needs no bins.",
 }
+
+
+def _size(beneath: bool) -> tuple[float, float]:
+    return (4.8, 5.3) if beneath else (4.8, 4.4)
 
 
 def _check_band(band: Any) -> Any:

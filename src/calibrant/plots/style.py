@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,12 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibrant.table.visible_scores import View
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.ticker import MaxNLocator
 
-__all__ = ["DARK", "LIGHT", "Palette", "drawing_style", "ground_of", "palette_on", "tick_places", "write_ticks"]
+__all__ = [
+    "DARK",
+    "LIGHT",
+    "Palette",
+    "drawing_style",
+    "ground_of",
+    "palette_on",
+    "set_scale",
+    "tick_places",
+    "write_ticks",
+]
 
 
 @dataclass(frozen=True)
@@ -23,14 +36,15 @@ class Palette:
 
     Attributes
     ----------
-    ink, muted, rule, band : str
-        Text and lines; lesser text; frames; areas that lie behind.
+    ground, ink, muted, rule, band : str
+        Paper; text and lines; lesser text; frames; areas that lie behind.
     blue, orange, grey : str
         Observed rates and positives; the interval of the calibration error; negatives.
     series : tuple of str
         Colours of several models, in order.
     """
 
+    ground: str
     ink: str
     muted: str
     rule: str
@@ -40,9 +54,15 @@ class Palette:
     grey: str
     series: tuple[str, ...]
 
+    def by_name(self) -> dict[str, str]:
+        """Colours by the names that they have in style sheets."""
+        single = {name: value for name, value in vars(self).items() if isinstance(value, str)}
+        return single | {f"series-{i}": colour for i, colour in enumerate(self.series) if colour not in single.values()}
+
 
 # Okabe and Ito's colours, on a light ground those that are too light for a line are darkened.
 LIGHT = Palette(
+    ground="#ffffff",
     ink="#1f2328",
     muted="#57606a",
     rule="#c3c8ce",
@@ -53,6 +73,7 @@ LIGHT = Palette(
     series=("#0072b2", "#b34700", "#00795a", "#a4508b", "#8a6d00", "#1f2328"),
 )
 DARK = Palette(
+    ground="#16191d",
     ink="#e6edf3",
     muted="#a9b3bd",
     rule="#5b646d",
@@ -111,8 +132,8 @@ def _settings(palette: Palette) -> dict[str, Any]:
         "ytick.labelsize": 8.5,
         "legend.frameon": False,
         "legend.fontsize": 8.5,
-        "legend.handlelength": 1.6,
-        "legend.columnspacing": 1.2,
+        "legend.handlelength": 1.5,
+        "legend.columnspacing": 0.9,
         "figure.constrained_layout.w_pad": 0.06,
         "figure.constrained_layout.h_pad": 0.06,
         "svg.fonttype": "none",
@@ -135,19 +156,44 @@ def ground_of(ax: Axes) -> Any:
     return ax.figure.canvas.figure.get_facecolor()
 
 
-def tick_places(low: float, high: float) -> list[float]:
-    """Round numbers between two limits."""
+def tick_places(low: float, high: float, view: View) -> list[float]:
+    """Round numbers between two limits, on the axis of a view."""
+    if view.square_root:
+        return _spread_out(low, high)
     slack = 1e-9 * (high - low)
     places = _locator().tick_values(low, high)
     return [float(place) for place in places if low - slack <= place <= high + slack]
 
 
-def write_ticks(axis: Axis) -> None:
-    """Write few ticks, as plain decimals without an offset."""
+def write_ticks(axis: Axis, view: View | None = None) -> None:
+    """Write few ticks, as plain decimals without an offset; where a view has a square-root axis, for its limits now."""
     from matplotlib.ticker import FuncFormatter
 
-    axis.set_major_locator(_locator())
+    if view is not None and view.square_root:
+        axis.set_ticks(_spread_out(*axis.get_view_interval()))
+    else:
+        axis.set_major_locator(_locator())
     axis.set_major_formatter(FuncFormatter(_decimal))
+
+
+def set_scale(ax: Axes, view: View, axes: str = "xy") -> None:
+    """Give axes the scale of a view."""
+    if view.square_root:
+        for axis in axes:
+            set_ = ax.set_xscale if axis == "x" else ax.set_yscale
+            set_("function", functions=(view.to_axis, view.from_axis))
+
+
+def _spread_out(low: float, high: float) -> list[float]:
+    """0, and 1, 2 or 5 times powers of ten, as far apart on a square-root axis as their labels need."""
+    gap, above = 0.1 * math.sqrt(high), math.inf
+    kept: list[float] = []
+    for power in range(math.floor(math.log10(high)), -9, -1):
+        for step in (5, 2, 1):
+            place = math.sqrt(value := step * 10.0**power)
+            if low <= value <= high and gap <= min(place, above - place):
+                kept, above = [value, *kept], place
+    return [0.0, *kept] if low <= 0.0 else kept
 
 
 def _locator() -> MaxNLocator:

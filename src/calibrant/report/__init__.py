@@ -1,5 +1,6 @@
-"""Audits as one HTML page that needs nothing else: no network, no scripts, no other files."""
+"""Audits as one HTML page that needs nothing else, no network and no other files; and as PDF."""
 
+from calibrant.report.files import check_report, write_report
 from calibrant.report.page import render
 
-__all__ = ["render"]
+__all__ = ["check_report", "render", "write_report"]

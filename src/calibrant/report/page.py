@@ -12,8 +12,11 @@ from calibrant.auditing import wording
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.numbers import confidence, number, share
 from calibrant.errors import ArgumentError
+from calibrant.plots.style import DARK, LIGHT
 from calibrant.references import cite
 from calibrant.report import view
+from calibrant.report.decisions import HEADS, decisions
+from calibrant.report.guidance import GUIDES, guidance
 from calibrant.report.pictures import pictures
 
 __all__ = ["render"]
@@ -34,7 +37,7 @@ def render(audits: Sequence[Findings], *, title: str, note: str = "") -> str:
     Returns
     -------
     str
-        The page. It has no date: put that into the title if it matters.
+        The page. Its script only shows, at the threshold that a reader chooses, numbers that it contains.
 
     Raises
     ------
@@ -53,11 +56,16 @@ def render(audits: Sequence[Findings], *, title: str, note: str = "") -> str:
         lstrip_blocks=True,
     )
     environment.filters.update(number=number, share=share, confidence=confidence)
+    keys = [key for audit in audits for key in (*audit.references, *audit.decision_curve.references)]
     return environment.get_template("page.html.j2").render(
         title=title,
+        title_css=_css_text(title),
         note=note,
         version=calibrant.__version__,
-        references=cite(key for audit in audits for key in audit.references),
+        light=LIGHT.by_name(),
+        dark=DARK.by_name(),
+        decision_heads=HEADS,
+        references=cite([*keys, *GUIDES]),
         sections=[_section(audit, place) for place, audit in enumerate(audits, start=1)],
     )
 
@@ -66,15 +74,19 @@ def _section(audit: Findings, place: int) -> dict[str, Any]:
     """Everything the template says about one audit."""
     anchor = f"audit-{place}"
     return {
+        "place": place,
         "anchor": anchor,
         "audit": audit,
         "verdict": wording.verdict_word(audit),
         "meaning": wording.verdict_meaning(audit),
         "advice": wording.advice_sentence(audit),
-        "next": wording.next_sentence(audit),
         "band": wording.band_sentence(audit),
         "error": wording.error_range(audit),
-        "key_numbers": view.key_numbers(audit),
+        "brief": view.in_brief(audit),
+        "calibration": view.calibration(audit),
+        "performance": view.performance(audit),
+        "sample": view.sample(audit),
+        "decisions": decisions(audit),
         "costs_facts": view.cost_facts(audit),
         "recalibration": view.recalibration(audit),
         "gain": wording.gain_sentence(audit),
@@ -85,6 +97,13 @@ def _section(audit: Findings, place: int) -> dict[str, Any]:
         "bins": view.bins(audit.reliability),
         "histogram": view.histogram(audit.histogram),
         "residuals": view.residual_points(audit.cumulative_residuals),
+        "guidance": guidance(audit),
         "assumptions": view.assumptions(audit),
+        "provenance": view.provenance(audit),
         "cells": wording.cells_sentence(audit),
     }
+
+
+def _css_text(text: str) -> str:
+    """Write a text so that it can stand between quotation marks in a style sheet."""
+    return "".join(c if c.isascii() and (c.isalnum() or c in " .,:-") else f"\\{ord(c):x} " for c in text)

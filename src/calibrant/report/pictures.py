@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.numbers import interval_text, number, rows, score_text, share
 from calibrant.auditing.wording import error_place, error_text
-from calibrant.decisions import CostCurve
-from calibrant.plots import Display, costs_figure, cumulative_residuals_figure, figure_svg, reliability_figure
-from calibrant.plots.figure import costs_of, cumulative_residuals_of, reliability_of
+from calibrant.decisions import CostCurve, NetBenefit
+from calibrant.plots import Display, figure_svg
+from calibrant.plots.figure import costs_of, cumulative_residuals_of, decisions_of, own_figure, reliability_of
 
 if TYPE_CHECKING:
     from markupsafe import Markup
-    from matplotlib.figure import Figure
 
 __all__ = ["Picture", "cumulative_residuals_description", "pictures"]
 
@@ -32,28 +31,24 @@ def pictures(audit: Findings, anchor: str) -> dict[str, Picture | None]:
     The picture of costs is None unless recalibration was assessed for independent rows.
     """
 
-    def picture(name: str, figure: Figure, display: Display, description: str) -> Picture:
+    def picture(name: str, display: Display, description: str) -> Picture:
         from markupsafe import Markup
 
+        figure = own_figure(display)
         prefix = f"{anchor}-{name.lower().replace(' ', '-')}"
-        svg = figure_svg(figure, title=f"{name}: {audit.name}", description=description, prefix=prefix)
+        title = f"{name}: {audit.name}"
+        svg = figure_svg(figure, title=title, description=description, prefix=prefix, readings=display.readings())
         # figure_svg escapes what it is given, and the drawing holds no other text of the user.
         return Picture(Markup(svg), display.how_to_read)
 
     costs = costs_of(audit)
     return {
-        "reliability": picture(
-            "Reliability diagram", reliability_figure(audit), reliability_of(audit), reliability_description(audit)
-        ),
+        "reliability": picture("Reliability diagram", reliability_of(audit), reliability_description(audit)),
         "cumulative_residuals": picture(
-            "Cumulative residuals",
-            cumulative_residuals_figure(audit),
-            cumulative_residuals_of(audit),
-            cumulative_residuals_description(audit),
+            "Cumulative residuals", cumulative_residuals_of(audit), cumulative_residuals_description(audit)
         ),
-        "costs": None
-        if costs is None
-        else picture("Cost curve", costs_figure(costs), costs, costs_description(costs.curve)),
+        "decisions": picture("Decision curve", decisions_of(audit), decisions_description(audit.decision_curve)),
+        "costs": None if costs is None else picture("Cost curve", costs, costs_description(costs.curve)),
     }
 
 
@@ -80,6 +75,17 @@ def cumulative_residuals_description(audit: Findings) -> str:
     return (
         f"The line {course} by {error_text(audit)}, the calibration error, over scores "
         f"{interval_text(cutoff.interval)}, and ends at {number(cutoff.mean_residual)}.{chance}"
+    )
+
+
+def decisions_description(curve: NetBenefit) -> str:
+    """What the decision curve shows, for readers who do not see it."""
+    useful = curve.threshold[curve.net_benefit > curve.treat_all.clip(0.0)]
+    if not len(useful):
+        return "At no threshold shown is the net benefit above that of treat all and treat none."
+    return (
+        f"Between the thresholds {score_text(float(useful[0]))} and {score_text(float(useful[-1]))} there are "
+        f"{len(useful)} of {len(curve.threshold)} thresholds with a net benefit above that of treat all and treat none."
     )
 
 

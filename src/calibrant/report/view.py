@@ -8,17 +8,12 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from calibrant.auditing.findings import Findings
-from calibrant.auditing.numbers import confidence, number, points, rows, score_fixed, score_text, share, signed
-from calibrant.auditing.wording import (
-    error_place,
-    expected_error_condition,
-    hidden_error,
-    saving_caveat,
-    with_interval,
-)
+from calibrant.auditing.numbers import confidence, number, rows, score_fixed, score_text, share, signed
+from calibrant.auditing.wording import error_place, expected_error_condition, hidden_error, saving_caveat
 from calibrant.certificates import Certificate, ExpectedErrorCertificate
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.decisions import Decision
+from calibrant.table.results import Estimate
 from calibrant.table.wording import counted
 
 __all__ = [
@@ -26,13 +21,17 @@ __all__ = [
     "Row",
     "assumptions",
     "bins",
+    "calibration",
     "cost_facts",
     "costs",
     "further",
     "histogram",
-    "key_numbers",
+    "in_brief",
+    "performance",
+    "provenance",
     "recalibration",
     "residual_points",
+    "sample",
 ]
 
 # Points of the cumulative residuals in their table, besides the ends of the interval of the calibration error.
@@ -51,9 +50,25 @@ class ResidualPoint(NamedTuple):
     mark: str
 
 
-def key_numbers(audit: Findings) -> list[Row]:
-    """Return the numbers that matter most, the calibration error first."""
-    cutoff, sample = audit.cutoff, audit.sample
+def in_brief(audit: Findings) -> list[Row]:
+    """Return the numbers beside the picture on the first screen."""
+    cutoff, sample, found = audit.cutoff, audit.sample, audit.performance
+    chance = f"{number(cutoff.null_mean)} expected by chance" if math.isfinite(cutoff.null_mean) else ""
+    estimates = (
+        ("O:E", found.observed_expected),
+        ("AUC", found.roc_auc),
+        ("Calibration slope", found.calibration_slope),
+    )
+    return [
+        ("Calibration error", number(cutoff.value), chance),
+        *((name, number(estimate.value), interval(estimate)) for name, estimate in estimates),
+        ("Rows" if sample.weights == "rows" else "Total weight", rows(sample.n), f"{rows(sample.positives)} positive"),
+    ]
+
+
+def calibration(audit: Findings) -> list[Row]:
+    """Return the calibration error, what perfect calibration would show, and the bounds that are certified."""
+    cutoff = audit.cutoff
     remark = "; ".join(filter(None, [hidden_error(audit), error_place(audit)]))
     facts: list[Row] = [("Calibration error", number(cutoff.value), remark)]
     if math.isfinite(cutoff.null_mean):
@@ -63,41 +78,67 @@ def key_numbers(audit: Findings) -> list[Row]:
         facts.append(_upper_bound(audit.certificate))
     if audit.expected_error is not None:
         facts.append(_expected_error(audit.expected_error))
+    return facts
+
+
+def performance(audit: Findings) -> list[Row]:
+    """Return discrimination, accuracy and calibration: name, value, interval, and what to make of it."""
     found, rate = audit.performance, audit.sample.base_rate
     loss = (
         "smaller is better" if math.isfinite(found.log_loss.value) else "a positive had score 0, or a negative score 1"
     )
-    clusters = ""
-    if sample.clusters is not None:
-        clusters = f"; in {rows(sample.clusters)} clusters, within which rows may depend on each other"
-    facts += [
-        (
-            "AUC",
-            with_interval(found.roc_auc),
-            "probability that a positive scores higher than a negative, ties counted half",
-        ),
+    facts: list[tuple[str, Estimate, str]] = [
+        ("AUC", found.roc_auc, "probability that a positive scores higher than a negative, ties counted half"),
         (
             "Brier score",
-            with_interval(found.brier),
+            found.brier,
             f"smaller is better; predicting the base rate: {number(rate * (1.0 - rate))}",
         ),
-        ("Log loss", with_interval(found.log_loss), loss),
+        ("Scaled Brier score", found.scaled_brier, "1 is perfect, 0 is predicting the base rate"),
+        ("Log loss", found.log_loss, loss),
+        ("Calibration in the large", found.calibration_in_the_large, "mean predicted minus observed rate; 0 is ideal"),
+        ("O:E", found.observed_expected, "observed over expected number of positives; 1 is ideal"),
         (
-            "Rows" if sample.weights == "rows" else "Total weight",
-            rows(sample.n),
-            f"{rows(sample.positives)} positive{clusters}",
+            "Calibration intercept",
+            found.calibration_intercept,
+            "log odds, slope fixed at 1; 0 is ideal; below 0, predictions are too high",
         ),
-        ("Observed rate", share(sample.base_rate), f"mean predicted: {share(sample.mean_score)}"),
-        ("Calibration in the large", points(-cutoff.mean_residual), "mean predicted minus observed rate"),
-        (
-            "O:E",
-            with_interval(audit.performance.observed_expected),
-            "observed over expected number of positives; 1 is ideal",
-        ),
+        ("Calibration slope", found.calibration_slope, "1 is ideal; below 1, predictions are too extreme"),
     ]
-    if sample.distinct_scores is not None:
-        tied = "" if sample.tied_rows is None else f"{rows(sample.tied_rows)} rows have a tied score"
-        facts.append(("Distinct scores", rows(sample.distinct_scores), tied))
+    if found.net_benefit is not None and audit.decision is not None:
+        threshold = score_text(audit.decision.threshold)
+        facts.append(("Net benefit", found.net_benefit, f"true positives per case at the threshold {threshold}"))
+    return [
+        (name, signed(estimate.value), interval(estimate), "; ".join(filter(None, [remark, estimate.note])))
+        for name, estimate, remark in facts
+    ]
+
+
+def interval(estimate: Estimate) -> str:
+    """Write the interval of a number and how it was found; empty if chance is not known."""
+    if math.isnan(estimate.lower):
+        return ""
+    ends = (signed(end) if math.isfinite(end) else "no limit" for end in (estimate.lower, estimate.upper))
+    return f"{' to '.join(ends)} ({estimate.method})"
+
+
+def sample(audit: Findings) -> list[Row]:
+    """Return the numbers of rows."""
+    found = audit.sample
+    clusters = ""
+    if found.clusters is not None:
+        clusters = f"; in {rows(found.clusters)} clusters, within which rows may depend on each other"
+    facts: list[Row] = [
+        (
+            "Rows" if found.weights == "rows" else "Total weight",
+            rows(found.n),
+            f"{rows(found.positives)} positive{clusters}",
+        ),
+        ("Observed rate", share(found.base_rate), f"mean predicted: {share(found.mean_score)}"),
+    ]
+    if found.distinct_scores is not None:
+        tied = "" if found.tied_rows is None else f"{rows(found.tied_rows)} rows have a tied score"
+        facts.append(("Distinct scores", rows(found.distinct_scores), tied))
     return facts
 
 
@@ -139,7 +180,6 @@ def _at_given_costs(decision: Decision) -> list[Row]:
     sure = confidence(decision.confidence_level)
     capped = "" if decision.max_rows_per_cluster is None else f"where {counted(decision.max_rows_per_cluster)}; "
     error = f"{signed(decision.forecast_error_lower)} to {signed(decision.forecast_error_upper)}"
-    caveat = saving_caveat(decision)
     return [
         (
             f"Predict positive from {score_text(decision.threshold)}",
@@ -157,7 +197,8 @@ def _at_given_costs(decision: Decision) -> list[Row]:
         (
             "Possible saving",
             number(decision.saving_bound),
-            f"upper bound for order-preserving recalibration, with {sure} confidence ({decision.method}){caveat}",
+            f"upper bound for order-preserving recalibration, with {sure} confidence ({decision.method})"
+            + saving_caveat(decision),
         ),
     ]
 
@@ -179,7 +220,6 @@ def further(audit: Findings) -> list[Row]:
     measures = audit.measures
     binned, integrated, local, parts = measures.binned, measures.integrated, measures.local, measures.brier_parts
     quantiles = f"E50 {number(integrated.e50)}, E90 {number(integrated.e90)}, Emax {number(integrated.emax)}"
-    found = audit.performance
     return [
         (
             "Expected calibration error",
@@ -198,23 +238,12 @@ def further(audit: Findings) -> list[Row]:
         ),
         ("Smooth calibration error", number(measures.smooth), "kernel bandwidth equal to the error itself"),
         (
-            "Calibration slope",
-            with_interval(found.calibration_slope),
-            "; ".join(filter(None, ["1 is ideal; below 1, predictions are too extreme", found.calibration_slope.note])),
-        ),
-        (
-            "Calibration intercept",
-            with_interval(found.calibration_intercept),
-            "log odds, slope fixed at 1; 0 is ideal; below 0, predictions are too high",
-        ),
-        (
             "Miscalibration",
             number(parts.miscalibration),
             f"component of the Brier score (CORP), in-sample{_null(measures.miscalibration_null_mean)}",
         ),
         ("Discrimination", number(parts.discrimination), "component of the Brier score (CORP)"),
         ("Uncertainty", number(parts.uncertainty), "Brier score of predicting the base rate"),
-        ("Scaled Brier score", with_interval(found.scaled_brier), "1 is perfect, 0 is predicting the base rate"),
     ]
 
 
@@ -278,6 +307,28 @@ def residual_points(residuals: CumulativeResiduals) -> list[ResidualPoint]:
             for i in sorted(kept | set(marks))
         ),
     ]
+
+
+def provenance(audit: Findings) -> list[tuple[str, str]]:
+    """Return where the audit comes from: names and values, those that are not known left out."""
+    found = audit.provenance
+    settings = ", ".join(f"{name}={value!r}" for name, value in found.parameters.items() if value is not None)
+    facts = {
+        "Audited": audit.name,
+        "Author": found.author,
+        "Date": found.date,
+        "Command or call": found.command,
+        "Source": found.source,
+        "Size": None if found.size is None else f"{found.size:,} bytes",
+        "SHA-256": found.sha256,
+        "Rows" if audit.sample.weights == "rows" else "Total weight": rows(found.rows),
+        "Digest of the rows": found.digest,
+        "Parameters": settings,
+        "Seed": None if found.seed is None else str(found.seed),
+        "Version": f"calibrant {found.version}",
+        "Fingerprint of the numbers": found.fingerprint,
+    }
+    return [(name, value) for name, value in facts.items() if value is not None]
 
 
 def assumptions(audit: Findings) -> list[str]:

@@ -46,11 +46,10 @@ def equal_mass_bins(table: ScoreTable, n_bins: int) -> npt.NDArray[np.intp]:
     return _without_gaps(np.minimum(middle.astype(np.intp), n_bins - 1))
 
 
-def equal_width_bins(table: ScoreTable, n_bins: int, within: tuple[float, float] = (0.0, 1.0)) -> npt.NDArray[np.intp]:
-    """Number the bin of each row of the table among `n_bins` of equal width; the upper end joins the last."""
-    low, high = within
+def equal_width_bins(table: ScoreTable, n_bins: int) -> npt.NDArray[np.intp]:
+    """Number the bin of each row of the table among `n_bins` of equal width in [0, 1]; 1 joins the last."""
     # Compared with the edges as floats: score * n_bins would put 0.29 below the edge 29 / 100.
-    return np.searchsorted(low + (high - low) * (np.arange(1, n_bins) / n_bins), table.score, side="right")
+    return np.searchsorted(np.arange(1, n_bins) / n_bins, table.score, side="right")
 
 
 def equal_width_numbers(score: FloatArray, n_bins: int) -> npt.NDArray[np.intp]:

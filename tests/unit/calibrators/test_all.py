@@ -188,7 +188,7 @@ def test_weights_are_routed(calibrator):
         ([0.1, 70.0], [0, 1], "divide them by 100"),
         ([], [], "no rows"),
         ([0.1, 0.2], [0, 1, 1], "3 labels and 2 scores"),
-        ([0.1, 0.2], [0, 7], "two label values"),
+        ([0.1, 0.2], [0, 7], "labels 0 and 1"),
         ([0.1, 0.2], ["no", "yes"], "pos_label"),
         ([0.1, 0.2], [0, np.nan], "a label in every row"),
     ],

@@ -91,7 +91,7 @@ def test_manners_of_an_estimator():
         ([0.1, -2.0], [0, 1], "look like logits"),
         ([], [], "no rows"),
         ([0.1, 0.2], [0, 1, 1], "3 labels and 2 scores"),
-        ([0.1, 0.2], [0, 7], "two label values"),
+        ([0.1, 0.2], [0, 7], "labels 0 and 1"),
     ],
 )
 def test_bad_input(score, y, message):

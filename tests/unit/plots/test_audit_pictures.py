@@ -7,12 +7,11 @@ import sys
 import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 import calibrant
-from calibrant.plots import audit_figure, cumulative_residuals_figure, figure_svg, reliability_figure
+from calibrant.plots import audit_figure, figure_svg
 from calibrant.plots.cumulative_residuals import crowded
-from calibrant.plots.figure import cumulative_residuals_of, reliability_of
+from calibrant.plots.figure import cumulative_residuals_of, own_figure, reliability_of
 from calibrant.plots.style import LIGHT
 
 
@@ -44,7 +43,7 @@ class TestEveryKind:
 
     @pytest.mark.grid
     def test_everything_lies_inside_the_axes(self, audit):
-        ax, beneath = reliability_figure(audit).get_axes()
+        ax, beneath = own_figure(reliability_of(audit)).get_axes()
         (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
         curve = audit.reliability
         assert left <= curve.score.min()
@@ -55,7 +54,7 @@ class TestEveryKind:
 
     @pytest.mark.grid
     def test_cumulative_residuals_are_those_of_the_audit(self, audit):
-        (ax,) = cumulative_residuals_figure(audit).get_axes()
+        (ax,) = own_figure(cumulative_residuals_of(audit)).get_axes()
         line = next(line for line in ax.lines if line.get_color() == LIGHT.blue)
         at = (
             audit.cumulative_residuals.share
@@ -74,57 +73,68 @@ class TestEveryKind:
 
 class TestReliability:
     def test_axes_say_what_they_are(self, audit_of):
-        ax, beneath = reliability_figure(audit_of("spread")).get_axes()
+        ax, beneath = own_figure(reliability_of(audit_of("spread"))).get_axes()
         assert ax.get_ylabel() == "observed rate"
         assert beneath.get_xlabel() == "predicted probability"
 
     @pytest.mark.slow
     def test_shaded_span_is_the_interval(self, audit_of):
         audit = audit_of("spread")
-        ax, _ = reliability_figure(audit).get_axes()
+        ax, _ = own_figure(reliability_of(audit)).get_axes()
         assert spans(ax) == [pytest.approx(audit.cutoff.interval)]
 
     def test_interval_without_lower_end_starts_at_the_edge(self, audit_of):
         audit = audit_of("one score")
         assert audit.cutoff.interval == (-math.inf, 0.35)
-        ax, _ = reliability_figure(audit).get_axes()
+        ax, _ = own_figure(reliability_of(audit)).get_axes()
         assert spans(ax) == [pytest.approx((ax.get_xlim()[0], 0.35))]
 
     def test_no_error_no_span_and_no_word_about_it(self, audit_of):
         audit = audit_of("no error")
-        ax, _ = reliability_figure(audit).get_axes()
+        ax, _ = own_figure(reliability_of(audit)).get_axes()
         assert not spans(ax)
         assert "shaded" not in reliability_of(audit).how_to_read
 
     def test_legend_names_the_worst_interval(self, audit_of):
-        ax, _ = reliability_figure(audit_of("spread")).get_axes()
+        ax, _ = own_figure(reliability_of(audit_of("spread"))).get_axes()
         assert any(label.startswith("mean predicted ") and ", observed " in label for label in labels(ax))
         assert "bins with 95% intervals" in labels(ax)
 
     def test_no_intervals_mentioned_where_there_are_none(self, audit_of):
-        ax, _ = reliability_figure(audit_of("weights")).get_axes()
+        ax, _ = own_figure(reliability_of(audit_of("weights"))).get_axes()
         assert "bins" in labels(ax)
         assert "interval for" not in reliability_of(audit_of("weights")).how_to_read
 
     @pytest.mark.slow
-    def test_close_scores_are_drawn_as_shares(self, audit_of):
+    def test_close_scores_are_counted_where_they_are(self, audit_of):
         audit = audit_of("rare")
-        _, beneath = reliability_figure(audit).get_axes()
-        assert not beneath.containers
-        assert np.array_equal(beneath.lines[0].get_ydata()[1:-1], audit.cumulative_residuals.share)
-        assert "share of rows" in reliability_of(audit).how_to_read
+        _, beneath = own_figure(reliability_of(audit)).get_axes()
+        assert len(beneath.containers[0]) == 40
+        assert audit.histogram.view.high < 0.0011
 
-    @pytest.mark.slow
-    def test_close_scores_on_axes_of_the_user(self, audit_of):
-        ax = Figure().subplots()
-        display = reliability_of(audit_of("rare")).plot(ax)
-        assert display.distribution_ax_.get_title(loc="left") == "cumulative share of rows"
+    def test_readings_are_the_bins(self, audit_of):
+        display = reliability_of(audit_of("spread"))
+        figure = own_figure(display)
+        bins = [reading for reading in display.readings() if reading.text.startswith("bin of ")]
+        assert len(bins) == 10
+        for reading, score, rate in zip(bins, display.points.score, display.points.rate, strict=True):
+            assert reading.low <= score <= reading.high
+            assert f"observed {100 * rate:.1f}%" in reading.text
+        svg = figure_svg(figure, readings=display.readings())
+        assert svg.count("<rect x=") >= svg.count("<title>") > 40
+
+    def test_local_regression_is_drawn_and_in_the_table(self, audit_of):
+        audit = audit_of("spread")
+        ax, _ = own_figure(reliability_of(audit)).get_axes()
+        line = next(line for line in ax.lines if line.get_label().startswith("loess"))
+        assert np.array_equal(line.get_ydata(), audit.local.rate)
+        assert set(reliability_of(audit).columns()["part"]) == {"binned", "isotonic", "local", "band"}
 
 
 class TestWalk:
     def test_span_and_height_are_those_of_the_error(self, audit_of):
         audit = audit_of("spread")
-        (ax,) = cumulative_residuals_figure(audit).get_axes()
+        (ax,) = own_figure(cumulative_residuals_of(audit)).get_axes()
         assert spans(ax) == [pytest.approx(audit.cutoff.interval)]
         assert f"calibration error {audit.cutoff.value:.4f}" in {text.get_text() for text in ax.texts}
         assert ax.get_xlabel() == "score"
@@ -132,7 +142,7 @@ class TestWalk:
     @pytest.mark.slow
     def test_crowded_scores_are_drawn_over_rows_and_the_words_say_so(self, audit_of):
         audit = audit_of("crowded")
-        (ax,) = cumulative_residuals_figure(audit).get_axes()
+        (ax,) = own_figure(cumulative_residuals_of(audit)).get_axes()
         assert ax.get_xlabel() == "rows, ordered by score"
         assert "ordered by score" in cumulative_residuals_of(audit).how_to_read
         assert "ordered by score" not in cumulative_residuals_of(audit_of("spread")).how_to_read
@@ -142,18 +152,19 @@ class TestWalk:
 
     def test_noise_band_has_the_height_of_the_noise(self, audit_of):
         audit = audit_of("spread")
-        (ax,) = cumulative_residuals_figure(audit).get_axes()
-        assert pytest.approx(audit.cutoff.null_q95) in [box.height for box in boxes(ax)]
+        (ax,) = own_figure(cumulative_residuals_of(audit)).get_axes()
+        band = next(box for box in boxes(ax) if box.height == pytest.approx(audit.cutoff.null_q95))
+        assert band.y0 <= 0.0 <= band.y1  # where the line starts
 
 
 class TestNothingGlobal:
     @pytest.mark.slow
     def test_settings_of_the_user_stay_and_do_not_matter(self, audit_of):
         audit = audit_of("spread")
-        plain = figure_svg(cumulative_residuals_figure(audit))
+        plain = figure_svg(own_figure(cumulative_residuals_of(audit)))
         with mpl.rc_context({"lines.linewidth": 9.0, "axes.facecolor": "black", "font.size": 30.0}):
             before = dict(mpl.rcParams)
-            assert figure_svg(cumulative_residuals_figure(audit)) == plain
+            assert figure_svg(own_figure(cumulative_residuals_of(audit))) == plain
             audit_figure(audit)
             assert dict(mpl.rcParams) == before
 

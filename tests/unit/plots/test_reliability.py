@@ -151,8 +151,8 @@ class TestDistribution:
         display = ReliabilityDisplay.from_predictions(table)
         ups, downs = ([bar.get_height() for bar in bars] for bars in display.distribution_ax_.containers)
         histogram = score_histogram(table)
-        assert ups == histogram.positives.tolist()
-        assert downs == (-histogram.negatives).tolist()
+        assert ups == (histogram.positives / histogram.positives.sum()).tolist()
+        assert downs == (-histogram.negatives / histogram.negatives.sum()).tolist()
         assert display.distribution_ax_.get_xlim() == display.ax_.get_xlim()
         assert len(display.figure_.get_axes()) == 2
 
@@ -183,19 +183,17 @@ class TestDistribution:
         display = ReliabilityDisplay.from_predictions(y, s)
         assert display.ax_.get_xlim()[1] < 0.0012
         ups, downs = display.distribution_ax_.containers
-        assert sum(bar.get_height() for bar in ups) == 5
-        assert sum(bar.get_height() for bar in downs) == -1995
+        assert sum(bar.get_height() for bar in ups) == pytest.approx(1.0)
+        assert sum(bar.get_height() for bar in downs) == pytest.approx(-1.0)
         assert sum(bar.get_height() < 0 for bar in downs) > 20
 
-    def test_rare_class_is_as_high_as_the_common_one(self, rows_of):
+    def test_both_classes_have_one_scale(self, rows_of):
         y, s, _ = rows_of("three positives")
-        display = ReliabilityDisplay.from_predictions(y, s)
-        histogram, ax = display.distribution, display.distribution_ax_
-        up, zero, down = (
-            ax.transData.transform((0.0, height))[1]
-            for height in (histogram.positives.max(), 0.0, -histogram.negatives.max())
-        )
+        ax = ReliabilityDisplay.from_predictions(y, s).distribution_ax_
+        (_, zero), (_, up), (_, down) = ax.transData.transform([(0.01, 0.0), (0.01, 0.1), (0.01, -0.1)])
         assert up - zero == pytest.approx(zero - down)
+        assert ax.get_yscale() == "linear"
+        assert max(bar.get_height() for bar in ax.containers[0]) >= 1 / 3
 
 
 class TestSecondModel:

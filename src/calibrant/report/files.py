@@ -1,0 +1,89 @@
+"""Reports as files: HTML, or PDF printed by an installed browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from os import PathLike
+from pathlib import Path
+
+from calibrant.atomic_write import check_writable, replacing, write_text
+from calibrant.errors import ArgumentError, SourceError
+
+__all__ = ["check_report", "write_report"]
+
+# Programs that print as Chromium does, by the names that systems give them.
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
+_QUIET = (
+    "--headless",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-quic",
+    "--no-pdf-header-footer",
+)
+_SECONDS = 120
+
+
+def check_report(path: str | PathLike[str], *inputs: str | PathLike[str]) -> None:
+    """Raise an error, before work is done, if a report cannot be written there, or a PDF cannot be made here."""
+    check_writable(path, *inputs)
+    ending = Path(path).suffix.lower()
+    if ending not in (".html", ".htm", ".pdf"):
+        raise ArgumentError("a report whose name ends in .html or .pdf", repr(str(path)), "change the ending")
+    if ending == ".pdf":
+        _browser()
+
+
+def write_report(page: str, path: str | PathLike[str]) -> None:
+    """Write a page to a file: as HTML, or as PDF if the name ends in .pdf.
+
+    Raises
+    ------
+    ArgumentError
+        If the name has another ending.
+    SourceError
+        If the file cannot be written, or there is no browser to print a PDF.
+    """
+    check_report(path)
+    if Path(path).suffix.lower() != ".pdf":
+        write_text(page, path)
+        return
+    browser = _browser()
+    with replacing(path) as draft, tempfile.TemporaryDirectory(prefix="calibrant-") as folder:
+        source = Path(folder, "report.html")
+        source.write_text(page, encoding="utf-8")
+        # The sandbox of Chromium does not start for root.
+        root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        command = [
+            browser,
+            *_QUIET,
+            *root,
+            f"--user-data-dir={folder}/profile",
+            f"--print-to-pdf={draft}",
+            source.as_uri(),
+        ]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+            said = done.stderr.strip().rpartition("\n")[2]
+        except subprocess.TimeoutExpired:
+            said = f"no end after {_SECONDS} seconds"
+        if not draft.exists():
+            raise SourceError(f"{browser} to print the report", said or "no file", "write .html and print that")
+
+
+def _browser() -> str:
+    """Path of the browser: that of the environment variable CHROME, or the first that is installed."""
+    names = (os.environ["CHROME"],) if os.environ.get("CHROME") else _BROWSERS
+    for name in names:
+        if found := shutil.which(name):
+            return found
+    raise SourceError(
+        "Chromium or Chrome to print a PDF",
+        f"none of {', '.join(names)}",
+        "install it, set the environment variable CHROME to its path, or write .html and print that from any browser",
+    )

@@ -118,12 +118,17 @@ def calibration_slope(
     The rule for 0 and 1 keeps the order of the scores, and moves them by no more than their resolution lets one see. A
     fixed small number makes the slope depend on it: R's CalibrationCurves takes 1e-8, rms leaves such rows out.
 
-    The intervals of a and b are those of the profile likelihood, which need no symmetry and hold for a handful of
-    events. The squared quantile they rest on is multiplied by the variance that allows for chances off the line [1]_
-    over the one that does not, where it is larger; for clusters, by that of independent clusters, with Student's
-    quantile. The interval of the calibration intercept holds the a for which the interval for the mean of ``y -
-    expit(a + logit s)`` holds 0, see `calibration_in_the_large`: it holds 0 if and only if that one does, is that of
-    Clopper and Pearson for one score, and asks for no slope of 1.
+    The intervals of a and b are those of the profile likelihood, which need no symmetry. The squared quantile they rest
+    on is multiplied by the variance that allows for chances off the line [1]_ over the one that does not, where it is
+    larger, which takes several rows at the extreme scores to be known; for clusters, by that of independent clusters,
+    with Student's quantile. If the scores separate the classes, the end of the interval of b is where labels like these
+    have half of the chance that is left for error. The interval of the slope at 95% left it out in 8% of samples of 40
+    rows whose scores nearly separate the classes (log-odds with a standard deviation of 4), and in at most 5.5%, up to
+    chance, in the other worlds of the tests.
+
+    The interval of the calibration intercept holds the a for which the interval for the mean of ``y - expit(a + logit
+    s)`` holds 0, see `calibration_in_the_large`: for independent rows it holds 0 if and only if that one does; it is
+    that of Clopper and Pearson for one score, and asks for no slope of 1.
 
     References
     ----------
@@ -263,7 +268,10 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
             least = _deviance_of_tie(table, logit == logit[last[0]])
             interval = unknown
             if table.counts and sample.clusters is None:
-                end = LogisticProfile(*groups, least).limit(1, slope, 0.0, z**2)
+                # No other labels with as many positives speak more against a smaller slope, so that their chance is
+                # the p-value, and its logarithm half of the deviance: the quantile of many rows would be too small.
+                most = max(z**2, -2.0 * math.log(0.5 - 0.5 * sample.confidence_level))
+                end = LogisticProfile(*groups, least).limit(1, slope, 0.0, most)
                 interval = (unknown[0], (end, math.inf) if slope > 0.0 else (-math.inf, end))
             what = (
                 "no negative has a score above a positive"

@@ -23,6 +23,9 @@ from calibrant.table.score_table import FloatArray, ScoreTable
 __all__ = ["CalibrationSlope", "calibration_slope", "slope_of"]
 
 _REMEDY = "use cutoff_calibration_error, which needs no regression"
+# What the quantile of the likelihood ratio grows by, times the rows of the rarer class. In simulations of 1 to 30
+# events among 1000 and 5000 rows it was .28 at most for one event, .16 for two, .14 for three and .05 for five.
+_FEW = 1.0 / 3.0
 
 Interval = tuple[float, float]
 _NOTHING: Interval = (-math.inf, math.inf)
@@ -119,16 +122,17 @@ def calibration_slope(
     fixed small number makes the slope depend on it: R's CalibrationCurves takes 1e-8, rms leaves such rows out.
 
     The intervals of a and b are those of the profile likelihood, which need no symmetry. The squared quantile they rest
-    on is multiplied by the variance that allows for chances off the line [1]_ over the one that does not, where it is
-    larger, which takes several rows at the extreme scores to be known; for clusters, by that of independent clusters,
-    with Student's quantile. If the scores separate the classes, the end of the interval of b is where labels like these
-    have half of the chance that is left for error. The interval of the slope at 95% left it out in 8% of samples of 40
-    rows whose scores nearly separate the classes (log-odds with a standard deviation of 4), and in at most 5.5%, up to
-    chance, in the other worlds of the tests.
+    on is larger by the factor ``1 + 1 / (3 m)`` for m rows of the rarer class, as simulated samples of few events ask,
+    and by the ratio of the variance that allows for chances off the line [1]_ to the one that does not, where that is
+    above 1, which takes several rows at the extreme scores to be known; for clusters it is the variance of independent
+    clusters, and the quantile is Student's. If the scores separate the classes, the end of the interval of b is where
+    labels like these have half of the chance that is left for error. At 95% the interval of the slope left it out in 8%
+    of samples of 40 rows whose scores nearly separate the classes (log-odds with a standard deviation of 4), and in at
+    most 5.5% in the other worlds of the tests.
 
-    The interval of the calibration intercept holds the a for which the interval for the mean of ``y - expit(a + logit
-    s)`` holds 0, see `calibration_in_the_large`: for independent rows it holds 0 if and only if that one does; it is
-    that of Clopper and Pearson for one score, and asks for no slope of 1.
+    The interval of the calibration intercept holds the a for which that for the mean of ``y - expit(a + logit s)``
+    holds 0, see `calibration_in_the_large`: for independent rows it holds 0 if and only if that one does; it is that of
+    Clopper and Pearson for one score, and asks for no slope of 1.
 
     References
     ----------
@@ -251,7 +255,10 @@ def _intercept_alone(sample: SampledRows, scale: _Scale, logit: FloatArray) -> _
 
 def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coefficients, str]:
     """Fit intercept and slope, or say why there are none."""
-    table, z = sample.table, sample.student_factor * normal_quantile(0.5 + 0.5 * sample.confidence_level)
+    table = sample.table
+    z = sample.student_factor * normal_quantile(0.5 + 0.5 * sample.confidence_level)
+    rarer = min(table.positives, table.total - table.positives)
+    quantile = z**2 * (1.0 + _FEW / max(rarer, 1.0))
     unknown = (_NOTHING if table.counts else (math.nan, math.nan),) * 2
     positive, negative = np.flatnonzero(table.k), np.flatnonzero(table.k < table.n)
     if not (len(positive) and len(negative)):
@@ -270,7 +277,7 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
             if table.counts and sample.clusters is None:
                 # No other labels with as many positives speak more against a smaller slope, so that their chance is
                 # the p-value, and its logarithm half of the deviance: the quantile of many rows would be too small.
-                most = max(z**2, -2.0 * math.log(0.5 - 0.5 * sample.confidence_level))
+                most = max(quantile, -2.0 * math.log(0.5 - 0.5 * sample.confidence_level))
                 end = LogisticProfile(*groups, least).limit(1, slope, 0.0, most)
                 interval = (unknown[0], (end, math.inf) if slope > 0.0 else (-math.inf, end))
             what = (
@@ -292,7 +299,7 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
             return np.asarray((weights[0] + weights[1] * x) * (label - logistic(values[0] + values[1] * x)))
 
         robust = sample.variance_of_total(moved)
-        most = z**2 * max(1.0, robust / variance)
+        most = quantile * max(1.0, robust / variance)
         error = math.sqrt(variance if sample.clusters is None else robust)
         errors.append(error if table.counts else math.nan)
         if not (table.counts and math.isfinite(most)):

@@ -20,6 +20,8 @@ from support.worlds import World
 
 NAMES = [field.name for field in fields(Performance)]
 LEVEL = 0.05
+# As `calibration_slope` says: few rows, of which hardly any tells something of the slope.
+WORSE = {(("often separated",), "calibration_slope"): 0.08}
 THRESHOLD = 0.02
 
 
@@ -44,6 +46,10 @@ ORDINARY = {
     "no line": (World(np.full(5, 0.2), np.arange(1, 10, 2) / 10, np.array([0.3, 0.1, 0.7, 0.5, 0.8])), 500),
     "few rows": (portfolio(0.3), 40),
     "one score": (World(np.ones(1), np.array([0.01]), np.array([0.015])), 1000),
+    # found by search: where the Brier score is nearly that of the rate, and where classes are often separated
+    "useless": (World(np.ones(1), np.array([0.3217]), np.array([0.3])), 1000),
+    "often separated": (portfolio(0.4, spread=4.0), 40),
+    "no event in one half": (World(np.full(2, 0.5), np.array([0.002, 0.5]), np.array([0.0021, 0.5])), 2000),
 }
 
 
@@ -77,8 +83,8 @@ def missed(world: World, n: int, repetitions: int, shrink: float = 1.0) -> tuple
         found = performance_of(table, confidence_level=0.95, threshold=THRESHOLD)
         for name, value in true.items():
             one = getattr(found, name)
-            lower = one.value - shrink * (one.value - one.lower) if np.isfinite(one.lower) else one.lower
-            upper = one.value + shrink * (one.upper - one.value) if np.isfinite(one.upper) else one.upper
+            lower = one.value - shrink * (one.value - one.lower) if np.isfinite(one.value - one.lower) else one.lower
+            upper = one.value + shrink * (one.upper - one.value) if np.isfinite(one.upper - one.value) else one.upper
             counts[name] += not (np.isnan(value) or lower - 1e-12 <= value <= upper + 1e-12)
     return counts, valid
 
@@ -90,7 +96,7 @@ def check(case, repetitions: int, shrink: float = 1.0) -> None:
     counts, valid = missed(*CASES[case], repetitions, shrink)
     for name, count in counts.items():
         try:
-            assert_failures_within(count, valid, LEVEL)
+            assert_failures_within(count, valid, WORSE.get((case, name), LEVEL))
         except AssertionError as error:
             raise AssertionError(f"{name}: {error}") from None
 

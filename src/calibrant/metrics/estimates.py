@@ -3,7 +3,8 @@
 One way for all: a number t is inside the interval as long as the limits of `bounded_mean_limits` for the mean of a term
 that depends on t, such as ``y - t s`` for O:E, hold 0. It asks for no model and no derivative, is exact for one score
 (Clopper & Pearson), and holds where a handful of events decide. Terms lie between the least and the largest that a row
-of either label can have at the scores seen.
+of either label can have at the scores seen: a rare kind of row with scores beyond them that no row shows is not allowed
+for, nor is a rare kind of cluster.
 """
 
 from __future__ import annotations
@@ -111,20 +112,23 @@ class SampledRows:
         if not math.isfinite(value):
             return self.estimate(value, (0.0, math.inf))
         one, two = self.of_rows(top), self.of_rows(bottom)
+        unit = self._mean(two)  # of the second term, so that no power of it leaves the range of floats
+        two = two[0] / unit, two[1] / unit
         # means of top^i bottom^j, by which those of the powers of their difference are polynomials of the ratio
         joint = {
             (i, j): self._mean((one[0] ** i * two[0] ** j, one[1] ** i * two[1] ** j))
             for i, j in ((1, 0), (0, 1), (2, 0), (1, 1), (0, 2), (3, 0), (2, 1), (1, 2), (0, 3))
         }
         n = self._effective(lambda label, score: top(label, score) - value * bottom(label, score))
-        ends = self._possible(top), self._possible(bottom)
+        ends = self._possible(top), self._possible(bottom) / unit
 
         def moments(ratio: float) -> Moments:
             possible = ends[0] - ratio * ends[1]
             powers = (sum(math.comb(i, j) * (-ratio) ** j * joint[i - j, j] for j in range(i + 1)) for i in (1, 2, 3))
             return Moments(PowerMeans(*powers), n, float(possible.min()), float(possible.max()))
 
-        return self.estimate(value, self._roots(moments, value, 1.0 / joint[0, 1], least=0.0))
+        lower, upper = self._roots(moments, value * unit, 1.0, least=0.0)
+        return self.estimate(value, (lower / unit, upper / unit))
 
     def root(self, terms: Callable[[float], Terms], value: float, slope: float) -> Estimate:
         """Return where the mean of a term that falls as its parameter rises is 0, with limits.
@@ -192,7 +196,10 @@ class SampledRows:
         variance = self.table.total * self._mean(((positive - mean) ** 2, (negative - mean) ** 2))
         of_clusters = self.variance_of_total(lambda label, score: terms(label, score) - mean)
         effect = max(1.0, of_clusters / variance) if variance > 0.0 else 1.0
-        return self.table.total / (effect * self.student_factor**2)
+        n = self.table.total / effect
+        if self.table.positives in (0.0, self.table.total):  # nothing tells how outcomes come together
+            n = min(n, self.clusters.effective_clusters)
+        return n / self.student_factor**2
 
     def _roots(
         self, moments: Callable[[float], Moments], value: float, scale: float, *, least: float

@@ -52,8 +52,9 @@ def calibration_in_the_large(
     score of it lies outside the range of those seen; it also holds for these scores as they are. It is that of Gaffke
     [1]_: one row more is added, as unfavourable as a row can be at these scores, and the rows are weighted at random.
     For one score it is the interval of Clopper and Pearson, so that it holds for one event and for none; for many rows
-    the normal one. For clusters, the number of rows is divided by the design effect [2]_, at least 1, and by the
-    squared ratio of Student's quantile to the normal one.
+    the normal one. That it holds for every distribution is conjectured, and no exception is known. For clusters, the
+    number of rows is divided by the design effect [2]_, at least 1, and by the squared ratio of Student's quantile to
+    the normal one; a rare kind of cluster, of which none was seen, is not allowed for.
 
     References
     ----------
@@ -104,8 +105,8 @@ def observed_expected_ratio(
 
     Notes
     -----
-    The interval holds the ratios r at which that for the mean of ``y - r s`` holds 0 (Fieller 1954), so it holds 1 if
-    and only if that of `calibration_in_the_large` holds 0. It is about the same population.
+    The interval holds the ratios r at which that for the mean of ``y - r s`` holds 0 (Fieller 1954), so for independent
+    rows it holds 1 if and only if that of `calibration_in_the_large` holds 0. It is about the same population.
 
     References
     ----------

@@ -321,6 +321,8 @@ def _delong(sample: SampledRows, value: float) -> tuple[float, float]:
         unseen += farthest / (n * (n - 1.0))
         squares += (float(np.dot(share, deviation**2)) * n + farthest**2) / (n * (n - 1.0)) ** 2
     if sample.clusters is not None:
+        if len(sample.clusters.size) < 2:
+            return math.nan, 0.0
         of_clusters = cluster_sums(sample.clusters, *deviations) ** 2
         variance = float(of_clusters.sum()) * len(of_clusters) / (len(of_clusters) - 1.0)
         squares = float(np.dot(of_clusters, of_clusters)) + unseen**2

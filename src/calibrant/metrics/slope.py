@@ -121,13 +121,18 @@ def calibration_slope(
     The rule for 0 and 1 keeps the order of the scores, and moves them by no more than their resolution lets one see. A
     fixed small number makes the slope depend on it: R's CalibrationCurves takes 1e-8, rms leaves such rows out.
 
-    The intervals of a and b are those of the profile likelihood, which need no symmetry and hold for a handful of
-    events. The squared quantile they rest on is larger by the factor ``1 + 1 / (3 m)`` for m rows of the rarer
-    class, as simulated samples of few events ask, and by the ratio of the variance that allows for chances off the line
-    [1]_ to the one that does not, where that is above 1; for clusters it is the variance of independent clusters, and
-    the quantile is Student's. The interval of the calibration intercept holds the a for which that for the mean of
-    ``y - expit(a + logit s)`` holds 0, see `calibration_in_the_large`: it holds 0 if and only if that one does, is that
-    of Clopper and Pearson for one score, and asks for no slope of 1.
+    The intervals of a and b are those of the profile likelihood, which need no symmetry. The squared quantile they rest
+    on is larger by the factor ``1 + 1 / (3 m)`` for m rows of the rarer class, as simulated samples of few events ask,
+    and by the ratio of the variance that allows for chances off the line [1]_ to the one that does not, where that is
+    above 1, which takes several rows at the extreme scores to be known; for clusters it is the variance of independent
+    clusters, and the quantile is Student's. If the scores separate the classes, the end of the interval of b is where
+    labels like these have half of the chance that is left for error. At 95% the interval of the slope left it out in 8%
+    of samples of 40 rows whose scores nearly separate the classes (log-odds with a standard deviation of 4), and in at
+    most 5.5% in the other worlds of the tests.
+
+    The interval of the calibration intercept holds the a for which that for the mean of ``y - expit(a + logit s)``
+    holds 0, see `calibration_in_the_large`: for independent rows it holds 0 if and only if that one does; it is that of
+    Clopper and Pearson for one score, and asks for no slope of 1.
 
     References
     ----------
@@ -270,7 +275,10 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
             least = _deviance_of_tie(table, logit == logit[last[0]])
             interval = unknown
             if table.counts and sample.clusters is None:
-                end = LogisticProfile(*groups, least).limit(1, slope, 0.0, quantile)
+                # No other labels with as many positives speak more against a smaller slope, so that their chance is
+                # the p-value, and its logarithm half of the deviance: the quantile of many rows would be too small.
+                most = max(quantile, -2.0 * math.log(0.5 - 0.5 * sample.confidence_level))
+                end = LogisticProfile(*groups, least).limit(1, slope, 0.0, most)
                 interval = (unknown[0], (end, math.inf) if slope > 0.0 else (-math.inf, end))
             what = (
                 "no negative has a score above a positive"

@@ -97,3 +97,19 @@ def test_what_sets_no_limit():
 def test_bad_level(function):
     with pytest.raises(ArgumentError, match="confidence_level"):
         function([0, 1], [0.2, 0.4], confidence_level=1.0)
+
+
+@pytest.mark.parametrize("score", [1e-300, 1e-150, 1e-3])
+def test_the_unit_of_the_scores_only_scales_the_ratio(score):
+    found = observed_expected_ratio([0] * 9 + [1], [score] * 10)
+    usual = observed_expected_ratio([0] * 9 + [1], [0.1] * 10)
+    for name in ("value", "lower", "upper"):
+        assert getattr(found, name) * score == pytest.approx(getattr(usual, name) * 0.1)
+
+
+def test_clusters_without_any_event_say_little():
+    """A thousand rows of twenty clusters tell no more of a rate than twenty, as long as no outcome differs."""
+    clusters = np.repeat(np.arange(20), 50)
+    found = calibration_in_the_large(np.zeros(1000), np.full(1000, 0.02), clusters=clusters)
+    alone = calibration_in_the_large(np.zeros(20), np.full(20, 0.02))
+    assert found.lower <= alone.lower < -0.1

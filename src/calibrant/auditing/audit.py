@@ -12,33 +12,28 @@ import numpy.typing as npt
 
 from calibrant.auditing.advice import advise
 from calibrant.auditing.curves import decision_curve, loess
-from calibrant.auditing.evidence import affordable_test, bounds_of_expected_error, cluster_statements, drawable_band
+from calibrant.auditing.evidence import bounds_of_expected_error, drawable_band, statements_about
 from calibrant.auditing.findings import Findings, Sample
 from calibrant.auditing.measures import measure
-from calibrant.auditing.next_steps import Place, place_of
 from calibrant.auditing.performance import performance_of
 from calibrant.auditing.provenance import provenance_of
 from calibrant.auditing.recalibration import cross_fitted
+from calibrant.auditing.rows import audited_rows
 from calibrant.auditing.scope import complete
 from calibrant.auditing.summary import details, summary, summary_rows
-from calibrant.auditing.warnings import RowOrder, data_warnings
-from calibrant.certificates import certify
+from calibrant.auditing.warnings import data_warnings
 from calibrant.certificates.certify import check_request
 from calibrant.certificates.clusters import need_cluster_method
 from calibrant.curves import binned_curve, cumulative_residuals, isotonic_curve, score_histogram
-from calibrant.decisions import max_regret, saving_bound
+from calibrant.decisions import max_regret
 from calibrant.decisions.cost import check_costs
-from calibrant.errors import ArgumentError, DataError
-from calibrant.ingest.named_columns import named_columns, rows_in_order
+from calibrant.errors import ArgumentError
 from calibrant.metrics import cutoff_calibration
-from calibrant.table.arguments import as_table
-from calibrant.table.clusters import ClusteredRows, Clusters, cap_clusters, cluster_rows
+from calibrant.table.clusters import ClusteredRows, Clusters
 from calibrant.table.parameters import check_random_state
 from calibrant.table.progress import portion, tell
-from calibrant.table.row_errors import describe_one_outcome
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.shown import html_table
-from calibrant.table.validation import clean_labels, clean_scores
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,8 +44,6 @@ __all__ = ["Audit", "audit", "check_audit"]
 _CURVE_POINTS = 900
 # Columns of a printed audit: a usual terminal.
 _WIDTH = 80
-# Share of an audit that is the reading of the rows, where they are read.
-_READ = 0.6
 
 
 @dataclass(frozen=True, repr=False)
@@ -214,105 +207,60 @@ def audit(
         tolerance=tolerance, confidence_level=confidence_level, method=method, costs=costs, grouped=clusters is not None
     )
     check_random_state(random_state)
-    place, in_order, outcome = Place(), (y_true, y_proba), pos_label
-    if not (label is None and score is None and weight is None):
-        with portion(0.0, _READ):
-            found = _named_rows(
-                y_true,
-                y_proba,
-                sample_weight,
-                label=label,
-                score=score,
-                weight=weight,
-                clusters=clusters,
-                pos_label=pos_label,
-            )
-        y_true, y_proba, sample_weight, clusters, pos_label = (
-            found.get(name) for name in ("y_true", "y_proba", "sample_weight", "clusters", "pos_label")
-        )
-        place, in_order = found["place"], found["in_order"]
-    grouped = None
-    if clusters is None:
-        table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    else:
-        tell("Grouping rows by cluster", _READ)
-        grouped = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
-        table = grouped.table
-    if table.positives in (0.0, table.total):
-        raise describe_one_outcome(f"only {'positives' if table.positives else 'negatives'} in {table.total:g} rows")
-    certificate = test = decision = None
-    if grouped is not None:
-        certificate, test, decision = cluster_statements(
-            cap_clusters(grouped, max_rows_per_cluster),
-            prices,
-            tolerance=tolerance,
-            confidence_level=confidence_level,
-            method=method or "default",
-            random_state=random_state,
-        )
-    elif table.counts:
-        tell("Certificate", _READ)
-        certificate = certify(
-            table,
-            tolerance=tolerance,
-            confidence_level=confidence_level,
-            method=method or "default",
-            random_state=random_state,
-        )
-        with portion(0.65, 0.75):
-            test = affordable_test(table, random_state)
-    if certificate is None and tolerance is not None:
-        raise DataError(
-            "weights that are whole numbers of independent rows, since a verdict was asked for",
-            "other weights",
-            "leave out `tolerance` to get point estimates only",
-        )
-    if prices is not None and not table.counts:
-        raise DataError(
-            "weights that are whole numbers of independent rows, since costs were given",
-            "other weights",
-            "leave out `costs` to get the other point estimates",
-        )
-    if prices is not None and grouped is None:
-        decision = saving_bound(
-            table, false_positive_cost=prices[0], false_negative_cost=prices[1], confidence_level=confidence_level
-        )
+    rows = audited_rows(
+        y_true,
+        y_proba,
+        label=label,
+        score=score,
+        weight=weight,
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        clusters=clusters,
+    )
+    table = rows.table
+    statements = statements_about(
+        rows,
+        prices,
+        tolerance=tolerance,
+        confidence_level=confidence_level,
+        method=method or "default",
+        max_rows_per_cluster=max_rows_per_cluster,
+        random_state=random_state,
+    )
     with portion(0.75, 0.85):
         recalibration = cross_fitted(
-            grouped or table, n_folds=n_folds, confidence_level=confidence_level, random_state=random_state
+            rows.all, n_folds=n_folds, confidence_level=confidence_level, random_state=random_state
         )
     tell("Measures and curves", 0.85)
-    sample = _sample(table, grouped)
+    sample = _sample(table, rows.clustered)
     performance = performance_of(
-        grouped or table,
+        rows.all,
         confidence_level=confidence_level,
         threshold=None if prices is None else prices[0] / (prices[0] + prices[1]),
     )
-    if grouped is not None:
+    if rows.clustered is not None:
         # Rows of clusters are weights, not independent observations: statistics that need the latter stay unknown.
         table = ScoreTable(table.score, table.n.astype(np.float64), table.k.astype(np.float64))
     cutoff = cutoff_calibration(table)
-    warnings = data_warnings(
-        grouped or table, cutoff, _row_order(*in_order, outcome, sample_weight if weight is None else weight)
-    )
+    warnings = data_warnings(rows.all, cutoff, rows.order)
     regret = max_regret(table, confidence_level=confidence_level) if table.counts else None
     expected_error = bounds_of_expected_error(table, confidence_level)
     references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
-    for part in (certificate, test, decision, regret, expected_error):
+    for part in (*statements, regret, expected_error):
         references += part.references if part is not None else ()
     result = Audit(
         name=name,
         sample=sample,
         cutoff=cutoff,
-        certificate=certificate,
-        test=test,
+        certificate=statements.certificate,
+        test=statements.test,
         expected_error=expected_error,
         performance=performance,
-        decision=decision,
+        decision=statements.decision,
         max_regret=regret,
         recalibration=recalibration,
         warnings=warnings,
-        advice=advise(cutoff, test, certificate, recalibration, warnings, place),
+        advice=advise(cutoff, statements.test, statements.certificate, recalibration, warnings, rows.place),
         measures=measure(table),
         reliability=binned_curve(table),
         isotonic=isotonic_curve(table),
@@ -320,45 +268,11 @@ def audit(
         band=drawable_band(table, confidence_level),
         histogram=score_histogram(table, within="data"),
         cumulative_residuals=cumulative_residuals(table, n_points=_CURVE_POINTS),
-        decision_curve=decision_curve(table, decision, confidence_level),
+        decision_curve=decision_curve(table, statements.decision, confidence_level),
         references=tuple(dict.fromkeys(references)),
-        provenance=provenance_of(audit, given, rows=sample.n, digest=(grouped or table).digest),
+        provenance=provenance_of(audit, given, rows=sample.n, digest=rows.all.digest),
     )
     return complete(result)
-
-
-def _named_rows(
-    source: Any,
-    y_proba: Any,
-    sample_weight: Any,
-    *,
-    label: str | None,
-    score: str | None,
-    weight: str | None,
-    clusters: Any,
-    pos_label: Any,
-) -> dict[str, Any]:
-    """Return what stands in the named columns, as arguments of `audit`, with its place and its rows in order.
-
-    Arrays cannot be given beside names.
-    """
-    if label is None or score is None or y_proba is not None or sample_weight is not None:
-        given = {"label": label, "score": score, "weight": weight, "y_proba": y_proba, "sample_weight": sample_weight}
-        raise ArgumentError(
-            "the names of both columns, label and score, and no arrays of scores or weights",
-            " and ".join(name for name, value in given.items() if value is not None),
-            "pass audit(frame, label='y', score='p', weight='w'), or audit(y, p, sample_weight=w)",
-        )
-    found = named_columns(source, label=label, score=score, weight=weight, clusters=clusters, pos_label=pos_label)
-    place = place_of(source, label, score, weight, pos_label)
-    return found | {"place": place, "in_order": rows_in_order(source, label, score)}
-
-
-def _row_order(y_true: Any, y_proba: Any, pos_label: Any, weights: Any) -> RowOrder | None:
-    """Return rows in their order; None if they have none, or weights."""
-    if y_proba is None or weights is not None:
-        return None
-    return RowOrder(clean_labels(y_true, pos_label), clean_scores(y_proba))
 
 
 def check_audit(
@@ -387,7 +301,7 @@ def check_audit(
     )
 
 
-def _sample(table: ScoreTable, grouped: ClusteredRows | None) -> Sample:
+def _sample(table: ScoreTable, clustered: ClusteredRows | None) -> Sample:
     known = table.exact and table.counts
     return Sample(
         n=table.total,
@@ -397,5 +311,5 @@ def _sample(table: ScoreTable, grouped: ClusteredRows | None) -> Sample:
         distinct_scores=len(table) if table.exact else None,
         tied_rows=float(table.n[table.n > 1].sum()) if known else None,
         weights="rows" if table.counts else "other",
-        clusters=None if grouped is None else len(grouped.size),
+        clusters=None if clustered is None else len(clustered.size),
     )

@@ -1,33 +1,35 @@
-"""Test and confidence limits at a computing time that suits an audit."""
+"""Certificate, test, costs and confidence limits of an audit, at a computing time that suits it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from calibrant.auditing.rows import READ, AuditedRows
 from calibrant.certificates import (
     Band,
     CalibrationTest,
     Certificate,
     ExpectedErrorCertificate,
     calibration_test,
+    certify,
     certify_ece,
     isotonic_band,
 )
 from calibrant.certificates.clusters import certify_clusters, cluster_test
 from calibrant.certificates.clusters_asymptotic import need_clusters
-from calibrant.decisions import Decision
+from calibrant.decisions import Decision, saving_bound
 from calibrant.decisions.clusters import cluster_saving
 from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.errors import DataError
 from calibrant.table.cluster_residuals import cluster_residuals
-from calibrant.table.clusters import ClusteredRows
+from calibrant.table.clusters import ClusteredRows, cap_clusters
 from calibrant.table.progress import portion, tell
 from calibrant.table.score_table import ScoreTable
 
-__all__ = ["affordable_test", "bounds_of_expected_error", "cluster_statements", "drawable_band"]
+__all__ = ["Statements", "affordable_test", "bounds_of_expected_error", "drawable_band", "statements_about"]
 
 # Labels are simulated at every distinct score: a fifth of a second at so many, and some seconds at the second limit.
 _EXACT, _MOST = 20_000, 200_000
@@ -79,36 +81,73 @@ def drawable_band(table: ScoreTable, confidence_level: float) -> Band | None:
     return replace(band, **columns)
 
 
-def cluster_statements(
-    capped: ClusteredRows,
+class Statements(NamedTuple):
+    """What is claimed of the population; None if the weights do not count rows, or nothing was asked."""
+
+    certificate: Certificate | None
+    test: CalibrationTest | None
+    decision: Decision | None
+
+
+def statements_about(
+    rows: AuditedRows,
     prices: tuple[float, float] | None,
     *,
     tolerance: float | None,
     confidence_level: float,
     method: str,
+    max_rows_per_cluster: int,
     random_state: int | np.random.Generator,
-) -> tuple[Certificate, CalibrationTest, Decision | None]:
-    """Return the certificate, the test and, if there are prices, the expected cost of clustered rows."""
+) -> Statements:
+    """Return certificate, test and, if there are prices, expected costs of independent or of clustered rows."""
+    asked: dict[str, Any] = {"tolerance": tolerance, "confidence_level": confidence_level, "method": method}
+    if rows.clustered is not None:
+        return _of_clusters(cap_clusters(rows.clustered, max_rows_per_cluster), prices, random_state, asked)
+    table = rows.table
+    if not table.counts:
+        if tolerance is not None:
+            raise _need_counts("a verdict was asked for", "`tolerance` to get point estimates only")
+        if prices is not None:
+            raise _need_counts("costs were given", "`costs` to get the other point estimates")
+        return Statements(None, None, None)
+    tell("Certificate", READ)
+    certificate = certify(table, random_state=random_state, **asked)
+    with portion(0.65, 0.75):
+        test = affordable_test(table, random_state)
+    decision = None
+    if prices is not None:
+        decision = saving_bound(
+            table, false_positive_cost=prices[0], false_negative_cost=prices[1], confidence_level=confidence_level
+        )
+    return Statements(certificate, test, decision)
+
+
+def _need_counts(since: str, omit: str) -> DataError:
+    return DataError(
+        f"weights that are whole numbers of independent rows, since {since}", "other weights", f"leave out {omit}"
+    )
+
+
+def _of_clusters(
+    capped: ClusteredRows,
+    prices: tuple[float, float] | None,
+    random_state: int | np.random.Generator,
+    asked: dict[str, Any],
+) -> Statements:
     need_clusters(capped)
     tell(f"Summing {len(capped.size):,} clusters", 0.65)
     walks = cluster_residuals(capped)
+    simulated: dict[str, Any] = {"n_simulations": _SIMULATIONS, "random_state": random_state, "walks": walks}
     with portion(0.65, 0.7):
-        certificate = certify_clusters(
-            capped,
-            confidence_level=confidence_level,
-            tolerance=tolerance,
-            method=method,
-            n_simulations=_SIMULATIONS,
-            random_state=random_state,
-            walks=walks,
-        )
+        certificate = certify_clusters(capped, **asked, **simulated)
     with portion(0.7, 0.75):
-        test = cluster_test(
-            capped, method="asymptotic", n_simulations=_SIMULATIONS, random_state=random_state, walks=walks
+        test = cluster_test(capped, method="asymptotic", **simulated)
+    decision = None
+    if prices is not None:
+        decision = cluster_saving(
+            capped,
+            false_positive_cost=prices[0],
+            false_negative_cost=prices[1],
+            confidence_level=asked["confidence_level"],
         )
-    if prices is None:
-        return certificate, test, None
-    decision = cluster_saving(
-        capped, false_positive_cost=prices[0], false_negative_cost=prices[1], confidence_level=confidence_level
-    )
-    return certificate, test, decision
+    return Statements(certificate, test, decision)

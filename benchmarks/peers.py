@@ -57,6 +57,12 @@ def slope_of_statsmodels(glm: Any) -> Contestant:
     return slope
 
 
+def of_tensors(error: Any) -> Contestant:
+    import torch
+
+    return lambda label, score: float(error(torch.from_numpy(score), torch.from_numpy(label).long(), n_bins=10))
+
+
 def venn_abers_predictions(package: Any) -> Contestant:
     def predict(label: Labels, score: Scores) -> npt.ArrayLike:
         fitted = package()
@@ -130,6 +136,7 @@ JOBS: list[tuple[str, Contestant, dict[str, Callable[[Any], Contestant] | None]]
             "netcal.metrics.ECE": lambda f: lambda y, s: f(bins=10).measure(s, y),
             "probcal.metrics.ece": binned(n_bins=10, strategy="width"),
             "relplot.metrics.binnedECE": lambda f: lambda y, s: f(s, y),
+            "torchmetrics.functional.classification.binary_calibration_error": of_tensors,
         },
     ),
     (

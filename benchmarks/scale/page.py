@@ -45,7 +45,7 @@ def setting(rows: list[Row], machine: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     load = f"{machine['load'][0]} before and {machine['load after'][0]} after"
     rounds = {row["rounds"] for row in rows if "rounds" in row}
-    medians = f"Medians of {max(rounds)} rounds (least to most). " if rounds - {"1"} else ""
+    medians = f"Medians of {max(rounds)} rounds (least to most where a range is given). " if rounds - {"1"} else ""
     single = "One round where no range is given. " if "1" in rounds else ""
     beside = f" Before: {machine['beside']}." if "beside" in machine else ""
     return (

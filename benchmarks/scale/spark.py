@@ -105,15 +105,15 @@ def session_of(path: str, address: str, folder: Path, kill: Callable[[], None]) 
     with killing(kill):
         table, seconds = timing.timed(lambda: routes.cal.ScoreTable.from_frame(frame, **routes.COLUMNS))
     ours = list(events(log))[warm:]
-    java = java_megabytes()
+    everyone, python = timing.peak_megabytes(children=True), timing.peak_megabytes()
     plain_seconds.append(plain())
     session.stop()
     return {
         **moved(ours),
         "seconds": seconds,
         "plain_seconds": sum(plain_seconds) / 2,
-        "java_megabytes": java,
-        "python_megabytes": timing.peak_megabytes(),
+        "java_megabytes": everyone - python,
+        "python_megabytes": python,
         "value": routes.error(table),
     }
 
@@ -202,30 +202,6 @@ def moved(listed: list[dict[str, Any]]) -> dict[str, float]:
         **total,
         "largest_scan_bytes": max(written.values(), default=0),
     }
-
-
-def java_megabytes() -> float:
-    """Most memory that the process of Spark has held: driver and executors are one here."""
-    peaks = [0.0]
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            name, status = (process / "comm").read_text().strip(), (process / "status").read_text()
-        except OSError:
-            continue  # it has ended
-        if name == "java" and "VmHWM:" in status and descends(process):
-            peaks.append(int(status.partition("VmHWM:")[2].split()[0]) / 1024)
-    return max(peaks)
-
-
-def descends(process: Path) -> bool:
-    """Tell whether this process started another one, perhaps through a third."""
-    own = str(Path("/proc/self").resolve().name)
-    while process.exists() and process.name not in ("0", "1"):
-        parent = (process / "status").read_text().partition("PPid:")[2].split()[0]
-        if parent == own:
-            return True
-        process = process.parent / parent
-    return False
 
 
 def measure(path: Path, n: int, rounds: int, masters: tuple[str, ...]) -> list[Shuffled]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import shutil
 import sqlite3
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import duckdb
@@ -22,6 +19,7 @@ from calibrant.cli.main import app
 from calibrant.errors import DataError, SourceError
 from calibrant.ingest.files import read_rows, read_table
 from calibrant.ingest.query import Query
+from support.postgresql import running_server
 
 RNG = np.random.default_rng(3)
 P = RNG.random(500)
@@ -199,29 +197,10 @@ def test_the_command_line(in_duckdb, tmp_path):
 
 @pytest.fixture(scope="module")
 def postgresql():
-    """Address of a server started for these tests, which listens on a socket in a temporary folder only."""
+    """Address of a server started for these tests."""
     pytest.importorskip("adbc_driver_postgresql")
-    if not all(shutil.which(program) for program in ("initdb", "pg_ctl")):
-        pytest.skip("no PostgreSQL server here")
-    folder, user = Path(tempfile.mkdtemp(prefix="pg-")), []
-    if os.geteuid() == 0:  # the server refuses to run as root
-        if not shutil.which("runuser"):
-            pytest.skip("PostgreSQL does not run as root")
-        shutil.chown(folder, "postgres")
-        user = ["runuser", "-u", "postgres", "--"]
-
-    def call(*command):
-        with tempfile.TemporaryFile() as output:  # the server keeps open what it was started with
-            subprocess.run([*user, *command], stdout=output, stderr=output, cwd="/", check=True)
-
-    try:
-        call("initdb", "-D", f"{folder}/data", "-A", "trust", "-U", "postgres", "--no-sync")
-        options = f"-F -c listen_addresses='' -k {folder}"
-        call("pg_ctl", "-D", f"{folder}/data", "-w", "-o", options, "-l", f"{folder}/log", "start")
+    with running_server() as (folder, _):
         yield f"postgresql:///postgres?host={folder}&user=postgres"
-        call("pg_ctl", "-D", f"{folder}/data", "-m", "immediate", "stop")
-    finally:
-        shutil.rmtree(folder)
 
 
 @pytest.mark.slow

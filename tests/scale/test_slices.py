@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -50,7 +51,7 @@ def write(path, name="calibrated", *, groups=300, also=()):
 def spans_of(path):
     with open_source(path) as opened:
         found = check(opened, Columns("y", "s", None, None))
-        rows = list(files.SlicedRows(opened, found)())
+        rows = list(files.SlicedRows(opened, found, SimpleNamespace())())
     return [len(part.value) for part in rows], rows
 
 

@@ -17,10 +17,11 @@ from calibrant.ingest.gathering import table_of_rows
 from calibrant.ingest.paths import Place
 from calibrant.ingest.query import Query
 from calibrant.ingest.slices import PackedRows
-from calibrant.ingest.source import Source, Span
+from calibrant.ingest.source import COPY, Source, Span
 from calibrant.table.score_table import FloatArray, ScoreTable
 
 if TYPE_CHECKING:
+    import narwhals as nw
     from rich.console import Console
 
 __all__ = ["Rows", "SlicedRows", "read_rows", "read_table"]
@@ -134,23 +135,30 @@ def read_rows(
 
 
 def _checked_rows(source: Source, summary: Summary) -> CheckedRows:
+    rows = LazyRows(_weighty(source, summary, "s", "positive", f"({summary.sql})"), summary.weights, fetched)
+    return CheckedRows(rows, summary.low, summary.high, summary.distinct, SlicedRows(source, summary, rows))
+
+
+def _weighty(source: Source, summary: Summary, score: str, positive: str, table: str) -> nw.LazyFrame[Any]:
+    """Return scores and labels of the rows that have weight as a frame of DuckDB."""
     import narwhals as nw
 
     kept = "" if summary.weights == "none" else " WHERE w > 0"
-    query = f"SELECT s, CAST(positive AS BIGINT) AS y{summary.weight} FROM ({summary.sql}){kept}"
-    rows = LazyRows(nw.from_native(source.connection.sql(query)), summary.weights, fetched)
-    return CheckedRows(rows, summary.low, summary.high, summary.distinct, SlicedRows(source, summary))
+    query = f"SELECT {score} AS s, CAST({positive} AS BIGINT) AS y{summary.weight} FROM {table}{kept}"
+    return nw.from_native(source.connection.sql(query))
 
 
 class SlicedRows:
     """Checked rows of a source, packed, to be read as often as needed.
 
-    Those that cannot be read from the middle, or are in too many pieces, are copied to a temporary table first.
+    Those that cannot be read from the middle, or are in too many pieces, are copied to a temporary table first, which
+    `rows` are then asked of too: text is not parsed again.
     """
 
-    def __init__(self, source: Source, summary: Summary) -> None:
+    def __init__(self, source: Source, summary: Summary, rows: LazyRows) -> None:
         self._source = source
         self._summary = summary
+        self._rows = rows
         # As `LazyRows.packed` has it, but of one span after the other.
         value = "CASE WHEN positive THEN abs(s) ELSE abs(s) * -1 END AS value"
         self._query = f"SELECT {value}{summary.weight} FROM ({{}})"
@@ -177,7 +185,9 @@ class SlicedRows:
         source, summary = self._source, self._summary
         spans = source.spans()
         if spans is None or sum(span.rows for span in spans) < _LEAST * len(spans):
-            return source.copied(self._query.format(summary.sql))
+            copy = source.copied(self._query.format(summary.sql))
+            self._rows.frame = _weighty(source, summary, "abs(value)", "NOT signbit(value)", COPY)
+            return copy
         return [Span(self._query.format(summary.shape(span.sql)), span.rows) for span in spans]
 
     def _read(self, span: Span) -> PackedRows:

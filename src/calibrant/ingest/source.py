@@ -18,7 +18,7 @@ from calibrant.ingest.query_runner import QueryRunner
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["SPAN_ROWS", "Source", "Span", "describe_no_space", "spans_of_table"]
+__all__ = ["COPY", "SPAN_ROWS", "Source", "Span", "describe_no_space", "spans_of_table"]
 
 T = TypeVar("T")
 
@@ -29,6 +29,7 @@ SPAN_ROWS = 1 << 22  # to find half as many in a Parquet file takes as long as t
 _FILE = re.compile(r'(?:write file|open file|create directory) \\?"(.+?)\\?": ([^"\n]+)')
 _FULL = re.compile(r"No space left on device|File too large|Disk quota exceeded|max_temp_directory_size|Out of Memory")
 
+COPY = "calibrant_copy.rows"  # of rows that cannot be read from the middle
 _AGAIN = "copy or download it again, or write it anew"
 
 
@@ -119,10 +120,10 @@ class Source:
         raise _explain(found, self.name, self.format, len(self.columns))
 
     def copied(self, query: str) -> list[Span]:
-        """Keep the result of a query in a temporary table, and return its spans."""
+        """Keep the result of a query in the temporary table `COPY`, and return its spans."""
         self.connection.execute(f"ATTACH {quote_text(str(self.folder / 'copy.duckdb'))} AS calibrant_copy")
-        self.connection.execute(f"CREATE TABLE calibrant_copy.rows AS {query}")
-        return spans_of_table(self.connection, "calibrant_copy.rows")
+        self.connection.execute(f"CREATE TABLE {COPY} AS {query}")
+        return spans_of_table(self.connection, COPY)
 
     def reached(self, rows: int | None) -> None:
         """Tell how many of the expected rows a scan has read so far; None at its end."""

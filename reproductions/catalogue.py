@@ -34,6 +34,7 @@ _MODULES = {
         "tree_size",
         "forests",
         "not_enough",
+        "more_models",
     ),
 }
 

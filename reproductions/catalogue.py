@@ -13,6 +13,7 @@ _MODULES = {
         "table1",
         "figure1",
         "real_data",
+        "specification_curve",
         "theorem1",
         "theorem2",
         "claim1",
@@ -31,7 +32,9 @@ _MODULES = {
         "recalibration",
         "tree",
         "tree_size",
+        "forests",
         "not_enough",
+        "more_models",
     ),
 }
 

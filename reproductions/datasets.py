@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,33 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-__all__ = ["ADULT_NUMBERS", "Dataset", "adult", "adult_rows", "covtype", "covtype_rows"]
+from reproductions.item import HERE
+
+__all__ = [
+    "ADULT_NUMBERS",
+    "SHARED",
+    "ChangedFileError",
+    "Dataset",
+    "adult",
+    "adult_rows",
+    "checked",
+    "covtype",
+    "covtype_rows",
+    "without_repeated",
+]
+
+SHARED = HERE.parents[1] / "shared" / "data"  # where these files lie beside some checkouts
 
 # fmt: off
 _ADULT = ("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship",
           "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income")
 ADULT_NUMBERS = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
 # fmt: on
+_NAMES = tuple(column for column in _ADULT[:-1] if column not in ADULT_NUMBERS)
+_SHA256 = {  # of what the loaders below give, not of the files: scikit-learn's copies come in another form
+    "ADULT": "a2c07a13c9e5bb1d9881f55015fb54843b35d6d7c3ac923c4a4053129f3fc5dd",
+    "COVTYPE": "6eb6c437a48dae64a41b6ab25704a47164203b514903ca1f92a927c54f41c5b1",
+}
 # Columns of COVTYPE: numbers, indicators of areas, indicators of soils, and the kind of trees.
 _N_NUMBERS, _N_AREAS = 10, 4
 _LARGEST = 2  # lodgepole pine
@@ -68,8 +89,7 @@ def adult(folder: Path | None) -> Dataset:
     """
     frame = _adult_fetched() if folder is None else adult_rows(folder)
     frame = frame.sort_values(list(_ADULT), ignore_index=True)
-    names = [column for column in _ADULT[:-1] if column not in ADULT_NUMBERS]
-    coded = [pd.factorize(frame[column], sort=True) for column in names]
+    coded = [pd.factorize(frame[column], sort=True) for column in _NAMES]
     return Dataset(
         "ADULT",
         frame[list(ADULT_NUMBERS)].to_numpy(np.float64),
@@ -95,7 +115,7 @@ def _adult_fetched() -> pd.DataFrame:
 
     found = _fetched("ADULT", lambda: fetch_openml("adult", version=2, as_frame=True))
     frame = found.data.assign(income=found.target)
-    names = [column for column in _ADULT if column not in ADULT_NUMBERS]
+    names = [*_NAMES, "income"]
     frame[names] = frame[names].astype(object).fillna("?").astype(str)
     return frame.astype(dict.fromkeys(ADULT_NUMBERS, np.int64))
 
@@ -142,7 +162,7 @@ def covtype_rows(folder: Path | None) -> tuple[npt.NDArray[np.int16], npt.NDArra
 
 def _found(path: Path) -> Path:
     if not path.is_file():
-        raise FileNotFoundError(f"{path} is missing: put UCI's file there, or give no folder and it is fetched")
+        raise FileNotFoundError(f"{path} is missing: put UCI's file there, or use --fetch")
     return path
 
 
@@ -151,5 +171,35 @@ def _fetched(name: str, fetch: Callable[[], Any]) -> Any:
         return fetch()
     except OSError as error:
         raise ConnectionError(
-            f"{name} could not be fetched ({error}): give a folder with adult and covtype, as UCI publishes them"
+            f"{name} could not be fetched ({error}): name a folder with UCI's files, as adult/ and covtype/, "
+            "by --data FOLDER"
         ) from error
+
+
+class ChangedFileError(ValueError):
+    """Data are not those that the stored results were computed from."""
+
+
+def checked(data: Dataset) -> Dataset:
+    """Return the data if they are UCI's, by their SHA-256: the same for files and for what scikit-learn fetches.
+
+    Raises
+    ------
+    ChangedFileError
+        If a row or value differs.
+    """
+    digest = hashlib.sha256()
+    for part in (data.numbers.astype("<i8"), data.categories.astype("<i8"), data.label.astype("u1")):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    if digest.hexdigest() != _SHA256[data.name]:
+        raise ChangedFileError(
+            f"{data.name}: expected the rows of UCI with SHA-256 {_SHA256[data.name]}, "
+            f"found {len(data.label):,} rows with {digest.hexdigest()}; get the files again, or use --fetch"
+        )
+    return data
+
+
+def without_repeated(data: Dataset) -> Dataset:
+    """Return ADULT without the columns that say again what others say: names of the education, and relationship."""
+    kept = [i for i, name in enumerate(_NAMES) if name not in ("education", "relationship")]
+    return replace(data, categories=data.categories[:, kept], n_values=tuple(data.n_values[i] for i in kept))

@@ -88,6 +88,8 @@ class Item:
         From an `Effort` to what was `Measured`. Seeds are fixed.
     draw : callable or None
         From the tables that `measure` gave, as read back from their files, to pictures by name.
+    needs_data : bool
+        Whether it reads ADULT and COVTYPE.
     """
 
     paper: str
@@ -95,6 +97,7 @@ class Item:
     title: str
     measure: Callable[[Effort], Measured]
     draw: Callable[[Mapping[str, pd.DataFrame]], Mapping[str, Figure]] | None = None
+    needs_data: bool = False
 
     @property
     def folder(self) -> Path:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from reproductions.item import Number
 
-__all__ = ["mean_number", "quantile_number", "share_of"]
+__all__ = ["mean_number", "one_run", "quantile_number", "same_samples", "share_of"]
 
 _RESAMPLES = 200
 
@@ -35,3 +35,29 @@ def share_of(quantity: str, hits: float, trials: int) -> Number:
     """
     centre = (hits + 1.0) / (trials + 2.0)
     return Number(quantity, hits / trials, math.sqrt(centre * (1.0 - centre) / trials))
+
+
+def one_run(quantity: str, values: npt.ArrayLike) -> Number:
+    """Return the standard deviation of a single run, for sources that print one run without an error."""
+    runs = np.asarray(values, dtype=np.float64)
+    spread = float(runs.std(ddof=1))
+    return Number(f"{quantity}, standard deviation of one run", spread, spread / (2.0 * (len(runs) - 1.0)) ** 0.5)
+
+
+def same_samples(quantity: str, values: npt.ArrayLike, noise: float = 0.0, *, their_runs: int = 100) -> Number:
+    """Return the error of a mean over the first of a source's samples against the source's over all of them.
+
+    Parameters
+    ----------
+    quantity : str
+        What the mean is of.
+    values : array-like
+        Its values in the first samples; only the samples left out are not shared.
+    noise : float
+        Variance of the difference of two values from one sample, of what is drawn besides it.
+    their_runs : int
+        How many samples the source has.
+    """
+    runs = np.asarray(values, dtype=np.float64)
+    variance = float(runs.var(ddof=1)) * (1.0 / len(runs) - 1.0 / their_runs) + noise / len(runs)
+    return Number(f"{quantity}, error on the same samples", variance**0.5, 0.0)

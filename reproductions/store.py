@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from reproductions.item import HERE, Item, Measured, Number
+from reproductions.item import Item, Measured, Number
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.figure import Figure
 
-__all__ = ["numbers_of", "save_drawings", "save_measured", "save_time", "tables_of", "theirs_of", "times"]
+__all__ = ["numbers_of", "save_drawings", "save_measured", "tables_of", "theirs_of"]
 
-THEIRS = ("quantity", "value", "sd", "runs", "digits", "low", "high", "source")
-_TIMES = HERE / "times.csv"
+THEIRS = ("quantity", "value", "sd", "runs", "digits", "low", "high", "kind", "repeats", "source")
 
 
 def theirs_of(item: Item) -> pd.DataFrame:
@@ -27,8 +25,9 @@ def theirs_of(item: Item) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns `quantity`; `value` with `sd` over `runs` and `digits` after the point, or `low` and `high` where the
-        paper gives a range; `source`. No row if the paper prints no number.
+        Columns `quantity`; `value` with `sd` over `runs` and `digits` after the point (none if it is exact as it
+        stands), or `low` and `high` where the source states a range; `kind`, one of `judge.KINDS`, where it does not
+        follow from these; `repeats`, the quantity that it prints once more; `source`. No row if no number is printed.
     """
     path = item.folder / "theirs" / f"{item.name}.csv"
     return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=list(THEIRS))
@@ -71,15 +70,3 @@ def save_drawings(item: Item, drawings: Mapping[str, Figure]) -> None:
     folder.mkdir(exist_ok=True)
     for name, figure in drawings.items():
         figure.savefig(folder / f"{name}.png", dpi=150, facecolor="white", metadata={"Software": None})
-
-
-def save_time(item: Item, seconds: float) -> None:
-    """Note how long a full run took."""
-    known = {row["item"]: row for row in times().to_dict("records")} if _TIMES.exists() else {}
-    known[item.name] = {"item": item.name, "seconds": round(seconds, 1), "python": platform.python_version()}
-    pd.DataFrame(known.values()).to_csv(_TIMES, index=False)
-
-
-def times() -> pd.DataFrame:
-    """Return how long full runs took."""
-    return pd.read_csv(_TIMES)

@@ -12,7 +12,7 @@ from calibrant.curves import local_curve
 from calibrant.metrics import binned_calibration, expected_calibration_error, local_calibration, true_mse
 from reproductions.fernandes_machado2024 import distortions_pictures as pictures
 from reproductions.fernandes_machado2024.measures import CALIBRATION, STANDARD, their_lcs, their_wmse, values_of
-from reproductions.fernandes_machado2024.summaries import PUBLISHED, digits_table, spread_of, without_shift
+from reproductions.fernandes_machado2024.summaries import PUBLISHED, drawn_numbers, spread_of
 from reproductions.fernandes_machado2024.world import RUNS, SAMPLES, SCENARIOS, our_split, repeat, their_splits
 from reproductions.item import Effort, Item, Measured, Number
 from reproductions.runs import mean_number
@@ -50,7 +50,7 @@ def _measure(effort: Effort) -> Measured:
     }
     if not effort.fast:
         theirs = repeat(_theirs, range(1, RUNS + 1), effort, "the authors' 200 replications")
-        more, tables["digits"], tables["ways"] = _from_their_draws(theirs, numbers)
+        more, tables["ways"] = _from_their_draws(theirs)
         numbers += more
     return Measured(numbers, tables)
 
@@ -114,16 +114,12 @@ def _stacked(parts: list[FloatArray], more: tuple[str, ...]) -> dict[tuple[str, 
     }
 
 
-def _from_their_draws(
-    parts: list[tuple[FloatArray, FloatArray, float]], ours: list[Number]
-) -> tuple[list[Number], pd.DataFrame, pd.DataFrame]:
-    """Return what the authors' random numbers give, published digits compared, and the LCS both ways."""
+def _from_their_draws(parts: list[tuple[FloatArray, FloatArray, float]]) -> tuple[list[Number], pd.DataFrame]:
+    """Return what the authors' random numbers give, and the LCS both ways."""
     values = _stacked([part[0] for part in parts], ("WMSE*", "LCS*"))
     published = [(scenario, sample, metric) for scenario in SCENARIOS for sample in SAMPLES for metric in PUBLISHED]
     way = {"WMSE": "WMSE*", "LCS": "LCS*"}
     by_them = {", ".join(name): values[*name[:2], way.get(name[2], name[2])] for name in published}
-    digits = digits_table(theirs_of(ITEM), by_them)
-    shift = {", ".join(name): values[name] - by_them[", ".join(name)] for name in published}
     ways = pd.DataFrame(
         {
             "scenario": scenario,
@@ -141,18 +137,12 @@ def _from_their_draws(
         for label in (0, 1)
     ]
     numbers += [
-        Number("their draws, published means and deviations", 2.0 * digits["published"].sum(), 0.0),
-        Number(
-            "their draws, equal means and deviations",
-            float(digits[["equal_means", "equal_deviations"]].to_numpy().sum()),
-            0.0,
-        ),
         Number("their draws, first coefficient 0.1, alpha = 3, True MSE", float(np.mean([p[2] for p in parts])), 0.0),
         Number("their draws, true probabilities up to .05", counts[1, :, 0].sum(), 0.0),
         Number("their draws, exact less interpolated LCS, smallest", (ways["exact"] - ways["interpolated"]).min(), 0.0),
         Number("their draws, exact less interpolated LCS, largest", (ways["exact"] - ways["interpolated"]).max(), 0.0),
     ]
-    return numbers + without_shift(theirs_of(ITEM), ours, shift), digits, ways
+    return numbers + drawn_numbers(by_them), ways
 
 
 def _seed_1() -> list[Number]:

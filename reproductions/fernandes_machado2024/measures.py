@@ -65,17 +65,17 @@ def their_lcs(y: npt.NDArray[np.int8], score: FloatArray, noise: FloatArray) -> 
     blurred = score + _BLUR * noise
     kept = (blurred.min() <= _GRID) & (blurred.max() >= _GRID)
     curve = tree_fit(y, blurred, degree=0, nn=_NN).predict(_GRID[kept])
-    return float(np.average((_GRID[kept] - curve) ** 2, weights=_density(blurred)[kept]))
+    return float(np.average((_GRID[kept] - curve) ** 2, weights=_density(blurred, _GRID)[kept]))
 
 
-def their_wmse(y: npt.NDArray[np.int8], score: FloatArray) -> float:
+def their_wmse(y: npt.NDArray[np.int8], score: FloatArray, n_points: int = 100) -> float:
     """WMSE with windows of exactly so many rows: among rows at the same distance, the first ones count."""
-    rows = round(_NN * len(score))
-    nearest = np.argsort(np.abs(score - _GRID[:, None]), axis=1, kind="stable")[:, :rows]
-    return float(np.average((_GRID - y[nearest].mean(axis=1)) ** 2, weights=_density(score)))
+    rows, points = round(_NN * len(score)), np.linspace(0.0, 1.0, n_points)
+    nearest = np.argsort(np.abs(score - points[:, None]), axis=1, kind="stable")[:, :rows]
+    return float(np.average((points - y[nearest].mean(axis=1)) ** 2, weights=_density(score, points)))
 
 
-def _density(score: FloatArray) -> FloatArray:
+def _density(score: FloatArray, at: FloatArray) -> FloatArray:
     """Density of the scores reflected at 0 and 1, as R's ``density`` has it before version 4.4.
 
     Silverman's bandwidth for all three times n values; values shared out linearly on 512 points; the kernel at
@@ -91,4 +91,4 @@ def _density(score: FloatArray) -> FloatArray:
     mass = np.bincount(below, 1.0 - (place - below), 514) + np.bincount(below + 1, place - below, 514)
     lags = np.arange(-511, 512) * (2.0 * (points[-1] - points[0]) / 1023.0) / bandwidth
     density = np.convolve(mass[1:-1], np.exp(-0.5 * lags**2))[511:1023]
-    return np.interp(_GRID, points, density)
+    return np.interp(at, points, density)

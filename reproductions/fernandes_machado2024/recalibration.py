@@ -18,11 +18,10 @@ from reproductions.fernandes_machado2024.measures import CALIBRATION, their_lcs,
 from reproductions.fernandes_machado2024.recalibrators import METHODS, SAME_RULE, our_map, their_map
 from reproductions.fernandes_machado2024.summaries import (
     PUBLISHED,
-    digits_table,
     draw_boxes,
+    drawn_numbers,
+    relative_numbers,
     spread_of,
-    unequal_table,
-    without_shift,
 )
 from reproductions.fernandes_machado2024.world import RUNS, SAMPLES, SCENARIOS, our_split, repeat, their_splits
 from reproductions.item import Effort, Item, Measured, Number
@@ -52,18 +51,11 @@ def _measure(effort: Effort) -> Measured:
         parts = repeat(_theirs, range(1, RUNS + 1), effort, "the authors' 200 replications")
         their_way = _by_name([part[0] for part in parts])
         our_way = _by_name([part[1] for part in parts])
-        theirs = theirs_of(ITEM)
-        digits = tables["digits"] = digits_table(theirs, their_way)
-        tables["unequal"] = unequal_table(theirs, their_way)
         tables["ways"] = _ways(their_way, our_way)
-        compared = theirs.loc[theirs["sd"].notna(), "quantity"]
-        numbers += without_shift(theirs, numbers, {name: our_way[name] - their_way[name] for name in compared})
-        equal = digits[["equal_means", "equal_deviations"]].to_numpy().sum()
+        after = {name: values for name, values in their_way.items() if f", {_BEFORE}, " not in name}
+        numbers += drawn_numbers({name: after[name] for name in after if name.rsplit(", ", 1)[-1] in PUBLISHED})
+        numbers += relative_numbers(their_way, METHODS, _BEFORE)
         numbers += _last_bits()
-        numbers += [
-            Number("their draws, published means and deviations", 2.0 * digits["published"].sum(), 0.0),
-            Number("their draws, equal means and deviations", float(equal), 0.0),
-        ]
     return Measured(numbers, tables)
 
 
@@ -85,8 +77,10 @@ def _theirs(seed: int) -> tuple[FloatArray, FloatArray]:
     their_way, our_way = [], []
     for split in their_splits(seed).values():
         samples = (split.calibration, split.test)
-        nothing = np.full((1, len(samples), len(PUBLISHED)), np.nan)
-        by_them, by_us = [], []
+        before = [values_of(x)[: len(PUBLISHED)] for x in samples]
+        noise = np.split(split.noise[1], [len(split.calibration.y)])
+        by_them = [[_their_way(x, x.score, v, e) for x, v, e in zip(samples, before, noise, strict=True)]]
+        by_us = [before]
         for method, blur in zip(METHODS, split.noise[2:], strict=True):
             noise = np.split(blur, [len(split.calibration.y)])
             theirs = their_map(method, split.calibration)
@@ -98,8 +92,8 @@ def _theirs(seed: int) -> tuple[FloatArray, FloatArray]:
                 ours = our_map(method, split.calibration)
                 found = [values_of(x, ours(x.score))[: len(PUBLISHED)] for x in samples]
             by_us.append(found)
-        their_way.append(np.concatenate([nothing, by_them]))
-        our_way.append(np.concatenate([nothing, by_us]))
+        their_way.append(by_them)
+        our_way.append(by_us)
     return np.array(their_way), np.array(our_way)
 
 

@@ -17,6 +17,7 @@ from reproductions.fernandes_machado2024.their_smoother import tree_fit
 from reproductions.fernandes_machado2024.tree_pictures import draw
 from reproductions.fernandes_machado2024.world import repeat
 from reproductions.item import Item, Measured, Number
+from reproductions.runs import one_run
 
 if TYPE_CHECKING:
     from reproductions.item import Effort
@@ -125,9 +126,9 @@ def measure(effort: Effort) -> Measured:
     if effort.fast:
         # A count of the runs made, not an estimate.
         return Measured(numbers[:-1])
-    spread = pd.DataFrame({"quantity": v.name, "sd": v.std(ddof=1), "runs": len(v)} for v in columns)
+    numbers += [one_run(str(v.name), v) for v in columns if str(v.name).startswith(("truth", "tree", "local"))]
     example = int(np.flatnonzero(runs["leaves"] == LEAVES)[0])
-    return Measured(numbers, {"spread": spread} | _pictured(world(example)))
+    return Measured(numbers, _pictured(world(example)))
 
 
 def _pictured(drawn: World) -> dict[str, pd.DataFrame]:

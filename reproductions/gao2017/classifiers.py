@@ -20,7 +20,7 @@ from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler, OneHotEncoder,
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-__all__ = ["CHOICES", "NAMES", "N_TRAIN", "Choice", "Columns", "main_choices"]
+__all__ = ["CHOICES", "NAMES", "N_TRAIN", "Choice", "Columns", "main_choices", "versions"]
 
 NAMES = ("naive Bayes", "boosted trees", "SVM", "logistic regression", "random forest")
 N_TRAIN = 4_000  # as in Niculescu-Mizil and Caruana (2005), whom the paper follows
@@ -109,6 +109,49 @@ class MixedNaiveBayes(ClassifierMixin, BaseEstimator):
         prior = np.log(self.numbers_.class_prior_)  # it is in both parts
         positive = expit(np.diff(joint - prior, axis=1)[:, 0])
         return np.column_stack([1.0 - positive, positive])
+
+
+class RealAdaBoost(ClassifierMixin, BaseEstimator):
+    """AdaBoost on probabilities, SAMME.R (Zhu et al. 2009): scikit-learn's default from 0.14 until 1.5.
+
+    Parameters
+    ----------
+    tree : DecisionTreeClassifier
+        What is boosted.
+    n_rounds : int
+        How many are fitted.
+    """
+
+    def __init__(self, tree: DecisionTreeClassifier, n_rounds: int) -> None:
+        self.tree = tree
+        self.n_rounds = n_rounds
+
+    def fit(self, x: npt.NDArray[Any], y: npt.NDArray[Any]) -> Self:
+        """Fit tree after tree; rows that the last one found unlikely weigh more."""
+        self.classes_ = np.unique(y)
+        weight = np.full(len(y), 1.0 / len(y))
+        sign = np.where(y == self.classes_[1], 1.0, -1.0)
+        self.trees_ = []
+        for i in range(self.n_rounds):
+            tree = clone(self.tree).set_params(random_state=i).fit(x, y, weight)
+            self.trees_.append(tree)
+            weight = weight * np.exp(-0.5 * sign * _log_odds(tree, x))
+            weight = np.maximum(weight / weight.sum(), np.finfo(float).tiny)
+        return self
+
+    def decision_function(self, x: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """Return the mean log-odds of the trees."""
+        return np.asarray(np.mean([_log_odds(tree, x) for tree in self.trees_], axis=0), dtype=np.float64)
+
+    def predict_proba(self, x: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """Return the probabilities of both classes."""
+        positive = expit(self.decision_function(x))
+        return np.column_stack([1.0 - positive, positive])
+
+
+def _log_odds(tree: DecisionTreeClassifier, x: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    p = np.clip(tree.predict_proba(x), np.finfo(float).eps, None)
+    return np.asarray(np.log(p[:, 1]) - np.log(p[:, 0]), dtype=np.float64)
 
 
 def _indicators(columns: Columns, *steps: Any) -> Pipeline:
@@ -210,3 +253,34 @@ def _others() -> list[Choice]:
 _SIZES = (1_000, 20_000)
 _ALL = main_choices() + _others() + [choice for n_train in _SIZES for choice in main_choices(n_train)]
 CHOICES = sorted(_ALL, key=lambda choice: NAMES.index(choice.classifier))
+
+
+def versions() -> list[Choice]:
+    """Return usual readings of the five names, with the most rows that each can learn from in reasonable time.
+
+    Those marked 2016 are the defaults of scikit-learn, which the paper cites, in the year before it appeared.
+    """
+    bayes, trees, svm, logistic, forest = NAMES
+    many, few = 30_000, N_TRAIN
+    boosted = DecisionTreeClassifier(max_depth=1)
+    return [
+        Choice(bayes, "counts, numbers in ten bins", _binned_naive_bayes, n_train=many),
+        Choice(bayes, "counts, normal numbers", MixedNaiveBayes, n_train=many),
+        Choice(bayes, "multinomial, features in [0, 1]", _on(MinMaxScaler(clip=True), MultinomialNB()), n_train=many),
+        Choice(bayes, "normal indicators (2016)", _on(GaussianNB()), n_train=many),
+        Choice(trees, "gradient, 100 of depth 3 (2016)", _boosting(100), _RANGE, few),
+        Choice(trees, "SAMME, 50 stumps", _on(AdaBoostClassifier(n_estimators=50, random_state=0)), _RANGE, few),
+        Choice(trees, "SAMME.R, 50 stumps (2016)", _on(RealAdaBoost(boosted, 50)), _RANGE, few),
+        Choice(trees, "SAMME, 100 of depth 3", _adaboost(max_depth=3), _RANGE, few),
+        Choice(svm, "linear, standardised", _linear_svm(StandardScaler()), _RANGE, few),
+        Choice(svm, "linear, test range", _linear_svm(StandardScaler()), "test range", few),
+        Choice(svm, "linear, features in [0, 1]", _linear_svm(MinMaxScaler()), _RANGE, few),
+        Choice(svm, "radial kernel, standardised", _svm(), _RANGE, few),
+        Choice(svm, "radial kernel, raw features (2016)", _on(SVC(gamma="auto")), _RANGE, few),
+        Choice(logistic, "standardised, C = 1", _logistic(1.0), n_train=many),
+        Choice(logistic, "standardised, no penalty", _logistic(math.inf), n_train=many),
+        Choice(logistic, "raw features, C = 1 (2016)", _on(LogisticRegression(solver="liblinear")), n_train=many),
+        Choice(forest, "100 full trees", _forest(), n_train=many),
+        Choice(forest, "10 full trees (2016)", _forest(10), n_train=many),
+        Choice(forest, "100 trees, 10 rows a leaf", _forest(min_samples_leaf=10), n_train=many),
+    ]

@@ -49,12 +49,12 @@ class Rows:
     test: tuple[npt.NDArray[Any], npt.NDArray[Any]]
 
 
-def split_rows(data: Dataset, split: int) -> Rows:
+def split_rows(data: Dataset, split: int, n_test: int = N_TEST, n_pool: int = N_POOL) -> Rows:
     """Split the rows at random; all classifiers get the same validation and test rows."""
-    order = np.random.default_rng(split).permutation(len(data.label))[: N_VALIDATION + N_TEST + N_POOL]
+    order = np.random.default_rng(split).permutation(len(data.label))[: N_VALIDATION + n_test + n_pool]
     validation, test, train = (
         (np.column_stack([data.numbers[part], data.categories[part]]), data.label[part])
-        for part in np.split(order, [N_VALIDATION, N_VALIDATION + N_TEST])
+        for part in np.split(order, [N_VALIDATION, N_VALIDATION + n_test])
     )
     return Rows(data.name, split, Columns(data.numbers.shape[1], data.n_values), train, validation, test)
 

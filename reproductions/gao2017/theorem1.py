@@ -78,6 +78,11 @@ def _verifiers_in_both_worlds(effort: Effort) -> tuple[list[Number], pd.DataFram
         numbers += [
             Number("l1 error of the function", shown.l1_by_function, 0.0),
             Number("verifiers", len(seen), 0.0),
+            Number(
+                "verifiers that tell the two worlds apart",
+                float(((seen["drawn"] > 2 / 3) & (seen["function"] < 1 / 3)).sum()),
+                0.0,
+            ),
             Number("largest |z|", float(seen["z"].abs().max()), 0.0),
             Number("|z| above 1.96", float((seen["z"].abs() > 1.96).sum()), 0.0),
             Number("trials", trials, 0.0),

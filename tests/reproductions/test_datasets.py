@@ -118,7 +118,7 @@ def test_neither_folder_nor_network(load, fetch, monkeypatch):
         raise urllib.error.URLError("no route to host")
 
     monkeypatch.setattr(sklearn.datasets, fetch, unreachable)
-    with pytest.raises(ConnectionError, match=r"could not be fetched .*no route to host.* give a folder"):
+    with pytest.raises(ConnectionError, match=r"could not be fetched .*no route to host.*--data FOLDER"):
         load(None)
 
 
@@ -127,6 +127,7 @@ def test_all_of_adult():
     """Rows and names of values as in adult.names; positives by `grep -c ">50K"` of either file."""
     found = datasets.adult(SHARED)
     assert found.label.sum() == 7_841 + 3_846
+    assert datasets.checked(found) is found
     assert found.numbers.shape == (32_561 + 16_281, 6)
     assert found.n_values == (9, 16, 7, 15, 6, 5, 2, 42)  # with the missing values
 
@@ -138,5 +139,18 @@ def test_all_of_covtype():
     found = datasets.covtype(SHARED)
     assert found.numbers.shape == (581_012, 10)
     assert found.label.sum() == 283_301
+    assert datasets.checked(found) is found
     assert np.bincount(found.categories[:, 0]).tolist() == [260_796, 29_884, 253_364, 36_968]
     assert found.numbers.mean(axis=0)[0] == pytest.approx(2959.36, abs=0.01)  # elevation
+
+
+def test_other_rows_are_refused(adult_folder):
+    with pytest.raises(datasets.ChangedFileError, match=r"ADULT: expected the rows of UCI .*found 4 rows"):
+        datasets.checked(datasets.adult(adult_folder))
+
+
+def test_repeated_columns_of_adult_can_be_left_out(adult_folder):
+    full = datasets.adult(adult_folder)
+    fewer = datasets.without_repeated(full)
+    assert fewer.categories.shape[1] == full.categories.shape[1] - 2
+    assert fewer.n_values == (4, 2, 4, 2, 2, 1)  # without education (3 names) and relationship (3)

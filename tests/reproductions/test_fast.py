@@ -13,13 +13,12 @@ from reproductions.judge import same_numbers
 from reproductions.store import numbers_of
 
 SHARED = Path(calibrant.__file__).parents[3] / "shared" / "data"
-NEED_DATA = {"real_data"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.name)
 def test_fast_form_agrees_with_the_stored_full_form(item):
-    if item.name in NEED_DATA and not SHARED.exists():
+    if item.needs_data and not SHARED.exists():
         pytest.skip("the files of ADULT and COVTYPE are not here")
     measured = item.measure(Effort(fast=True, data=SHARED, _track=lambda parts, what, total: iter(parts)))
     assert measured.numbers

@@ -63,12 +63,12 @@ def audited_rows(
                 " and ".join(name for name, value in given.items() if value is not None),
                 "pass audit(frame, label='y', score='p', weight='w'), or audit(y, p, sample_weight=w)",
             )
-        place = place_of(y_true, label, score, weight, pos_label)
-        in_order = rows_in_order(y_true, label, score)
+        source = y_true
         with portion(0.0, READ):
             found = named_columns(
-                y_true, label=label, score=score, weight=weight, clusters=clusters, pos_label=pos_label
+                source, label=label, score=score, weight=weight, clusters=clusters, pos_label=pos_label
             )
+        place, in_order = place_of(source, label, score, weight, pos_label), rows_in_order(source, label, score)
         y_true, y_proba, sample_weight, clusters, pos_label = (
             found.get(name) for name in ("y_true", "y_proba", "sample_weight", "clusters", "pos_label")
         )

@@ -104,7 +104,11 @@ def _weighed(
     same = recalibration is not None and recalibration.unchanged
     unchanged = ", and AutoCalibrator leaves the scores as they are" if same else ""
     if verdict == "certified":
-        more = ", though recalibration would lower the Brier score further" if suspicious and helps else unchanged
+        more = unchanged
+        if suspicious:
+            more = ", though it is more than chance explains" + (
+                " and recalibration would lower the Brier score" if helps else ""
+            )
         return "leave alone", f"the calibration error is certified to be within the tolerance{more}."
     if suspicious or verdict == "refuted":
         return _repair(recalibration)

@@ -183,3 +183,13 @@ def test_reversed_labels_of_clusters():
     result = cal.audit(1 - y, p, clusters=np.arange(1_000) // 5)
     assert codes(result) == ["reversed_labels"]
     assert result.advice.action == "check the labels"
+
+
+@pytest.mark.parametrize(("factor", "said"), [(1.0, False), (2.0, True)])
+def test_certified_scores_that_are_clearly_off_are_said_to_be(factor, said):
+    """With rare events any error is below a tolerance that is larger than their rate."""
+    rng = np.random.default_rng(1)
+    p = rng.beta(2.0, 400.0, 20_000)
+    found = cal.audit(rng.uniform(size=len(p)) < factor * p, p, tolerance=0.02)
+    assert (found.certificate.verdict, found.advice.action) == ("certified", "leave alone")
+    assert ("more than chance explains" in found.advice.reason) == said

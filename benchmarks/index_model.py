@@ -1,6 +1,6 @@
 """Any other loss in the first step? Index models with a fitted link against logistic regression, by simulation.
 
-Prints the table of docs/index_model.md:
+Prints the table of docs/explanation/index_model.md:
 
     python -m benchmarks.index_model --repetitions 12
 

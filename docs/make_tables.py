@@ -1,4 +1,4 @@
-"""Write docs/widths.md: how wide each bound is, how many rows it needs, and how often it fails at worst.
+"""Write docs/explanation/widths.md: how wide each bound is, how many rows it needs, and how often it fails at worst.
 
 Run from anywhere: ``python docs/make_tables.py``. The last table takes a minute.
 """
@@ -222,4 +222,4 @@ def _smallest(width: Callable[[float], float], target: float) -> int:
 
 
 if __name__ == "__main__":
-    Path(__file__).with_name("widths.md").write_text(page() + "\n" + worst_failures(), encoding="utf-8")
+    (Path(__file__).parent / "explanation" / "widths.md").write_text(page() + "\n" + worst_failures(), encoding="utf-8")

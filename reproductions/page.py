@@ -1,4 +1,4 @@
-"""Write docs/reproductions.md, a page for each item, and docs/papers.md from the stored results and the texts."""
+"""Write docs/reproductions/index.md, a page for each item, and docs/explanation/papers.md from the stored results and the texts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def render() -> dict[str, str]:
         sources=pd.read_csv(HERE / "sources.csv").to_dict("records"),
     )
     summary = templates.get_template("summary.md").render(of=views)
-    pages = {"reproductions.md": page, "papers.md": summary}
+    pages = {"reproductions/index.md": page, "explanation/papers.md": summary}
     for item in ITEMS:
         pages[f"reproductions/{item.name}.md"] = templates.get_template("item.md").render(
             item=item, paper=_PAPERS[item.paper], text=views[item.name].text()

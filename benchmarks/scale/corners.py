@@ -1,4 +1,4 @@
-"""How many rows lie in buckets that can hold a corner of the isotonic fit: the table of docs/scale.md.
+"""How many rows lie in buckets that can hold a corner of the isotonic fit: the table of docs/reference/scale.md.
 
     python -m benchmarks.scale.corners
 

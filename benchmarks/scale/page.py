@@ -1,6 +1,6 @@
-"""Write tables of docs/performance.md from what the other scripts of this folder measured.
+"""Write tables of docs/reference/performance.md from what the other scripts of this folder measured.
 
-    python -m benchmarks.scale.page --page docs/performance.md
+    python -m benchmarks.scale.page --page docs/reference/performance.md
 
 Each part stands between two comments and is replaced; without them it is put at the end. Parts without results stay
 as they are.
@@ -210,7 +210,7 @@ def put(page: Path, results: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--results", type=Path, default=timing.RESULTS)
-    parser.add_argument("--page", type=Path, default=Path("docs/performance.md"))
+    parser.add_argument("--page", type=Path, default=Path("docs/reference/performance.md"))
     arguments = parser.parse_args()
     for name in PARTS:
         if (arguments.results / f"{name}.csv").exists():

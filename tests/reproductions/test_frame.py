@@ -62,7 +62,10 @@ def test_the_pages_are_what_the_results_give():
     pages = render()
     for name, text in pages.items():
         assert (DOCS / name).read_text(encoding="utf-8") == text, "run python -m reproductions --draw"
-    assert {path.name for path in (DOCS / "reproductions").iterdir()} == {f"{item.name}.md" for item in ITEMS}
+    assert {path.name for path in (DOCS / "reproductions").iterdir()} == {
+        "index.md",
+        *(f"{item.name}.md" for item in ITEMS),
+    }
 
 
 def sources():

@@ -244,7 +244,7 @@ def test_postgresql_without_its_packages(monkeypatch):
 
 @pytest.mark.slow
 def test_commands_of_the_page(tmp_path, monkeypatch):
-    """The lines of docs/scale.md do what they say."""
+    """The lines of docs/reference/scale.md do what they say."""
     page = Path(__file__).parents[2] / "docs" / "scale.md"
     lines = re.findall(r"^calibrant (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     monkeypatch.chdir(tmp_path)

@@ -1,7 +1,7 @@
 """Signs that rows or scores are not what an audit takes them for.
 
 Each asks a question. Those that chance can raise are raised in at most one of a hundred samples of independent rows
-whose scores are as assumed (docs/warnings.md).
+whose scores are as assumed (docs/reference/warnings.md).
 """
 
 from __future__ import annotations

@@ -120,6 +120,7 @@ def net_benefit(
     References
     ----------
     Vickers & Elkin (2006). Medical Decision Making.
+
     .. [1] Gaffke (2005). Mathematical Methods of Statistics.
 
     Examples

@@ -19,7 +19,7 @@ from calibrant.table.pooling import FloatArray
 __all__ = ["bernstein_mean_width", "chernoff_limit", "exponentials", "line_above", "mean_width"]
 
 # The error of Berry-Esseen falls like 1 / sqrt(n). From this n * delta on it is small enough beside delta to be worth
-# paying at every mean square (docs/widths.md); the choice must not depend on the terms.
+# paying at every mean square (docs/explanation/widths.md); the choice must not depend on the terms.
 _MANY = 50.0
 
 # Mean squares, in units of the largest term, for which the rates of the Bernstein mixture are best, and their weights.

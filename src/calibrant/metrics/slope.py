@@ -138,6 +138,7 @@ def calibration_slope(
     ----------
     Cox (1958). Two further applications of a model for binary regression. Biometrika.
     Steyerberg (2019). Clinical Prediction Models, 2nd edition, section 15.3.
+
     .. [1] White (1982). Maximum likelihood estimation of misspecified models. Econometrica.
 
     Examples

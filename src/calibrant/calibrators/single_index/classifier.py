@@ -29,11 +29,11 @@ __all__ = ["SingleIndexClassifier"]
 
 
 class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Binary classifier ``P(y = 1 | x) = u(w . x)`` with a nondecreasing link u, calibrated on its training rows.
+    """Binary classifier ``P(y = 1 | x) = u(w'x)`` with a nondecreasing link u, calibrated on its training rows.
 
     A search for the solution of Gao et al. (2017), section 3.2.2: the least loss among classifiers without calibration
     error on the sample. Two steps take turns until a local minimum: w is moved so that the loss falls, and u is fitted
-    anew by isotonic regression in the order of ``w . x``, which sets the error to 0 and suits every proper loss.
+    anew by isotonic regression in the order of ``w'x``, which sets the error to 0 and suits every proper loss.
 
     Parameters
     ----------
@@ -61,9 +61,9 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
     Attributes
     ----------
-    coef_ : ndarray of float64, shape (1, n_features_in_)
+    coef_ : ndarray of float64, shape (1, n_features)
         Coefficients of the standardised features ``(X - mean_) / scale_``; of length 1.
-    mean_, scale_ : ndarray of float64, shape (n_features_in_,)
+    mean_, scale_ : ndarray of float64, shape (n_features,)
         Mean and standard deviation of the features; 1 for the latter where a feature is constant.
     link_ : IsotonicFit or LipschitzFit
         The link.

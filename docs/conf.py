@@ -1,0 +1,89 @@
+"""Settings of the documentation site: ``python -m sphinx -W docs docs/_build``."""
+
+import sys
+from pathlib import Path
+
+import calibrant
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import public_names  # noqa: E402 - lies beside this file
+
+project = "calibrant"
+author = "The calibrant developers"
+project_copyright = "The calibrant developers"
+release = version = calibrant.__version__
+
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+    "sphinx-mathjax-offline",
+]
+templates_path = ["_templates"]
+exclude_patterns = [
+    "_build",
+    "jupyter_execute",
+    "**.ipynb",
+    "gallery/**/*.py",
+    "gallery/**/*.json",
+    "sg_execution_times.rst",
+]
+nitpicky = False
+suppress_warnings = ["config.cache"]  # the functions that the templates of the reference call cannot be stored
+
+# Reference: pages are written from the names, the docstrings and the commands before anything else is read.
+autosummary_generate = True
+autosummary_context = {"own_members": public_names.members}
+autodoc_typehints = "none"  # numpydoc's sections say more
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+public_names.write_pages(HERE / "reference" / "api")
+public_names.write_commands(HERE / "reference" / "command_line.md")
+
+# Tutorial and guides run while the site is built, each in a folder of its own; an error ends the build.
+nb_execution_mode = "force"
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+nb_merge_streams = True
+nb_mime_priority_overrides = [("html", "text/html", 0)]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"plot_",
+    "download_all_examples": False,
+    "show_signature": False,
+    "show_memory": False,
+    "min_reported_time": 1_000,
+    "abort_on_example_error": True,
+    "write_computation_times": False,
+    "doc_module": "calibrant",
+    "reference_url": {"calibrant": None},
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"calibrant {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "navbar_align": "left",
+    "show_toc_level": 2,
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}

@@ -26,14 +26,7 @@ extensions = [
     "sphinx-mathjax-offline",
 ]
 templates_path = ["_templates"]
-exclude_patterns = [
-    "_build",
-    "jupyter_execute",
-    "**.ipynb",
-    "gallery/**/*.py",
-    "gallery/**/*.json",
-    "sg_execution_times.rst",
-]
+exclude_patterns = ["_build", "jupyter_execute", "gallery/**/*.ipynb", "gallery/**/*.py", "sg_execution_times.rst"]
 nitpicky = False
 suppress_warnings = ["config.cache"]  # the functions that the templates of the reference call cannot be stored
 

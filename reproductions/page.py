@@ -1,4 +1,4 @@
-"""Write docs/reproductions/index.md, a page for each item, and docs/explanation/papers.md from the stored results and the texts."""
+"""Write the pages in docs/reproductions and docs/explanation/papers.md from the stored results and the texts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Every way in, from a million rows on: beside a plain scan of the same rows, and beside another version.
 
-    python -m benchmarks.scale.routes --beside ffb7588/src --spark-python venv/bin/python \\
-        --page docs/reference/performance.md
+    python -m benchmarks.scale.routes --beside ffb7588/src --spark-python venv/bin/python --page PAGE.md
 
 Every run is a process of its own, so that its peak memory is its own, the Java of Spark included. A thousand rows go
 first, so that neither imports nor the start of Spark are timed; files are in the page cache, and of arrays the second

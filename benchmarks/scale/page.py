@@ -1,6 +1,6 @@
-"""Write tables of docs/reference/performance.md from what the other scripts of this folder measured.
+"""Write tables of docs/reference/performance_scale.md, and that of the peers, from what was measured.
 
-    python -m benchmarks.scale.page --page docs/reference/performance.md
+    python -m benchmarks.scale.page
 
 Each part stands between two comments and is replaced; without them it is put at the end. Parts without results stay
 as they are.
@@ -68,7 +68,7 @@ def memory(rows: list[Row]) -> str:
             reads = float(row["seconds"]) / float(of[READ, n]["seconds"])
             cells.append(f"{times(row)}, {reads:,.0f} reads")
         lines.append([name, *cells])
-    return "### In memory\n\n" + table(["", *(f"n = {n:.0e}" for n in sizes)], lines)
+    return "## In memory\n\n" + table(["", *(f"n = {n:.0e}" for n in sizes)], lines)
 
 
 def ratios(row: Row | None, other: Row | None, *kinds: str) -> str:
@@ -99,7 +99,7 @@ def routes(rows: list[Row]) -> str:
     note = (
         "Ratios are of time / of processor time. Runs that are missing would have taken too long, or found no memory."
     )
-    return "\n\n".join(["### Every way in", table(head, lines), note, growth(rows)])
+    return "\n\n".join(["## Every way in", table(head, lines), note, growth(rows)])
 
 
 def growth(rows: list[Row]) -> str:
@@ -111,7 +111,7 @@ def growth(rows: list[Row]) -> str:
         for name in dict.fromkeys(row["contestant"] for row in rows)
     ]
     head = ["time / processor time / memory, times as much", *(f"{few:.0e} to {many:.0e}" for few, many in steps)]
-    return "### Ten times the rows\n\n" + table(head, lines)
+    return "## Ten times the rows\n\n" + table(head, lines)
 
 
 def fits(rows: list[Row]) -> str:
@@ -129,7 +129,7 @@ def fits(rows: list[Row]) -> str:
         for row in rows
     ]
     head = ["", "read", "fit", "apply to all rows", "million rows/s", "peak memory", "largest difference of the map"]
-    title = f"### Recalibrating {n:,} rows of Parquet, float64"
+    title = f"## Recalibrating {n:,} rows of Parquet, float64"
     note = f"The difference is that to a fit of all single scores, on {n // 10:,} rows."
     return f"{title}\n\n" + table(head, lines) + f"\n\n{note}"
 
@@ -160,7 +160,7 @@ def spark(rows: list[Row]) -> str:
         "shuffle written / read",
         "peak memory, Java + Python",
     ]
-    return "### Spark on this machine\n\n" + table(head, lines)
+    return "## Spark on this machine\n\n" + table(head, lines)
 
 
 def peers(rows: list[Row]) -> str:
@@ -185,6 +185,7 @@ def peers(rows: list[Row]) -> str:
     return table(["processor time", *(f"n = {n:.0e}" for n in sizes)], lines)
 
 
+SCALE, PEERS = (Path(f"docs/reference/{name}.md") for name in ("performance_scale", "performance"))
 PARTS: dict[str, Callable[[list[Row]], str]] = {
     "memory": memory,
     "routes": routes,
@@ -210,11 +211,10 @@ def put(page: Path, results: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--results", type=Path, default=timing.RESULTS)
-    parser.add_argument("--page", type=Path, default=Path("docs/reference/performance.md"))
     arguments = parser.parse_args()
     for name in PARTS:
         if (arguments.results / f"{name}.csv").exists():
-            put(arguments.page, arguments.results / f"{name}.csv")
+            put(PEERS if name == "peers" else SCALE, arguments.results / f"{name}.csv")
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ def test_tables_of_a_page_are_replaced_and_the_others_stay(tmp_path):
     for _ in range(2):
         page.put(text, results)
         written = text.read_text()
-        assert written.startswith("Kept.\n\n<!-- routes: begin -->\n\n###")
+        assert written.startswith("Kept.\n\n<!-- routes: begin -->\n\n##")
         assert written.endswith("Before: v1.\n\n<!-- routes: end -->\n\nKept too.\n")
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in written.splitlines() if ours in line]
     assert lines[0][4:6] == ["2 / 2", "100 MB"]  # plain scans, in time and processor time

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 import sqlite3
 import subprocess
 import sys
@@ -240,26 +238,3 @@ def test_postgresql_without_its_packages(monkeypatch):
     monkeypatch.setitem(sys.modules, "adbc_driver_postgresql", None)
     with pytest.raises(SourceError, match=r"pip install 'calibrant\[postgresql\]'"):
         read("SELECT 1", "postgresql://localhost/none")
-
-
-@pytest.mark.slow
-def test_commands_of_the_page(tmp_path, monkeypatch):
-    """The lines of docs/reference/scale.md do what they say."""
-    page = Path(__file__).parents[2] / "docs" / "scale.md"
-    lines = re.findall(r"^calibrant (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    monkeypatch.chdir(tmp_path)
-    with duckdb.connect("cases.duckdb") as connection:
-        connection.register("columns", {"outcome": Y, "score": P})
-        connection.execute("CREATE TABLE cases AS SELECT *, 2024 AS year FROM columns")
-        connection.execute("COPY cases TO 'cases.parquet'")
-        Path("scores").mkdir()
-        for name in ("scores.parquet", "part-1.parquet", "monday.csv.gz", "tuesday.csv.gz", "scores/part-0.parquet"):
-            connection.execute(f"COPY cases TO '{name}'")
-    with sqlite3.connect("cases.sqlite") as source:
-        source.execute("CREATE TABLE cases (outcome INT, score REAL)")
-        source.executemany("INSERT INTO cases VALUES (?, ?)", [row[:2] for row in ROWS])
-    source.close()
-    for line in lines:
-        done = run(*shlex.split(line))
-        assert done.exit_code == 0, line + done.output
-    assert len(lines) == 8

@@ -1,0 +1,97 @@
+"""Every code block of the documents is executed: lines of the shell here, in a folder with the files that they name."""
+
+import importlib.util
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from test_docs import PAGES, ROOT
+
+SENATE = ROOT.parent / "shared" / "data" / "forecasts" / "us_senate_election_night.csv"
+# Code blocks that are not executed here: by what else, or why not.
+ELSEWHERE = {
+    "spark = SparkSession.builder.getOrCreate()": "tests/scale/test_spark.py runs it",
+    "ingest ─► ScoreTable": "a drawing",
+}
+
+
+def blocks():
+    """Yield page, language and text of every fenced block that is not a directive."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for language, body in re.findall(r"^ *```([^\n`]*)\n(.*?)^ *```", text, flags=re.DOTALL | re.MULTILINE):
+            if not language.startswith("{"):
+                yield page, language.strip(), body
+
+
+def shell_lines():
+    """Yield page and command of every line of the shell, continued lines joined and comments gone."""
+    for page, language, body in blocks():
+        if language == "sh":
+            for line in body.replace("\\\n", " ").splitlines():
+                command = re.sub(r"\s+#.*", "", line).strip()
+                if command:
+                    yield page, command
+
+
+def test_every_block_is_executed_somewhere():
+    left = [
+        f"{page.relative_to(ROOT)}: {body[:60]!r}"
+        for page, language, body in blocks()
+        if language != "sh" and ">>>" not in body and not any(key in body for key in ELSEWHERE)
+    ]
+    assert not left, "\n".join(left)
+
+
+def test_scripts_that_are_named_exist():
+    named = {match for _, line in shell_lines() for match in re.findall(r"python -m ([\w.]+)", line)}
+    assert {"benchmarks.cutoff", "reproductions"} <= named
+    assert not [name for name in sorted(named) if importlib.util.find_spec(name) is None]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with every file that the pages name, of rows that can be read by any of their columns."""
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=3_000)
+    y = (rng.uniform(size=p.size) < p).astype(int)
+    columns = {"y": y, "p": p, "outcome": y, "score": p, "year": np.full(p.size, 2024)}
+    (tmp_path / "scores").mkdir()
+    with duckdb.connect(str(tmp_path / "cases.duckdb")) as connection:
+        connection.register("columns", columns)
+        connection.execute("CREATE TABLE cases AS SELECT * FROM columns")
+        files = ("scores.csv", "scores.csv.gz", "scores.parquet", "cases.parquet", "part-1.parquet")
+        for name in (*files, "monday.csv.gz", "tuesday.csv.gz", "scores/part-0.parquet"):
+            connection.execute(f"COPY cases TO '{tmp_path / name}'")
+    with sqlite3.connect(tmp_path / "cases.sqlite") as source:
+        source.execute("CREATE TABLE cases (outcome INT, score REAL)")
+        source.executemany("INSERT INTO cases VALUES (?, ?)", zip(y.tolist(), p.tolist(), strict=True))
+    source.close()
+    if SENATE.exists():
+        (tmp_path / SENATE.name).symlink_to(SENATE)
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_commands_do_what_they_say(folder):
+    """Exit code 1 is an answer: these rows cannot show what was asked."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    ran = 0
+    for page, line in shell_lines():
+        if not re.match(r"(zcat .*)?calibrant ", line):
+            continue  # installs something, or is one of the scripts
+        if SENATE.name in line and not SENATE.exists():
+            continue
+        done = subprocess.run(
+            line, shell=True, cwd=folder, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
+        )
+        assert done.returncode in (0, 1), f"{page.name}: {line}\n{done.stderr}"
+        ran += 1
+    assert ran >= 12

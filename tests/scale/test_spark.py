@@ -191,7 +191,7 @@ def test_many_buckets_can_be_looked_into(spark):
 
 def test_the_example_of_the_page(spark, tmp_path, capsys):
     """The Spark example of docs/reference/scale.md runs as it stands there."""
-    page = (Path(__file__).parents[2] / "docs" / "scale.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "scale.md").read_text(encoding="utf-8")
     code = re.findall(r"```python\n(from pyspark.*?)```", page, flags=re.DOTALL)[0]
     y, s, _ = CASES["bent both ways"]
     pq.write_table(pa.table({"outcome": y, "score": s}), tmp_path / "a.parquet")

@@ -27,7 +27,7 @@ extensions = [
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "jupyter_execute", "gallery/**/*.ipynb", "gallery/**/*.py", "sg_execution_times.rst"]
-nitpicky = False
+smartquotes = False  # they would turn the two hyphens of an option into a dash
 suppress_warnings = ["config.cache"]  # the functions that the templates of the reference call cannot be stored
 
 # Reference: pages are written from the names, the docstrings and the commands before anything else is read.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -71,6 +72,10 @@ def write_commands(path: Path) -> None:
     assert isinstance(command, TyperGroup)
     context = command.context_class(command, info_name="calibrant")
     text = get_docs_for_click(obj=command, ctx=context, name="calibrant")
+    for name, one in command.commands.items():  # the list at the top cuts sentences off
+        text = re.sub(
+            rf"^\* `{name}`: .*$", f"* [`{name}`](#calibrant-{name}): {_sentence(one.help or '')}", text, flags=re.M
+        )
     path.write_text("# Command line\n\n" + text.replace("# `calibrant`\n\n", "", 1), encoding="utf-8")
 
 
@@ -95,6 +100,11 @@ def _page(module: str, found: ModuleType) -> str:
         lines += ["Also importable from here", "-------------------------", ""]
         lines += [", ".join(f":obj:`~calibrant.{elsewhere[name]}.{name}`" for name in others) + ".", ""]
     return "\n".join(lines)
+
+
+def _sentence(text: str) -> str:
+    """Return the first paragraph on one line."""
+    return " ".join(text.strip().partition("\n\n")[0].split())
 
 
 def _is_method(thing: Any) -> bool:

@@ -50,7 +50,6 @@ app = typer.Typer(
     name="calibrant",
     cls=_Commands,
     help="Assess and improve the calibration of binary classifiers, with finite-sample guarantees.",
-    add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

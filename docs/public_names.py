@@ -21,6 +21,12 @@ import calibrant
 INNER = ("auditing", "certificates.theory", "certificates.widths", "report")
 _PROPERTIES = (property, cached_property)
 
+_COMPLETION = """\
+`calibrant --install-completion` makes the Tab key complete commands and options in bash, zsh, fish and PowerShell, from
+the next session on. To install it by hand, take what `_CALIBRANT_COMPLETE=source_bash calibrant` prints.
+
+"""
+
 
 def modules() -> dict[str, ModuleType]:
     """Return the package itself and its public modules by their names after ``calibrant.``, in order."""
@@ -76,7 +82,8 @@ def write_commands(path: Path) -> None:
         text = re.sub(
             rf"^\* `{name}`: .*$", f"* [`{name}`](#calibrant-{name}): {_sentence(one.help or '')}", text, flags=re.M
         )
-    path.write_text("# Command line\n\n" + text.replace("# `calibrant`\n\n", "", 1), encoding="utf-8")
+    title = "# Command line\n\n"
+    path.write_text(title + _COMPLETION + text.replace("# `calibrant`\n\n", "", 1), encoding="utf-8")
 
 
 def _page(module: str, found: ModuleType) -> str:

@@ -1,4 +1,4 @@
-"""The oldest versions that CI runs the tests on, `.ci/oldest.txt`, are the lower bounds that users are told."""
+"""What the files around the package say of it agrees: lower bounds of dependencies, versions, the conda recipe."""
 
 import re
 import tomllib
@@ -6,17 +6,21 @@ from pathlib import Path
 
 import pytest
 
+import calibrant
+
 ROOT = Path(__file__).parents[1]
 
-# Extras that CI does not install with the oldest versions: half a gigabyte of Spark, rivals for benchmarks, linters.
-NOT_RUN = {"spark", "benchmark", "lint"}
+# Extras that CI does not install with the oldest versions: half a gigabyte of Spark, rivals for benchmarks, tools.
+NOT_RUN = {"spark", "benchmark", "docs", "lint", "release"}
+# Libraries that conda knows by other names.
+CONDA_NAMES = {"duckdb": "python-duckdb", "matplotlib": "matplotlib-base"}
 
 
 def requirements():
-    """Every requirement of pyproject.toml as (where, requirement)."""
+    """Every requirement of pyproject.toml as (where, requirement), but for those of other extras."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     groups = {"dependencies": project["dependencies"], **project["optional-dependencies"]}
-    return [(group, line) for group, lines in groups.items() for line in lines]
+    return [(group, line) for group, lines in groups.items() for line in lines if not line.startswith("calibrant[")]
 
 
 def bounds(lines, operator):
@@ -46,3 +50,37 @@ def test_each_library_has_one_lower_bound():
 def test_a_requirement_of_another_form_is_found(line):
     with pytest.raises(AssertionError, match="is not NAME>=VERSION"):
         bounds([line], ">=")
+
+
+def recipe(section):
+    """Requirements of a section of the conda recipe, such as ``numpy >=2.0``."""
+    text = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    return re.findall(
+        r"^    - (.+)$", re.search(rf"^  {section}:\n((?:    .+\n)+)", text, flags=re.MULTILINE)[1], re.MULTILINE
+    )
+
+
+def test_the_conda_recipe_needs_the_same():
+    run = [line.replace(" ", "") for line in recipe("run") if not line.startswith("python ")]
+    declared = bounds([line for group, line in requirements() if group == "dependencies"], ">=")
+    assert bounds(run, ">=") == {CONDA_NAMES.get(name, name): versions for name, versions in declared.items()}
+    assert "hatchling >=1.26" in recipe("host")
+
+
+@pytest.mark.parametrize(
+    ("file", "pattern"),
+    [
+        ("CITATION.cff", r"^version: (\S+)$"),
+        ("CHANGELOG.md", r"^## \[?(\d[\d.]*)\]? - \d{4}-\d{2}-\d{2}$"),
+        ("packaging/conda/recipe.yaml", r'^  version: "(.+)"$'),
+    ],
+)
+def test_files_name_the_version_of_the_package(file, pattern):
+    found = re.search(pattern, (ROOT / file).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert found, f"{file} names no version"
+    assert found[1] == calibrant.__version__
+
+
+def test_the_citation_has_the_date_of_the_changelog():
+    date = re.search(r"^date-released: (\S+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
+    assert f"- {date[1]}\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

@@ -24,6 +24,13 @@ REFERENCES: dict[str, tuple[str, dict[str, str]]] = {
         "Proceedings of the 20th International Conference on Artificial Intelligence and Statistics",
         "2017",
     ),
+    "machado2024": _entry(
+        "article",
+        "Fernandes Machado, Agathe and Charpentier, Arthur and Flachaire, Emmanuel and Gallic, Ewen and Hu, François",
+        "From Uncertainty to Precision: Enhancing Binary Classifier Performance through Calibration",
+        "arXiv 2402.07790",
+        "2024",
+    ),
     "shevtsova2013": _entry(
         "article",
         "Shevtsova, Irina",

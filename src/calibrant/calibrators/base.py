@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -14,7 +15,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from calibrant.clock import utc_now
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.arguments import as_table
+from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.shown import html_table
 from calibrant.table.validation import clean_scores
 
 __all__ = ["Calibrator", "Training"]
@@ -23,7 +26,7 @@ _MOST_RATIO, _MOST_TOTAL = 1e12, 1e15
 
 
 @dataclass(frozen=True)
-class Training:
+class Training(Result):
     """The rows that a calibrator was fitted to.
 
     Attributes
@@ -127,6 +130,23 @@ class Calibrator(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """
         check_is_fitted(self)
         return self._in_words()
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        """The diagram of scikit-learn, where it is switched on, and what a fitted map does."""
+        diagram: Callable[[], str] = super()._repr_html_
+        return lambda: diagram() + self._fitted_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """What notebooks ask for first."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        return bundle | {"text/html": self._repr_html_()} if "text/html" in bundle else bundle
+
+    def _fitted_html(self) -> str:
+        if not hasattr(self, "training_"):
+            return ""
+        facts = {"Map": self.interpret(), "Rows": self.training_.n, "Positives": self.training_.events}
+        return html_table("Fitted", facts.items())
 
     def _clean(self, scores: npt.ArrayLike) -> FloatArray:
         """Check that the calibrator is fitted, and the scores and the name of their column."""

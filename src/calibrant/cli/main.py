@@ -1,15 +1,8 @@
-"""The command line: parses, calls, prints. It computes nothing.
-
-Exit codes: 0 done; 1 a claim that was asked for does not hold or could not be decided; 2 bad input or usage;
-70 a mistake in calibrant; 130 interrupted.
-"""
+"""The command line: parses, calls, prints. It computes nothing; `guard` makes messages and exit codes of errors."""
 
 from __future__ import annotations
 
 import functools
-import os
-import signal
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from calibrant.cli import terminal
+from calibrant.cli.guard import guarded, run
 from calibrant.cli.options import (
     AsJson,
     Author,
@@ -34,10 +28,9 @@ from calibrant.cli.options import (
     Sql,
     Title,
     Weight,
-    as_option,
 )
 from calibrant.cli.sources import name_of, paths_of, source_of
-from calibrant.errors import ArgumentError, CalibrantError
+from calibrant.errors import ArgumentError
 
 __all__ = ["app", "main"]
 
@@ -57,7 +50,6 @@ app = typer.Typer(
     name="calibrant",
     cls=_Commands,
     help="Assess and improve the calibration of binary classifiers, with finite-sample guarantees.",
-    add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -66,27 +58,8 @@ app = typer.Typer(
 
 
 def _command(function: Callable[..., None]) -> Callable[..., None]:
-    """Register a command whose expected errors end in one message and exit code 2."""
-
-    @functools.wraps(function)
-    def guarded(*args: Any, **kwargs: Any) -> None:
-        try:
-            function(*args, **kwargs)
-        except CalibrantError as error:
-            typer.echo(f"calibrant: error: {error.text(as_option)}", err=True)
-            raise typer.Exit(2) from None
-        except KeyboardInterrupt:
-            typer.echo("calibrant: interrupted", err=True)
-            raise typer.Exit(130) from None
-        except BrokenPipeError:
-            # The reader has gone; keep Python from complaining when it closes standard output.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(141) from None
-        except OSError as error:
-            _complain(f"calibrant: error: {error}")
-            raise typer.Exit(2) from None
-
-    return app.command(function.__name__.rstrip("_"))(guarded)
+    """Register a command by the name of its function."""
+    return app.command(function.__name__.rstrip("_"))(guarded(function))
 
 
 def _version(wanted: bool) -> None:
@@ -388,20 +361,4 @@ def cite() -> None:
 
 def main() -> None:
     """Run the command line; every error ends in one message and an exit code."""
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):  # temporary files are removed on the way out
-            signal.signal(getattr(signal, name), _stop)
-    try:
-        app()
-    except Exception as error:
-        _complain(f"calibrant: internal error, please report it: {type(error).__name__}: {error}")
-        sys.exit(70)
-
-
-def _stop(*_: object) -> None:
-    raise KeyboardInterrupt
-
-
-def _complain(message: str) -> None:
-    if sys.stderr is not None:
-        sys.stderr.write(message + "\n")
+    run(app)

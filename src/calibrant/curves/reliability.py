@@ -82,7 +82,11 @@ def binned_curve(
     Curve
         One point per bin. A cell of a table joins a bin as a whole.
 
-    References ---------- Wilson (1927). Probable inference, the law of succession, and statistical inference. JASA.
+    References
+    ----------
+    Wilson (1927). Probable inference, the law of succession, and statistical inference. Journal of the American
+    Statistical Association.
+
     Clopper & Pearson (1934). The use of confidence or fiducial limits illustrated in the case of the binomial.
     Biometrika.
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from sklearn import config_context
 
-from calibrant import ScoreTable, certify
+from calibrant import PlattCalibrator, ScoreTable, certify
 from calibrant.certificates import calibration_test, isotonic_band
 from calibrant.curves import binned_curve, cumulative_residuals, isotonic_curve, local_curve, score_histogram
 from calibrant.decisions import cost_curve, max_regret, net_benefit, saving_bound
@@ -22,6 +25,7 @@ from calibrant.metrics import (
 )
 from calibrant.table.results import Count, Result
 from calibrant.table.shown import html_table
+from guarantees.registry import PLACES, public_functions
 
 MOST = 300
 
@@ -104,3 +108,33 @@ def test_a_table_shows_its_totals():
     page = ScoreTable.from_scores([0, 1, 1], [0.2, 0.7, 0.7])._repr_html_()
     for name, value in (("Rows", 3), ("Positives", 2), ("Distinct scores", 2)):
         assert re.search(rf">{name}</th><td[^>]*>{value}</td>", page)
+
+
+def public_classes():
+    modules = [importlib.import_module(f"calibrant.{place}".rstrip(".")) for place in (*PLACES, "simulate", "")]
+    names = [(name, getattr(module, name)) for module in modules for name in module.__all__]
+    return {name: thing for name, thing in names if inspect.isclass(thing)}
+
+
+def test_notebooks_show_whatever_functions_return_and_every_calibrator():
+    annotations = [str(function.__annotations__["return"]) for function in public_functions().values()]
+    returned = {word for annotation in annotations for word in re.findall(r"\w+", annotation)}
+    classes = public_classes()
+    plain = {name for name, kind in classes.items() if not hasattr(kind, "_repr_html_")}
+    assert not plain & returned
+    assert not {name for name in plain if hasattr(classes[name], "fit") or hasattr(classes[name], "to_dict")}
+    assert len(returned & classes.keys()) > 30
+
+
+def test_notebooks_show_what_a_fitted_calibrator_does():
+    fitted = PlattCalibrator(smooth_targets=False)
+    before = fitted._repr_html_()
+    fitted.fit([0.1] * 4 + [0.9] * 4, [0, 0, 0, 1, 0, 1, 1, 1])
+    for page in (fitted._repr_html_(), fitted._repr_mimebundle_()["text/html"]):
+        assert "Multiplies the log odds by 0.5: the scores were too extreme." in page
+        assert page.index("PlattCalibrator") < page.index("Multiplies")
+    assert "Multiplies" not in before
+    with config_context(display="text"):
+        assert not hasattr(fitted, "_repr_html_")
+        assert fitted._repr_mimebundle_() == {"text/plain": repr(fitted)}
+    assert isinstance(fitted.training_, Result)

@@ -55,6 +55,9 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_",
+    "subsection_order": [
+        f"../examples/{folder}" for folder in ("measure", "pictures", "certify", "decide", "recalibrate", "large_data")
+    ],
     "download_all_examples": False,
     "show_signature": False,
     "show_memory": False,

@@ -62,6 +62,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "show_memory": False,
     "min_reported_time": 1_000,
+    "capture_repr": ("_repr_html_",),  # not what the methods of matplotlib return
     "abort_on_example_error": True,
     "write_computation_times": False,
     "doc_module": "calibrant",

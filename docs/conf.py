@@ -55,10 +55,14 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_",
+    "subsection_order": [
+        f"../examples/{folder}" for folder in ("measure", "pictures", "certify", "decide", "recalibrate", "large_data")
+    ],
     "download_all_examples": False,
     "show_signature": False,
     "show_memory": False,
     "min_reported_time": 1_000,
+    "capture_repr": ("_repr_html_",),  # not what the methods of matplotlib return
     "abort_on_example_error": True,
     "write_computation_times": False,
     "doc_module": "calibrant",

@@ -6,8 +6,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PLACES = ("src", "tests", "docs", "benchmarks", "reproductions", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")
-KINDS = (".py", ".j2", ".md")
+PLACES = (
+    "src",
+    "tests",
+    "docs",
+    "examples",
+    "benchmarks",
+    "reproductions",
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+)
+KINDS = (".py", ".j2", ".md", ".rst")
 
 # What was written before, each as a regular expression without regard to case unless it says otherwise.
 OLD_WORDS = (

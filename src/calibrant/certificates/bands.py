@@ -54,8 +54,8 @@ class Band(Statement, Drawable):
     consistent : bool
         False if the rows contradict what is assumed about the curve: then that is refuted with confidence
         ``1 - delta``, and limits may cross. Always True where nothing is assumed about it.
-    method : {"binomial", "fixed_design"}
-        Where the limits are from.
+    method : {"binomial", "fixed_design", "windows"}
+        Where the limits are from; "windows" of `window_band`, whose limits hold at the points and not between them.
     """
 
     score: FloatArray
@@ -257,7 +257,7 @@ def window_band(
         width=width,
         confidence_level=confidence_level,
         consistent=True,
-        method="fixed_design",
+        method="windows",
         claim=f"With probability at least {at_least(confidence_level)}, given the scores, the mean true "
         f"probability in every bin or window is within its limits, simultaneously and however these were chosen.",
         assumptions=ROWS,

@@ -542,7 +542,7 @@ def test_window_band_is_the_curve_and_the_half_width(curve):
     half = 1_000 * cumulative_width(ScoreTable.from_scores(y, p)) / points.n
     assert band.lower == pytest.approx(np.clip(points.rate - half, 0.0, 1.0))
     assert band.upper == pytest.approx(np.clip(points.rate + half, 0.0, 1.0))
-    assert (band.method, band.consistent) == ("fixed_design", True)
+    assert (band.method, band.consistent) == ("windows", True)
 
 
 def test_curves_that_are_no_averages_are_refused():

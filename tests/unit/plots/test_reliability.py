@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from calibrant import ScoreTable
-from calibrant.certificates import isotonic_band
+from calibrant.certificates import isotonic_band, window_band
 from calibrant.curves import binned_curve, isotonic_curve, local_curve, score_histogram
 from calibrant.errors import ArgumentError
 from calibrant.metrics import cutoff_calibration
@@ -120,6 +120,13 @@ class TestBand:
         assert "holds at all scores simultaneously" in display.how_to_read
         frame = display.to_frame("polars")
         assert frame.filter(frame["part"] == "band")["upper"].to_list() == band.upper.tolist()
+
+    def test_limits_of_windows_are_joined_by_straight_lines(self, table):
+        ax, band = axes(), window_band(binned_curve(table, n_bins=4), table)
+        ReliabilityDisplay(band=band).plot(ax)
+        outline = {tuple(vertex) for vertex in areas(ax)["simultaneous 95% band"].tolist()}
+        corners = zip([*band.score, *band.score], [*band.lower, *band.upper], strict=True)
+        assert outline == {(float(x), float(y)) for x, y in corners}
 
     def test_intervals_that_hold_by_themselves_are_no_band(self, table):
         with pytest.raises(ArgumentError, match="intervals are pointwise"):

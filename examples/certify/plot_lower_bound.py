@@ -1,0 +1,66 @@
+"""
+A lower bound, and an interval
+==============================
+
+Scores are refuted by a lower bound above the tolerance. The empirical error is no lower
+bound: chance makes it too large.
+"""
+
+# %%
+# The largest of many averages is too large on average. Here the true error of the scores is 0
+# on the left of the picture and grows to the right; for each, ten samples of 1,000 rows are
+# drawn.
+import matplotlib.pyplot as plt
+import numpy as np
+
+from calibrant.certificates import cutoff_interval, split_lower_bound
+from calibrant.certificates.widths import brownian_width, monotone_width
+
+rng = np.random.default_rng(0)
+shifts = np.repeat(np.linspace(0, 0.15, 7), 10)
+found, lower = [], []
+for shift in shifts:
+    p = rng.uniform(0.2, 0.8, size=1_000)
+    y = rng.uniform(size=len(p)) < p - shift
+    found.append(cutoff_interval(y, p))
+    lower.append(split_lower_bound(y, p))
+
+# %%
+# Points are empirical errors, at 0 all of them too large. Vertical lines are 95% intervals
+# (``CutoffInterval``), which cross the dotted line of the true error.
+place = shifts + np.tile(np.linspace(-0.008, 0.008, 10), 7)
+figure, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
+ax.vlines(
+    place,
+    [i.lower for i in found],
+    [i.upper for i in found],
+    color="tab:blue",
+    alpha=0.5,
+    label="95% interval",
+)
+ax.plot(
+    place,
+    [i.estimate for i in found],
+    "o",
+    markersize=3,
+    color="tab:orange",
+    label="empirical error",
+)
+ax.plot([0, 0.15], [0, 0.15], ":", color="black", label="true error")
+ax.set(xlabel="true calibration error", ylabel="calibration error", ylim=(-0.005, None))
+ax.legend(loc="upper left")
+
+# %%
+# The lower limit comes from a split of the rows: one half picks an interval of scores, the
+# other measures there. A single one-sided bound, ``split_lower_bound``, is closer than the
+# limit of the two-sided interval. Without a split, a bound must allow for all intervals at
+# once, which costs more; its asymptotic form costs less.
+print(
+    "mean distance of the lower bound from the truth: "
+    f"{np.mean(shifts[40:] - np.array(lower[40:])):.4f}"
+)
+print(
+    f"width of a band for all intervals: {monotone_width(1_000):.4f}, "
+    f"asymptotic {brownian_width(1_000, 0.25):.4f}"
+)
+plt.show()

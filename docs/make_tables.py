@@ -128,7 +128,7 @@ def page() -> str:
             "Width times sqrt(n) of the default now, and divided by that of version 0.1 (one empirical Bernstein rate,",
             "tuned to a Brier score of 0.12). Widths above 1 say nothing and count as 1. `certify` is often tighter",
             "still: it counts squared residuals only inside the interval that a bound is about",
-            "([page 1](theory/1-upper-bound.md), 1.4).",
+            "([page 1](../theory/1-upper-bound.md), 1.4).",
             "",
             "| delta | Brier score | " + " | ".join(f"{n:,}" for n in SPREAD) + " |",
             "|---|---|" + "---|" * len(SPREAD),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from textwrap import shorten
+from textwrap import fill, shorten
 from typing import TYPE_CHECKING
 
 from calibrant.auditing.findings import Findings
@@ -22,6 +22,9 @@ __all__ = ["audit_figure", "costs_of", "cumulative_residuals_of", "decisions_of"
 
 # On a telephone a page shows a picture at about this part of its usual width, so that its type stays legible.
 _NARROWER = 0.875
+# Of the figure of an audit: heights in inches, and how many letters of the verdict are less wide than it.
+_HEADER, _BODY, _LINE = 0.6, 4.4, 0.2
+_LETTERS = 150
 
 
 def reliability_of(audit: Findings) -> ReliabilityDisplay:
@@ -71,11 +74,14 @@ def audit_figure(audit: Findings) -> Figure:
     from matplotlib.figure import Figure
 
     with drawing_style():
-        figure = Figure(figsize=(11.4, 5.0), layout="constrained")
-        header, body = figure.subfigures(2, 1, squeeze=False, height_ratios=[0.12, 0.88])[:, 0]
+        verdict = fill(verdict_sentence(audit), _LETTERS)
+        height = _HEADER + _LINE * verdict.count("\n")
+        figure = Figure(figsize=(11.4, height + _BODY), layout="constrained")
+        header, body = figure.subfigures(2, 1, squeeze=False, height_ratios=[height, _BODY])[:, 0]
         # Names come from the user: a dollar sign is a dollar sign, not mathematics.
-        header.text(0.012, 0.58, shorten(audit.name, 90), fontsize=13, weight="bold", parse_math=False)
-        header.text(0.012, 0.1, verdict_sentence(audit), fontsize=10, color=LIGHT.muted, parse_math=False)
+        title = {"fontsize": 13, "weight": "bold", "va": "top", "parse_math": False}
+        header.text(0.012, 1.0 - 0.06 / height, shorten(audit.name, 90), **title)
+        header.text(0.012, 0.04 / height, verdict, fontsize=10, color=LIGHT.muted, va="bottom", parse_math=False)
         left, right = body.subfigures(1, 2, wspace=0.03)
         _draw(reliability_of(audit), left)
         _draw(cumulative_residuals_of(audit), right)

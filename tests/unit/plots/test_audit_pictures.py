@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import calibrant
+from calibrant.auditing.wording import verdict_sentence
 from calibrant.plots import audit_figure, figure_svg
 from calibrant.plots.cumulative_residuals import crowded
 from calibrant.plots.figure import cumulative_residuals_of, own_figure, reliability_of
@@ -155,6 +156,22 @@ class TestWalk:
         (ax,) = own_figure(cumulative_residuals_of(audit)).get_axes()
         band = next(box for box in boxes(ax) if box.height == pytest.approx(audit.cutoff.null_q95))
         assert band.y0 <= 0.0 <= band.y1  # where the line starts
+
+
+class TestHeader:
+    def test_a_long_verdict_is_inside_the_figure_and_below_the_name(self):
+        rng = np.random.default_rng(0)
+        p = rng.uniform(size=4_000)
+        y = rng.uniform(size=4_000) < 0.9 * p
+        audit = calibrant.audit(y, p, tolerance=0.03, clusters=np.arange(4_000) // 50, name="A name")
+        figure = audit_figure(audit)
+        figure.draw_without_rendering()
+        name, verdict = figure.subfigs[0].texts
+        assert verdict.get_text().replace("\n", " ") == verdict_sentence(audit)
+        assert "\n" in verdict.get_text()
+        drawn = verdict.get_window_extent()
+        assert figure.bbox.x0 <= drawn.x0 < drawn.x1 <= figure.bbox.x1
+        assert figure.subfigs[0].bbox.y0 <= drawn.y0 < drawn.y1 <= name.get_window_extent().y0
 
 
 class TestNothingGlobal:

@@ -18,6 +18,7 @@ SENATE = ROOT.parent / "shared" / "data" / "forecasts" / "us_senate_election_nig
 # Code blocks that are not executed here: by what else, or why not.
 ELSEWHERE = {
     "spark = SparkSession.builder.getOrCreate()": "tests/scale/test_spark.py runs it",
+    "postgresql://user@host/name": "tests/scale/test_queries.py runs it with a server",
     "ingest ─► ScoreTable": "a drawing",
 }
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from calibrant.auditing.next_steps import Place, next_step
+from calibrant.auditing.next_steps import NextStep, Place, next_step
 from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.warnings import DECISIONS, DEPENDENCE, REVERSED, DataWarning
 from calibrant.certificates import CalibrationTest, Certificate
@@ -79,6 +79,9 @@ def advise(
     action, reason = _first(warnings) or _weighed(cutoff, test, certificate, recalibration)
     tolerance = None if certificate is None else certificate.tolerance
     level = 0.95 if certificate is None else certificate.confidence_level
+    if action == "collect more data" and certificate is not None and certificate.n_clusters is not None:
+        # A plan counts independent rows, and would ask for too few.
+        return Advice(action, reason, *NextStep())
     return Advice(action, reason, *next_step(action, place, tolerance, level))
 
 

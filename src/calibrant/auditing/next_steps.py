@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from calibrant.ingest.named_columns import in_memory
 from calibrant.ingest.query import Query
 
 __all__ = ["NextStep", "Place", "next_step", "place_of"]
@@ -44,9 +45,12 @@ def place_of(source: Any, label: str, score: str, weight: str | None, pos_label:
         names = [os.fspath(name) for name in source]
         file, rows = shlex.join(names), repr(names if len(names) > 1 else names[0])
     else:
-        fit = f"frame[{score!r}], frame[{label!r}]"
-        fit += "" if weight is None else f", frame[{weight!r}]"
-        fit += "" if pos_label is None else f", pos_label={pos_label!r}"
+        if in_memory(source):
+            fit = f"frame[{score!r}], frame[{label!r}]"
+            fit += "" if weight is None else f", frame[{weight!r}]"
+            fit += "" if pos_label is None else f", pos_label={pos_label!r}"
+        else:
+            fit = f"cal.ScoreTable.from_frame(frame, {keywords})"
         return Place(f"FILE {named}", f"frame, {keywords}", fit)
     return Place(f"{file} {named}", f"{rows}, {keywords}", f"cal.read_table({rows}, {keywords})")
 

@@ -7,7 +7,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -121,8 +121,10 @@ def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
             "autoload_known_extensions": "false",
         },
     )
-    # DuckDB draws a bar on standard output of its own accord where Python runs interactively or by `python -c`.
-    connection.execute("SET enable_progress_bar_print = false")
+    # DuckDB draws a bar on standard output of its own accord where Python runs interactively or by `python -c`. In a
+    # notebook it needs ipywidgets; without them it draws none, and refuses the setting.
+    with suppress(duckdb.InvalidInputException):
+        connection.execute("SET enable_progress_bar_print = false")
     # The least and largest value that a Parquet file declares leave NaN out, so conditions must not be decided by
     # them: DuckDB 2.0.0 would find no NaN in a column that declares 0 to 1.
     connection.execute("SET disabled_optimizers = 'statistics_propagation'")

@@ -10,7 +10,7 @@ from calibrant.errors import SourceError
 from calibrant.ingest.query import Query
 from calibrant.table.score_table import ScoreTable
 
-__all__ = ["named_columns", "rows_in_order"]
+__all__ = ["in_memory", "named_columns", "rows_in_order"]
 
 
 def named_columns(
@@ -60,7 +60,16 @@ def rows_in_order(source: Any, label: str, score: str) -> tuple[Any, Any]:
     """Return labels and scores of a dataframe in memory, in the order of its rows; elsewhere rows have no order."""
     if isinstance(source, (str, PathLike, Query, list, tuple)):
         return None, None
+    if not in_memory(source):
+        return None, None
     import narwhals as nw
 
     frame = nw.from_native(source)
-    return (frame[label].to_numpy(), frame[score].to_numpy()) if isinstance(frame, nw.DataFrame) else (None, None)
+    return frame[label].to_numpy(), frame[score].to_numpy()
+
+
+def in_memory(frame: Any) -> bool:
+    """Whether a dataframe holds its rows, so that its columns can be taken out; lazy ones stand for a query."""
+    import narwhals as nw
+
+    return isinstance(nw.from_native(frame), nw.DataFrame)

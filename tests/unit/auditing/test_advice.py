@@ -137,6 +137,22 @@ def test_few_rows_lead_to_a_plan():
     assert cal.audit(*world(3_000, seed=1)).advice.command is None
 
 
+def test_clusters_have_no_plan():
+    """A plan counts independent rows; the verdict says how many it takes where they are clustered."""
+    y, p = world(300)
+    result = cal.audit(np.repeat(y, 5), np.repeat(p, 5), clusters=np.repeat(np.arange(300), 5), tolerance=0.03)
+    assert result.advice.action == "collect more data"
+    assert (result.advice.command, result.advice.python) == (None, None)
+
+
+def test_rows_that_are_not_in_memory():
+    y, p = world(3_000, 1.5)
+    frame = pl.LazyFrame({"y": y, "p": p})
+    namespace = {"cal": cal, "frame": frame}
+    exec(cal.audit(frame, label="y", score="p").advice.python, namespace)
+    assert namespace["calibrator"].predict(p).tolist() == cal.AutoCalibrator().fit(p, y).predict(p).tolist()
+
+
 @pytest.mark.parametrize(
     ("source", "command", "python"),
     [

@@ -51,6 +51,24 @@ def test_no_bar_of_the_engine_on_standard_output(write):
     assert done.stdout == "[(179999994,)]\n"
 
 
+NOTEBOOK = """
+import sys, types
+kernel = types.SimpleNamespace(config={"IPKernelApp": {}})
+sys.modules["IPython"] = types.ModuleType("IPython")
+sys.modules["IPython"].get_ipython = lambda: kernel  # by this DuckDB knows a notebook
+sys.modules["ipywidgets"] = None
+from calibrant.ingest.files import read_table
+print(read_table(sys.argv[1], label="y", score="p").total)
+"""
+
+
+def test_a_notebook_without_widgets(write):
+    """DuckDB then refuses settings of its progress bar."""
+    path = write("scores.csv", PLAIN)
+    done = subprocess.run([sys.executable, "-c", NOTEBOOK, path], capture_output=True, text=True, check=False)
+    assert done.stdout == "3.0\n", done.stderr
+
+
 @pytest.fixture
 def heard():
     """What is told about a job while the test runs."""

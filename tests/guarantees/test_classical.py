@@ -116,6 +116,40 @@ def test_ks_at_one_score(n, score, level):
     assert_probability_within(size_at_one_score(ks_calibration_test, n, score, level), level)
 
 
+@pytest.mark.parametrize("variance", [25, 100])
+def test_ks_with_many_small_scores(variance):
+    """Many rows with small scores make a Poisson process, whose steps are as large as they get."""
+    farthest = farthest_of_poisson(variance, 20_000)
+    for level in (0.1, 0.05, 0.01, 0.001):
+        few = max(0.5, -np.log(level) / 3 - 0.9)
+        assert_failures_within(passing(farthest, variance, level, few), len(farthest), level)
+
+
+@pytest.mark.slow
+def test_ks_without_the_term_for_few_events_would_fail():
+    farthest = farthest_of_poisson(25, 400_000)
+    with pytest.raises(AssertionError, match="failures in 400000"):
+        assert_failures_within(passing(farthest, 25, 1e-4, 0.0), len(farthest), 1e-4)
+
+
+def passing(farthest, variance, level, few):
+    """How many distances are significant by the asymptotic quantile and `few` rows more."""
+    return int((farthest > norm.isf(level / 4) * np.sqrt(variance) + few).sum())
+
+
+def farthest_of_poisson(variance, samples):
+    """Largest distances from 0 of Poisson processes of this variance less their mean."""
+    rng = np.random.default_rng(variance)
+    events = rng.poisson(variance, samples)
+    found = np.abs(events - variance, dtype=np.float64)
+    for n in np.unique(events[events > 0]):
+        here = np.flatnonzero(events == n)
+        at, number = np.sort(rng.uniform(size=(len(here), n)), axis=1) * variance, np.arange(1, n + 1)
+        inside = np.maximum((number - at).max(axis=1), (at - number + 1).max(axis=1))
+        found[here] = np.maximum(found[here], inside)
+    return found
+
+
 def test_ks_would_fail_with_few_events():
     """Why there is no p-value below 25: four rows at 1/2 are all alike once in eight samples, and then p = .091."""
     x = 2.0  # |4 - 2| / sqrt(4 / 4)

@@ -7,6 +7,7 @@ docs/theory/6-null.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -99,11 +100,14 @@ def calibrated_limit(variance: float, probability: float) -> float:
     return range_quantile(probability) * math.sqrt(variance) + _few_events(math.log1p(-probability))
 
 
-def calibrated_p_value(rows: float, variance: float) -> float:
-    """Smallest chance for which a range of so many rows passes the limit of `calibrated_limit`; `variance` > 0."""
+def calibrated_p_value(rows: float, variance: float, survival: Callable[[float], float] = range_survival) -> float:
+    """Smallest chance for which a range of so many rows passes the limit of `calibrated_limit`; `variance` > 0.
+
+    With another `survival` function, that of another size of the cumulative residuals.
+    """
 
     def chance_beside(few: float) -> float:
-        return range_survival((rows - few) / math.sqrt(variance))
+        return survival((rows - few) / math.sqrt(variance))
 
     def too_little(few: float) -> bool:
         chance = chance_beside(few)

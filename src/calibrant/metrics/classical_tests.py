@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.distributions.brownian import LEAST_EVENTS
+from calibrant.distributions.null_distribution import calibrated_p_value
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import as_table
 from calibrant.table.bins import bin_starts
@@ -203,12 +204,14 @@ def ks_calibration_test(
 
     Notes
     -----
-    .. math:: \sup_t \Big| \frac1n \sum_i (y_i - s_i)\, 1\{s_i \le t\} \Big|, \qquad
-       p = P\Big(\sup_{0 \le u \le 1} |B_u| > \mathrm{error} \sqrt{n / v}\Big)
+    .. math:: \sup_t \Big| \frac1n \sum_i (y_i - s_i)\, 1\{s_i \le t\} \Big|
 
-    with B a Brownian motion and v the larger of the Brier score and the mean of s (1 - s). The error is the KS
-    calibration error of [1]_ and the maximum absolute deviation of [2]_, with equal scores never separated. It is
-    between half the cutoff calibration error and the whole.
+    The error is the KS calibration error of [1]_ and the maximum absolute deviation of [2]_, with equal scores never
+    separated. It is between half the cutoff calibration error and the whole.
+
+    The p-value is the smallest p for which :math:`n\,\mathrm{error} > h_{1-p} \sqrt{V} + \max(1/2, \log(1/p) / 3 -
+    0.9)`, with V the sum of s (1 - s) and h the quantile of the largest distance of a Brownian motion on [0, 1] from 0.
+    The last term keeps the test safe where V comes from few events (Check 6.8 in docs/theory/6-null.md).
 
     References
     ----------
@@ -220,7 +223,7 @@ def ks_calibration_test(
     >>> from calibrant.metrics import ks_calibration_test
     >>> result = ks_calibration_test([0] * 60 + [1] * 40 + [1] * 100, [0.6] * 100 + [0.8] * 100)
     >>> round(result.statistic, 4), result.score, round(result.p_value, 4)
-    (0.1, 0.6, 0.0031)
+    (0.1, 0.6, 0.005)
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     walk = cumulative_residuals(table)
@@ -234,11 +237,10 @@ def ks_calibration_test(
 
 
 def _p_value(table: ScoreTable, statistic: float) -> float:
-    mean_predicted = table.mean_variance
-    if not table.counts or table.total * mean_predicted < LEAST_EVENTS:
+    variance = table.total * table.mean_variance
+    if not table.counts or variance < LEAST_EVENTS:
         return math.nan
-    variance = max(table.squared_total / table.total, mean_predicted)
-    return _largest_distance_survival(statistic * math.sqrt(table.total / variance))
+    return calibrated_p_value(table.total * statistic, variance, _largest_distance_survival)
 
 
 def _largest_distance_survival(x: float) -> float:

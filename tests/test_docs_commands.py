@@ -17,6 +17,7 @@ from test_docs import PAGES, ROOT
 SENATE = ROOT.parent / "shared" / "data" / "forecasts" / "us_senate_election_night.csv"
 # Code blocks that are not executed here: by what else, or why not.
 ELSEWHERE = {
+    "beside_others.md": "tests/test_beside_others.py runs its calls",
     "spark = SparkSession.builder.getOrCreate()": "tests/scale/test_spark.py runs it",
     "postgresql://user@host/name": "tests/scale/test_queries.py runs it with a server",
     "ingest ─► ScoreTable": "a drawing",
@@ -46,7 +47,7 @@ def test_every_block_is_executed_somewhere():
     left = [
         f"{page.relative_to(ROOT)}: {body[:60]!r}"
         for page, language, body in blocks()
-        if language != "sh" and ">>>" not in body and not any(key in body for key in ELSEWHERE)
+        if language != "sh" and ">>>" not in body and not any(key in body or key == page.name for key in ELSEWHERE)
     ]
     assert not left, "\n".join(left)
 

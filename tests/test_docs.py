@@ -58,6 +58,16 @@ def test_links_lead_somewhere():
     assert not broken, "\n".join(broken)
 
 
+def test_pages_are_short():
+    """What is looked up may be long: the reference and the reproductions."""
+    words = {
+        str(page.relative_to(ROOT)): len(re.findall(r"\S*[^\W\d_]\S*", page.read_text(encoding="utf-8")))
+        for page in PAGES
+        if not {"reference", "reproductions"} & set(page.parts)
+    }
+    assert not {page: count for page, count in words.items() if count > 2_500}
+
+
 def test_readme_has_its_two_commands():
     blocks = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
     assert "calibrant demo" in blocks[0]

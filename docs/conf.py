@@ -72,6 +72,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = f"calibrant {release}"
 html_static_path = ["_static"]
+html_sidebars = {"tutorial": []}  # it has no pages below it
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_theme_options = {

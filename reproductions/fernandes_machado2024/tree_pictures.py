@@ -134,7 +134,6 @@ def _calibration(points: pd.DataFrame, lines: pd.DataFrame) -> Figure:
         display = ReliabilityDisplay(
             _curve(leaf, leaf["lower"], leaf["upper"], "binned", "wilson"),
             line=_curve(line, none, none, "local", None),
-            view=(0.0, 1.0),
         )
         display.plot(ax, name=name)
     return figure
@@ -142,7 +141,7 @@ def _calibration(points: pd.DataFrame, lines: pd.DataFrame) -> Figure:
 
 def _curve(frame: pd.DataFrame, lower: Any, upper: Any, kind: str, interval: str | None) -> Curve:
     columns = (frame["score"], frame["rate"], lower, upper, frame.get("n", lower))
-    return Curve(*(np.array(column) for column in columns), level=0.95, kind=kind, interval=interval)
+    return Curve(*(np.array(column) for column in columns), confidence_level=0.95, kind=kind, interval=interval)
 
 
 def _distributions(bars: pd.DataFrame, palette: Any) -> Figure:

@@ -21,6 +21,7 @@ __all__ = [
     "Dataset",
     "adult",
     "adult_rows",
+    "adult_test_rows",
     "checked",
     "covtype",
     "covtype_rows",
@@ -37,8 +38,10 @@ ADULT_NUMBERS = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss
 _NAMES = tuple(column for column in _ADULT[:-1] if column not in ADULT_NUMBERS)
 _SHA256 = {  # of what the loaders below give, not of the files: scikit-learn's copies come in another form
     "ADULT": "a2c07a13c9e5bb1d9881f55015fb54843b35d6d7c3ac923c4a4053129f3fc5dd",
+    "test rows of ADULT": "f47f1307ab752415785f37e69abd66aae6fe6ed4372aae842d118d99fb0c6904",
     "COVTYPE": "6eb6c437a48dae64a41b6ab25704a47164203b514903ca1f92a927c54f41c5b1",
 }
+_N_ADULT_TRAIN = 32_561
 # Columns of COVTYPE: numbers, indicators of areas, indicators of soils, and the kind of trees.
 _N_NUMBERS, _N_AREAS = 10, 4
 _LARGEST = 2  # lodgepole pine
@@ -108,6 +111,21 @@ def adult_rows(folder: Path) -> pd.DataFrame:
     ]
     frame = pd.concat(parts, ignore_index=True)
     return frame.assign(income=frame["income"].str.rstrip("."))
+
+
+def adult_test_rows(folder: Path | None) -> npt.NDArray[np.bool_]:
+    """Return which rows of `adult` UCI set aside for testing: those of ``adult.test``, the last 16,281 of its rows.
+
+    Raises
+    ------
+    ChangedFileError
+        If the rows are not UCI's, or come in another order.
+    """
+    frame = _adult_fetched() if folder is None else adult_rows(folder)
+    frame = frame.assign(test=np.arange(len(frame)) >= _N_ADULT_TRAIN)
+    test = frame.sort_values([*_ADULT, "test"])["test"].to_numpy()
+    _check("test rows of ADULT", hashlib.sha256(test.astype("u1").tobytes()), len(test))
+    return test
 
 
 def _adult_fetched() -> pd.DataFrame:
@@ -191,12 +209,16 @@ def checked(data: Dataset) -> Dataset:
     digest = hashlib.sha256()
     for part in (data.numbers.astype("<i8"), data.categories.astype("<i8"), data.label.astype("u1")):
         digest.update(np.ascontiguousarray(part).tobytes())
-    if digest.hexdigest() != _SHA256[data.name]:
-        raise ChangedFileError(
-            f"{data.name}: expected the rows of UCI with SHA-256 {_SHA256[data.name]}, "
-            f"found {len(data.label):,} rows with {digest.hexdigest()}; get the files again, or use --fetch"
-        )
+    _check(data.name, digest, len(data.label))
     return data
+
+
+def _check(name: str, digest: hashlib._Hash, n: int) -> None:
+    if digest.hexdigest() != _SHA256[name]:
+        raise ChangedFileError(
+            f"{name}: expected the rows of UCI with SHA-256 {_SHA256[name]}, "
+            f"found {n:,} rows with {digest.hexdigest()}; get the files again, or use --fetch"
+        )
 
 
 def without_repeated(data: Dataset) -> Dataset:

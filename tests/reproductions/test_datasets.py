@@ -154,3 +154,14 @@ def test_repeated_columns_of_adult_can_be_left_out(adult_folder):
     fewer = datasets.without_repeated(full)
     assert fewer.categories.shape[1] == full.categories.shape[1] - 2
     assert fewer.n_values == (4, 2, 4, 2, 2, 1)  # without education (3 names) and relationship (3)
+
+
+@shared
+def test_uci_set_a_third_of_adult_aside_for_testing():
+    test, label = datasets.adult_test_rows(SHARED), datasets.adult(SHARED).label
+    assert (test.sum(), label[test].sum()) == (16_281, 3_846)  # UCI's adult.names gives these shares
+
+
+def test_test_rows_of_other_files_are_refused(adult_folder):
+    with pytest.raises(datasets.ChangedFileError, match=r"test rows of ADULT.*found 4 rows"):
+        datasets.adult_test_rows(adult_folder)

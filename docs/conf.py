@@ -1,5 +1,6 @@
 """Settings of the documentation site: ``python -m sphinx -W docs docs/_build``."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -38,6 +39,9 @@ numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 public_names.write_pages(HERE / "reference" / "api")
 public_names.write_commands(HERE / "reference" / "command_line.md")
+
+# Guides call `calibrant` in a shell, where it is found whether the environment of this Python is active or not.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 # Tutorial and guides run while the site is built, each in a folder of its own; an error ends the build.
 nb_execution_mode = "force"

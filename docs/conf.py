@@ -52,7 +52,7 @@ nb_merge_streams = True
 nb_mime_priority_overrides = [("html", "text/html", 0)]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
-copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_text = r">>> |\.\.\. |\$ |!"  # lines of the shell are copied without the mark that notebooks need
 copybutton_prompt_is_regexp = True
 
 sphinx_gallery_conf = {

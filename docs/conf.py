@@ -1,5 +1,6 @@
 """Settings of the documentation site: ``python -m sphinx -W docs docs/_build``."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -39,6 +40,9 @@ numpydoc_xref_param_type = False
 public_names.write_pages(HERE / "reference" / "api")
 public_names.write_commands(HERE / "reference" / "command_line.md")
 
+# Guides call `calibrant` in a shell, where it is found whether the environment of this Python is active or not.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+
 # Tutorial and guides run while the site is built, each in a folder of its own; an error ends the build.
 nb_execution_mode = "force"
 nb_execution_in_temp = True
@@ -48,7 +52,7 @@ nb_merge_streams = True
 nb_mime_priority_overrides = [("html", "text/html", 0)]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
-copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_text = r">>> |\.\.\. |\$ |!"  # lines of the shell are copied without the mark that notebooks need
 copybutton_prompt_is_regexp = True
 
 sphinx_gallery_conf = {

@@ -66,7 +66,7 @@ WIDTHS: dict[str, Callable[[float], float]] = {
     "Theorem 2 in one step": lambda n: uniform_convergence_width(n, DELTA, rademacher_of_intervals(n), form="sharp"),
     "all monotone maps at once (after recalibration)": lambda n: monotone_width(n, DELTA),
     "Hoeffding": lambda n: hoeffding_width(n, DELTA),
-    "two-sided, for these very scores (Skorokhod)": lambda n: fixed_design_width(n, DELTA),
+    "two-sided, conditional on the scores (Skorokhod)": lambda n: fixed_design_width(n, DELTA),
     "empirical Bernstein at any time": lambda n: anytime_width(n, BRIER, DELTA),
     "empirical Bernstein": lambda n: bernstein_width(n, BRIER, DELTA),
     "default": lambda n: default_width(n, BRIER, DELTA),
@@ -85,7 +85,7 @@ ONE_SCORE: dict[str, Callable[[float, float, float, float], float]] = {
 SEARCHED = (
     *list(WIDTHS)[:4],
     "all monotone maps at once (after recalibration)",
-    "two-sided, for these very scores (Skorokhod)",
+    "two-sided, conditional on the scores (Skorokhod)",
     "two-sided, asymptotic",
 )
 METHODS = {
@@ -106,8 +106,14 @@ def page() -> str:
         [
             "# How wide the bounds are",
             "",
-            f"Written by `docs/make_tables.py`, for delta {DELTA:g}, a Brier score of {BRIER:g} and one classifier",
-            "with distinct scores. The Rademacher complexity is exact unless the row says otherwise.",
+            "An upper bound on the calibration error is the error of the rows plus a width; a smaller width is a",
+            "better bound. An audit uses *default*. Theorem 2 is that of Gao et al. (2017), which holds for all",
+            "classifiers of a class and needs the Rademacher complexity of the class; [Bounds beside one",
+            "another](../gallery/certify/plot_methods.rst) draws some.",
+            "",
+            f"Written by `docs/make_tables.py`, for {1 - DELTA:.0%} confidence (delta, the probability of",
+            f"failure, is {DELTA:g}), a Brier score of {BRIER:g} and one classifier with distinct scores. The",
+            "Rademacher complexity is exact unless the row says otherwise.",
             "",
             "## Width by number of rows",
             "",

@@ -1,0 +1,415 @@
+"""A calibrator that repairs what one map for all rows leaves wrong in segments of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from calibrant.calibrators.auto import AutoCalibrator
+from calibrant.calibrators.base import Calibrator, Training
+from calibrant.calibrators.log_odds import probability
+from calibrant.calibrators.segment.offsets import IntArray, LogOddsOffsets, fit_offsets
+from calibrant.calibrators.segment.trees import Node, fit_trees, scaled, value_of
+from calibrant.errors import ArgumentError, DataError
+from calibrant.fits.logistic import logistic_fit
+from calibrant.segments.columns import SegmentColumn
+from calibrant.table.parameters import check_count, check_random_state
+from calibrant.table.pooling import FloatArray, score_order
+from calibrant.table.results import Tabular
+from calibrant.table.validation import clean_rows, clean_scores
+
+__all__ = ["SegmentCalibrator", "SegmentGains", "SegmentRepair"]
+
+_MANY = 100_000  # rows above which one part is held out instead of every fold in turn
+_ENOUGH = 20_000  # rows in that part
+_BEYOND_NOISE = 2.0  # standard errors by which held-out rows must gain
+_SMALLEST, _LARGEST = float(np.finfo(np.float64).tiny), 1.0 - 2.0**-53
+
+Labels = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SegmentGains(Tabular):
+    """Mean log loss of held-out rows in each segment, with one map for all rows and with the repair.
+
+    Attributes
+    ----------
+    column, segment : ndarray of str
+        The segment; the first entry is all rows.
+    n : ndarray of int64
+        Held-out rows.
+    before, after, gain : ndarray of float64
+        Mean log loss with the map for all rows, with the repair, and by how much it fell.
+    standard_error : ndarray of float64
+        Of the gain, over rows.
+    """
+
+    column: npt.NDArray[np.str_]
+    segment: npt.NDArray[np.str_]
+    n: npt.NDArray[np.int64]
+    before: FloatArray
+    after: FloatArray
+    gain: FloatArray
+    standard_error: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentRepair:
+    """What is added to the log-odds of calibrated probabilities: offsets of segments, and trees."""
+
+    offsets: LogOddsOffsets
+    trees: tuple[Node, ...]
+
+    def parts(self, score: FloatArray, log_odds: FloatArray, codes: Sequence[IntArray]) -> FloatArray:
+        """Return what offsets and what trees add, shape (2, n)."""
+        # A tree would send a row of no segment some way or other.
+        known = np.all([code >= 0 for code in codes], axis=0)
+        of_trees = np.zeros(len(score))
+        for tree in self.trees:
+            of_trees += value_of(tree, score, codes)
+        return np.stack([self.offsets.of(log_odds, codes), np.where(known, of_trees, 0.0)])
+
+    def scaled(self, shares: FloatArray) -> SegmentRepair:
+        """Return shares of the offsets and of the trees; what has no share is left out."""
+        of_offsets, of_trees = shares.tolist()
+        offsets = self.offsets.scaled(of_offsets)
+        if of_offsets == 0.0:
+            offsets = LogOddsOffsets(offsets.centre, offsets.scale, ())
+        return SegmentRepair(offsets, tuple(scaled(tree, of_trees) for tree in self.trees) if of_trees else ())
+
+
+class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Calibrator for all rows, and what segments of them need beyond it.
+
+    A map from scores to probabilities can be right on average and wrong for women, for one branch, or for the young
+    of one region. To the log-odds of a calibrated probability are added an intercept and a slope for every segment
+    of every column, and of every pair of columns, shrunk by empirical Bayes: little where a segment has few rows,
+    nothing where segments differ no more than by chance. A second member are 20 regression trees with three splits in
+    depth, of the score and the segments. Rows held out decide how much of each is added, and whether anything is.
+
+    Parameters
+    ----------
+    calibrator : Calibrator, optional
+        The map for all rows. Default: `AutoCalibrator`.
+    by : list of str, optional
+        Columns that name segments; default: all that are given to `fit`. Text, booleans and up to 20 different numbers
+        are a segment each; other numbers are cut at their quintiles. Missing values are a segment.
+    n_folds : int, default=5
+        Number of folds, at least 2. Of more than 100,000 rows, 20,000 are held out once instead.
+    random_state : int or numpy.random.Generator, default=0
+        Seeds the split of the rows. With a whole number the result depends on nothing but the data, not on the order of
+        its rows.
+
+    Attributes
+    ----------
+    calibrator_ : Calibrator
+        The map for all rows, fitted to all of them.
+    columns_ : list of SegmentColumn
+        How each column is turned into segments.
+    repair_ : SegmentRepair
+        What is added to the log-odds.
+    shares_ : ndarray of two floats
+        Shares of the fitted offsets and trees that are added; 0 and 0 if `decision_` is "left alone".
+    decision_ : {"repaired", "left alone"}
+        "left alone": `predict` returns what the map for all rows gives, because held-out rows gain no more than two
+        standard errors.
+    reason_ : str
+        What was decided and why, in a sentence.
+    gain_, standard_error_ : float
+        Fall of the mean log loss per held-out row, and its standard error over rows; NaN if nothing could be held out.
+        The shares were chosen on these rows, so the gain is optimistic for a little.
+    gains_ : SegmentGains
+        The same in every segment. ``gains_.to_frame()`` is a table.
+    training_ : Training
+        The rows of the fit.
+
+    Notes
+    -----
+    Rows whose value of a column was not met in the fit are in none of its segments: no offset of that column and no
+    tree is added, and nothing at all if this holds for every column. Segments of more than two columns are reached by
+    trees only. A gain in log loss says nothing certain about a single segment: audit the repaired probabilities on
+    rows that are new to the fit. Weights are not supported.
+
+    References
+    ----------
+    Paule & Mandel (1982). Consensus values and weighting factors. James & Stein (1961). Estimation with quadratic loss.
+    Efron & Morris (1975). Data analysis using Stein's estimator and its generalizations. Friedman (2001). Greedy
+    function approximation: a gradient boosting machine. Hébert-Johnson, Kim, Reingold & Rothblum (2018).
+    Multicalibration: calibration for the (computationally-identifiable) masses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.calibrators import SegmentCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> p, branch = rng.uniform(size=8000), rng.choice(["north", "south"], 8000)
+    >>> y = rng.uniform(size=8000) < np.where(branch == "north", p**2, p**0.5)
+    >>> fitted = SegmentCalibrator().fit(p, y, {"branch": branch})
+    >>> fitted.decision_, fitted.predict([0.5, 0.5], {"branch": ["north", "south"]}).round(1).tolist()
+    ('repaired', [0.3, 0.7])
+    """
+
+    def __init__(
+        self,
+        calibrator: Calibrator | None = None,
+        *,
+        by: Sequence[str] | None = None,
+        n_folds: int = 5,
+        random_state: int | np.random.Generator = 0,
+    ) -> None:
+        self.calibrator = calibrator
+        self.by = by
+        self.n_folds = n_folds
+        self.random_state = random_state
+
+    def fit(self, scores: npt.ArrayLike, y: npt.ArrayLike, segments: Any, *, pos_label: Any = None) -> Self:
+        """Fit the map for all rows and what segments need beyond it.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Scores in [0, 1].
+        y : array-like of shape (n,)
+            Labels as in `ScoreTable.from_scores`.
+        segments : dataframe or mapping
+            Columns that name segments: a dataframe of pandas, Polars or PyArrow, or a dictionary of arrays by name.
+        pos_label : scalar, optional
+            Label of the positive class.
+
+        Returns
+        -------
+        SegmentCalibrator
+            Itself.
+
+        Raises
+        ------
+        DataError
+            If rows or columns cannot be used, such as a column with one value only.
+        ArgumentError
+            If a parameter is out of range.
+        """
+        calibrator = AutoCalibrator() if self.calibrator is None else self.calibrator
+        if not isinstance(calibrator, Calibrator):
+            raise ArgumentError("calibrator to be one of calibrant.calibrators", repr(calibrator), "pass an instance")
+        n_folds = check_count("n_folds", self.n_folds, 2, "five folds are customary")
+        check_random_state(self.random_state)
+        rows = clean_rows(y, scores, pos_label=pos_label)
+        label, score = rows.label, rows.score.astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
+        values = _columns(segments, self.by, len(score))
+        # Every level counts by itself: shrinkage takes care of rare ones.
+        self.columns_ = [SegmentColumn.fit(column, name, min_rows=1) for name, column in values.items()]
+        codes = [column.codes(values[column.name]) for column in self.columns_]
+        order = score_order(score, *codes, label)
+        data = _Rows(score[order], [code[order] for code in codes], label[order], [len(c) for c in self.columns_])
+        self.calibrator_ = clone(calibrator).fit(data.score, data.label)
+        self.training_: Training = self.calibrator_.training_
+        rng = np.random.default_rng(self.random_state)
+        held_out = [_held_out(calibrator, data, part) for part in _parts(len(score), n_folds, rng)]
+        self._decide(_Held.joined(held_out))
+        repair = _fitted(data, self._log_odds(data.score)) if self.decision_ == "repaired" else _NOTHING
+        self.repair_ = repair.scaled(self.shares_)
+        return self
+
+    def predict(self, scores: npt.ArrayLike, segments: Any) -> FloatArray:
+        """Map scores of rows in segments to probabilities.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1)
+            Scores in [0, 1].
+        segments : dataframe or mapping
+            The columns of the fit, by name; others are not looked at.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            Calibrated probabilities.
+        """
+        check_is_fitted(self)
+        score = clean_scores(scores).astype(np.float64) + 0.0
+        values = _columns(segments, [column.name for column in self.columns_], len(score))
+        codes = [column.codes(values[column.name]) for column in self.columns_]
+        if self.decision_ == "left alone":
+            return self.calibrator_.predict(score)
+        log_odds = self._log_odds(score)
+        return probability(log_odds + self.repair_.parts(score, log_odds, codes).sum(axis=0))
+
+    def interpret(self) -> str:
+        """Say in words what was fitted.
+
+        Returns
+        -------
+        str
+            One or two sentences.
+        """
+        check_is_fitted(self)
+        return self.reason_
+
+    def _log_odds(self, score: FloatArray) -> FloatArray:
+        return _logit(self.calibrator_.predict(score))
+
+    def _decide(self, held: _Held) -> None:
+        """Choose the shares on held-out rows, and whether they gain enough."""
+        named = ", ".join(column.name for column in self.columns_)
+        shares = _shares(held)
+        before, after = _loss(held.log_odds, held.label), _loss(held.log_odds + shares @ held.parts, held.label)
+        self.gain_, self.standard_error_ = _mean(before - after)
+        repaired = self.gain_ > _BEYOND_NOISE * self.standard_error_
+        self.decision_ = "repaired" if repaired else "left alone"
+        self.shares_ = shares if repaired else np.zeros(2)
+        found = f"on {len(held.label):,} rows not fitted to, a repair by {named} lowers the log loss by"
+        gained = f"{self.gain_:.4f} (standard error {self.standard_error_:.4f})"
+        if repaired:
+            self.reason_ = f"Repaired: {found} {gained}, from {before.mean():.4f}."
+        else:
+            self.reason_ = f"Left alone: {found} {gained}, no more than chance may."
+            after = before
+        self.gains_ = _gains(self.columns_, held, before, after)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows in the order of their scores."""
+
+    score: FloatArray
+    codes: list[IntArray]
+    label: Labels
+    sizes: list[int]  # segments of each column
+
+    def __getitem__(self, rows: npt.NDArray[np.bool_]) -> _Rows:
+        return _Rows(self.score[rows], [code[rows] for code in self.codes], self.label[rows], self.sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """Rows that were held out: log-odds of the map for all, and what both members of the repair would add."""
+
+    log_odds: FloatArray
+    parts: FloatArray
+    codes: list[IntArray]
+    label: Labels
+
+    @classmethod
+    def joined(cls, held: Sequence[_Held]) -> _Held:
+        codes = [np.concatenate(columns) for columns in zip(*(part.codes for part in held), strict=True)]
+        log_odds, label = (np.concatenate([getattr(part, name) for part in held]) for name in ("log_odds", "label"))
+        return cls(log_odds, np.concatenate([part.parts for part in held], axis=1), codes, label)
+
+
+_NOTHING = SegmentRepair(LogOddsOffsets(0.0, 1.0, ()), ())
+
+
+def _parts(n: int, n_folds: int, rng: np.random.Generator) -> Iterator[npt.NDArray[np.bool_]]:
+    """Yield which rows are held out: each part in turn, or one of many rows."""
+    if n > _MANY:
+        yield rng.permutation(n) < _ENOUGH
+        return
+    fold = rng.permutation(n) % n_folds
+    for part in range(min(n, n_folds)):
+        yield fold == part
+
+
+def _held_out(calibrator: Calibrator, data: _Rows, part: npt.NDArray[np.bool_]) -> _Held:
+    """Fit to the other rows and predict those held out."""
+    rest, held = data[~part], data[part]
+    if not len(rest.score):
+        return _Held(np.zeros(0), np.zeros((2, 0)), held[part[part] & False].codes, held.label[:0])
+    fitted = clone(calibrator).fit(rest.score, rest.label)
+    repair = _fitted(rest, _logit(fitted.predict(rest.score)))
+    log_odds = _logit(fitted.predict(held.score))
+    return _Held(log_odds, repair.parts(held.score, log_odds, held.codes), held.codes, held.label)
+
+
+def _fitted(data: _Rows, log_odds: FloatArray) -> SegmentRepair:
+    offsets = fit_offsets(log_odds, data.codes, data.label)
+    return SegmentRepair(offsets, fit_trees(data.score, log_odds, data.codes, data.label, data.sizes))
+
+
+def _logit(p: FloatArray) -> FloatArray:
+    inside = np.clip(p, _SMALLEST, _LARGEST)
+    return np.asarray(np.log(inside) - np.log1p(-inside))
+
+
+def _loss(log_odds: FloatArray, label: Labels) -> FloatArray:
+    return np.asarray(np.logaddexp(0.0, np.where(label == 1, -log_odds, log_odds)))
+
+
+def _mean(values: FloatArray) -> tuple[float, float]:
+    """Return the mean and its standard error; NaN of nothing."""
+    if not len(values):
+        return float("nan"), float("nan")
+    return float(values.mean()), float(values.std() / np.sqrt(len(values)))
+
+
+def _shares(held: _Held) -> FloatArray:
+    """Return the shares of both members, none negative, under which held-out labels are most likely.
+
+    The log likelihood is concave. So the best point of the quadrant is the unlimited maximum over some of the members,
+    the one that is most likely among those without a negative share.
+    """
+    n, best = len(held.label), np.zeros(2)
+    least = 2.0 * float(_loss(held.log_odds, held.label).sum())
+    for chosen in ([0], [1], [0, 1]):
+        if n <= len(chosen):
+            continue
+        fit = logistic_fit(held.parts[chosen].T, np.ones(n), held.label, offset=held.log_odds)
+        if fit.converged and (fit.coefficients > 0.0).all() and fit.deviance < least:
+            least, best = fit.deviance, np.zeros(2)
+            best[chosen] = fit.coefficients
+    return best
+
+
+def _gains(columns: Sequence[SegmentColumn], held: _Held, before: FloatArray, after: FloatArray) -> SegmentGains:
+    named = [("all rows", "", np.ones(len(before), dtype=bool))]
+    for column, code in zip(columns, held.codes, strict=True):
+        named += [(column.name, label, code == i) for i, label in enumerate(column.labels)]
+    gains = np.array([_mean(before[rows] - after[rows]) for _, _, rows in named])
+    return SegmentGains(
+        np.array([column for column, _, _ in named]),
+        np.array([segment for _, segment, _ in named]),
+        np.array([int(rows.sum()) for _, _, rows in named], dtype=np.int64),
+        np.array([_mean(before[rows])[0] for _, _, rows in named]),
+        np.array([_mean(after[rows])[0] for _, _, rows in named]),
+        gains[:, 0],
+        gains[:, 1],
+    )
+
+
+def _columns(segments: Any, by: Sequence[str] | None, rows: int) -> dict[str, Any]:
+    """Return the columns that name segments, each with a value for every row."""
+    there = _as_mapping(segments)
+    names = list(there) if by is None else list(by) if not isinstance(by, str) else [by]
+    if not names:
+        raise ArgumentError("a column of segments", "none", "pass a dataframe or a dictionary with columns")
+    for name in names:
+        if name not in there:
+            listed = ", ".join(map(repr, there)) or "none"
+            raise DataError(f"a column {name!r} of segments", f"{listed}", "check the names of the columns")
+        if len(there[name]) != rows:
+            found = f"{len(there[name])} values and {rows} scores"
+            raise DataError(f"a value of column {name} for each score", found, "pass columns of the same table")
+    return {name: there[name] for name in names}
+
+
+def _as_mapping(segments: Any) -> Mapping[str, Any]:
+    if isinstance(segments, Mapping):
+        return segments
+    import narwhals as nw
+    from narwhals.exceptions import DuplicateError
+
+    try:
+        frame = nw.from_native(segments, eager_only=True)
+        return {name: frame[name].to_native() for name in frame.columns}
+    except DuplicateError:
+        found = "a name that is there twice"
+        raise DataError("different names of columns", found, "give the columns different names") from None
+    except TypeError:
+        found = f"a {type(segments).__module__}.{type(segments).__name__}".replace("builtins.", "")
+        remedy = "pass df[['sex', 'branch']] or {'sex': ..., 'branch': ...}"
+        raise ArgumentError("`segments` as a dataframe in memory or a dictionary of columns", found, remedy) from None

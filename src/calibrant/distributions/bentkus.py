@@ -8,8 +8,6 @@ Bennett's inequality it saves the factor of about 1/z that separates an exponent
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
@@ -43,7 +41,7 @@ def bentkus_tail(n: npt.ArrayLike, t: npt.ArrayLike, variance: npt.ArrayLike, to
         found = _second_moment(n.ravel(), chance.ravel(), above.ravel() - gap) / gap**2
     best = np.minimum(1.0, np.nanmin(found, axis=0) * (1.0 + _ROUNDING)).reshape(n.shape)
     # The mean cannot be more than `top` above its expectation.
-    return np.where(mean + above > n * (1.0 + 1e-12), 0.0, np.where(above > 0.0, best, 1.0))
+    return np.asarray(np.where(mean + above > n * (1.0 + 1e-12), 0.0, np.where(above > 0.0, best, 1.0)))
 
 
 def bentkus_distance(n: npt.ArrayLike, variance: npt.ArrayLike, delta: npt.ArrayLike, top: npt.ArrayLike) -> FloatArray:
@@ -62,7 +60,7 @@ def bentkus_distance(n: npt.ArrayLike, variance: npt.ArrayLike, delta: npt.Array
         middle = 0.5 * (low + high)
         beyond = bentkus_tail(n, middle, variance, top) > delta
         low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
-    return high
+    return np.asarray(high)
 
 
 def _second_moment(n: FloatArray, chance: FloatArray, h: FloatArray) -> FloatArray:

@@ -1,7 +1,7 @@
 """How far means of bounded terms can be below their expectations, at the small levels that many statements share.
 
-As `mean_limits.mean_width`, with two changes that count at small levels: Bentkus's inequality in place of Bennett's, and
-an upper limit of the second moment that also uses fourth moments. Statements: docs/theory/10-segments.md.
+As `mean_limits.mean_width`, with two changes that count at small levels: Bentkus's inequality in place of Bennett's,
+and an upper limit of the second moment that also uses fourth moments. Statements: docs/theory/10-segments.md.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _FOURTH = 0.06
 _IDENTICAL, _OTHER = (0.3031, 0.646), (0.56, 0.0)
 _GRID = 24  # deviations among which the one where both tails cross is sought
 _ROUNDS = 3
-# From so many rows per unit of log(1 / delta) on Bentkus's inequality is narrower than Bernstein's at a Brier score of
-# about 0.15 (docs/theory/10-segments.md). Both hold for any rows; the choice must not depend on the terms.
-_MANY = 90.0
+# From so many rows per unit of log(1 / delta) on this bound is narrower than Bernstein's at a Brier score of about 0.15
+# (docs/theory/10-segments.md), with identical rows and with others. The choice must not depend on the terms.
+_MANY = {True: 90.0, False: 200.0}
 
 
 def simultaneous_width(
@@ -35,10 +35,11 @@ def simultaneous_width(
 ) -> float:
     """Most that the mean of n terms of at most 1 in size is below its expectation c, where it is at least `estimate`.
 
-    Theorem 10.3 where n is at least 90 log(1 / delta), Theorem 1.2 elsewhere. `squares` and `fourth` are means of second
-    and fourth powers, or more. Rows need not be `identical`: if they are, c is that of each of them.
+    Theorem 10.3 where n is at least 90 log(1 / delta), or 200 if the rows are not identically distributed; Theorem 1.2
+    elsewhere. `squares` and `fourth` are means of second and fourth powers, or more. If rows are `identical`, c is the
+    expectation of each of them.
     """
-    if n < -_MANY * math.log(delta):
+    if n < -_MANY[identical] * math.log(delta):
         return float(bernstein_mean_width(n, squares, delta))
     return sharp_mean_width(n, squares, fourth, delta, estimate=estimate, identical=identical)
 

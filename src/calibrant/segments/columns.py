@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.segments.values import Distinct, Level, clean_levels, distinct_values
+from calibrant.segments.values import Level, clean_levels, distinct_values, is_numeric
 from calibrant.table.parameters import is_number
 from calibrant.table.pooling import score_order
 from calibrant.table.row_errors import describe_no_rows
@@ -104,35 +104,42 @@ class SegmentColumn:
         if not len(found.number):
             raise describe_no_rows()
         missing = int((found.number < 0).sum())
-        if cuts is None and found.numeric and len(found.levels) > _FEW:
-            _refuse_identifier(name, found.levels, len(found.number) - missing)
-            return cls.of_cuts(name, _quantiles(found), missing=bool(missing), from_rows=True)
-        if cuts is not None:
-            if not found.numeric:
-                raise ArgumentError(
-                    "`cuts` of a column of numbers", f"{name}, which holds {_shown(found)}", "leave out its cuts"
-                )
-            column = cls.of_cuts(name, clean_cuts(name, cuts), missing=bool(missing))
-            _need_two(name, len(set(column._of_levels(found.levels))) + bool(missing), found)
-            return column
-        return cls.of_levels(name, found, missing, min_rows=min_rows)
+        return cls.of_counts(name, found.levels, found.counts, missing, min_rows=min_rows, cuts=cuts)
 
     @classmethod
-    def of_levels(cls, name: str, found: Distinct, missing: int, *, min_rows: int = MIN_ROWS) -> SegmentColumn:
-        """Choose the segments of a column of levels, of which so many rows are `missing`."""
-        counts = found.counts
-        rows = int(counts.sum())
-        _need_two(name, len(counts) + bool(missing), found)
-        _refuse_identifier(name, found.levels, rows)
+    def of_counts(
+        cls,
+        name: str,
+        levels: tuple[Level, ...],
+        counts: npt.NDArray[np.int64],
+        missing: int,
+        *,
+        min_rows: int = MIN_ROWS,
+        cuts: Sequence[float] | None = None,
+    ) -> SegmentColumn:
+        """Choose the segments, as `fit`, from the different values in increasing order and how often each occurs."""
+        rows, numeric = int(counts.sum()), is_numeric(levels)
+        _need_two(name, len(levels) + bool(missing), levels)
+        if cuts is not None:
+            if not numeric:
+                raise ArgumentError(
+                    "`cuts` of a column of numbers", f"{name}, which holds {_shown(levels)}", "leave out its cuts"
+                )
+            column = cls.of_cuts(name, clean_cuts(name, cuts), missing=bool(missing))
+            _need_two(name, len(set(column._of_levels(levels).tolist())) + bool(missing), levels)
+            return column
+        _refuse_identifier(name, levels, rows)
+        if numeric and len(levels) > _FEW:
+            return cls.of_cuts(name, _quantiles(levels, counts), missing=bool(missing), from_rows=True)
         largest = np.zeros(len(counts), dtype=bool)
         largest[score_order(-counts)[:_MOST_LEVELS]] = True
         kept = largest & (counts >= min_rows)
         rare = int(len(counts) - kept.sum())
         if rare == 1:  # a pool of one level is that level
             kept[:], rare = True, 0
-        _need_two(name, int(kept.sum()) + bool(rare) + bool(missing), found, min_rows)
-        levels = tuple(level for level, keep in zip(found.levels, kept.tolist(), strict=True) if keep)
-        return cls(name, levels, (), rare, bool(missing), bool(rare))
+        _need_two(name, int(kept.sum()) + bool(rare) + bool(missing), levels, min_rows)
+        single = tuple(level for level, keep in zip(levels, kept.tolist(), strict=True) if keep)
+        return cls(name, single, (), rare, bool(missing), bool(rare))
 
     @classmethod
     def of_cuts(
@@ -174,8 +181,8 @@ class SegmentColumn:
             If the values cannot name segments, or are no numbers where the column is cut.
         """
         found = distinct_values(values, self.name)
-        if self.cuts and found.levels and not found.numeric:
-            raise DataError(f"numbers in column {self.name}", _shown(found), "pass the column that was cut")
+        if self.cuts and found.levels and not is_numeric(found.levels):
+            raise DataError(f"numbers in column {self.name}", _shown(found.levels), "pass the column that was cut")
         of_level = self._of_levels(found.levels)
         of_missing = len(self) - 1 if self.missing else -1
         return np.append(of_level, np.int64(of_missing))[found.number]
@@ -214,16 +221,15 @@ def clean_cuts(name: str, cuts: Any) -> tuple[int | float, ...]:
     return clean
 
 
-def _quantiles(found: Distinct) -> tuple[int | float, ...]:
+def _quantiles(levels: tuple[Level, ...], counts: npt.NDArray[np.int64]) -> tuple[int | float, ...]:
     """Return values of the column at which it falls into parts of about equal numbers of rows."""
-    levels = np.array([isinstance(level, (int, float)) and math.isfinite(level) for level in found.levels])
-    places = np.flatnonzero(levels)
-    below = np.cumsum(found.counts[places])
+    places = [place for place, level in enumerate(levels) if not isinstance(level, str) and math.isfinite(level)]
+    below = np.cumsum(counts[places])
     wanted = below[-1] * np.arange(1, _INTERVALS) / _INTERVALS
-    at = places[np.minimum(np.searchsorted(below, wanted), len(places) - 1)]
-    cuts = sorted({found.levels[place] for place in at.tolist()})
+    at = np.minimum(np.searchsorted(below, wanted), len(places) - 1)
+    cuts = {levels[places[place]]: None for place in at.tolist()}
     # A cut at the largest value leaves nothing above it.
-    return tuple(cut for cut in cuts if not isinstance(cut, str) and cut < found.levels[-1])
+    return tuple(cut for cut in cuts if not isinstance(cut, str) and cut != levels[-1])
 
 
 def _place(value: Level, cuts: tuple[int | float, ...]) -> int:
@@ -246,19 +252,19 @@ def _refuse_identifier(name: str, levels: tuple[Level, ...], rows: int) -> None:
         raise DataError(f"groups of rows in column {name}", f"{len(levels)} different values in {rows} rows", remedy)
 
 
-def _need_two(name: str, segments: int, found: Distinct, min_rows: int | None = None) -> None:
+def _need_two(name: str, segments: int, levels: tuple[Level, ...], min_rows: int | None = None) -> None:
     """Raise a `DataError` if a column does not divide the rows."""
     if segments > 1:
         return
     remedy = f"leave {name} out: one segment is all rows"
     if min_rows is not None:
-        few = f"{len(found.levels)}, each with fewer than {min_rows} rows"
+        few = f"{len(levels)}, each with fewer than {min_rows} rows"
         raise DataError(f"at least one level of column {name} with {min_rows} rows", few, "lower `min_rows`")
-    raise DataError(f"at least two segments in column {name}", f"one, {_shown(found)}", remedy)
+    raise DataError(f"at least two segments in column {name}", f"one, {_shown(levels)}", remedy)
 
 
-def _shown(found: Distinct) -> str:
-    return ", ".join(repr(level) for level in found.levels[:3]) + (", ..." if found.levels[3:] else "") or "no values"
+def _shown(levels: tuple[Level, ...]) -> str:
+    return ", ".join(repr(level) for level in levels[:3]) + (", ..." if levels[3:] else "") or "no values"
 
 
 def _text(level: Level) -> str:

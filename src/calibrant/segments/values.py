@@ -15,7 +15,7 @@ from calibrant.errors import DataError
 from calibrant.table.pooling import number_values, score_order
 from calibrant.table.validation import one_column
 
-__all__ = ["Distinct", "Level", "clean_levels", "column_values", "describe_dates", "distinct_values"]
+__all__ = ["Distinct", "Level", "clean_levels", "column_values", "describe_dates", "distinct_values", "is_numeric"]
 
 # One value that names a segment: what JSON can hold.
 Level = str | bool | int | float
@@ -34,10 +34,10 @@ class Distinct(NamedTuple):
         """Rows at each level."""
         return np.bincount(self.number[self.number >= 0], minlength=len(self.levels)).astype(np.int64)
 
-    @property
-    def numeric(self) -> bool:
-        """Whether the values are numbers, which have an order and can be cut."""
-        return bool(self.levels) and not isinstance(self.levels[0], (str, bool))
+
+def is_numeric(levels: tuple[Level, ...]) -> bool:
+    """Whether levels are numbers, which have an order and can be cut."""
+    return bool(levels) and not isinstance(levels[0], (str, bool))
 
 
 def column_values(values: Any, name: str) -> npt.NDArray[Any]:

@@ -2,7 +2,7 @@
 
 With z the log-odds of a calibrated probability and t the same standardised and cut, the model is z plus the sum of
 ``a + b t`` over the segments that a row belongs to: one for each column, and one for each pair of columns. In a table,
-which holds the segments of one column or pair, the a are independent ``N(0, v)`` and so are the b, each with their own v.
+which holds the segments of one column or pair, the a are independent ``N(0, v)``, and so are the b with another v.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from calibrant.calibrators.log_odds import probability
 from calibrant.distributions.bisection import bisect
 from calibrant.table.pooling import FloatArray, distinct_numbers
 
-__all__ = ["LogOddsOffsets", "OffsetTable", "fit_offsets", "shrunken", "variance_between"]
+__all__ = ["CUT", "LogOddsOffsets", "OffsetTable", "fit_offsets", "shrunken", "sums", "variance_between"]
 
 IntArray = npt.NDArray[np.int64]
 
-_CUT = 2.5  # standard deviations beyond which slopes have no further effect
+CUT = 2.5  # standard deviations beyond which slopes have no further effect
 _ORDINARY = 10.0  # log-odds beyond it are brought to it before mean and standard deviation are taken
 _SWEEPS = 50
 _STILL = 1e-5  # largest change, in log-odds, of a sweep after which no other follows
@@ -68,7 +68,7 @@ class LogOddsOffsets:
 
     def standardised(self, log_odds: FloatArray) -> FloatArray:
         """Return t, what slopes are multiplied by."""
-        return np.asarray(np.clip((log_odds - self.centre) / self.scale, -_CUT, _CUT))
+        return np.asarray(np.clip((log_odds - self.centre) / self.scale, -CUT, CUT))
 
     def of(self, log_odds: FloatArray, codes: Sequence[IntArray]) -> FloatArray:
         """Return what is added to the log-odds of each row, 0 where a row belongs to no segment."""
@@ -102,8 +102,8 @@ def fit_offsets(log_odds: FloatArray, codes: Sequence[IntArray], label: npt.NDAr
         for (there, cell), effect, variance in zip(cells, effects, variances, strict=True):
             for i, x in enumerate(bases):
                 p = probability(total)
-                information = np.bincount(cell, p * (1.0 - p) * x * x, len(there))
-                score = np.bincount(cell, (label - p) * x, len(there)) + information * effect[i]
+                information = sums(cell, p * (1.0 - p) * x * x, len(there))
+                score = sums(cell, (label - p) * x, len(there)) + information * effect[i]
                 variance[i] = variance_between(score, information)
                 step = np.clip(shrunken(score, information, variance[i]) - effect[i], -_LONGEST, _LONGEST)
                 total += step[cell] * x
@@ -112,11 +112,16 @@ def fit_offsets(log_odds: FloatArray, codes: Sequence[IntArray], label: npt.NDAr
         if moved < _STILL:
             break
     tables = (
-        OffsetTable(family, there, *effect, variances=(variance[0], variance[1]))
+        OffsetTable(family, there, effect[0], effect[1], (variance[0], variance[1]))
         for family, (there, _), effect, variance in zip(families, cells, effects, variances, strict=True)
         if any(variance)
     )
     return LogOddsOffsets(found.centre, found.scale, tuple(tables))
+
+
+def sums(cell: IntArray, values: FloatArray, cells: int) -> FloatArray:
+    """Add up values by cell."""
+    return np.bincount(cell, values, cells).astype(np.float64)
 
 
 def variance_between(score: FloatArray, information: FloatArray) -> float:
@@ -150,8 +155,6 @@ def _cells(codes: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
 def _places(there: IntArray, codes: Sequence[IntArray]) -> tuple[IntArray, npt.NDArray[np.bool_]]:
     """Return the place of each row's combination among those of a table, and whether it is there."""
     width = 1 + max(int(there.max()), *(int(code.max(initial=0)) for code in codes))
-    keys, key = (
-        part[0] if len(part) == 1 else part[0] * width + part[1] for part in (list(there.T), list(codes))
-    )
+    keys, key = (part[0] if len(part) == 1 else part[0] * width + part[1] for part in (list(there.T), list(codes)))
     place = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
     return place, (keys[place] == key) & np.all([code >= 0 for code in codes], axis=0)

@@ -6,17 +6,17 @@ those before it leave, and a leaf moves the log-odds by a share of ``sum of resi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.calibrators.log_odds import probability
-from calibrant.calibrators.segment.offsets import IntArray, shrunken, variance_between
+from calibrant.calibrators.segment.offsets import IntArray, shrunken, sums, variance_between
 from calibrant.table.pooling import FloatArray, distinct_numbers, score_order
 
-__all__ = ["Node", "Split", "fit_trees", "scaled", "value_of"]
+__all__ = ["Node", "Split", "fit_trees", "scaled", "splits_of", "value_of"]
 
 _TREES, _DEPTH, _LEAST_ROWS = 20, 3, 50
 _RATE = 0.2
@@ -60,7 +60,8 @@ def fit_trees(
 ) -> tuple[Node, ...]:
     """Fit trees to rows in the order of their scores, all of which belong to a segment of each column.
 
-    `sizes` are the numbers of segments of the columns. Segments are put in the order of their shrunken effects, so that a column is split as a number is.
+    `sizes` are the numbers of segments of the columns. Segments are put in the order of their shrunken effects, so that
+    a column is split as a number is.
     """
     from sklearn.tree import DecisionTreeRegressor
 
@@ -79,7 +80,7 @@ def fit_trees(
         tree = DecisionTreeRegressor(max_depth=_DEPTH, min_samples_leaf=_LEAST_ROWS, random_state=0)
         leaf = tree.fit(features, (label - p) / weight, sample_weight=weight).apply(features)
         nodes = tree.tree_.node_count
-        step = _RATE * np.bincount(leaf, label - p, nodes) / (np.bincount(leaf, weight, nodes) + _PENALTY)
+        step = _RATE * sums(leaf, label - p, nodes) / (sums(leaf, weight, nodes) + _PENALTY)
         total += step[leaf]
         trees.append(_node(tree.tree_, 0, step, cuts, ranks))
     return tuple(trees)
@@ -93,6 +94,14 @@ def value_of(node: Node, score: FloatArray, codes: Sequence[IntArray]) -> FloatA
     return np.where(first, value_of(node.first, score, codes), value_of(node.second, score, codes))
 
 
+def splits_of(node: Node) -> Iterator[Split]:
+    """Yield all splits of a tree."""
+    if isinstance(node, Split):
+        yield node
+        yield from splits_of(node.first)
+        yield from splits_of(node.second)
+
+
 def scaled(node: Node, share: float) -> Node:
     """Return a tree that adds a share of what another adds."""
     if not isinstance(node, Split):
@@ -103,7 +112,7 @@ def scaled(node: Node, share: float) -> Node:
 def _ranks(log_odds: FloatArray, code: IntArray, label: npt.NDArray[np.int8], segments: int) -> IntArray:
     """Return the place of each segment of a column in the order of shrunken effects."""
     p = probability(log_odds)
-    information, residual = np.bincount(code, p * (1.0 - p), segments), np.bincount(code, label - p, segments)
+    information, residual = sums(code, p * (1.0 - p), segments), sums(code, label - p, segments)
     effect = shrunken(residual, information, variance_between(residual, information))
     ranks = np.empty(len(effect), dtype=np.int64)
     ranks[score_order(effect)] = np.arange(len(effect))

@@ -224,7 +224,7 @@ def audit_segments(
 
 
 def segment_audit(
-    found: SegmentTotals, *, tolerance: float | None, confidence_level: float, min_rows: int
+    found: SegmentTotals, *, tolerance: float | None, confidence_level: float, min_rows: int = MIN_ROWS
 ) -> SegmentAudit:
     """Judge the segments of rows that were added up."""
     judged = judged_segments(found, min_rows)

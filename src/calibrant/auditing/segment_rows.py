@@ -13,11 +13,12 @@ from calibrant.certificates.segments import Listed
 from calibrant.errors import ArgumentError, DataError
 from calibrant.ingest.query import Query
 from calibrant.ingest.segment_sums import Request, SegmentTotals, segments_of_arrays, segments_of_source
+from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.families import check_depth
 from calibrant.table.parameters import check_count
 from calibrant.table.score_table import ScoreTable
 
-__all__ = ["Judged", "judged_segments", "segment_totals"]
+__all__ = ["Judged", "check_segments", "judged_segments", "names_of", "segment_totals"]
 
 
 class Judged(NamedTuple):
@@ -40,8 +41,8 @@ def segment_totals(
     score: str | None,
     pos_label: Any,
     depth: int | None,
-    min_rows: int,
-    cuts: Mapping[str, Sequence[float]] | None,
+    min_rows: int = MIN_ROWS,
+    cuts: Mapping[str, Sequence[float]] | None = None,
 ) -> SegmentTotals:
     """Add up rows by segment, however they were handed over."""
     check_count("min_rows", min_rows, 1, "segments with fewer rows are pooled or not judged")
@@ -77,6 +78,24 @@ def segment_totals(
         return segments_of_arrays(labels, scores, columns, request, pos_label=pos_label)
     _check_names(names, label, score)
     return segments_of_source(y_true, names, request, label=label, score=score, pos_label=pos_label)
+
+
+def check_segments(source: Any, *, weighted: bool, clustered: bool) -> None:
+    """Raise an `ArgumentError` if rows have weights or depend on each other, or can be read only once."""
+    named = [source] if isinstance(source, str) else source if isinstance(source, (list, tuple)) else []
+    if len(named) and isinstance(named[0], str) and named[0] == "-":
+        raise ArgumentError("a file that can be read twice, where `by` names segments", "-", "write the rows to a file")
+    if weighted or clustered:
+        raise ArgumentError(
+            "independent rows without weights, where `by` names segments",
+            "weights" if weighted else "clusters",
+            "leave `by` out, or audit the rows of each segment by themselves",
+        )
+
+
+def names_of(by: Any) -> list[str]:
+    """Return the names of the columns that make segments."""
+    return list(_columns_of(by))
 
 
 def _columns_of(by: Any) -> dict[str, Any] | list[str]:

@@ -35,9 +35,9 @@ _ORDER = {"refuted": 0, "undecided": 1, "certified": 2, "": 1}
 
 
 def notable(audit: Any) -> list[int]:
-    """Order of the segments: refuted, undecided, certified, and among these by the lower, then by the upper bound."""
+    """Order of the segments: refuted, undecided, certified, and among these by the lower bound, then by the error."""
     first = np.array([_ORDER[verdict] for verdict in audit.verdicts.tolist()], dtype=np.float64)
-    places: list[int] = score_order(first, -audit.lower, -audit.upper).tolist()
+    places: list[int] = score_order(first, -audit.lower, -audit.error).tolist()
     return places
 
 

@@ -70,18 +70,13 @@ def lower_bounds(families: Sequence[Listed], deltas: FloatArray) -> FloatArray:
 
 
 def _above(families: Sequence[Listed], deltas: FloatArray, identical: npt.NDArray[np.bool_]) -> FloatArray:
-    bounds = []
-    place = 0
-    for totals, alike, _ in families:
-        for i in range(len(alike)):
-            n, most = int(totals.n[i]), float(totals.at_most[i])
-            squares, fourths = min(1.0, totals.squares[i] / n), min(1.0, totals.fourths[i] / n)
-            width = simultaneous_width(
-                n, squares, fourths, float(deltas[place]), estimate=most, identical=bool(identical[place])
-            )
-            bounds.append(min(1.0, most + width))
-            place += 1
-    return np.array(bounds)
+    n, most, squares, fourths = (
+        np.concatenate([getattr(family.totals, name) for family in families]).astype(np.float64)
+        for name in ("n", "at_most", "squares", "fourths")
+    )
+    squares, fourths = (np.minimum(1.0, total / n) for total in (squares, fourths))
+    width = simultaneous_width(n, squares, fourths, deltas, estimate=most, identical=identical)
+    return np.asarray(np.minimum(1.0, most + width))
 
 
 def detectable_error(n: float, variance: float, delta: float, power: float) -> float:

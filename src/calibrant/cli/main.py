@@ -121,6 +121,17 @@ def audit(
             metavar="M",
         ),
     ] = 1,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--by",
+            help="Column that makes segments, each with bounds that hold for all of them together; repeatable.",
+            metavar="COL",
+        ),
+    ] = None,
+    depth: Annotated[
+        int, typer.Option("--depth", help="With 2, also the segments of every pair of the columns of --by.")
+    ] = 1,
     title: Title = None,
     note: Note = None,
     author: Author = None,
@@ -133,7 +144,7 @@ def audit(
 ) -> None:
     """Assess calibration: error, certificate, expected cost and advice.
 
-    With --tolerance, exit code 0 means certified and 1 means any other verdict.
+    With --tolerance, exit code 0 means certified, with --by in all segments too, and 1 means any other verdict.
     """
     from calibrant.auditing.audit import audit as run_audit
     from calibrant.auditing.audit import check_audit
@@ -163,6 +174,8 @@ def audit(
                 costs=costs,
                 method=method,  # type: ignore[arg-type]  # checked above
                 max_rows_per_cluster=max_rows_per_cluster,
+                by=by or None,
+                depth=depth,
                 name=f"column {score} of {name_of(source)}",
                 title=title,
                 note=note,
@@ -178,7 +191,9 @@ def audit(
         typer.echo(result.to_json(curves=json_curves))
     else:
         terminal.print_audit(result, details=details)
-    if result.certificate is not None and result.certificate.verdict not in (None, "certified"):
+    if any(
+        part is not None and part.verdict not in (None, "certified") for part in (result.certificate, result.segments)
+    ):
         raise typer.Exit(1)
 
 

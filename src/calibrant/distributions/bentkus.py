@@ -18,7 +18,7 @@ __all__ = ["bentkus_distance", "bentkus_tail"]
 # Distances x - h that are tried, over the slope at which the logarithm of the tail falls. For an exponential tail 2 is
 # best, for that of a normal a little less; every one of them gives a bound.
 _TRIED = np.array([1.0, 1.3, 1.6, 1.8, 2.0, 2.3, 2.7, 3.3])
-_HALVINGS = 26
+_HALVINGS = 20
 # Logarithms of factorials lose so much of a probability of 2**31 rows at most; more than is lost is added.
 _ROUNDING = 1e-5
 

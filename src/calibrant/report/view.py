@@ -334,5 +334,5 @@ def provenance(audit: Findings) -> list[tuple[str, str]]:
 def assumptions(audit: Findings) -> list[str]:
     """Return the assumptions of all claims, each sentence once."""
     band = audit.band if audit.band is not None and audit.band.consistent else None
-    parts = (audit.certificate, audit.expected_error, audit.decision, audit.max_regret, band)
+    parts = (audit.certificate, audit.expected_error, audit.decision, audit.max_regret, band, audit.segments)
     return list(dict.fromkeys(sentence for part in parts if part is not None for sentence in part.assumptions))

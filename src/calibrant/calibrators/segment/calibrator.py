@@ -168,16 +168,17 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_folds = n_folds
         self.random_state = random_state
 
-    def fit(self, scores: npt.ArrayLike, y: npt.ArrayLike, segments: Any, *, pos_label: Any = None) -> Self:
+    def fit(self, scores: Any, y: npt.ArrayLike, segments: Any = None, *, pos_label: Any = None) -> Self:
         """Fit the map for all rows and what segments need beyond it.
 
         Parameters
         ----------
-        scores : array-like of shape (n,) or (n, 1)
-            Scores in [0, 1].
+        scores : array-like of shape (n,) or (n, 1), or dataframe
+            Scores in [0, 1]. Without `segments` a dataframe of the columns `by` and one more, the scores: what
+            cross-validation of scikit-learn can split.
         y : array-like of shape (n,)
             Labels as in `ScoreTable.from_scores`.
-        segments : dataframe or mapping
+        segments : dataframe or mapping, optional
             Columns that name segments: a dataframe of pandas, Polars or PyArrow, or a dictionary of arrays by name.
         pos_label : scalar, optional
             Label of the positive class.
@@ -199,6 +200,8 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise ArgumentError("calibrator to be one of calibrant.calibrators", repr(calibrator), "pass an instance")
         n_folds = check_count("n_folds", self.n_folds, 2, "five folds are customary")
         check_random_state(self.random_state)
+        if segments is None:
+            scores, segments = _taken_apart(scores, self.by)
         rows = clean_rows(y, scores, pos_label=pos_label)
         label, score = rows.label, rows.score.astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
         values = _columns(segments, self.by, len(score))
@@ -216,14 +219,14 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.repair_ = repair.scaled(self.shares_)
         return self
 
-    def predict(self, scores: npt.ArrayLike, segments: Any) -> FloatArray:
+    def predict(self, scores: Any, segments: Any = None) -> FloatArray:
         """Map scores of rows in segments to probabilities.
 
         Parameters
         ----------
-        scores : array-like of shape (n,) or (n, 1)
-            Scores in [0, 1].
-        segments : dataframe or mapping
+        scores : array-like of shape (n,) or (n, 1), or dataframe
+            Scores in [0, 1], or as in `fit` a dataframe that holds them and the segments.
+        segments : dataframe or mapping, optional
             The columns of the fit, by name; others are not looked at.
 
         Returns
@@ -232,6 +235,8 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             Calibrated probabilities.
         """
         check_is_fitted(self)
+        if segments is None:
+            scores, segments = _taken_apart(scores, [column.name for column in self.columns_])
         score = clean_scores(scores).astype(np.float64) + 0.0
         values = _columns(segments, [column.name for column in self.columns_], len(score))
         codes = [column.codes(values[column.name]) for column in self.columns_]
@@ -387,6 +392,8 @@ def _columns(segments: Any, by: Sequence[str] | None, rows: int) -> dict[str, An
     if not names:
         raise ArgumentError("a column of segments", "none", "pass a dataframe or a dictionary with columns")
     for name in names:
+        if not isinstance(name, str):
+            raise ArgumentError("names of columns that are text", repr(name), "rename the columns")
         if name not in there:
             listed = ", ".join(map(repr, there)) or "none"
             raise DataError(f"a column {name!r} of segments", f"{listed}", "check the names of the columns")
@@ -394,6 +401,20 @@ def _columns(segments: Any, by: Sequence[str] | None, rows: int) -> dict[str, An
             found = f"{len(there[name])} values and {rows} scores"
             raise DataError(f"a value of column {name} for each score", found, "pass columns of the same table")
     return {name: there[name] for name in names}
+
+
+def _taken_apart(frame: Any, by: Sequence[str] | None) -> tuple[Any, Mapping[str, Any]]:
+    """Return the scores and the columns of segments of a dataframe that holds both and nothing else."""
+    wanted = "`segments`, or a dataframe of the columns `by` and one of scores"
+    if by is None or not hasattr(frame, "columns"):
+        remedy = "pass segments=df[['sex', 'branch']], or name them in `by`"
+        raise ArgumentError(wanted, "scores alone" if by is not None else "neither segments nor by", remedy)
+    columns = _as_mapping(frame)
+    others = [name for name in columns if name not in ([by] if isinstance(by, str) else by)]
+    if len(others) != 1:
+        listed = ", ".join(map(repr, others)) or "none"
+        raise ArgumentError(wanted, f"as columns not in by: {listed}", "pass the columns that are needed only")
+    return columns[others[0]], columns
 
 
 def _as_mapping(segments: Any) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,12 +32,14 @@ from calibrant.table.validation import clean_rows
 if TYPE_CHECKING:
     import narwhals as nw
 
+    from calibrant.ingest.source import Source
+
 __all__ = ["Request", "SegmentTotals", "segments_of_arrays", "segments_of_source"]
 
 # Rows of a file or an engine that are taken out of it and added up exactly.
 _MOST_EXACT = 1 << 20
 # Sums by cell and bucket that an engine hands over for one family, and the finest buckets of scores.
-_MOST_SUMS, _MOST_BITS, _LEAST_BITS = 1 << 21, 16, 6
+_MOST_SUMS, _MOST_BITS, _LEAST_BITS = 1 << 20, 16, 6
 # Different values of a column that are looked at one by one; a column of numbers with more is cut by the engine.
 _MOST_VALUES = 1 << 14
 _QUANTILES = (0.2, 0.4, 0.6, 0.8)
@@ -118,11 +120,12 @@ def segments_of_source(
             summary = check(opened, columns)
             import narwhals as nw
 
-            typed = [_typed(opened, summary.sql, i, name) for i, name in enumerate(by)]
-            listed = "".join(f", {column} AS by{i}" for i, column in enumerate(typed))
+            held = [_of_file(opened, summary.sql, i, name) for i, name in enumerate(by)]
+            listed = "".join(f", {sql} AS {column.place}" for sql, column in held)
             query = f"SELECT s, CAST(positive AS BIGINT) AS y{listed} FROM ({summary.sql})"
             frame = nw.from_native(opened.connection.sql(query))
-            return opened.run(lambda: _of_engine(frame, fetched, columns, request))
+            named = [column for _, column in held]
+            return opened.run(lambda: _of_engine(frame, fetched, named, request))
     if isinstance(source, ScoreTable):
         raise ArgumentError("rows with the columns of `by`", "a ScoreTable", "pass the rows: a table has no columns")
     found = open_frame(source, columns)
@@ -130,40 +133,65 @@ def segments_of_source(
         import narwhals as nw
 
         frame = nw.from_native(source)
-        named = {name: frame[name].to_native() for name in by}
+        taken = {name: frame[name].to_native() for name in by}
         try:
-            return segments_of_arrays(found.labels, found.scores, named, request, pos_label=pos_label)
+            return segments_of_arrays(found.labels, found.scores, taken, request, pos_label=pos_label)
         except DataError as error:
             located = found.locate(error) if "column" not in error.found + error.expected else error
             raise located from None
-    return _of_engine(found.rows.frame, found.rows.fetch, columns, request)
+    held_there = found.rows.frame
+    kinds = held_there.collect_schema()
+    there = [
+        _Column(f"by{i}", name, kinds[f"by{i}"].is_numeric(), kinds[f"by{i}"].is_float()) for i, name in enumerate(by)
+    ]
+    for column in there:
+        if str(kinds[column.place]).startswith(("Date", "Time", "Duration")):
+            raise describe_dates(column.name)
+    return _of_engine(held_there, found.rows.fetch, there, request)
 
 
-def _typed(source: Any, sql: str, i: int, name: str) -> str:
+class _Column(NamedTuple):
+    """A column of a frame in an engine that makes segments."""
+
+    place: str  # its name in the frame
+    name: str
+    numeric: bool
+    float_: bool  # whether it may hold NaN
+
+
+def _of_file(source: Source, sql: str, i: int, name: str) -> tuple[str, _Column]:
     """Return a column of a file as numbers, booleans or text; text of which all is numbers is numbers."""
-    kind = source.type_of(name)
+    kind, column = source.type_of(name), f"by{i}"
     if kind.startswith(("DATE", "TIME", "INTERVAL")):
         raise describe_dates(name)
-    column = f"by{i}"
+    as_float = _Column(column, name, numeric=True, float_=True)
     if kind in ("HUGEINT", "UHUGEINT", "BIGNUM") or kind.startswith("DECIMAL"):
-        return f"CAST({column} AS DOUBLE)"
-    if source.kind(name) != "text":
-        return column
+        return f"CAST({column} AS DOUBLE)", as_float
+    if source.kind(name) == "number":
+        return column, as_float._replace(float_=kind in ("FLOAT", "DOUBLE"))
+    as_text = as_float._replace(numeric=False, float_=False)
+    if source.kind(name) == "boolean":
+        return column, as_text
     text = f"CAST({column} AS VARCHAR)"
     if source.typed:
-        return text
+        return text, as_text
     text = f"nullif({text}, '')"
-    as_whole, as_float = f"TRY_CAST({text} AS BIGINT)", f"TRY_CAST({text} AS DOUBLE)"
+    whole, number = f"TRY_CAST({text} AS BIGINT)", f"TRY_CAST({text} AS DOUBLE)"
     # TRY_CAST rounds 1.5 to a whole number.
-    whole, number = source.rows(
-        f"SELECT bool_and(regexp_full_match({text}, '[+-]?[0-9]+') AND {as_whole} IS NOT NULL), "
-        f"bool_and({as_float} IS NOT NULL) FROM ({sql}) WHERE {text} IS NOT NULL"
+    all_whole, all_numbers = source.rows(
+        f"SELECT bool_and(regexp_full_match({text}, '[+-]?[0-9]+') AND {whole} IS NOT NULL), "
+        f"bool_and({number} IS NOT NULL) FROM ({sql}) WHERE {text} IS NOT NULL"
     )[0]
-    return as_whole if whole else as_float if number else text
+    if all_whole:
+        return whole, as_float._replace(float_=False)
+    return (number, as_float) if all_numbers else (text, as_text)
 
 
 def _of_engine(
-    frame: nw.LazyFrame[Any], fetch: Callable[[nw.LazyFrame[Any]], Arrays], columns: Columns, request: Request
+    frame: nw.LazyFrame[Any],
+    fetch: Callable[[nw.LazyFrame[Any]], Arrays],
+    columns: Sequence[_Column],
+    request: Request,
 ) -> SegmentTotals:
     """Add up rows in an engine: columns s, y, by0, by1 and so on."""
     import narwhals as nw
@@ -172,11 +200,10 @@ def _of_engine(
     n, k = int(seen["n"][0]), int(seen["k"][0])
     if n <= _MOST_EXACT:
         found = _collected(frame)
-        named = {name: found[f"by{i}"] for i, name in enumerate(columns.by)}
+        named = {column.name: found[column.place] for column in columns}
         return segments_of_arrays(found["y"], found["s"], named, request)
-    fitted = [_column(frame, f"by{i}", name, request, fetch, n) for i, name in enumerate(columns.by)]
-    families = families_of(fitted, request.depth)
-    place = {column.name: f"by{i}" for i, column in enumerate(fitted)}
+    families = families_of([_fitted(frame, column, request, fetch, n) for column in columns], request.depth)
+    place = {column.name: column for column in columns}
     totals = tuple(_totals(frame, family, place, fetch) for family in families)
     return SegmentTotals(n, k, families, totals, exact=False)
 
@@ -190,10 +217,9 @@ def _collected(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
     return {name: held[name].to_numpy() if name in "sy" else held[name].to_native() for name in held.columns}
 
 
-def _column(
+def _fitted(
     frame: nw.LazyFrame[Any],
-    place: str,
-    name: str,
+    column: _Column,
     request: Request,
     fetch: Callable[[nw.LazyFrame[Any]], Arrays],
     rows: int,
@@ -201,12 +227,8 @@ def _column(
     """Choose the segments of a column from its different values, or where these are too many from its quantiles."""
     import narwhals as nw
 
-    kind = frame.collect_schema()[place]
-    if kind in (nw.Date, nw.Datetime, nw.Duration, nw.Time):
-        raise describe_dates(name)
-    numeric = kind.is_numeric()
-    value = nw.col(place)
-    missing = value.is_null() | value.is_nan() if kind.is_float() else value.is_null()
+    place, name = column.place, column.name
+    value, missing = nw.col(place), _missing(column)
     known = frame.filter(~missing)
     counted = fetch(known.group_by(place).agg(n=nw.len()).head(_MOST_VALUES + 1))
     n_missing = int(fetch(frame.select(n=nw.when(missing).then(1).otherwise(0).sum()))["n"][0])
@@ -216,7 +238,7 @@ def _column(
         return SegmentColumn.of_counts(
             name, found.levels, counts, n_missing, min_rows=request.min_rows, cuts=request.cuts.get(name)
         )
-    if not numeric:
+    if not column.numeric:
         raise DataError(
             f"groups of rows in column {name}",
             f"more than {_MOST_VALUES:,} different values in {rows:,} rows",
@@ -225,7 +247,7 @@ def _column(
     cuts = request.cuts.get(name)
     if cuts is not None:
         return SegmentColumn.of_cuts(name, clean_cuts(name, cuts), missing=bool(n_missing))
-    finite = known.filter(value.abs() < math.inf) if kind.is_float() else known
+    finite = known.filter(value.abs() < math.inf) if column.float_ else known
     asked = {f"q{i}": nw.col(place).quantile(q, "linear") for i, q in enumerate(_QUANTILES)}
     quantiles = [float(value[0]) for value in fetch(finite.select(**asked)).values()]
     return SegmentColumn.of_cuts(name, sorted(set(quantiles)), missing=bool(n_missing), from_rows=True)
@@ -234,7 +256,7 @@ def _column(
 def _totals(
     frame: nw.LazyFrame[Any],
     family: Family,
-    place: Mapping[str, str],
+    place: Mapping[str, _Column],
     fetch: Callable[[nw.LazyFrame[Any]], Arrays],
 ) -> CellTotals:
     """Let the engine add up the cells of a family by bucket of scores."""
@@ -245,7 +267,7 @@ def _totals(
     away = (y - s).abs()
     keys: dict[str, nw.Expr] = {}
     for i, column in enumerate(family.columns):
-        keys |= _keys(column, place[column.name], f"g{i}", float_=frame.collect_schema()[place[column.name]].is_float())
+        keys |= _keys(column, place[column.name], f"g{i}")
     frame = frame.select(**keys, y=y, away=away, bucket=(s * 2.0**bits).floor())
     away, squared = nw.col("away"), nw.col("away") * nw.col("away")
     found = fetch(
@@ -266,12 +288,18 @@ def _totals(
     return rows.totals(family.codes(codes), len(family))
 
 
-def _keys(column: SegmentColumn, place: str, key: str, *, float_: bool) -> dict[str, nw.Expr]:
+def _missing(column: _Column) -> nw.Expr:
+    import narwhals as nw
+
+    value = nw.col(column.place)
+    return value.is_null() | value.is_nan() if column.float_ else value.is_null()
+
+
+def _keys(column: SegmentColumn, held: _Column, key: str) -> dict[str, nw.Expr]:
     """Return what rows are grouped by, none of it ever missing: see `_codes`."""
     import narwhals as nw
 
-    value = nw.col(place)
-    missing = value.is_null() | value.is_nan() if float_ else value.is_null()
+    value, missing = nw.col(held.place), _missing(held)
     if column.cuts:
         below = sum((nw.when(value > cut).then(1).otherwise(0) for cut in column.cuts), start=nw.lit(0))
         return {key: nw.when(missing).then(-1).otherwise(below)}

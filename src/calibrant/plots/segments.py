@@ -23,7 +23,7 @@ __all__ = ["SegmentDisplay", "SegmentMapDisplay", "pairs_of"]
 
 _MOST = 30  # segments drawn
 _NAME = 38  # letters of a name
-_WRITTEN = 14  # levels of a column up to which errors are written into the map
+_WRITTEN = 12  # columns of a map up to which errors are written into it
 
 
 class SegmentDisplay(Display):
@@ -183,11 +183,19 @@ class SegmentMapDisplay(Display):
         self.audit, self.name = audit, name
         self.pair = tuple(columns) if columns is not None else there[0]
         self.places = [i for i, names in enumerate(audit.columns_of) if names == self.pair]
-        self.rows = list(dict.fromkeys(audit.levels[i][0] for i in self.places))
-        found = list(dict.fromkeys(audit.levels[i][1] for i in self.places))
-        of = [levels[0] for names, levels in zip(audit.columns_of, audit.levels, strict=True) if names == self.pair[1:]]
-        self.across = [level for level in of if level in found] + [level for level in found if level not in of]
-        self.size = (2.4 + 0.42 * len(self.across), 1.5 + 0.3 * len(self.rows))
+        self.down, self.across = (self._levels(name, side) for side, name in enumerate(self.pair))
+        # The longer side downwards, where names take less space.
+        self.turned = len(self.across) > len(self.down)
+        if self.turned:
+            self.down, self.across = self.across, self.down
+        self.size = (2.4 + 0.42 * len(self.across), 1.2 + 0.28 * len(self.down) + 0.05 * max(map(len, self.across)))
+
+    def _levels(self, name: str, side: int) -> list[str]:
+        """Levels of one of the two columns that are in the map, in the order of its own segments."""
+        audit = self.audit
+        found = dict.fromkeys(audit.levels[i][side] for i in self.places)
+        own = [levels[0] for names, levels in zip(audit.columns_of, audit.levels, strict=True) if names == (name,)]
+        return [level for level in own if level in found] + [level for level in found if level not in own]
 
     @classmethod
     def from_predictions(
@@ -236,12 +244,13 @@ class SegmentMapDisplay(Display):
         from matplotlib.patches import Rectangle
 
         audit, ax, palette = self.audit, place.ax, place.palette
-        errors = np.full((len(self.rows), len(self.across)), np.nan)
+        errors = np.full((len(self.down), len(self.across)), np.nan)
         shades = LinearSegmentedColormap.from_list("errors", [palette.band, palette.blue])
-        written = max(errors.shape) <= _WRITTEN
+        written = len(self.across) <= _WRITTEN
         top = max(float(audit.error[self.places].max()), 1e-9)
         for i in self.places:
-            y, x = self.rows.index(audit.levels[i][0]), self.across.index(audit.levels[i][1])
+            down, across = audit.levels[i][::-1] if self.turned else audit.levels[i]
+            y, x = self.down.index(down), self.across.index(across)
             errors[y, x] = audit.error[i]
             if audit.lower[i] > (audit.tolerance or 0.0):
                 ax.add_patch(Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, fill=False, edgecolor=palette.orange, lw=1.6))
@@ -252,11 +261,12 @@ class SegmentMapDisplay(Display):
         manner: dict[str, Any] = {"cmap": shades, "vmin": 0.0, "vmax": top, "aspect": "auto"}
         self.image_ = ax.imshow(errors, **(manner | keywords))
         ax.set_xticks(range(len(self.across)), labels=[_short(level) for level in self.across], rotation=90)
-        ax.set_yticks(range(len(self.rows)), labels=[_short(level) for level in self.rows])
+        ax.set_yticks(range(len(self.down)), labels=[_short(level) for level in self.down])
         for text in [*ax.get_xticklabels(), *ax.get_yticklabels()]:
             text.set_parse_math(False)
-        ax.set_xlabel(self.pair[1], parse_math=False)
-        ax.set_ylabel(self.pair[0], parse_math=False)
+        down, across = self.pair[::-1] if self.turned else self.pair
+        ax.set_xlabel(across, parse_math=False)
+        ax.set_ylabel(down, parse_math=False)
 
 
 def pairs_of(audit: SegmentAudit) -> list[tuple[str, str]]:

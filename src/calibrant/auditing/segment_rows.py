@@ -18,7 +18,7 @@ from calibrant.segments.families import check_depth
 from calibrant.table.parameters import check_count
 from calibrant.table.score_table import ScoreTable
 
-__all__ = ["Judged", "check_segments", "judged_segments", "names_of", "segment_totals"]
+__all__ = ["Judged", "check_names", "check_segments", "judged_segments", "names_of", "segment_totals"]
 
 
 class Judged(NamedTuple):
@@ -76,7 +76,7 @@ def segment_totals(
     if isinstance(columns, dict):
         labels, scores = _two_columns(y_true, label, score)
         return segments_of_arrays(labels, scores, columns, request, pos_label=pos_label)
-    _check_names(names, label, score)
+    check_names(names, label, score)
     return segments_of_source(y_true, names, request, label=label, score=score, pos_label=pos_label)
 
 
@@ -125,7 +125,8 @@ def _name(name: Any, wanted: str, remedy: str) -> str:
     return str(name)
 
 
-def _check_names(names: Sequence[str], label: str, score: str) -> None:
+def check_names(names: Sequence[str], label: str, score: str) -> None:
+    """Raise an `ArgumentError` if the label or the score is to make segments."""
     if label in names:
         remedy = "leave it out: among rows with one outcome no score is right"
         raise ArgumentError("columns of `by` that are known before the outcome", f"the label, {label!r}", remedy)

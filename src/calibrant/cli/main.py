@@ -217,6 +217,15 @@ def recalibrate(
     interpolation: Annotated[
         str | None, typer.Option("--interpolation", help="linear or step, of isotonic; linear by default.")
     ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--by",
+            help="Column that makes segments; repeatable. What the method leaves wrong in them is repaired, if rows "
+            "held out gain by it. All rows are held in memory.",
+            metavar="COL",
+        ),
+    ] = None,
 ) -> None:
     """Fit a recalibrator and write it to a JSON file."""
     from calibrant.atomic_write import check_writable
@@ -235,14 +244,21 @@ def recalibrate(
         if method != "isotonic":
             raise ArgumentError("--interpolation with the method isotonic only", f"the method {method}", "omit it")
         options["interpolation"] = check_choice("interpolation", interpolation, ("linear", "step"))
+    if by and weight is not None:
+        raise ArgumentError("--by without --weight", "both", "leave out one of them")
     source = source_of(files, query, database)
     check_writable(model, *paths_of(source))
+    make = functools.partial(LAYOUTS[method].estimator, **options)
+    if by:
+        from calibrant.cli.segments import recalibrate_segments
+
+        recalibrate_segments(source, model, make(), by, label=label, score=score, pos_label=pos_label)
+        return
     with terminal.progress():
         with portion(0.0, _READ):
             data = named_columns(source, label=label, score=score, weight=weight, pos_label=pos_label)
         table = data["y_true"]
         tell(f"Fitting, {method}", _READ)
-        make = functools.partial(LAYOUTS[method].estimator, **options)
         calibrator = make().fit(table)
         save_model(calibrator, model)
         with portion(_FITTED, 1.0):

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.calibrators.segment.calibrator import SegmentGains, SegmentRepair
+from calibrant.calibrators.segment.gains import SegmentGains
 from calibrant.calibrators.segment.offsets import IntArray, LogOddsOffsets, OffsetTable
+from calibrant.calibrators.segment.repair import SegmentRepair
 from calibrant.calibrators.segment.trees import Node, Split
 from calibrant.export.json_values import array_of, check_fields, list_of, number_of, refuse, text_of
 from calibrant.segments.columns import SegmentColumn
@@ -78,7 +79,7 @@ def _table(value: Any, path: str) -> OffsetTable:
 
 
 def _node(value: Any, path: str, depth: int) -> Node:
-    if not (isinstance(value, dict) and "column" in value):
+    if not isinstance(value, dict) or "float" in value:
         return _finite(value, path)
     if depth == _DEEPEST:
         refuse(path, f"trees of at most {_DEEPEST} splits in depth", value)

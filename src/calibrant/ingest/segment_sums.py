@@ -25,7 +25,7 @@ from calibrant.segments.columns import SegmentColumn, clean_cuts
 from calibrant.segments.families import Family, families_of
 from calibrant.segments.sums import BucketRows, CellTotals, SortedRows
 from calibrant.segments.values import column_values, describe_dates, distinct_values
-from calibrant.table.pooling import score_order
+from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_rows
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from calibrant.ingest.source import Source
 
-__all__ = ["Request", "SegmentTotals", "segments_of_arrays", "segments_of_source"]
+__all__ = ["Request", "SegmentTotals", "rows_with_columns", "segments_of_arrays", "segments_of_source"]
 
 # Rows of a file or an engine that are taken out of it and added up exactly.
 _MOST_EXACT = 1 << 20
@@ -113,19 +113,11 @@ def segments_of_source(
     request.check_names(by)
     columns = Columns(label, score, None, pos_label, by=tuple(by))
     if isinstance(source, (str, PathLike, Query, list, tuple)):
-        from calibrant.ingest.checks import check
         from calibrant.ingest.connection import open_source
 
         with open_source(source, wanted=columns.names) as opened:
-            summary = check(opened, columns)
-            import narwhals as nw
-
-            held = [_of_file(opened, summary.sql, i, name) for i, name in enumerate(by)]
-            listed = "".join(f", {sql} AS {column.place}" for sql, column in held)
-            query = f"SELECT s, CAST(positive AS BIGINT) AS y{listed} FROM ({summary.sql})"
-            frame = nw.from_native(opened.connection.sql(query))
-            named = [column for _, column in held]
-            return opened.run(lambda: _of_engine(frame, fetched, named, request))
+            frame, held = _checked(opened, columns)
+            return opened.run(lambda: _of_engine(frame, fetched, held, request))
     if isinstance(source, ScoreTable):
         raise ArgumentError("rows with the columns of `by`", "a ScoreTable", "pass the rows: a table has no columns")
     found = open_frame(source, columns)
@@ -148,6 +140,32 @@ def segments_of_source(
         if str(kinds[column.place]).startswith(("Date", "Time", "Duration")):
             raise describe_dates(column.name)
     return _of_engine(held_there, found.rows.fetch, there, request)
+
+
+def rows_with_columns(
+    source: Any, by: Sequence[str], *, label: str, score: str, pos_label: Any = None
+) -> tuple[npt.NDArray[np.int64], FloatArray, dict[str, Any]]:
+    """Return labels, scores and the columns `by` of files or a query, in memory."""
+    from calibrant.ingest.connection import open_source
+
+    columns = Columns(label, score, None, pos_label, by=tuple(by))
+    with open_source(source, wanted=columns.names) as opened:
+        frame, held = _checked(opened, columns)
+        found = opened.run(lambda: _collected(frame))
+    return found["y"], found["s"], {column.name: found[column.place] for column in held}
+
+
+def _checked(source: Source, columns: Columns) -> tuple[nw.LazyFrame[Any], list[_Column]]:
+    """Return checked rows as a frame of DuckDB with the columns s, y, by0, by1 and so on, and what the latter are."""
+    import narwhals as nw
+
+    from calibrant.ingest.checks import check
+
+    summary = check(source, columns)
+    held = [_of_file(source, summary.sql, i, name) for i, name in enumerate(columns.by)]
+    listed = "".join(f", {sql} AS {column.place}" for sql, column in held)
+    query = f"SELECT s, CAST(positive AS BIGINT) AS y{listed} FROM ({summary.sql})"
+    return nw.from_native(source.connection.sql(query)), [column for _, column in held]
 
 
 class _Column(NamedTuple):

@@ -203,8 +203,8 @@ def test_damage_is_refused_and_named_or_gives_no_nonsense():
     for changed, field, removed in damaged(whole):
         with pytest.raises(SourceError) as refused:
             from_json(json.dumps(changed))
-        # What is added may contradict columns of which one is missing.
-        names = [field] if removed else [field, "sha256", "repair_"]
+        # Where an entry is missing, others may contradict what is left.
+        names = [field] if removed else [field, "sha256", "repair_", "gains_"]
         assert any(name in str(refused.value) for name in names), (str(refused.value), field)
         fitting = copy.deepcopy(changed)
         fitting["sha256"] = _checksum({name: of for name, of in fitting.items() if name != "sha256"})

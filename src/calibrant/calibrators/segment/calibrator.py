@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -14,17 +14,19 @@ from sklearn.utils.validation import check_is_fitted
 from calibrant.calibrators.auto import AutoCalibrator
 from calibrant.calibrators.base import Calibrator, Training
 from calibrant.calibrators.log_odds import probability
-from calibrant.calibrators.segment.offsets import IntArray, LogOddsOffsets, fit_offsets
-from calibrant.calibrators.segment.trees import Node, fit_trees, scaled, value_of
-from calibrant.errors import ArgumentError, DataError
+from calibrant.calibrators.segment.gains import log_losses, mean_and_error, segment_gains
+from calibrant.calibrators.segment.given import columns_of, taken_apart
+from calibrant.calibrators.segment.offsets import IntArray, fit_offsets
+from calibrant.calibrators.segment.repair import NOTHING, SegmentRepair
+from calibrant.calibrators.segment.trees import fit_trees
+from calibrant.errors import ArgumentError
 from calibrant.fits.logistic import logistic_fit
 from calibrant.segments.columns import SegmentColumn
 from calibrant.table.parameters import check_count, check_random_state
 from calibrant.table.pooling import FloatArray, score_order
-from calibrant.table.results import Tabular
 from calibrant.table.validation import clean_rows, clean_scores
 
-__all__ = ["SegmentCalibrator", "SegmentGains", "SegmentRepair"]
+__all__ = ["SegmentCalibrator"]
 
 _MANY = 100_000  # rows above which one part is held out instead of every fold in turn
 _ENOUGH = 20_000  # rows in that part
@@ -32,56 +34,6 @@ _BEYOND_NOISE = 1.645  # standard errors by which held-out rows must gain: a one
 _SMALLEST, _LARGEST = float(np.finfo(np.float64).tiny), 1.0 - 2.0**-53
 
 Labels = npt.NDArray[np.int8]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class SegmentGains(Tabular):
-    """Mean log loss of held-out rows in each segment, with one map for all rows and with the repair.
-
-    Attributes
-    ----------
-    column, segment : ndarray of str
-        The segment; the first entry is all rows.
-    n : ndarray of int64
-        Held-out rows.
-    before, after, gain : ndarray of float64
-        Mean log loss with the map for all rows, with the repair, and by how much it fell.
-    standard_error : ndarray of float64
-        Of the gain, over rows.
-    """
-
-    column: npt.NDArray[np.str_]
-    segment: npt.NDArray[np.str_]
-    n: npt.NDArray[np.int64]
-    before: FloatArray
-    after: FloatArray
-    gain: FloatArray
-    standard_error: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class SegmentRepair:
-    """What is added to the log-odds of calibrated probabilities: offsets of segments, and trees."""
-
-    offsets: LogOddsOffsets
-    trees: tuple[Node, ...]
-
-    def parts(self, score: FloatArray, log_odds: FloatArray, codes: Sequence[IntArray]) -> FloatArray:
-        """Return what offsets and what trees add, shape (2, n)."""
-        # A tree would send a row of no segment some way or other.
-        known = np.all([code >= 0 for code in codes], axis=0)
-        of_trees = np.zeros(len(score))
-        for tree in self.trees:
-            of_trees += value_of(tree, score, codes)
-        return np.stack([self.offsets.of(log_odds, codes), np.where(known, of_trees, 0.0)])
-
-    def scaled(self, shares: FloatArray) -> SegmentRepair:
-        """Return shares of the offsets and of the trees; what has no share is left out."""
-        of_offsets, of_trees = shares.tolist()
-        offsets = self.offsets.scaled(of_offsets)
-        if of_offsets == 0.0:
-            offsets = LogOddsOffsets(offsets.centre, offsets.scale, ())
-        return SegmentRepair(offsets, tuple(scaled(tree, of_trees) for tree in self.trees) if of_trees else ())
 
 
 class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -201,10 +153,10 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         n_folds = check_count("n_folds", self.n_folds, 2, "five folds are customary")
         check_random_state(self.random_state)
         if segments is None:
-            scores, segments = _taken_apart(scores, self.by)
+            scores, segments = taken_apart(scores, self.by)
         rows = clean_rows(y, scores, pos_label=pos_label)
         label, score = rows.label, rows.score.astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
-        values = _columns(segments, self.by, len(score))
+        values = columns_of(segments, self.by, len(score))
         # Every level counts by itself: shrinkage takes care of rare ones.
         self.columns_ = [SegmentColumn.fit(column, name, min_rows=1) for name, column in values.items()]
         codes = [column.codes(values[column.name]) for column in self.columns_]
@@ -215,7 +167,7 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         rng = np.random.default_rng(self.random_state)
         held_out = [_held_out(calibrator, data, part) for part in _parts(len(score), n_folds, rng)]
         self._decide(_Held.joined(held_out))
-        repair = _fitted(data, self._log_odds(data.score)) if self.decision_ == "repaired" else _NOTHING
+        repair = _fitted(data, self._log_odds(data.score)) if self.decision_ == "repaired" else NOTHING
         self.repair_ = repair.scaled(self.shares_)
         return self
 
@@ -236,9 +188,9 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         if segments is None:
-            scores, segments = _taken_apart(scores, [column.name for column in self.columns_])
+            scores, segments = taken_apart(scores, [column.name for column in self.columns_])
         score = clean_scores(scores).astype(np.float64) + 0.0
-        values = _columns(segments, [column.name for column in self.columns_], len(score))
+        values = columns_of(segments, [column.name for column in self.columns_], len(score))
         codes = [column.codes(values[column.name]) for column in self.columns_]
         if self.decision_ == "left alone":
             everyone: FloatArray = self.calibrator_.predict(score)
@@ -264,8 +216,11 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Choose the shares on held-out rows, and whether they gain enough."""
         named = ", ".join(column.name for column in self.columns_)
         shares = _shares(held)
-        before, after = _loss(held.log_odds, held.label), _loss(held.log_odds + shares @ held.parts, held.label)
-        self.gain_, self.standard_error_ = _mean(before - after)
+        before, after = (
+            log_losses(held.log_odds, held.label),
+            log_losses(held.log_odds + shares @ held.parts, held.label),
+        )
+        self.gain_, self.standard_error_ = mean_and_error(before - after)
         repaired = self.gain_ > _BEYOND_NOISE * self.standard_error_
         self.decision_ = "repaired" if repaired else "left alone"
         self.shares_ = shares if repaired else np.zeros(2)
@@ -276,7 +231,7 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         else:
             self.reason_ = f"Left alone: {found} {gained}, no more than chance may."
             after = before
-        self.gains_ = _gains(self.columns_, held, before, after)
+        self.gains_ = segment_gains(self.columns_, held.codes, before, after)
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,9 +263,6 @@ class _Held:
         return cls(log_odds, np.concatenate([part.parts for part in held], axis=1), codes, label)
 
 
-_NOTHING = SegmentRepair(LogOddsOffsets(0.0, 1.0, ()), ())
-
-
 def _parts(n: int, n_folds: int, rng: np.random.Generator) -> Iterator[npt.NDArray[np.bool_]]:
     """Yield which rows are held out: each part in turn, or one of many rows."""
     if n > _MANY:
@@ -340,17 +292,6 @@ def _logit(p: FloatArray) -> FloatArray:
     return np.asarray(np.log(inside) - np.log1p(-inside))
 
 
-def _loss(log_odds: FloatArray, label: Labels) -> FloatArray:
-    return np.asarray(np.logaddexp(0.0, np.where(label == 1, -log_odds, log_odds)))
-
-
-def _mean(values: FloatArray) -> tuple[float, float]:
-    """Return the mean and its standard error; NaN of nothing."""
-    if not len(values):
-        return float("nan"), float("nan")
-    return float(values.mean()), float(values.std() / np.sqrt(len(values)))
-
-
 def _shares(held: _Held) -> FloatArray:
     """Return the shares of both members, none negative, under which held-out labels are most likely.
 
@@ -358,7 +299,7 @@ def _shares(held: _Held) -> FloatArray:
     the one that is most likely among those without a negative share.
     """
     n, best = len(held.label), np.zeros(2)
-    least = 2.0 * float(_loss(held.log_odds, held.label).sum())
+    least = 2.0 * float(log_losses(held.log_odds, held.label).sum())
     for chosen in ([0], [1], [0, 1]):
         if n <= len(chosen):
             continue
@@ -367,69 +308,3 @@ def _shares(held: _Held) -> FloatArray:
             least, best = fit.deviance, np.zeros(2)
             best[chosen] = fit.coefficients
     return best
-
-
-def _gains(columns: Sequence[SegmentColumn], held: _Held, before: FloatArray, after: FloatArray) -> SegmentGains:
-    named = [("all rows", "", np.ones(len(before), dtype=bool))]
-    for column, code in zip(columns, held.codes, strict=True):
-        named += [(column.name, label, code == i) for i, label in enumerate(column.labels)]
-    gains = np.array([_mean(before[rows] - after[rows]) for _, _, rows in named])
-    return SegmentGains(
-        np.array([column for column, _, _ in named]),
-        np.array([segment for _, segment, _ in named]),
-        np.array([int(rows.sum()) for _, _, rows in named], dtype=np.int64),
-        np.array([_mean(before[rows])[0] for _, _, rows in named]),
-        np.array([_mean(after[rows])[0] for _, _, rows in named]),
-        gains[:, 0],
-        gains[:, 1],
-    )
-
-
-def _columns(segments: Any, by: Sequence[str] | None, rows: int) -> dict[str, Any]:
-    """Return the columns that name segments, each with a value for every row."""
-    there = _as_mapping(segments)
-    names = list(there) if by is None else list(by) if not isinstance(by, str) else [by]
-    if not names:
-        raise ArgumentError("a column of segments", "none", "pass a dataframe or a dictionary with columns")
-    for name in names:
-        if not isinstance(name, str):
-            raise ArgumentError("names of columns that are text", repr(name), "rename the columns")
-        if name not in there:
-            listed = ", ".join(map(repr, there)) or "none"
-            raise DataError(f"a column {name!r} of segments", f"{listed}", "check the names of the columns")
-        if len(there[name]) != rows:
-            found = f"{len(there[name])} values and {rows} scores"
-            raise DataError(f"a value of column {name} for each score", found, "pass columns of the same table")
-    return {name: there[name] for name in names}
-
-
-def _taken_apart(frame: Any, by: Sequence[str] | None) -> tuple[Any, Mapping[str, Any]]:
-    """Return the scores and the columns of segments of a dataframe that holds both and nothing else."""
-    wanted = "`segments`, or a dataframe of the columns `by` and one of scores"
-    if by is None or not hasattr(frame, "columns"):
-        remedy = "pass segments=df[['sex', 'branch']], or name them in `by`"
-        raise ArgumentError(wanted, "scores alone" if by is not None else "neither segments nor by", remedy)
-    columns = _as_mapping(frame)
-    others = [name for name in columns if name not in ([by] if isinstance(by, str) else by)]
-    if len(others) != 1:
-        listed = ", ".join(map(repr, others)) or "none"
-        raise ArgumentError(wanted, f"as columns not in by: {listed}", "pass the columns that are needed only")
-    return columns[others[0]], columns
-
-
-def _as_mapping(segments: Any) -> Mapping[str, Any]:
-    if isinstance(segments, Mapping):
-        return segments
-    import narwhals as nw
-    from narwhals.exceptions import DuplicateError
-
-    try:
-        frame = nw.from_native(segments, eager_only=True)
-        return {name: frame[name].to_native() for name in frame.columns}
-    except DuplicateError:
-        found = "a name that is there twice"
-        raise DataError("different names of columns", found, "give the columns different names") from None
-    except TypeError:
-        found = f"a {type(segments).__module__}.{type(segments).__name__}".replace("builtins.", "")
-        remedy = "pass df[['sex', 'branch']] or {'sex': ..., 'branch': ...}"
-        raise ArgumentError("`segments` as a dataframe in memory or a dictionary of columns", found, remedy) from None

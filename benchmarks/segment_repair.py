@@ -175,9 +175,9 @@ def judged(one: Task, runs: Mapping[str, tuple[Numbers, str, float]]) -> Iterato
         )
 
 
-def on_data(folder: Path, dealings: int) -> list[Found]:
+def on_data(folder: Path, splits: int) -> list[Found]:
     listed = []
-    for seed in range(dealings):
+    for seed in range(splits):
         tasks = [adult_task(folder, seed, blind=blind) for blind in (True, False)]
         tasks += [covtype_task(folder, seed, by=by) for by in (["area"], ["area", "soil"])]
         for one in tasks:
@@ -225,14 +225,14 @@ def drawn(n: int, rng: np.random.Generator) -> tuple[Numbers, dict[str, npt.NDAr
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", type=Path, default=SHARED)
-    parser.add_argument("--dealings", type=int, default=3)
+    parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--samples", type=int, default=0, help="samples with nothing to repair, instead of data")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     if options.samples:
         on_samples(options.samples)
         return
-    found = on_data(options.data, options.dealings)
+    found = on_data(options.data, options.splits)
     if options.output is not None:
         with options.output.open("w", newline="") as file:
             table = csv.DictWriter(file, fieldnames=asdict(found[0]))

@@ -74,14 +74,12 @@ def main() -> None:
     trees = tell("COVTYPE", covtype_segments(options.data), 1)
     print(trees)
     if options.pictures is not None:
-        adult = found[-1]
-        pictures = {
-            "adult": SegmentDisplay(adult),
-            "adult-map": SegmentMapDisplay(adult),
-            "covtype": SegmentDisplay(trees),
-        }
-        for display in pictures.values():
-            display.plot().figure_.savefig(options.pictures / "segments-map.png", dpi=80)
+        for name, display in (
+            ("adult", SegmentDisplay(found[-1])),
+            ("map", SegmentMapDisplay(found[-1])),
+            ("covtype", SegmentDisplay(trees)),
+        ):
+            display.plot().figure_.savefig(options.pictures / f"segments-{name}.png", dpi=80)
 
 
 if __name__ == "__main__":

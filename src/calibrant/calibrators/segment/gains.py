@@ -16,7 +16,7 @@ from calibrant.table.results import Tabular
 __all__ = ["SegmentGains", "log_losses", "mean_and_error", "segment_gains"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class SegmentGains(Tabular):
     """Mean log loss of held-out rows in each segment, with one map for all rows and with the repair.
 

@@ -121,6 +121,11 @@ class SegmentAudit(Drawable):
     assumptions: tuple[str, ...]
     references: tuple[str, ...]
 
+    def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
+        """Return the fields as plain data, the table of segments too: it is not a curve."""
+        del curves
+        return super().to_dict()
+
     def __str__(self) -> str:
         from calibrant.auditing.segment_wording import audit_text
 

@@ -129,6 +129,7 @@ def test_bounds_of_overlapping_families_share_the_confidence():
     check(found, {"g": group, "h": half}, label, score, {("g",): 3, ("h",): 2, ("g", "h"): 6}, mixed=True)
 
 
+@pytest.mark.slow
 def test_a_pool_is_not_taken_for_alike():
     label, score, group = rows_of({"a": 9000, "b": 3000, "c": 60, "d": 50})
     found = audit_segments(label, score, by={"g": group})

@@ -192,7 +192,7 @@ def find_segments(
         n_unlisted=judged.unlisted,
         min_rows=min_rows,
         detectable={
-            f"{share:g}": min(1.0, detectable_error(found.n * share, variance, delta / n_segments, _POWER))
+            f"{share:g}": min(1.0, detectable_error(max(1.0, found.n * share), variance, delta / n_segments, _POWER))
             for share in _SHARES
         },
         **{name: values[order] for name, values in columns.items()},

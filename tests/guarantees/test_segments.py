@@ -102,9 +102,9 @@ def check(found, by, label, score, families, mixed, pooled=()):
         n, square, fourth = len(y), np.mean((y - p) ** 2), np.mean((y - p) ** 4)
         delta = DELTA / 3.0 * (shares[names] + 0.5 * n / len(label)) / len(families)
         error = found.error[i]
-        alike = found.segment[i] not in pooled
+        alike = found.segment[i] not in pooled and not mixed
         uppers.append(error + width(n, square, fourth, error, delta, alike))
-        caps.append(error + width(n, square, fourth, error, DELTA / 3.0, alike and not mixed))
+        caps.append(error + width(n, square, fourth, error, DELTA / 3.0, alike))
         variance = max(square, np.mean(p * (1.0 - p)))
         lower = max(0.0, error - range_quantile(delta) * math.sqrt(variance / n))
         assert found.lower[i] == pytest.approx(lower, rel=1e-6, abs=1e-12)
@@ -129,6 +129,7 @@ def test_bounds_of_overlapping_families_share_the_confidence():
     check(found, {"g": group, "h": half}, label, score, {("g",): 3, ("h",): 2, ("g", "h"): 6}, mixed=True)
 
 
+@pytest.mark.slow
 def test_a_pool_is_not_taken_for_alike():
     label, score, group = rows_of({"a": 9000, "b": 3000, "c": 60, "d": 50})
     found = audit_segments(label, score, by={"g": group})

@@ -121,6 +121,11 @@ class SegmentAudit(Drawable):
     assumptions: tuple[str, ...]
     references: tuple[str, ...]
 
+    def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
+        """Return the fields as plain data, the table of segments too: it is not a curve."""
+        del curves
+        return super().to_dict()
+
     def __str__(self) -> str:
         from calibrant.auditing.segment_wording import audit_text
 
@@ -230,7 +235,7 @@ def segment_audit(
     judged = judged_segments(found, min_rows)
     delta = 1.0 - confidence_level
     shares = confidence_shares(judged.families)
-    bound = float(largest_error(judged.families, SHARES[0] * delta).max())
+    bound = largest_error(judged.families, SHARES[0] * delta)
     # Both hold together with what is said of the worst segment, so that caps all of them.
     upper = np.minimum(upper_bounds(judged.families, SHARES[1] * delta * shares), bound)
     lower = lower_bounds(judged.families, SHARES[2] * delta * shares)

@@ -81,6 +81,11 @@ class SegmentSearch(Tabular):
     assumptions: tuple[str, ...]
     references: tuple[str, ...]
 
+    def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
+        """Return the fields as plain data, the table of segments too: it is not a curve."""
+        del curves
+        return super().to_dict()
+
     def __str__(self) -> str:
         from calibrant.auditing.segment_wording import search_text
 
@@ -187,7 +192,7 @@ def find_segments(
         n_unlisted=judged.unlisted,
         min_rows=min_rows,
         detectable={
-            f"{share:g}": min(1.0, detectable_error(found.n * share, variance, delta / n_segments, _POWER))
+            f"{share:g}": min(1.0, detectable_error(max(1.0, found.n * share), variance, delta / n_segments, _POWER))
             for share in _SHARES
         },
         **{name: values[order] for name, values in columns.items()},

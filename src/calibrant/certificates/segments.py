@@ -43,21 +43,32 @@ def confidence_shares(families: Sequence[Listed]) -> FloatArray:
 
 def upper_bounds(families: Sequence[Listed], deltas: FloatArray) -> FloatArray:
     """Upper bounds on the calibration errors of all segments, each failing with its own probability; at most 1."""
-    identical = np.concatenate([family.identical for family in families])
-    return _above(families, deltas, identical)
+    n, most, squares, fourths = (
+        np.concatenate([getattr(family.totals, name) for family in families]).astype(np.float64)
+        for name in ("n", "at_most", "squares", "fourths")
+    )
+    squares, fourths = (np.minimum(1.0, total / n) for total in (squares, fourths))
+    width = simultaneous_width(n, squares, fourths, deltas, estimate=most, identical=_identical(families))
+    return np.asarray(np.minimum(1.0, most + width))
 
 
-def largest_error(families: Sequence[Listed], delta: float) -> FloatArray:
-    """One bound for each segment, of which the largest is above the error of the worst segment.
+def largest_error(families: Sequence[Listed], delta: float) -> float:
+    """Bound on the error of the worst segment.
 
     The worst segment is one fixed segment, and its own bound fails with probability at most `delta`: their number does
-    not matter (intersection-union). Where families overlap, who is in the segments of the others says which mixture of
-    them is in a segment; so their rows are not taken for identically distributed.
+    not matter (intersection-union).
     """
-    identical = np.concatenate([family.identical for family in families])
-    if len(families) > 1:
-        identical = np.zeros_like(identical)
-    return _above(families, np.full(len(identical), delta), identical)
+    n_segments = sum(len(family.identical) for family in families)
+    return float(upper_bounds(families, np.full(n_segments, delta)).max())
+
+
+def _identical(families: Sequence[Listed]) -> npt.NDArray[np.bool_]:
+    """Whether the rows of each segment are identically distributed, given who is in which segment.
+
+    Where families overlap, the segments of the others say which mixture of them is in a segment.
+    """
+    found = np.concatenate([family.identical for family in families])
+    return found if len(families) == 1 else np.zeros_like(found)
 
 
 def lower_bounds(families: Sequence[Listed], deltas: FloatArray) -> FloatArray:
@@ -67,16 +78,6 @@ def lower_bounds(families: Sequence[Listed], deltas: FloatArray) -> FloatArray:
     n, value = (np.concatenate([getattr(of, name) for of in totals]) for name in ("n", "value"))
     widths = [brownian_width(*each) for each in zip(n.tolist(), variance.tolist(), deltas.tolist(), strict=True)]
     return np.asarray(np.maximum(0.0, value - np.array(widths)))
-
-
-def _above(families: Sequence[Listed], deltas: FloatArray, identical: npt.NDArray[np.bool_]) -> FloatArray:
-    n, most, squares, fourths = (
-        np.concatenate([getattr(family.totals, name) for family in families]).astype(np.float64)
-        for name in ("n", "at_most", "squares", "fourths")
-    )
-    squares, fourths = (np.minimum(1.0, total / n) for total in (squares, fourths))
-    width = simultaneous_width(n, squares, fourths, deltas, estimate=most, identical=identical)
-    return np.asarray(np.minimum(1.0, most + width))
 
 
 def detectable_error(n: float, variance: float, delta: float, power: float) -> float:

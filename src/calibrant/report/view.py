@@ -63,7 +63,17 @@ def in_brief(audit: Findings) -> list[Row]:
         ("Calibration error", number(cutoff.value), chance),
         *((name, number(estimate.value), interval(estimate)) for name, estimate in estimates),
         ("Rows" if sample.weights == "rows" else "Total weight", rows(sample.n), f"{rows(sample.positives)} positive"),
+        *_segments_in_brief(audit),
     ]
+
+
+def _segments_in_brief(audit: Findings) -> list[Row]:
+    found = audit.segments
+    if found is None:
+        return []
+    off = f"none off by more than {number(found.bound)}"
+    refuted = int((found.verdicts == "refuted").sum())
+    return [("Segments", rows(found.n_segments), f"{rows(refuted)} refuted; {off}" if refuted else off)]
 
 
 def calibration(audit: Findings) -> list[Row]:

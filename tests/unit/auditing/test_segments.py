@@ -242,3 +242,27 @@ def test_search_says_what_it_could_have_found(frame):
     for share, error in found.detectable.items():
         wanted = (3.226 + 0.8416) * np.sqrt(brier / (len(good) * float(share)))
         assert error == pytest.approx(wanted, rel=1e-2)
+
+
+def test_hardly_any_rows():
+    found = find_segments([0, 1, 0], [0.0, 0.5, 1.0], by={"g": ["a", "b", "a"]}, min_rows=1)
+    assert found.worst is None
+    assert found.detectable["0.01"] == 1.0
+    assert audit_segments([0, 1, 0], [0.0, 0.5, 1.0], by={"g": ["a", "b", "a"]}, min_rows=1).bound == 1.0
+
+
+def test_scores_that_are_the_outcomes():
+    label = np.arange(5000) % 3 == 0
+    found = audit_segments(label, label.astype(float), by={"g": np.arange(5000) % 2})
+    assert found.error.tolist() == [0.0, 0.0]
+    assert found.direction.tolist() == ["", ""]
+    assert np.isnan(found.high).all()
+    assert 0.0 < found.bound < 0.01
+
+
+def test_positive_labels_by_name(frame, result):
+    named = frame.assign(y=np.where(frame["y"] == 1, "yes", "no"))
+    keywords = {"by": ["sex", "branch"], "depth": 2, "tolerance": 0.05, "pos_label": "yes"}
+    assert audit_segments(named, **keywords, **NAMED).to_dict() == result.to_dict()
+    assert audit_segments(pl.from_pandas(named).lazy(), **keywords, **NAMED).to_dict() == result.to_dict()
+    assert audit(named, **keywords, **NAMED).segments.to_dict() == result.to_dict()

@@ -62,7 +62,9 @@ def sources(frame, files):
     }
 
 
-@pytest.mark.parametrize("few", [True, False], ids=["taken out", "added up there"])
+@pytest.mark.parametrize(
+    "few", [pytest.param(True, id="taken out", marks=pytest.mark.slow), pytest.param(False, id="added up there")]
+)
 def test_every_route(frame, files, few, monkeypatch):
     request = Request(2, 100, {"age": [30.0, 45.5]})
     wanted = segments_of_source(frame, BY, request, label="y", score="p")
@@ -109,3 +111,21 @@ def test_columns_of_files_that_name_no_segments(files, few, monkeypatch):
 def test_cuts_of_a_misspelt_column(frame):
     with pytest.raises(ArgumentError, match="check the spelling"):
         segments_of_source(frame, ["age"], Request(1, 100, {"agee": [1.0]}), label="y", score="p")
+
+
+@pytest.mark.parametrize("few", [True, False], ids=["taken out", "added up there"])
+def test_types_that_only_engines_have(few, monkeypatch):
+    if not few:
+        monkeypatch.setattr(segment_sums, "_MOST_EXACT", 100)
+    relation = duckdb.connect().sql(
+        "SELECT i % 2 AS y, (i % 97) / 100 AS p, "
+        "CASE i % 3 WHEN 0 THEN 'b' WHEN 1 THEN 'a' END::ENUM('b', 'a') AS name, "
+        "1.5::DECIMAL(9, 2) + (i % 2)::DECIMAL(9, 2) AS decimal, (i % 2)::HUGEINT AS huge, i % 2 = 1 AS truth "
+        "FROM range(1200) AS numbers(i)"
+    )
+    found = segments_of_source(
+        relation, ["name", "decimal", "huge", "truth"], Request(1, 100, {}), label="y", score="p"
+    )
+    labels = [family.columns[0].labels for family in found.families]
+    assert labels == [("a", "b", "missing"), ("1.5", "2.5"), ("0", "1"), ("False", "True")]
+    assert [totals.n.tolist() for totals in found.totals] == [[400, 400, 400], [600, 600], [600, 600], [600, 600]]

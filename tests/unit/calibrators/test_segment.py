@@ -200,6 +200,23 @@ def never_worse(seeds, n):
     return np.mean(np.array(excess) == 0.0), np.array(excess)
 
 
+@pytest.mark.slow
+def test_never_worse_with_many_small_segments_and_rare_events():
+    """More segments than a tenth of the rows, one of 20 rows, and 3% of positives; new rows have levels not met."""
+    excess = []
+    for seed in range(60):
+        rng = np.random.default_rng([seed, 7])
+        score = np.clip(rng.beta(0.6, 20.0, 1600), 1e-6, 1.0)
+        columns = {"many": rng.integers(200, size=1600).astype(str), "few": np.arange(1600) < 20}
+        half = np.arange(1600) % 2 == 0
+        y = (rng.uniform(size=1600) < score).astype(int)
+        fitted = SegmentCalibrator().fit(score[half], y[half], {name: of[half] for name, of in columns.items()})
+        all_rows, repaired = fitted.calibrator_.predict(score), fitted.predict(score, columns)
+        excess.append(expected_loss(score, repaired) - expected_loss(score, all_rows))
+    assert np.mean(np.array(excess) == 0.0) >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 60)
+    assert np.mean(excess) < 3e-4
+
+
 def test_nothing_to_repair_is_left_alone():
     alone, excess = never_worse(range(4), 800)
     assert alone == 1.0

@@ -75,7 +75,7 @@ def apply_to_file(
         operand = read(score)
         number = as_number(operand, source.kind(score))
         columns = calibrator.columns_ if isinstance(calibrator, SegmentCalibrator) else []
-        segments = {of.name: _as_segments(of, read(of.name), typed=source.typed) for of in columns}
+        segments = {of.name: _as_segments(of, read(of.name), source) for of in columns}
         source.connection.execute("SET preserve_insertion_order = true")
         with replacing(target) as draft, doing(f"Writing {target.name}"):
 
@@ -115,9 +115,11 @@ def _unused(source: Source) -> str:
     )
 
 
-def _as_segments(column: SegmentColumn, operand: str, *, typed: bool) -> str:
+def _as_segments(column: SegmentColumn, operand: str, source: Source) -> str:
     """Write a column as what its segments are made of; in text files nothing is a missing value."""
-    text = f"CAST({operand} AS VARCHAR)" if typed else f"nullif(CAST({operand} AS VARCHAR), '')"
+    if source.typed and source.kind(column.name) == "number":
+        return operand  # by way of text, single precision would become other numbers
+    text = f"CAST({operand} AS VARCHAR)" if source.typed else f"nullif(CAST({operand} AS VARCHAR), '')"
     if column.levels and isinstance(column.levels[0], str):
         return text
     return f"TRY_CAST({text} AS {'BOOLEAN' if column.levels and isinstance(column.levels[0], bool) else 'DOUBLE'})"

@@ -155,6 +155,21 @@ def test_a_file(fitted, rows, tmp_path, ending, to):
     np.testing.assert_allclose(found["calibrated"].astype(float), fitted.predict(*rows), **CLOSE)
 
 
+def test_single_precision_in_a_file(tmp_path):
+    score, _, _ = repaired_rows(2000)
+    value = np.float32(score * 0.1)
+    wrong = (np.random.default_rng(0).uniform(size=2000) < np.where(value < 0.03, 0.9, 0.1)).astype(int)
+    fitted = SegmentCalibrator().fit(score, wrong, {"value": value})
+    assert fitted.decision_ == "repaired"
+    at_cuts = np.float32(fitted.columns_[0].cuts)
+    frame = pd.DataFrame({"p": 0.3, "value": np.r_[at_cuts, np.nextafter(at_cuts, np.float32(1.0))]})
+    path, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    frame.to_parquet(path)
+    apply_to_file(fitted, path, out, score="p")
+    found = pd.read_parquet(out)["calibrated"]
+    np.testing.assert_allclose(found, fitted.predict(frame["p"], frame), **CLOSE)
+
+
 def test_a_file_without_a_score_or_a_column(fitted, rows, tmp_path):
     table = as_table(rows)
     table.loc[2, "p"] = None

@@ -347,6 +347,16 @@ def test_levels_that_were_not_met_get_the_map_for_all_rows(repaired):
     assert (fitted.predict(score[:5], some) > fitted.predict(score[:5], strange)).all()
 
 
+def test_of_very_many_levels_the_small_ones_and_new_ones_are_one_segment():
+    rng = np.random.default_rng(0)
+    score, level = rng.beta(2.0, 3.0, 5000), rng.integers(1100, size=5000)
+    y = (rng.uniform(size=5000) < expit(log_odds(score) + rng.normal(0.0, 1.5, 1100)[level])).astype(int)
+    fitted = SegmentCalibrator().fit(score, y, {"level": level.astype(str)})
+    assert fitted.columns_[0].pooled > 0
+    rare = str(np.argmin(np.where(np.bincount(level, minlength=1100) > 0, np.bincount(level, minlength=1100), 99)))
+    assert fitted.predict([0.4], {"level": ["new"]}) == fitted.predict([0.4], {"level": [rare]})
+
+
 def test_scores_of_0_and_1_and_columns_with_many_rare_levels():
     rng = np.random.default_rng(0)
     score = np.r_[0.0, 1.0, 5e-324, 1e-300, np.round(rng.uniform(size=1996), 2)]

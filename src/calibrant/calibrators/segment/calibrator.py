@@ -85,8 +85,8 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     -----
     Rows whose value of a column was not met in the fit are in none of its segments: no offset of that column and no
     tree is added, and nothing at all if this holds for every column. Of a column with more than 1,000 levels the
-    largest are kept; the others, and what was not met, are one segment. Segments of more than two columns are reached by
-    trees only. A gain in log loss says nothing certain about a single segment: audit the repaired probabilities on
+    largest are kept; the others, and what was not met, are one segment. Segments of more than two columns are reached
+    by trees only. A gain in log loss says nothing certain about a single segment: audit the repaired probabilities on
     rows that are new to the fit. Weights are not supported.
 
     References

@@ -25,6 +25,7 @@ LAYER = {
     "references": 2,
     "fits": 2,
     "distributions": 2,
+    "segments": 2,
     "ingest": 3,
     "metrics": 4,
     "curves": 4,

@@ -12,6 +12,8 @@ __version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from calibrant.auditing.audit import Audit, audit
+    from calibrant.auditing.segment_audit import SegmentAudit, audit_segments
+    from calibrant.auditing.segment_search import SegmentSearch, find_segments
     from calibrant.calibrators import (
         AutoCalibrator,
         BetaCalibrator,
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 # Module -> the names a user types often.
 _HOME = {
     "auditing.audit": ["Audit", "audit"],
+    "auditing.segment_audit": ["SegmentAudit", "audit_segments"],
+    "auditing.segment_search": ["SegmentSearch", "find_segments"],
     "calibrators": [
         "AutoCalibrator",
         "BetaCalibrator",
@@ -94,16 +98,20 @@ __all__ = [
     "Query",
     "ReliabilityDisplay",
     "ScoreTable",
+    "SegmentAudit",
+    "SegmentSearch",
     "SourceError",
     "TemperatureCalibrator",
     "VennAbersCalibrator",
     "audit",
+    "audit_segments",
     "brier_score",
     "calibration_test",
     "certify",
     "cutoff_calibration",
     "cutoff_calibration_error",
     "expected_calibration_error",
+    "find_segments",
     "load_model",
     "log_loss",
     "read_table",

@@ -5,10 +5,11 @@ import sys
 import duckdb
 import numpy as np
 import onnxruntime
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from calibrant.calibrators import AutoCalibrator, PlattCalibrator
+from calibrant.calibrators import AutoCalibrator, PlattCalibrator, SegmentCalibrator
 from calibrant.cli.main import app
 from calibrant.export import load_model, to_json, to_sql
 from calibrant.export.layouts import LAYOUTS
@@ -170,3 +171,58 @@ def test_missing_scores_stay_missing_in_json_lines(method, scores, tmp_path):
     found = [value for (value,) in duckdb.sql(f"SELECT calibrated FROM '{out}'").fetchall()]
     assert found[1] is None
     assert_same([found[0], found[2]], load_model(model), [0.25, 1.0])
+
+
+@pytest.fixture
+def branches(tmp_path):
+    """Scores that are too low in one branch and too high in another, and the branch of each row."""
+    rng = np.random.default_rng(0)
+    p, branch = rng.uniform(0.05, 0.95, 3000), rng.choice(["north", "south"], 3000)
+    y = (rng.uniform(size=3000) < np.where(branch == "north", p**2, p**0.5)).astype(int)
+    path = tmp_path / "branches.csv"
+    lines = (
+        f"{y},{p!r},{branch},{i % 4}\n"
+        for i, (y, p, branch) in enumerate(zip(y.tolist(), p.tolist(), branch, strict=True))
+    )
+    path.write_text("y,p,branch,quarter\n" + "".join(lines))
+    return path
+
+
+@pytest.mark.parametrize("method", ["auto", "platt"])
+def test_a_repair_by_segment_is_fitted_stored_and_applied(method, branches, tmp_path):
+    model, out = tmp_path / "m.json", tmp_path / "out.parquet"
+    by = ["--by", "branch", "--by", "quarter"]
+    done = run("recalibrate", branches, *FIT, *by, "--method", method, "--model", model)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("Repaired: on 3,000 rows not fitted to, a repair by branch, quarter lowers")
+    assert "\nbranch = north" in done.stdout
+    frame = pd.read_csv(branches)
+    fitted = SegmentCalibrator(LAYOUTS[method].estimator()).fit(frame["p"], frame["y"], frame[["branch", "quarter"]])
+    assert to_json(load_model(model)) == to_json(fitted)
+    done = run("apply", branches, "--score", "p", "--model", model, "--output", out)
+    assert done.exit_code == 0, done.output
+    found = duckdb.sql(f"SELECT calibrated FROM '{out}'").fetchnumpy()["calibrated"]
+    np.testing.assert_allclose(found, fitted.predict(frame["p"], frame), rtol=0, atol=1e-14)
+    expression = run("export", model, "--to", "sql", "--column", "p").stdout
+    found = duckdb.sql(f"SELECT {expression} AS z FROM '{branches}'").fetchnumpy()["z"]
+    np.testing.assert_allclose(found, fitted.predict(frame["p"], frame), rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--by", "branch", "--weight", "quarter"], "--by without --weight"),
+        (["--by", "region"], "a column 'region'"),
+        (["--by", "y"], "known before the outcome"),
+        (["--by", "p"], "other than the score"),
+    ],
+)
+def test_bad_segments(options, message, branches, tmp_path):
+    refused(message, tmp_path, "recalibrate", branches, *FIT, "--model", tmp_path / "m.json", *options)
+
+
+def test_a_repair_is_no_onnx_graph(branches, tmp_path):
+    assert run("recalibrate", branches, *FIT, "--by", "branch", "--model", tmp_path / "m.json").exit_code == 0
+    refused(
+        "SegmentCalibrator", tmp_path, "export", tmp_path / "m.json", "--to", "onnx", "--output", tmp_path / "m.onnx"
+    )

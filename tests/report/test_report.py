@@ -341,3 +341,21 @@ def test_slider_looks_up_the_confusion_metrics_of_every_threshold():
     assert curve.expected_cost[at] == pytest.approx(audit.decision.cost)
     assert curve.net_benefit[at] == pytest.approx(audit.performance.net_benefit.value)
     assert set(audit.to_dict()["decision_curve"]) >= {"threshold", "true_positives", "expected_cost", "net_benefit"}
+
+
+def test_two_hundred_segments_stay_readable():
+    """A sentence for all, pictures of some, a table of the most notable and the others folded."""
+    rng = np.random.default_rng(0)
+    y, p = rng.integers(0, 2, 40_000), rng.uniform(size=40_000)
+    by = {NASTY: rng.integers(0, 19, 40_000), "b": rng.integers(0, 10, 40_000)}
+    audit = calibrant.audit(y, p, by=by, depth=2)
+    assert audit.segments.n_segments == 19 + 10 + 190
+    text = audit.to_html()
+    page = Page(text)
+    assert "<script>alert(1)" not in text
+    assert {"audit-1-segments", "audit-1-map-of-segments-title"} <= set(page.ids)
+    assert "199 further segments" in text
+    section = text[text.index('id="audit-1-segments"') :]
+    shown, folded = section[: section.index("</section>")].split("<details", 1)
+    assert shown.count('<th scope="row">') == 20
+    assert folded.count('<th scope="row">') == 199

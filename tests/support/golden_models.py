@@ -12,11 +12,14 @@ from pathlib import Path
 
 from sklearn.base import clone
 
+from calibrant.calibrators import SegmentCalibrator
 from calibrant.export import save_model
 from support.export_cases import CALIBRATORS, world
+from support.segment_cases import COLUMNS, repaired_rows
 
 FOLDER = Path(__file__).parents[1] / "unit" / "export" / "golden"
 PREDICTIONS = FOLDER / "predictions.json"
+OF_SEGMENTS = FOLDER / "segments"  # the model, and rows with what it predicted for them
 SCORES = [0.0, 1e-9, 0.05, 0.2, 0.35, 0.475, 0.5, 0.62, 0.8, 0.99, 1.0]
 
 
@@ -36,6 +39,14 @@ def write() -> None:
             save_model(fitted, path)
             predicted[path.stem] = dict(zip(map(repr, SCORES), fitted.predict(SCORES).tolist(), strict=True))
     PREDICTIONS.write_text(json.dumps(predicted, indent=1) + "\n")
+    if not OF_SEGMENTS.exists():
+        OF_SEGMENTS.mkdir()
+        score, y, columns = repaired_rows(1500)
+        fitted = SegmentCalibrator(by=COLUMNS).fit(score, y, columns)
+        save_model(fitted, OF_SEGMENTS / "model.json")
+        rows = {name: list(of[:40]) for name, of in columns.items()}
+        found = {"score": score[:40].tolist(), "segments": rows, "predicted": fitted.predict(score[:40], rows).tolist()}
+        (OF_SEGMENTS / "rows.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

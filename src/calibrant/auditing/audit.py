@@ -20,6 +20,8 @@ from calibrant.auditing.provenance import provenance_of
 from calibrant.auditing.recalibration import cross_fitted
 from calibrant.auditing.rows import audited_rows
 from calibrant.auditing.scope import complete
+from calibrant.auditing.segment_audit import segment_audit
+from calibrant.auditing.segment_rows import check_segments, names_of, segment_totals
 from calibrant.auditing.summary import details, summary, summary_rows
 from calibrant.auditing.warnings import data_warnings
 from calibrant.certificates.certify import check_request
@@ -51,7 +53,8 @@ class Audit(Findings):
     """Result of `calibrant.audit`: its numbers are those of `Findings`; print it, or show it in another form."""
 
     def __str__(self) -> str:
-        return summary(self, _WIDTH)
+        text = summary(self, _WIDTH)
+        return text if self.segments is None else f"{text}\n\n{self.segments}"
 
     def __repr__(self) -> str:
         verdict = self.certificate.verdict if self.certificate else None
@@ -63,7 +66,8 @@ class Audit(Findings):
 
         facts = [(row.label or "Verdict", row.text) for row in summary_rows(self)]
         picture = figure_html(audit_figure(self), "Reliability diagram and cumulative residuals")
-        return html_table(self.name, facts) + picture
+        segments = "" if self.segments is None else self.segments._repr_html_()
+        return html_table(self.name, facts) + picture + segments
 
     def details(self) -> str:
         """Return the long text: every statement of the audit, with what it assumes, in lines of 80 characters."""
@@ -127,6 +131,8 @@ def audit(
     method: Literal["default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"] | None = None,
     clusters: Clusters | str | Sequence[str] | None = None,
     max_rows_per_cluster: int = 1,
+    by: Any = None,
+    depth: int = 1,
     n_folds: int = 5,
     random_state: int | np.random.Generator = 0,
     name: str = "scores",
@@ -165,6 +171,11 @@ def audit(
     max_rows_per_cluster : int
         With clusters: largest weight of a cluster, in rows, in certificate, test and costs, see
         `calibrant.certificates.certify`. With 1, the default, every cluster has equal weight.
+    by : str, sequence of str, mapping of str to array-like, or dataframe, optional
+        Columns that make segments; asks for bounds on the error of each segment that hold together, see
+        `calibrant.audit_segments`. Rows must be independent and without weights.
+    depth : {1, 2}
+        With 2, also the segments of every pair of these columns.
     n_folds : int
         Folds for assessing recalibration, at least 2.
     random_state : int or numpy.random.Generator
@@ -207,6 +218,9 @@ def audit(
         tolerance=tolerance, confidence_level=confidence_level, method=method, costs=costs, grouped=clusters is not None
     )
     check_random_state(random_state)
+    if by is not None:
+        check_segments(y_true, weighted=weight is not None or sample_weight is not None, clustered=clusters is not None)
+        given["by"] = names_of(by)
     rows = audited_rows(
         y_true,
         y_proba,
@@ -245,8 +259,12 @@ def audit(
     warnings = data_warnings(rows.all, cutoff, rows.order)
     regret = max_regret(table, confidence_level=confidence_level) if table.counts else None
     expected_error = bounds_of_expected_error(table, confidence_level)
+    segments = None
+    if by is not None:
+        totals = segment_totals(y_true, y_proba, by, label=label, score=score, pos_label=pos_label, depth=depth)
+        segments = segment_audit(totals, tolerance=tolerance, confidence_level=confidence_level)
     references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
-    for part in (*statements, regret, expected_error):
+    for part in (*statements, regret, expected_error, segments):
         references += part.references if part is not None else ()
     result = Audit(
         name=name,
@@ -271,6 +289,7 @@ def audit(
         decision_curve=decision_curve(table, statements.decision, confidence_level),
         references=tuple(dict.fromkeys(references)),
         provenance=provenance_of(audit, given, rows=sample.n, digest=rows.all.digest),
+        segments=segments,
     )
     return complete(result)
 

@@ -10,6 +10,7 @@ from calibrant.auditing.measures import Measures
 from calibrant.auditing.performance import Performance
 from calibrant.auditing.provenance import Provenance
 from calibrant.auditing.recalibration import Recalibration
+from calibrant.auditing.segment_audit import SegmentAudit
 from calibrant.auditing.warnings import DataWarning
 from calibrant.certificates import Band, CalibrationTest, Certificate, ExpectedErrorCertificate
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
@@ -103,6 +104,8 @@ class Findings(Result):
         Keys of `calibrant.references`.
     provenance : Provenance
         When and by which call it was made, of which rows, and the fingerprint of its numbers.
+    segments : SegmentAudit or None
+        Calibration in segments of the rows; None if no columns were named.
     """
 
     name: str
@@ -127,6 +130,7 @@ class Findings(Result):
     decision_curve: NetBenefit
     references: tuple[str, ...]
     provenance: Provenance
+    segments: SegmentAudit | None = None
 
     def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
         """Return the findings as plain data, marked with the version that made them.

@@ -47,7 +47,10 @@ def _assumptions(audit: Findings) -> Iterator[str]:
 
 def _limitations(audit: Findings) -> Iterator[str]:
     yield "It is about the population that these rows were drawn from, not about another place or a later time."
-    yield "It is about all of these rows together: within a part of them, scores may be less well calibrated."
+    if audit.segments is None:
+        yield "It is about all of these rows together: within a part of them, scores may be less well calibrated."
+    else:
+        yield "Within parts of the rows other than the segments listed, scores may be less well calibrated."
     yield "Scores can be calibrated and still rank poorly, or serve a decision badly."
     if audit.certificate is not None:
         yield "Each statement holds with its own confidence level; that all of them hold has a lower one."

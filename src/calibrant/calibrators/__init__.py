@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from calibrant.calibrators.lipschitz import LipschitzIsotonicCalibrator
     from calibrant.calibrators.local import LocalCalibrator
     from calibrant.calibrators.platt import PlattCalibrator
+    from calibrant.calibrators.segment.calibrator import SegmentCalibrator
     from calibrant.calibrators.single_index.classifier import SingleIndexClassifier
     from calibrant.calibrators.temperature import TemperatureCalibrator
     from calibrant.calibrators.venn_abers import VennAbersCalibrator
@@ -32,6 +33,7 @@ _MODULE_OF = {
     "LipschitzIsotonicCalibrator": "lipschitz",
     "LocalCalibrator": "local",
     "PlattCalibrator": "platt",
+    "SegmentCalibrator": "segment.calibrator",
     "SingleIndexClassifier": "single_index.classifier",
     "TemperatureCalibrator": "temperature",
     "VennAbersCalibrator": "venn_abers",
@@ -47,6 +49,7 @@ __all__ = [
     "LipschitzIsotonicCalibrator",
     "LocalCalibrator",
     "PlattCalibrator",
+    "SegmentCalibrator",
     "SingleIndexClassifier",
     "TemperatureCalibrator",
     "VennAbersCalibrator",

@@ -121,6 +121,17 @@ def audit(
             metavar="M",
         ),
     ] = 1,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--by",
+            help="Column that makes segments, each with bounds that hold for all of them together; repeatable.",
+            metavar="COL",
+        ),
+    ] = None,
+    depth: Annotated[
+        int, typer.Option("--depth", help="With 2, also the segments of every pair of the columns of --by.")
+    ] = 1,
     title: Title = None,
     note: Note = None,
     author: Author = None,
@@ -133,7 +144,7 @@ def audit(
 ) -> None:
     """Assess calibration: error, certificate, expected cost and advice.
 
-    With --tolerance, exit code 0 means certified and 1 means any other verdict.
+    With --tolerance, exit code 0 means certified, with --by in all segments too, and 1 means any other verdict.
     """
     from calibrant.auditing.audit import audit as run_audit
     from calibrant.auditing.audit import check_audit
@@ -163,6 +174,8 @@ def audit(
                 costs=costs,
                 method=method,  # type: ignore[arg-type]  # checked above
                 max_rows_per_cluster=max_rows_per_cluster,
+                by=by or None,
+                depth=depth,
                 name=f"column {score} of {name_of(source)}",
                 title=title,
                 note=note,
@@ -178,7 +191,9 @@ def audit(
         typer.echo(result.to_json(curves=json_curves))
     else:
         terminal.print_audit(result, details=details)
-    if result.certificate is not None and result.certificate.verdict not in (None, "certified"):
+    if any(
+        part is not None and part.verdict not in (None, "certified") for part in (result.certificate, result.segments)
+    ):
         raise typer.Exit(1)
 
 
@@ -202,6 +217,15 @@ def recalibrate(
     interpolation: Annotated[
         str | None, typer.Option("--interpolation", help="linear or step, of isotonic; linear by default.")
     ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--by",
+            help="Column that makes segments; repeatable. What the method leaves wrong in them is repaired, if rows "
+            "held out gain by it. All rows are held in memory.",
+            metavar="COL",
+        ),
+    ] = None,
 ) -> None:
     """Fit a recalibrator and write it to a JSON file."""
     from calibrant.atomic_write import check_writable
@@ -220,14 +244,21 @@ def recalibrate(
         if method != "isotonic":
             raise ArgumentError("--interpolation with the method isotonic only", f"the method {method}", "omit it")
         options["interpolation"] = check_choice("interpolation", interpolation, ("linear", "step"))
+    if by and weight is not None:
+        raise ArgumentError("--by without --weight", "both", "leave out one of them")
     source = source_of(files, query, database)
     check_writable(model, *paths_of(source))
+    make = functools.partial(LAYOUTS[method].estimator, **options)
+    if by:
+        from calibrant.cli.segments import recalibrate_segments
+
+        recalibrate_segments(source, model, make(), by, label=label, score=score, pos_label=pos_label)
+        return
     with terminal.progress():
         with portion(0.0, _READ):
             data = named_columns(source, label=label, score=score, weight=weight, pos_label=pos_label)
         table = data["y_true"]
         tell(f"Fitting, {method}", _READ)
-        make = functools.partial(LAYOUTS[method].estimator, **options)
         calibrator = make().fit(table)
         save_model(calibrator, model)
         with portion(_FITTED, 1.0):

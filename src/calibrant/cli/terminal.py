@@ -33,6 +33,8 @@ def print_audit(audit: Findings, *, details: bool) -> None:
     from calibrant.auditing import summary
 
     text = summary.details(audit, width()) if details else summary.summary(audit, width(), shell=True)
+    if audit.segments is not None:
+        text += f"\n\n{audit.segments}"
     if width() is None:
         typer.echo(text)
         return

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
-from functools import partial
 from itertools import count
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calibrant.atomic_write import check_writable, replacing
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators import SegmentCalibrator
 from calibrant.errors import SourceError
+from calibrant.export.layouts import Exported, of_all_rows
 from calibrant.export.lookup import predictions
+from calibrant.export.sql_segments import repaired
+from calibrant.export.sql_writer import DIALECTS, SqlWriter
 from calibrant.ingest.checks import as_number, check_scores
 from calibrant.ingest.connection import open_source
-from calibrant.ingest.formats import quote_text
+from calibrant.ingest.formats import quote_name, quote_text
 from calibrant.ingest.paths import find_files
 from calibrant.ingest.query_runner import doing
 from calibrant.ingest.source import Source
+from calibrant.segments.columns import SegmentColumn
 
 if TYPE_CHECKING:
     import duckdb
@@ -38,7 +42,7 @@ _FORMATS = {
 
 
 def apply_to_file(
-    calibrator: Calibrator,
+    calibrator: Exported,
     path: str | PathLike[str],
     output: str | PathLike[str],
     *,
@@ -62,21 +66,36 @@ def apply_to_file(
         raise SourceError("one file, since one is written", f"{len(files)} in {path}", "apply to each alone")
     check_writable(target, *files)
     with open_source(files[0]) as source:
-        operand = source.column(score)
+        source.found(score)
         if column.lower() in (name.lower() for name in source.columns):
             raise SourceError("a new column name", f"{column!r} in {source.name}", "choose another as `column`")
-        rows = source.sql
+        rows, read = source.sql, source.column
         if source.format == "JSON lines" and "json" in _FORMATS[target.suffix.lower()]:
-            rows, operand = source.original, f"json_extract_string({operand}, '$')"
+            rows, read = source.original, lambda name: f"json_extract_string({source.column(name)}, '$')"
+        operand = read(score)
         number = as_number(operand, source.kind(score))
+        columns = calibrator.columns_ if isinstance(calibrator, SegmentCalibrator) else []
+        segments = {of.name: _as_segments(of, read(of.name), source) for of in columns}
         source.connection.execute("SET preserve_insertion_order = true")
         with replacing(target) as draft, doing(f"Writing {target.name}"):
 
             def copy(keep: Callable[[str], str] | None) -> str:
-                query = predictions(calibrator, rows, operand, number, column, unused=_unused(source), keep=keep)
+                unused = _unused(source)
+                asked = functools.partial(
+                    predictions, rows=rows, score=operand, number=number, unused=unused, keep=keep
+                )
+                if isinstance(calibrator, SegmentCalibrator):
+                    everyone = quote_name(f"{unused}everyone")
+                    writer = SqlWriter(DIALECTS["duckdb"], number)
+                    value = repaired(calibrator, everyone, writer, lambda of: segments[of.name])
+                    query = asked(of_all_rows(calibrator), column=f"{unused}everyone")
+                    value = f"CASE WHEN {everyone} IS NOT NULL THEN {value} END"
+                    query = f"SELECT * EXCLUDE ({everyone}), {value} AS {quote_name(column)} FROM ({query})"
+                else:
+                    query = asked(calibrator, column=column)
                 return f"COPY ({query}) TO {quote_text(str(draft))} ({_FORMATS[target.suffix.lower()]})"
 
-            statement = copy(partial(_stored, source.connection))
+            statement = copy(functools.partial(_stored, source.connection))
             if not _in_order(source, statement):
                 statement = copy(None)
             try:
@@ -94,6 +113,16 @@ def _unused(source: Source) -> str:
         for prefix in (f"calibrant{number}_" for number in count())
         if not any(name.lower().startswith(prefix) for name in source.columns)
     )
+
+
+def _as_segments(column: SegmentColumn, operand: str, source: Source) -> str:
+    """Write a column as what its segments are made of; in text files nothing is a missing value."""
+    if source.typed and source.kind(column.name) == "number":
+        return operand  # by way of text, single precision would become other numbers
+    text = f"CAST({operand} AS VARCHAR)" if source.typed else f"nullif(CAST({operand} AS VARCHAR), '')"
+    if column.levels and isinstance(column.levels[0], str):
+        return text
+    return f"TRY_CAST({text} AS {'BOOLEAN' if column.levels and isinstance(column.levels[0], bool) else 'DOUBLE'})"
 
 
 def _stored(connection: duckdb.DuckDBPyConnection, values: str) -> str:

@@ -16,8 +16,9 @@ import calibrant
 from calibrant.atomic_write import write_text
 from calibrant.calibrators.base import Calibrator
 from calibrant.errors import ArgumentError, SourceError
-from calibrant.export.json_fields import REMEDY, check_fields, damaged, rebuild_training, rebuilt_fitted, text_of
-from calibrant.export.layouts import LAYOUTS, not_exportable
+from calibrant.export.json_fields import rebuild_training, rebuilt_fitted
+from calibrant.export.json_values import REMEDY, check_fields, damaged, text_of
+from calibrant.export.layouts import STORED, Exported, not_exportable
 
 __all__ = ["from_json", "load_model", "save_model", "to_json"]
 
@@ -38,12 +39,12 @@ _FIELDS = (
 )
 
 
-def to_json(calibrator: Calibrator) -> str:
+def to_json(calibrator: Exported) -> str:
     """Return a fitted calibrator as a JSON document.
 
     Parameters
     ----------
-    calibrator : Calibrator
+    calibrator : Calibrator or SegmentCalibrator
         Fitted.
 
     Returns
@@ -82,7 +83,7 @@ def to_json(calibrator: Calibrator) -> str:
     return json.dumps(document | {"sha256": _checksum(document)}, indent=1, allow_nan=False) + "\n"
 
 
-def from_json(text: str) -> Calibrator:
+def from_json(text: str) -> Exported:
     """Rebuild a fitted calibrator from what `to_json` wrote.
 
     Parameters
@@ -92,7 +93,7 @@ def from_json(text: str) -> Calibrator:
 
     Returns
     -------
-    Calibrator
+    Calibrator or SegmentCalibrator
         Of the class it had; predicts the same floats.
 
     Raises
@@ -122,12 +123,12 @@ def from_json(text: str) -> Calibrator:
         raise SourceError(_EXPECTED, "fits inside fits without end", REMEDY) from None
 
 
-def save_model(calibrator: Calibrator, path: str | PathLike[str]) -> None:
+def save_model(calibrator: Exported, path: str | PathLike[str]) -> None:
     """Write a fitted calibrator to a model file, whole or not at all.
 
     Parameters
     ----------
-    calibrator : Calibrator
+    calibrator : Calibrator or SegmentCalibrator
         Fitted.
     path : path-like
         Where to write what `to_json` returns. An existing file is replaced.
@@ -153,7 +154,7 @@ def save_model(calibrator: Calibrator, path: str | PathLike[str]) -> None:
     write_text(to_json(calibrator), path)
 
 
-def load_model(path: str | PathLike[str]) -> Calibrator:
+def load_model(path: str | PathLike[str]) -> Exported:
     """Read a model file.
 
     Parameters
@@ -163,7 +164,7 @@ def load_model(path: str | PathLike[str]) -> Calibrator:
 
     Returns
     -------
-    Calibrator
+    Calibrator or SegmentCalibrator
         As `from_json`.
 
     Raises
@@ -186,15 +187,15 @@ def load_model(path: str | PathLike[str]) -> Calibrator:
     return from_json(text)
 
 
-def _fitted(calibrator: Calibrator) -> dict[str, Any]:
+def _fitted(calibrator: Exported) -> dict[str, Any]:
     """Return what makes up a calibrator; those inside others are stored in the same way."""
     document = _unfitted(calibrator)
-    fitted = LAYOUTS[document["method"]].fitted
+    fitted = STORED[document["method"]].fitted
     return document | {"fitted": {name: _plain(getattr(calibrator, name)) for name in fitted}}
 
 
-def _unfitted(calibrator: Calibrator) -> dict[str, Any]:
-    method = next((name for name, layout in LAYOUTS.items() if layout.estimator is type(calibrator)), None)
+def _unfitted(calibrator: Exported) -> dict[str, Any]:
+    method = next((name for name, layout in STORED.items() if layout.estimator is type(calibrator)), None)
     if method is None:
         raise not_exportable(calibrator)
     parameters = calibrator.get_params(deep=False)
@@ -204,6 +205,10 @@ def _unfitted(calibrator: Calibrator) -> dict[str, Any]:
 def _parameter(name: str, value: Any) -> Any:
     if isinstance(value, list | tuple) and all(isinstance(entry, Calibrator) for entry in value):
         return {"calibrators": [_unfitted(entry) for entry in value]}
+    if isinstance(value, Calibrator):
+        return {"calibrator": _unfitted(value)}
+    if isinstance(value, list | tuple) and all(isinstance(entry, str) for entry in value):
+        return list(value)
     if value is None or isinstance(value, bool | int | float | str | np.generic):
         return _plain(value)
     raise ArgumentError(f"{name} to be a number, a text, a bool or None", repr(value), "fit with such a parameter")
@@ -224,7 +229,7 @@ def _plain(value: Any) -> Any:
     return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
 
 
-def _rebuilt(document: dict[str, Any]) -> Calibrator:
+def _rebuilt(document: dict[str, Any]) -> Exported:
     version = document.get("schema_version")
     if version != _SCHEMA or isinstance(version, bool | float):
         raise SourceError(

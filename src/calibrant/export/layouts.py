@@ -19,18 +19,23 @@ from calibrant.calibrators import (
     LipschitzIsotonicCalibrator,
     LocalCalibrator,
     PlattCalibrator,
+    SegmentCalibrator,
     TemperatureCalibrator,
     VennAbersCalibrator,
 )
 from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.segment.trees import splits_of
 from calibrant.errors import ArgumentError
 from calibrant.export.formula import IDENTITY, Formula, Lines, Logistic, LogOdds, Mixture, lines_through, steps
+from calibrant.export.json_segments import columns_of, gains_of, repair_of
 from calibrant.fits.isotonic import IsotonicFit
 from calibrant.fits.lipschitz import LipschitzFit
 from calibrant.fits.venn_abers import VennAbersFit
 from calibrant.table.score_table import FloatArray
 
-__all__ = ["LAYOUTS", "Layout", "formula_of", "not_exportable"]
+__all__ = ["LAYOUTS", "STORED", "Exported", "Layout", "formula_of", "not_exportable", "of_all_rows"]
+
+Exported = Calibrator | SegmentCalibrator
 
 # Field of a file, what it should hold, and whether it does. A check may rely on those before it.
 Checks = Iterator[tuple[str, str, bool]]
@@ -40,26 +45,38 @@ Checks = Iterator[tuple[str, str, bool]]
 class Layout:
     """How one class of calibrators is stored and computed."""
 
-    estimator: type[Calibrator]
+    estimator: Any  # a class: a Calibrator, or SegmentCalibrator
     # Name of each fitted attribute -> its type: bool, str, float, ndarray, a dataclass of arrays, a tuple of two
-    # floats, a calibrator, or a list of texts or calibrators.
+    # floats, a calibrator, or a list of texts or calibrators; or a function of what stands in the file and its path.
     fitted: Mapping[str, Any]
     checks: Callable[[Any], Checks]  # of the values of these attributes, where a file is read
     formula: Callable[[Any], Formula]  # what a fitted one computes
 
 
-def formula_of(calibrator: Calibrator) -> Formula:
-    """Return what a calibrator computes; errors if it is not fitted, or of a class that cannot be exported."""
+def formula_of(calibrator: Exported) -> Formula:
+    """Return what a calibrator computes; errors if it is not fitted, or is no function of the score alone."""
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(calibrator)
+    if isinstance(calibrator, SegmentCalibrator):
+        wanted, remedy = "a calibrator of the score alone", "write it as SQL, Python or JSON, or take its calibrator_"
+        raise ArgumentError(wanted, "a SegmentCalibrator, which needs columns of segments", remedy)
     layout = next((layout for layout in LAYOUTS.values() if isinstance(calibrator, layout.estimator)), None)
     if layout is None:
         raise not_exportable(calibrator)
     return layout.formula(calibrator)
 
 
-def not_exportable(calibrator: Calibrator) -> ArgumentError:
+def of_all_rows(calibrator: SegmentCalibrator) -> Calibrator:
+    """Return the map for all rows; an error if it is not fitted."""
+    from sklearn.utils.validation import check_is_fitted
+
+    check_is_fitted(calibrator)
+    found: Calibrator = calibrator.calibrator_
+    return found
+
+
+def not_exportable(calibrator: Exported) -> ArgumentError:
     """Phrase the error for a class of calibrators that is not ours."""
     return ArgumentError(
         "a calibrator that can be exported", type(calibrator).__name__, "use one of calibrant.calibrators"
@@ -151,6 +168,28 @@ def _auto(calibrator: AutoCalibrator) -> Checks:
     alone = calibrator.decision_ == "left alone" and weights[0] == 1.0
     wanted = "'pooled', or 'left alone' where the first of fitted.weights_ is 1"
     yield "fitted.decision_", wanted, calibrator.decision_ == "pooled" or alone
+
+
+def _segment(calibrator: SegmentCalibrator) -> Checks:
+    sizes = [len(column) for column in calibrator.columns_]
+    yield "fitted.columns_", "at least one column", len(sizes) > 0
+    for i, table in enumerate(calibrator.repair_.offsets.tables):
+        at = f"fitted.repair_.offsets.tables[{i}]"
+        right = 1 <= len(table.columns) <= 2 and all(0 <= column < len(sizes) for column in table.columns)
+        yield f"{at}.columns", f"one number below {len(sizes)}, or two", right
+        right = table.codes.shape == (len(table.intercept), len(table.columns)) and len(table.codes) > 0
+        yield f"{at}.codes", "numbers of segments, as many as there are columns and intercepts", right
+        keys = [tuple(code) for code in table.codes.tolist()]
+        yield f"{at}.codes", "numbers of segments, each above the one before", keys == sorted(set(keys))
+        inside = bool((table.codes >= 0).all() and (table.codes < [sizes[c] for c in table.columns]).all())
+        yield f"{at}.codes", "numbers of segments of these columns", inside
+        yield f"{at}.slope", f"{len(keys)} numbers, as many as intercepts", len(table.slope) == len(keys)
+    columns = {split.column for tree in calibrator.repair_.trees for split in splits_of(tree)}
+    wanted = f"numbers of columns from -1 to {len(sizes) - 1}"
+    yield "fitted.repair_.trees", wanted, all(-1 <= column < len(sizes) for column in columns)
+    yield "fitted.shares_", "two shares", len(calibrator.shares_) == 2 and bool((calibrator.shares_ >= 0.0).all())
+    decided = calibrator.decision_ in ("repaired", "left alone")
+    yield "fitted.decision_", "'repaired' or 'left alone'", decided
 
 
 def _clip(calibrator: Any) -> Checks:
@@ -263,4 +302,24 @@ LAYOUTS = {
         _cutoff,
         lambda c: formula_of(c.calibrator_),
     ),
+}
+
+# All that a file may hold, also what is no function of the score alone.
+STORED = LAYOUTS | {
+    "segment": Layout(
+        SegmentCalibrator,
+        {
+            "calibrator_": Calibrator,
+            "columns_": columns_of,
+            "repair_": repair_of,
+            "shares_": np.ndarray,
+            "decision_": str,
+            "reason_": str,
+            "gain_": float,
+            "standard_error_": float,
+            "gains_": gains_of,
+        },
+        _segment,
+        formula_of,
+    )
 }

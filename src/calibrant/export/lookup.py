@@ -14,7 +14,7 @@ import numpy.typing as npt
 from calibrant.calibrators.base import Calibrator
 from calibrant.export.formula import Lines
 from calibrant.export.layouts import formula_of
-from calibrant.export.sql import DIALECTS, SqlWriter
+from calibrant.export.sql_writer import DIALECTS, SqlWriter
 from calibrant.ingest.formats import quote_name
 from calibrant.table.score_table import FloatArray
 

@@ -6,22 +6,23 @@ import builtins
 import keyword
 
 import calibrant
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators import SegmentCalibrator
 from calibrant.errors import ArgumentError
 from calibrant.export.formula import LEAST, MOST, Lines, Logistic, LogOdds, Mixture, Writer
-from calibrant.export.layouts import formula_of
+from calibrant.export.layouts import Exported, formula_of, of_all_rows
+from calibrant.export.python_segments import with_segments
 
 __all__ = ["to_python"]
 
 _USED = ("bisect", "math")  # by the source itself, which names its constants with a leading underscore
 
 
-def to_python(calibrator: Calibrator, *, name: str = "calibrate") -> str:
+def to_python(calibrator: Exported, *, name: str = "calibrate") -> str:
     """Return the source of a Python module with one function, which needs the standard library only.
 
     Parameters
     ----------
-    calibrator : Calibrator
+    calibrator : Calibrator or SegmentCalibrator
         Fitted.
     name : str
         Name of the function.
@@ -29,7 +30,8 @@ def to_python(calibrator: Calibrator, *, name: str = "calibrate") -> str:
     Returns
     -------
     str
-        The function takes one score and returns one probability. None stays None; for other values than numbers in
+        The function takes one score, and of a `SegmentCalibrator` also the segments, a dictionary of values by the
+        names of their columns; it returns one probability. A score of None stays None; for other values than numbers in
         [0, 1] it raises an error, as `predict` does. Maps made of steps and lines give the same float as `predict`,
         logistic maps agree to about 1e-15.
 
@@ -49,6 +51,13 @@ def to_python(calibrator: Calibrator, *, name: str = "calibrate") -> str:
     """
     if not name.isidentifier() or keyword.iskeyword(name) or hasattr(builtins, name) or name[0] == "_" or name in _USED:
         raise ArgumentError("a name that a Python function can have", repr(name), "use letters, digits and underscores")
+    if isinstance(calibrator, SegmentCalibrator):
+        return with_segments(calibrator, _module(of_all_rows(calibrator), "_everyone"), name)
+    return _module(calibrator, name)
+
+
+def _module(calibrator: Exported, name: str) -> str:
+    """Return the source of a module with a function of the score."""
     source = _Source()
     result = source.formula(formula_of(calibrator))
     lines = [

@@ -53,7 +53,8 @@ def _counts(faults: Iterable[str]) -> dict[str, str]:
 class Summary:
     """What one scan tells."""
 
-    # A SELECT of the columns s (score, DOUBLE), positive (BOOLEAN), with weights w (DOUBLE), with clusters c (VARCHAR).
+    # A SELECT of the columns s (score, DOUBLE), positive (BOOLEAN), with weights w (DOUBLE), with clusters c (VARCHAR);
+    # by0, by1 and so on as they are.
     sql: str
     shape: Callable[[str], str]  # returns such a SELECT for another one of the columns of the source
     weights: str  # "none", "whole" or "other", see `LazyRows`
@@ -139,6 +140,7 @@ def _rows_sql(source: Source, columns: Columns, rows: str | None = None) -> str:
         # Columns that name the cluster together are joined by a character that text does not hold; some may be empty.
         joined = " || chr(31) || ".join(f"coalesce({name}, '')" for name in named)
         parts.append(f"CASE WHEN coalesce({', '.join(named)}) IS NOT NULL THEN {joined} END AS c")
+    parts += [f"{source.column(name)} AS by{i}" for i, name in enumerate(columns.by)]
     return f"SELECT {', '.join(parts)} FROM ({rows or source.sql})"
 
 

@@ -31,18 +31,22 @@ __all__ = ["Columns", "Rows", "describe_missing", "describe_no_column", "kind_of
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns to read and what counts as positive; `clusters` are read only where rows are kept apart."""
+    """The columns to read and what counts as positive.
+
+    `clusters` are read only where rows are kept apart, and `by`, which may be of any type, only where segments are.
+    """
 
     label: str
     score: str
     weight: str | None
     pos_label: Any
     clusters: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """All names of columns, each once."""
-        named = (self.label, self.score, self.weight, *self.clusters)
+        named = (self.label, self.score, self.weight, *self.clusters, *self.by)
         return tuple(dict.fromkeys(name for name in named if name is not None))
 
 

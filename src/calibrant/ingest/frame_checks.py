@@ -42,7 +42,7 @@ def checked_rows(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, ha
         raise _emptiness(frame, columns, fetch) or error from None
     seen = _look(raw, fetch, weighted=columns.weight is not None, sifted=handed_over)
     refuse(seen, columns, _LookedAt(raw, seen, fetch))
-    rows, weights = raw.select("s", "y"), kind_of_weights(seen, columns)
+    rows, weights = raw.select("s", "y", *(f"by{i}" for i in range(len(columns.by)))), kind_of_weights(seen, columns)
     if weights != "none":
         kind = nw.Int64 if weights == "whole" else nw.Float64
         rows = raw.filter(nw.col("w") > 0.0).select("s", "y", nw.col("w").cast(kind))
@@ -92,6 +92,7 @@ def _raw(frame: nw.LazyFrame[Any], columns: Columns) -> nw.LazyFrame[Any]:
     if columns.weight is not None:
         need_numbers(columns.weight, types[columns.weight], "weights")
         wanted["w"] = column_of(columns.weight, frame).cast(nw.Float64)
+    wanted |= {f"by{i}": column_of(name, frame) for i, name in enumerate(columns.by)}
     return frame.select(**wanted)
 
 

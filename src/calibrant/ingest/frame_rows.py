@@ -50,7 +50,7 @@ class LazyRows:
     def __init__(self, frame: nw.LazyFrame[Any], weights: str, fetch: Fetch) -> None:
         self.frame = frame
         self.weights = weights
-        self._fetch = fetch
+        self.fetch = fetch
 
     def bucket_sums(self, grid: Grid, buckets: BucketSet | None) -> BucketSums:
         """Add up the buckets of a grid, over the rows in some buckets or over all.
@@ -61,7 +61,7 @@ class LazyRows:
 
         frame = _placed(self._inside(buckets), grid)
         ends = {"low": nw.col("s").min(), "high": nw.col("s").max()}
-        found = self._fetch(frame.group_by("bucket").agg(**self._bucket(), **ends))
+        found = self.fetch(frame.group_by("bucket").agg(**self._bucket(), **ends))
         return replace(_sums(found, grid), low=found["low"], high=found["high"]).pooled()
 
     def all_sums(self, grid: Grid) -> tuple[BucketSums, LossTotals, int]:
@@ -81,7 +81,7 @@ class LazyRows:
         alone = spread - spread.floor() < 1.0 / _SIFT
         frame = frame.with_columns(key=nw.when(alone).then(0.0 - s).otherwise(nw.col("bucket") + 1.0))
         lost = {"least": chance.min(), **self._sum("squared"), **self._sum("log_loss")}
-        found = self._fetch(frame.group_by("key").agg(**self._bucket(), **lost))
+        found = self.fetch(frame.group_by("key").agg(**self._bucket(), **lost))
         impossible = bool(found["least"].min() == 0.0)
         losses = LossTotals(_whole(found, "squared"), _whole(found, "log_loss"), impossible=impossible)
         key = found["key"]
@@ -124,13 +124,13 @@ class LazyRows:
         frame = self._inside(buckets)
         if self.weights == "other":
             # Added up here in a fixed order, so that neither row order nor threads show in the last bit.
-            found = self._fetch(frame.group_by("s", "y", "w").agg(rows=nw.len().cast(nw.Int64)))
+            found = self.fetch(frame.group_by("s", "y", "w").agg(rows=nw.len().cast(nw.Int64)))
             score = found["s"] + 0.0  # -0.0 becomes 0.0
             order = score_order(score, found["y"], found["w"])
             total = (found["w"] * found["rows"])[order]
             return pool_counts(score[order], total, total * found["y"][order])
         positives = _total(nw.col("y"), self._weight(), self.weights)
-        found = self._fetch(frame.group_by("s").agg(n=self._count(), k=positives))
+        found = self.fetch(frame.group_by("s").agg(n=self._count(), k=positives))
         return pool_counts(found["s"] + 0.0, found["n"], found["k"])
 
     def kept(self, buckets: BucketSet) -> LazyRows:
@@ -146,7 +146,7 @@ class LazyRows:
 
     def fetch_packed(self, buckets: BucketSet) -> PackedRows:
         """Return the rows in some buckets."""
-        found = self._fetch(self.packed(buckets))
+        found = self.fetch(self.packed(buckets))
         return PackedRows(found["value"], found.get("w"))
 
     def _inside(self, buckets: BucketSet | None) -> nw.LazyFrame[Any]:

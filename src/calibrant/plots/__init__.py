@@ -13,6 +13,7 @@ from calibrant.plots.distribution import DistributionDisplay
 from calibrant.plots.drawing import draw
 from calibrant.plots.figure import audit_figure
 from calibrant.plots.reliability import ReliabilityDisplay
+from calibrant.plots.segments import SegmentDisplay, SegmentMapDisplay
 from calibrant.plots.style import Palette, drawing_style
 from calibrant.plots.svg import figure_svg
 
@@ -26,6 +27,8 @@ __all__ = [
     "Model",
     "Palette",
     "ReliabilityDisplay",
+    "SegmentDisplay",
+    "SegmentMapDisplay",
     "audit_figure",
     "draw",
     "drawing_style",

@@ -18,6 +18,7 @@ from calibrant.report import view
 from calibrant.report.decisions import HEADS, decisions
 from calibrant.report.guidance import GUIDES, guidance
 from calibrant.report.pictures import pictures
+from calibrant.report.segments import segments
 
 __all__ = ["render"]
 
@@ -94,6 +95,7 @@ def _section(audit: Findings, place: int) -> dict[str, Any]:
         "costs": view.costs(audit),
         "intervals": not np.isnan(audit.reliability.lower).all(),
         "pictures": pictures(audit, anchor),
+        "segments": segments(audit, anchor),
         "bins": view.bins(audit.reliability),
         "histogram": view.histogram(audit.histogram),
         "residuals": view.residual_points(audit.cumulative_residuals),

@@ -15,7 +15,7 @@ from calibrant.plots.figure import costs_of, cumulative_residuals_of, decisions_
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-__all__ = ["Picture", "cumulative_residuals_description", "pictures"]
+__all__ = ["Picture", "cumulative_residuals_description", "drawn", "pictures"]
 
 
 class Picture(NamedTuple):
@@ -32,14 +32,7 @@ def pictures(audit: Findings, anchor: str) -> dict[str, Picture | None]:
     """
 
     def picture(name: str, display: Display, description: str) -> Picture:
-        from markupsafe import Markup
-
-        figure = own_figure(display)
-        prefix = f"{anchor}-{name.lower().replace(' ', '-')}"
-        title = f"{name}: {audit.name}"
-        svg = figure_svg(figure, title=title, description=description, prefix=prefix, readings=display.readings())
-        # figure_svg escapes what it is given, and the drawing holds no other text of the user.
-        return Picture(Markup(svg), display.how_to_read)
+        return drawn(name, display, description, audit=audit.name, anchor=anchor)
 
     costs = costs_of(audit)
     return {
@@ -50,6 +43,19 @@ def pictures(audit: Findings, anchor: str) -> dict[str, Picture | None]:
         "decisions": picture("Decision curve", decisions_of(audit), decisions_description(audit.decision_curve)),
         "costs": None if costs is None else picture("Cost curve", costs, costs_description(costs.curve)),
     }
+
+
+def drawn(name: str, display: Display, description: str, *, audit: str, anchor: str) -> Picture:
+    """Draw a display as a picture of that name, of an audit of that name."""
+    from markupsafe import Markup
+
+    figure = own_figure(display)
+    prefix = f"{anchor}-{name.lower().replace(' ', '-')}"
+    svg = figure_svg(
+        figure, title=f"{name}: {audit}", description=description, prefix=prefix, readings=display.readings()
+    )
+    # figure_svg escapes what it is given, and matplotlib the text of the user in the drawing.
+    return Picture(Markup(svg), display.how_to_read)
 
 
 def reliability_description(audit: Findings) -> str:

@@ -63,7 +63,17 @@ def in_brief(audit: Findings) -> list[Row]:
         ("Calibration error", number(cutoff.value), chance),
         *((name, number(estimate.value), interval(estimate)) for name, estimate in estimates),
         ("Rows" if sample.weights == "rows" else "Total weight", rows(sample.n), f"{rows(sample.positives)} positive"),
+        *_segments_in_brief(audit),
     ]
+
+
+def _segments_in_brief(audit: Findings) -> list[Row]:
+    found = audit.segments
+    if found is None:
+        return []
+    off = f"none off by more than {number(found.bound)}"
+    refuted = int((found.verdicts == "refuted").sum())
+    return [("Segments", rows(found.n_segments), f"{rows(refuted)} refuted; {off}" if refuted else off)]
 
 
 def calibration(audit: Findings) -> list[Row]:
@@ -334,5 +344,5 @@ def provenance(audit: Findings) -> list[tuple[str, str]]:
 def assumptions(audit: Findings) -> list[str]:
     """Return the assumptions of all claims, each sentence once."""
     band = audit.band if audit.band is not None and audit.band.consistent else None
-    parts = (audit.certificate, audit.expected_error, audit.decision, audit.max_regret, band)
+    parts = (audit.certificate, audit.expected_error, audit.decision, audit.max_regret, band, audit.segments)
     return list(dict.fromkeys(sentence for part in parts if part is not None for sentence in part.assumptions))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["html_table", "one_line"]
+__all__ = ["html_grid", "html_table", "one_line"]
 
 _MOST = 300  # characters of a line
 _CELL = "text-align:left;vertical-align:top;white-space:normal"
@@ -55,6 +55,17 @@ def html_table(title: str, rows: Iterable[tuple[str, Any]]) -> str:
         for name, value in rows
     )
     return f'<table><caption style="text-align:left;font-weight:bold">{escape(title)}</caption>{lines}</table>'
+
+
+def html_grid(title: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a table with heads of its columns as HTML; the first cell of each row names it."""
+    head = "".join(f'<th style="{_CELL}">{escape(name)}</th>' for name in heads)
+    lines = []
+    for name, *cells in rows:
+        further = "".join(f'<td style="{_CELL}">{escape(cell)}</td>' for cell in cells)
+        lines.append(f'<tr><th style="{_CELL}">{escape(name)}</th>{further}</tr>')
+    caption = f'<caption style="text-align:left;font-weight:bold">{escape(title)}</caption>'
+    return f"<table>{caption}<tr>{head}</tr>{''.join(lines)}</table>"
 
 
 def _text(value: Any) -> str:

@@ -247,6 +247,8 @@ def test_passwords_are_not_recorded(address):
         "costs",
         "method",
         "clusters",
+        "by",
+        "depth",
         "title",
         "note",
     ]

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from calibrant.calibrators import AutoCalibrator, IsotonicCalibrator, PlattCalibrator
+from calibrant.calibrators import AutoCalibrator, IsotonicCalibrator, PlattCalibrator, SegmentCalibrator
 from calibrant.export import to_sql
+from calibrant.ingest.formats import quote_name
 from support.export_cases import CALIBRATORS, OUTSIDE, WORLDS, assert_same, probes, world
 from support.postgresql import running_server
+from support.segment_cases import COLUMNS, repaired_rows
 
 pytestmark = pytest.mark.slow  # a server takes as long to start as the tests on DuckDB and SQLite together
 
@@ -61,3 +63,22 @@ def test_null_and_numbers_that_are_no_scores_become_null(rows_of):
     for found in rows_of(values, *(to_sql(calibrator, "p", dialect="postgresql") for calibrator in fitted)):
         assert found[:-1] == [None] * (len(values) - 1)
         assert found[-1] is not None
+
+
+def test_a_repair_by_segment_equals_predict(rows_of):
+    fitted = SegmentCalibrator(by=COLUMNS).fit(*repaired_rows(3000))
+    score, _, columns = repaired_rows(200, seed=1)
+    columns["age"][3] = float("nan")
+
+    def written(value):
+        quoted = "'" + str(value).replace("'", "''") + "'"
+        return "NULL" if value is None else f"float8 {quoted}" if isinstance(value, float) else quoted
+
+    kinds = dict(zip(COLUMNS, ("text", "int", "float8", "boolean"), strict=True))
+    arrays = ", ".join(
+        f"(ARRAY[{', '.join(map(written, of))}]::{kinds[name]}[])[i + 1] AS {quote_name(name)}"
+        for name, of in columns.items()
+    )
+    expression = to_sql(fitted, "p", dialect="postgresql")
+    (found,) = rows_of(score.tolist(), f"(SELECT {expression} FROM (SELECT p, {arrays}) AS given)")
+    np.testing.assert_allclose(found, fitted.predict(score, columns), rtol=0.0, atol=1e-14)

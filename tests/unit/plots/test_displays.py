@@ -26,6 +26,8 @@ from calibrant.plots import (
     Display,
     DistributionDisplay,
     ReliabilityDisplay,
+    SegmentDisplay,
+    SegmentMapDisplay,
 )
 from calibrant.plots.style import DARK, LIGHT
 
@@ -38,6 +40,7 @@ DISPLAYS = [
     CumulativeResidualsDisplay,
 ]
 FROM_SCORES = DISPLAYS[1:]
+OF_SEGMENTS = {SegmentDisplay, SegmentMapDisplay}  # which need further columns: see test_segment_displays.py
 
 every = pytest.mark.parametrize("display", DISPLAYS)
 of_scores = pytest.mark.parametrize("display", FROM_SCORES)
@@ -56,7 +59,8 @@ def few(n=60):
 
 def test_none_is_missing():
     public = {getattr(calibrant.plots, name) for name in calibrant.plots.__all__}
-    assert {d for d in public if isinstance(d, type) and issubclass(d, Display)} == {*DISPLAYS, Display}
+    found = {d for d in public if isinstance(d, type) and issubclass(d, Display)}
+    assert found == {*DISPLAYS, *OF_SEGMENTS, Display}
 
 
 class TestWhereItIsDrawn:

@@ -8,6 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import calibrant
+from calibrant import audit_segments
 from calibrant.certificates import isotonic_band
 from calibrant.curves import binned_curve, cumulative_residuals, isotonic_curve, local_curve, score_histogram
 from calibrant.decisions import cost_curve, net_benefit
@@ -18,9 +19,16 @@ from calibrant.plots import (
     DecisionCurveDisplay,
     DistributionDisplay,
     ReliabilityDisplay,
+    SegmentDisplay,
     draw,
 )
 from calibrant.table.results import Drawable
+
+
+def audit_of_two(y, s):
+    """An audit of two segments."""
+    return audit_segments(y, s, by={"half": np.arange(len(y)) < 25}, min_rows=1)
+
 
 DISPLAY = {
     binned_curve: ReliabilityDisplay,
@@ -31,6 +39,7 @@ DISPLAY = {
     score_histogram: DistributionDisplay,
     cost_curve: CostCurveDisplay,
     net_benefit: DecisionCurveDisplay,
+    audit_of_two: SegmentDisplay,
 }
 
 

@@ -1,0 +1,285 @@
+"""Calibration in every segment, with bounds that hold together: `calibrant.audit_segments`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.auditing.numbers import confidence, number, rows
+from calibrant.auditing.segment_rows import judged_segments, segment_totals
+from calibrant.certificates.certify import check_request
+from calibrant.certificates.segments import SHARES, confidence_shares, largest_error, lower_bounds, upper_bounds
+from calibrant.ingest.segment_sums import SegmentTotals
+from calibrant.segments.columns import MIN_ROWS
+from calibrant.table.results import Drawable
+from calibrant.table.score_table import FloatArray
+from calibrant.table.shown import html_grid
+from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER
+
+__all__ = ["MIXTURE", "SegmentAudit", "audit_segments", "segment_audit"]
+
+MIXTURE = (
+    "Where segments overlap, rare levels are pooled or numbers are cut at quantiles of these rows: the error of a "
+    "segment is that of its mixture of levels at the shares that they have in these rows, given who is in which "
+    "segment."
+)
+CHOSEN_BEFORE = (
+    "The columns, the depth, the cuts, the least number of rows, the tolerance and the confidence level were chosen "
+    "before looking at outcomes."
+)
+ASYMPTOTIC_LOWER = "Lower bounds, and with them the verdict 'refuted', are asymptotic in the rows of the segment."
+_REFERENCES = ("gao2017", "bentkus2004", "shevtsova2010", "shevtsova2013", "fan2015", "berger1982", "feller1951")
+
+
+@dataclass(frozen=True)
+class SegmentAudit(Drawable):
+    """Result of `calibrant.audit_segments`: one entry of each array per segment, column by column.
+
+    Attributes
+    ----------
+    claim : str
+        What is claimed of all segments listed, in one sentence.
+    verdict : {"certified", "refuted", "undecided"} or None
+        On all of them: "certified" if no segment is off by more than the tolerance, "refuted" if some segment is. None
+        if no tolerance was asked.
+    bound : float
+        No segment listed is off by more than this; see `claim`.
+    lower_bound : float
+        Some segment is off by at least this.
+    confidence_level : float
+        Probability with which `bound`, all of `upper` and all of `lower` hold together.
+    tolerance : float or None
+        The tolerance asked for.
+    n : int
+        Rows.
+    n_segments, n_families : int
+        Segments listed, and the partitions they are from: single columns and pairs of columns.
+    n_unlisted : int
+        Segments that have rows, but fewer than `min_rows`: nothing is said of them.
+    min_rows : int
+        Rows of a segment that is listed, at least.
+    segment : ndarray of str
+        Name, such as ``sex = F, branch = north``.
+    rows, share : ndarray
+        Rows of the segment, and their share of all.
+    observed_rate, mean_predicted : ndarray
+        Share of positives, and mean score.
+    error : ndarray
+        Calibration error: largest mean residual over the score intervals of the segment, see
+        `calibrant.metrics.cutoff_calibration`.
+    low, high : ndarray
+        The interval of scores ``(low, high]`` where it is found; `low` is -inf if it starts below all scores.
+    direction : ndarray of str
+        Whether predictions there are "too low" or "too high".
+    lower, upper : ndarray
+        Bounds on the true error of the segment.
+    verdicts : ndarray of str
+        "certified" if `upper` is within the tolerance, "refuted" if `lower` is above it, else "undecided"; without a
+        tolerance empty.
+    contribution : ndarray
+        Share times error: by how much the segment can add to the error of all rows.
+    exact : bool
+        Whether errors are exact. Of more than a million rows in files or engines they are known within limits, which
+        the bounds include.
+    columns_of, levels : tuple
+        For each segment the names of its columns, and of its levels.
+    assumptions, references : tuple of str
+        What must hold, and keys of `calibrant.references`.
+    """
+
+    claim: str
+    verdict: str | None
+    bound: float
+    lower_bound: float
+    confidence_level: float
+    tolerance: float | None
+    n: int
+    n_segments: int
+    n_families: int
+    n_unlisted: int
+    min_rows: int
+    segment: npt.NDArray[Any]
+    rows: npt.NDArray[np.int64]
+    share: FloatArray
+    observed_rate: FloatArray
+    mean_predicted: FloatArray
+    error: FloatArray
+    low: FloatArray
+    high: FloatArray
+    direction: npt.NDArray[Any]
+    lower: FloatArray
+    upper: FloatArray
+    verdicts: npt.NDArray[Any]
+    contribution: FloatArray
+    exact: bool
+    columns_of: tuple[tuple[str, ...], ...]
+    levels: tuple[tuple[str, ...], ...]
+    assumptions: tuple[str, ...]
+    references: tuple[str, ...]
+
+    def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
+        """Return the fields as plain data, the table of segments too: it is not a curve."""
+        del curves
+        return super().to_dict()
+
+    def __str__(self) -> str:
+        from calibrant.auditing.segment_wording import audit_text
+
+        return audit_text(self)
+
+    def _repr_html_(self) -> str:
+        from calibrant.auditing.segment_wording import audit_rows
+
+        heads, lines = audit_rows(self)
+        return html_grid(self.claim, heads, lines)
+
+
+def audit_segments(
+    y_true: Any,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    by: Any,
+    label: str | None = None,
+    score: str | None = None,
+    pos_label: Any = None,
+    depth: int = 1,
+    tolerance: float | None = None,
+    confidence_level: float = 0.95,
+    min_rows: int = MIN_ROWS,
+    cuts: Mapping[str, Sequence[float]] | None = None,
+) -> SegmentAudit:
+    """Assess calibration in every segment, with bounds that hold for all segments together.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), dataframe, path or Query
+        Labels; or, with `label` and `score`, a dataframe of any library, a file, a pattern, a folder, a list of files,
+        or a `calibrant.Query`. More than a million rows of files, queries and dataframes in an engine stay there.
+    y_proba : array-like of shape (n,)
+        Predicted probabilities of the positive class, in [0, 1].
+    by : str, sequence of str, mapping of str to array-like, or dataframe
+        Columns that make segments: their names, or beside arrays the columns themselves, by name. A segment is a level
+        of a column; missing values are one, and levels with fewer than `min_rows` rows are one together. Numbers with
+        more than 20 different values are cut at their quintiles, or at `cuts`.
+    label, score : str, optional
+        Names of columns, where the first argument has columns.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+    depth : {1, 2}
+        With 2, also the segments of every pair of columns.
+    tolerance : float, optional
+        Largest acceptable calibration error of a segment, in (0, 1); asks for verdicts.
+    confidence_level : float
+        Probability with which everything that is said of the segments holds together, in (0, 1).
+    min_rows : int
+        Rows that a segment needs to be listed.
+    cuts : mapping of str to sequence of numbers, optional
+        Where to cut columns of numbers, such as ``{"age": [30, 60]}``.
+
+    Returns
+    -------
+    SegmentAudit
+        Print it, draw it with ``plot``, or see ``to_frame``, ``to_dict`` and ``to_json``.
+
+    Raises
+    ------
+    DataError
+        If the rows cannot be used, or a column names no segments: dates, one value, nearly one value per row.
+    ArgumentError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    One third of the probability of failure is for the worst segment, one third for all upper bounds and one third for
+    all lower bounds. What is said of the worst segment costs no more than the bound of one segment, however many there
+    are. Derivations: docs/theory/10-segments.md.
+
+    References
+    ----------
+    Bentkus (2004). The Annals of Probability. Berger (1982). Technometrics. Gao, Parameswaran & Peng (2017). AISTATS.
+
+    Examples
+    --------
+    >>> import calibrant
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> p, branch = rng.uniform(size=20_000), rng.choice(["north", "south"], 20_000)
+    >>> y = rng.uniform(size=20_000) < np.where(branch == "north", p, 0.8 * p)
+    >>> result = calibrant.audit_segments(y, p, by={"branch": branch}, tolerance=0.05)
+    >>> result.segment.tolist(), result.verdicts.tolist()
+    (['branch = north', 'branch = south'], ['certified', 'refuted'])
+    """
+    check_request(confidence_level=confidence_level, tolerance=tolerance, method="default")
+    found = segment_totals(
+        y_true,
+        y_proba,
+        by,
+        label=label,
+        score=score,
+        pos_label=pos_label,
+        depth=depth,
+        min_rows=min_rows,
+        cuts=cuts,
+    )
+    return segment_audit(found, tolerance=tolerance, confidence_level=confidence_level, min_rows=min_rows)
+
+
+def segment_audit(
+    found: SegmentTotals, *, tolerance: float | None, confidence_level: float, min_rows: int = MIN_ROWS
+) -> SegmentAudit:
+    """Judge the segments of rows that were added up."""
+    judged = judged_segments(found, min_rows)
+    delta = 1.0 - confidence_level
+    shares = confidence_shares(judged.families)
+    bound = largest_error(judged.families, SHARES[0] * delta)
+    # Both hold together with what is said of the worst segment, so that caps all of them.
+    upper = np.minimum(upper_bounds(judged.families, SHARES[1] * delta * shares), bound)
+    lower = lower_bounds(judged.families, SHARES[2] * delta * shares)
+    lower_bound = float(lower.max())
+    columns = judged.columns
+    assumptions = [COUNTED_ROWS, FIXED_CLASSIFIER, CHOSEN_BEFORE, ASYMPTOTIC_LOWER]
+    return SegmentAudit(
+        claim=_claim(bound, len(upper), min_rows, confidence_level, mixed=judged.mixed),
+        verdict=None if tolerance is None else _verdict(lower_bound, bound, tolerance),
+        bound=bound,
+        lower_bound=lower_bound,
+        confidence_level=confidence_level,
+        tolerance=tolerance,
+        n=found.n,
+        n_segments=len(upper),
+        n_families=len(judged.families),
+        n_unlisted=judged.unlisted,
+        min_rows=min_rows,
+        **columns,
+        lower=lower,
+        upper=upper,
+        verdicts=np.array(
+            ["" if tolerance is None else _verdict(*ends, tolerance) for ends in zip(lower, upper, strict=True)]
+        ),
+        contribution=columns["share"] * columns["error"],
+        exact=found.exact,
+        columns_of=judged.names,
+        levels=judged.levels,
+        assumptions=(*assumptions, MIXTURE) if judged.mixed else tuple(assumptions),
+        references=_REFERENCES,
+    )
+
+
+def _verdict(lower: float, upper: float, tolerance: float) -> str:
+    if lower > tolerance:
+        return "refuted"
+    return "certified" if upper <= tolerance else "undecided"
+
+
+def _claim(bound: float, segments: int, min_rows: int, confidence_level: float, *, mixed: bool) -> str:
+    which = f"the {rows(segments)} segments listed" if segments > 1 else "the one segment listed"
+    least = f"at least {rows(min_rows)} row{'s' if min_rows > 1 else ''} each"
+    mixture = ", for the mixture of levels at the shares in these rows, given who is in which segment" if mixed else ""
+    return (
+        f"None of {which} ({least}) is off by more than {number(bound)}, with {confidence(confidence_level)} "
+        f"confidence{mixture}."
+    )

@@ -1,0 +1,212 @@
+"""The worst segment among all that can be listed: `calibrant.find_segments`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.auditing.numbers import confidence, number, rows
+from calibrant.auditing.segment_audit import ASYMPTOTIC_LOWER, CHOSEN_BEFORE, MIXTURE
+from calibrant.auditing.segment_rows import judged_segments, segment_totals
+from calibrant.certificates.certify import check_request
+from calibrant.certificates.segments import detectable_error, lower_bounds
+from calibrant.segments.columns import MIN_ROWS
+from calibrant.table.pooling import score_order
+from calibrant.table.results import Tabular
+from calibrant.table.score_table import FloatArray
+from calibrant.table.shown import html_grid
+from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER
+
+__all__ = ["SegmentSearch", "find_segments"]
+
+# Shares of the rows of which it is said which error would be found, and with which probability.
+_SHARES, _POWER = (0.01, 0.05, 0.2), 0.8
+
+
+@dataclass(frozen=True)
+class SegmentSearch(Tabular):
+    """Result of `calibrant.find_segments`: one entry of each array per segment, the highest lower bound first.
+
+    Attributes
+    ----------
+    claim : str
+        What was found, in one sentence.
+    worst : str or None
+        The segment with the highest lower bound above 0; None if no segment is shown to be miscalibrated.
+    lower_bound : float
+        Its lower bound; 0 if there is none.
+    n_found : int
+        Segments with a lower bound above 0.
+    confidence_level : float
+        Probability with which all of `lower` hold together, asymptotically.
+    n, n_segments, n_unlisted, min_rows : int
+        Rows; segments searched; segments with rows, but fewer than `min_rows`, which were not.
+    detectable : dict of str to float
+        For segments with 1, 5 and 20% of the rows: the error that would have been found with a probability of about
+        80%.
+    segment, rows, share, observed_rate, mean_predicted, error, low, high, direction, lower : ndarray
+        As in `SegmentAudit`.
+    columns_of, levels : tuple
+        For each segment the names of its columns, and of its levels.
+    assumptions, references : tuple of str
+        What must hold, and keys of `calibrant.references`.
+    """
+
+    claim: str
+    worst: str | None
+    lower_bound: float
+    n_found: int
+    confidence_level: float
+    n: int
+    n_segments: int
+    n_unlisted: int
+    min_rows: int
+    detectable: dict[str, float]
+    segment: npt.NDArray[Any]
+    rows: npt.NDArray[np.int64]
+    share: FloatArray
+    observed_rate: FloatArray
+    mean_predicted: FloatArray
+    error: FloatArray
+    low: FloatArray
+    high: FloatArray
+    direction: npt.NDArray[Any]
+    lower: FloatArray
+    columns_of: tuple[tuple[str, ...], ...]
+    levels: tuple[tuple[str, ...], ...]
+    assumptions: tuple[str, ...]
+    references: tuple[str, ...]
+
+    def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
+        """Return the fields as plain data, the table of segments too: it is not a curve."""
+        del curves
+        return super().to_dict()
+
+    def __str__(self) -> str:
+        from calibrant.auditing.segment_wording import search_text
+
+        return search_text(self)
+
+    def _repr_html_(self) -> str:
+        from calibrant.auditing.segment_wording import search_rows
+
+        heads, lines = search_rows(self, 20)
+        return html_grid(self.claim, heads, lines)
+
+
+def find_segments(
+    y_true: Any,
+    y_proba: npt.ArrayLike | None = None,
+    *,
+    by: Any,
+    label: str | None = None,
+    score: str | None = None,
+    pos_label: Any = None,
+    depth: int | None = None,
+    confidence_level: float = 0.95,
+    min_rows: int = MIN_ROWS,
+    cuts: Mapping[str, Sequence[float]] | None = None,
+) -> SegmentSearch:
+    """Search all segments of columns, and of pairs of columns, for the one that is shown to be off by most.
+
+    All rows are used to find it and to judge it: the lower bounds of all segments hold together, so they hold for the
+    one that stands out.
+
+    Parameters
+    ----------
+    y_true, y_proba, by, label, score, pos_label, min_rows, cuts
+        As in `calibrant.audit_segments`.
+    depth : {1, 2}, optional
+        With 2, also the segments of every pair of columns; by default where there are two columns.
+    confidence_level : float
+        Probability with which all lower bounds hold together, in (0, 1).
+
+    Returns
+    -------
+    SegmentSearch
+        Print it, or see ``to_frame``, ``to_dict`` and ``to_json``.
+
+    Raises
+    ------
+    DataError
+        If the rows cannot be used, or a column names no segments.
+    ArgumentError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    A segment with a share a of n rows is found with a probability of about ``Phi(e sqrt(n a / B) - q)``, for an error e
+    in one direction, the Brier score B inside it, and q the quantile of the range of a Brownian motion at ``delta / K``
+    for K segments. Derivation: docs/theory/10-segments.md.
+
+    References
+    ----------
+    Gao, Parameswaran & Peng (2017). AISTATS. Feller (1951). The Annals of Mathematical Statistics.
+
+    Examples
+    --------
+    >>> import calibrant
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> p, sex, branch = rng.uniform(size=20_000), rng.choice(["F", "M"], 20_000), rng.integers(8, size=20_000)
+    >>> y = rng.uniform(size=20_000) < np.where((sex == "F") & (branch == 3), 0.8 * p, p)
+    >>> calibrant.find_segments(y, p, by={"sex": sex, "branch": branch}).worst
+    'sex = F, branch = 3'
+    """
+    check_request(confidence_level=confidence_level, tolerance=None, method="default")
+    found = segment_totals(
+        y_true,
+        y_proba,
+        by,
+        label=label,
+        score=score,
+        pos_label=pos_label,
+        depth=depth,
+        min_rows=min_rows,
+        cuts=cuts,
+    )
+    judged = judged_segments(found, min_rows)
+    n_segments = len(judged.levels)
+    delta = 1.0 - confidence_level
+    lower = lower_bounds(judged.families, np.full(n_segments, delta / n_segments))
+    columns = judged.columns
+    order = score_order(-lower, -columns["error"] * np.sqrt(columns["rows"]))
+    all_rows = found.totals[0]
+    squares, risen = float(all_rows.squares.sum()), float((all_rows.rise + all_rows.fall).sum())
+    variance = max(squares, risen - squares) / found.n
+    n_found = int((lower > 0.0).sum())
+    worst = str(columns["segment"][order[0]]) if n_found else None
+    assumptions = [COUNTED_ROWS, FIXED_CLASSIFIER, CHOSEN_BEFORE, ASYMPTOTIC_LOWER]
+    return SegmentSearch(
+        claim=_claim(worst, float(lower.max()), n_found, n_segments, confidence_level),
+        worst=worst,
+        lower_bound=float(lower.max()),
+        n_found=n_found,
+        confidence_level=confidence_level,
+        n=found.n,
+        n_segments=n_segments,
+        n_unlisted=judged.unlisted,
+        min_rows=min_rows,
+        detectable={
+            f"{share:g}": min(1.0, detectable_error(max(1.0, found.n * share), variance, delta / n_segments, _POWER))
+            for share in _SHARES
+        },
+        **{name: values[order] for name, values in columns.items()},
+        lower=lower[order],
+        columns_of=tuple(judged.names[place] for place in order),
+        levels=tuple(judged.levels[place] for place in order),
+        assumptions=(*assumptions, MIXTURE) if judged.mixed else tuple(assumptions),
+        references=("gao2017", "feller1951", "anderson1955"),
+    )
+
+
+def _claim(worst: str | None, lower: float, n_found: int, segments: int, confidence_level: float) -> str:
+    sure = f"with {confidence(confidence_level)} confidence"
+    if worst is None:
+        return f"None of {rows(segments)} segments is shown to be miscalibrated, {sure}."
+    others = f", {rows(n_found)} of {rows(segments)} are shown to be miscalibrated" if n_found > 1 else ""
+    return f"The segment {worst} is off by at least {number(lower)}{others}, {sure}."

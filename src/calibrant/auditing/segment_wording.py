@@ -1,0 +1,155 @@
+"""Segments in text: the lines that are printed, and the rows of tables in notebooks and reports.
+
+An audit of segments is a `SegmentAudit`, a search a `SegmentSearch`; both modules import this one.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import Any
+
+import numpy as np
+
+from calibrant.auditing.numbers import interval_text, number, rows, share
+from calibrant.table.pooling import score_order
+
+__all__ = [
+    "HEADS",
+    "audit_rows",
+    "audit_text",
+    "detectable_sentence",
+    "lower_sentence",
+    "notable",
+    "search_rows",
+    "search_text",
+    "unlisted_sentence",
+    "verdict_counts",
+]
+
+HEADS: tuple[str, ...] = ("Segment", "Rows", "Observed", "Predicted", "Error", "Lower", "Upper", "Where", "Verdict")
+_PRINTED = 20  # segments of a printed table
+_WIDTH = 80
+_ONLY_ON_PAGES = ("Observed", "Predicted", "Where")
+_ORDER = {"refuted": 0, "undecided": 1, "certified": 2, "": 1}
+
+
+def notable(audit: Any) -> list[int]:
+    """Order of the segments: refuted, undecided, certified, and among these by the lower bound, then by the error."""
+    first = np.array([_ORDER[verdict] for verdict in audit.verdicts.tolist()], dtype=np.float64)
+    places: list[int] = score_order(first, -audit.lower, -audit.error).tolist()
+    return places
+
+
+def verdict_counts(audit: Any) -> str:
+    """How many segments have each verdict; empty without a tolerance."""
+    if audit.tolerance is None:
+        return ""
+    found = audit.verdicts.tolist()
+    counts = [f"{rows(found.count(word))} {word}" for word in ("certified", "undecided", "refuted") if word in found]
+    return f"At tolerance {audit.tolerance:g}: {', '.join(counts)}."
+
+
+def lower_sentence(audit: Any) -> str:
+    """What is known of the worst segment from below."""
+    if audit.lower_bound <= 0.0:
+        return "No segment is shown to be miscalibrated."
+    worst = int(np.argmax(audit.lower))
+    return (
+        f"The segment {audit.segment[worst]} is off by at least {number(audit.lower_bound)}: predictions are "
+        f"{audit.direction[worst]} at scores {_where(audit, worst)}."
+    )
+
+
+def unlisted_sentence(audit: Any) -> str:
+    """How many segments are too small to be judged; empty if none is."""
+    if not audit.n_unlisted:
+        return ""
+    many = audit.n_unlisted > 1
+    return (
+        f"{rows(audit.n_unlisted)} further segment{'s have' if many else ' has'} fewer than {rows(audit.min_rows)} "
+        f"rows and {'are' if many else 'is'} not judged."
+    )
+
+
+def _where(found: Any, place: int) -> str:
+    return interval_text((float(found.low[place]), float(found.high[place])))
+
+
+def audit_rows(audit: Any, most: int | None = None) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Heads and rows of the table of segments, the most notable first."""
+    lines: list[tuple[str, ...]] = []
+    for i in notable(audit)[:most]:
+        where = "" if math.isnan(audit.high[i]) else f"{audit.direction[i]} {_where(audit, i)}"
+        lines.append(
+            (
+                str(audit.segment[i]),
+                rows(float(audit.rows[i])),
+                share(float(audit.observed_rate[i])),
+                share(float(audit.mean_predicted[i])),
+                number(float(audit.error[i])),
+                number(float(audit.lower[i])),
+                number(float(audit.upper[i])),
+                where,
+                str(audit.verdicts[i]),
+            )
+        )
+    judged = audit.tolerance is not None
+    return (HEADS, lines) if judged else (HEADS[:-1], [line[:-1] for line in lines])
+
+
+def audit_text(audit: Any) -> str:
+    """The printed text: the claim, the verdicts, and the most notable segments."""
+    sentences = [audit.claim, verdict_counts(audit), lower_sentence(audit), unlisted_sentence(audit)]
+    heads, lines = audit_rows(audit, _PRINTED)
+    kept = [i for i, head in enumerate(heads) if head not in _ONLY_ON_PAGES]
+    text = _wrapped(sentences) + "\n\n" + _table([heads, *lines], kept)
+    left = audit.n_segments - len(lines)
+    return text + (f"\n... and {rows(left)} more segments" if left > 0 else "")
+
+
+def search_rows(search: Any, most: int | None = None) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Heads and rows of the table of segments of a search, as it has them: those shown to be miscalibrated first."""
+    heads = ("Segment", "Rows", "Observed", "Predicted", "Error", "Lower", "Where")
+    lines: list[tuple[str, ...]] = [
+        (
+            str(search.segment[i]),
+            rows(float(search.rows[i])),
+            share(float(search.observed_rate[i])),
+            share(float(search.mean_predicted[i])),
+            number(float(search.error[i])),
+            number(float(search.lower[i])),
+            "" if math.isnan(search.high[i]) else f"{search.direction[i]} {_where(search, i)}",
+        )
+        for i in range(len(search.segment))[:most]
+    ]
+    return heads, lines
+
+
+def search_text(search: Any) -> str:
+    """The printed text: what was found, and what could have been."""
+    heads, lines = search_rows(search, 5)
+    kept = [i for i, head in enumerate(heads) if head not in _ONLY_ON_PAGES]
+    return _wrapped([search.claim, detectable_sentence(search)]) + "\n\n" + _table([heads, *lines], kept)
+
+
+def _wrapped(sentences: list[str]) -> str:
+    return "\n".join(textwrap.fill(sentence, _WIDTH) for sentence in sentences if sentence)
+
+
+def _table(lines: list[tuple[str, ...]], kept: list[int]) -> str:
+    """Write some columns as text: names and verdicts to the left, names cut at their width, numbers to the right."""
+    name, *numbers = [[line[i] for line in lines] for i in kept]
+    width = _WIDTH - sum(2 + max(map(len, cells)) for cells in numbers)
+    name = [text if len(text) <= width else f"{text[: width - 4]} ..." for text in name]
+    columns = [[text.ljust(max(map(len, name))) for text in name]]
+    for cells in numbers:
+        longest = max(map(len, cells))
+        columns.append([cell.ljust(longest) if cells[0] == "Verdict" else cell.rjust(longest) for cell in cells])
+    return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
+
+
+def detectable_sentence(search: Any) -> str:
+    """Which errors would have been found, in segments with some shares of the rows."""
+    found = [f"{number(error)} in a segment with {100 * float(of):g}%" for of, error in search.detectable.items()]
+    return f"Found with a probability of about 80%: an error of {', '.join(found)} of the rows."

@@ -1,0 +1,1 @@
+"""Repair of calibrated probabilities in overlapping segments of the rows."""

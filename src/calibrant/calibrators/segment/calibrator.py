@@ -1,0 +1,311 @@
+"""A calibrator that repairs what one map for all rows leaves wrong in segments of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from calibrant.calibrators.auto import AutoCalibrator
+from calibrant.calibrators.base import Calibrator, Training
+from calibrant.calibrators.log_odds import probability
+from calibrant.calibrators.segment.gains import log_losses, mean_and_error, segment_gains
+from calibrant.calibrators.segment.given import columns_of, taken_apart
+from calibrant.calibrators.segment.offsets import IntArray, fit_offsets
+from calibrant.calibrators.segment.repair import NOTHING, SegmentRepair
+from calibrant.calibrators.segment.trees import fit_trees
+from calibrant.errors import ArgumentError
+from calibrant.fits.logistic import logistic_fit
+from calibrant.segments.columns import SegmentColumn
+from calibrant.table.parameters import check_count, check_random_state
+from calibrant.table.pooling import FloatArray, score_order
+from calibrant.table.validation import clean_rows, clean_scores
+
+__all__ = ["SegmentCalibrator"]
+
+_MANY = 100_000  # rows above which one part is held out instead of every fold in turn
+_ENOUGH = 20_000  # rows in that part
+_BEYOND_NOISE = 1.645  # standard errors by which held-out rows must gain: a one-sided test at 5%
+_SMALLEST, _LARGEST = float(np.finfo(np.float64).tiny), 1.0 - 2.0**-53
+
+Labels = npt.NDArray[np.int8]
+
+
+class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Calibrator for all rows, and what segments of them need beyond it.
+
+    A map from scores to probabilities can be right on average and wrong for women, for one branch, or for the young
+    of one region. To the log-odds of a calibrated probability are added an intercept and a slope for every segment
+    of every column, and of every pair of columns, shrunk by empirical Bayes: little where a segment has few rows,
+    nothing where segments differ no more than by chance. A second member are 20 regression trees with three splits in
+    depth, of the score and the segments. Rows held out decide how much of each is added, and whether anything is.
+
+    Parameters
+    ----------
+    calibrator : Calibrator, optional
+        The map for all rows. Default: `AutoCalibrator`.
+    by : list of str, optional
+        Columns that name segments; default: all that are given to `fit`. Text, booleans and up to 20 different numbers
+        are a segment each; other numbers are cut at their quintiles. Missing values are a segment.
+    n_folds : int, default=5
+        Number of folds, at least 2. Of more than 100,000 rows, 20,000 are held out once instead.
+    random_state : int or numpy.random.Generator, default=0
+        Seeds the split of the rows. With a whole number the result depends on nothing but the data, not on the order of
+        its rows.
+
+    Attributes
+    ----------
+    calibrator_ : Calibrator
+        The map for all rows, fitted to all of them.
+    columns_ : list of SegmentColumn
+        How each column is turned into segments.
+    repair_ : SegmentRepair
+        What is added to the log-odds.
+    shares_ : ndarray of two floats
+        Shares of the fitted offsets and trees that are added; 0 and 0 if `decision_` is "left alone".
+    decision_ : {"repaired", "left alone"}
+        "left alone": `predict` returns what the map for all rows gives, because a one-sided test at 5% on held-out
+        rows finds no gain.
+    reason_ : str
+        What was decided and why, in a sentence.
+    gain_, standard_error_ : float
+        Fall of the mean log loss per held-out row, and its standard error over rows; NaN if nothing could be held out.
+        The shares were chosen on these rows, so the gain is optimistic for a little.
+    gains_ : SegmentGains
+        The same in every segment. ``gains_.to_frame()`` is a table.
+    training_ : Training
+        The rows of the fit.
+
+    Notes
+    -----
+    Rows whose value of a column was not met in the fit are in none of its segments: no offset of that column and no
+    tree is added, and nothing at all if this holds for every column. Of a column with more than 1,000 levels the
+    largest are kept; the others, and what was not met, are one segment. Segments of more than two columns are reached
+    by trees only. A gain in log loss says nothing certain about a single segment: audit the repaired probabilities on
+    rows that are new to the fit. Weights are not supported.
+
+    References
+    ----------
+    Paule & Mandel (1982). Consensus values and weighting factors. James & Stein (1961). Estimation with quadratic loss.
+    Efron & Morris (1975). Data analysis using Stein's estimator and its generalizations. Friedman (2001). Greedy
+    function approximation: a gradient boosting machine. Hébert-Johnson, Kim, Reingold & Rothblum (2018).
+    Multicalibration: calibration for the (computationally-identifiable) masses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.calibrators import SegmentCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> p, branch = rng.uniform(size=8000), rng.choice(["north", "south"], 8000)
+    >>> y = rng.uniform(size=8000) < np.where(branch == "north", p**3, p ** (1 / 3))
+    >>> fitted = SegmentCalibrator().fit(p, y, {"branch": branch})
+    >>> fitted.decision_, fitted.predict([0.5, 0.5], {"branch": ["north", "south"]}).round(1).tolist()
+    ('repaired', [0.1, 0.8])
+    """
+
+    def __init__(
+        self,
+        calibrator: Calibrator | None = None,
+        *,
+        by: Sequence[str] | None = None,
+        n_folds: int = 5,
+        random_state: int | np.random.Generator = 0,
+    ) -> None:
+        self.calibrator = calibrator
+        self.by = by
+        self.n_folds = n_folds
+        self.random_state = random_state
+
+    def fit(self, scores: Any, y: npt.ArrayLike, segments: Any = None, *, pos_label: Any = None) -> Self:
+        """Fit the map for all rows and what segments need beyond it.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1), or dataframe
+            Scores in [0, 1]. Without `segments` a dataframe of the columns `by` and one more, the scores: what
+            cross-validation of scikit-learn can split.
+        y : array-like of shape (n,)
+            Labels as in `ScoreTable.from_scores`.
+        segments : dataframe or mapping, optional
+            Columns that name segments: a dataframe of pandas, Polars or PyArrow, or a dictionary of arrays by name.
+        pos_label : scalar, optional
+            Label of the positive class.
+
+        Returns
+        -------
+        SegmentCalibrator
+            Itself.
+
+        Raises
+        ------
+        DataError
+            If rows or columns cannot be used, such as a column with one value only.
+        ArgumentError
+            If a parameter is out of range.
+        """
+        calibrator = AutoCalibrator() if self.calibrator is None else self.calibrator
+        if not isinstance(calibrator, Calibrator):
+            raise ArgumentError("calibrator to be one of calibrant.calibrators", repr(calibrator), "pass an instance")
+        n_folds = check_count("n_folds", self.n_folds, 2, "five folds are customary")
+        check_random_state(self.random_state)
+        if segments is None:
+            scores, segments = taken_apart(scores, self.by)
+        rows = clean_rows(y, scores, pos_label=pos_label)
+        label, score = rows.label, rows.score.astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
+        values = columns_of(segments, self.by, len(score))
+        # Every level counts by itself: shrinkage takes care of rare ones.
+        self.columns_ = [SegmentColumn.fit(column, name, min_rows=1) for name, column in values.items()]
+        codes = [column.codes(values[column.name]) for column in self.columns_]
+        order = score_order(score, *codes, label)
+        data = _Rows(score[order], [code[order] for code in codes], label[order], [len(c) for c in self.columns_])
+        self.calibrator_ = clone(calibrator).fit(data.score, data.label)
+        self.training_: Training = self.calibrator_.training_
+        rng = np.random.default_rng(self.random_state)
+        held_out = [_held_out(calibrator, data, part) for part in _parts(len(score), n_folds, rng)]
+        self._decide(_Held.joined(held_out))
+        repair = _fitted(data, self._log_odds(data.score)) if self.decision_ == "repaired" else NOTHING
+        self.repair_ = repair.scaled(self.shares_)
+        return self
+
+    def predict(self, scores: Any, segments: Any = None) -> FloatArray:
+        """Map scores of rows in segments to probabilities.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,) or (n, 1), or dataframe
+            Scores in [0, 1], or as in `fit` a dataframe that holds them and the segments.
+        segments : dataframe or mapping, optional
+            The columns of the fit, by name; others are not looked at.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            Calibrated probabilities.
+        """
+        check_is_fitted(self)
+        if segments is None:
+            scores, segments = taken_apart(scores, [column.name for column in self.columns_])
+        score = clean_scores(scores).astype(np.float64) + 0.0
+        values = columns_of(segments, [column.name for column in self.columns_], len(score))
+        codes = [column.codes(values[column.name]) for column in self.columns_]
+        if self.decision_ == "left alone":
+            everyone: FloatArray = self.calibrator_.predict(score)
+            return everyone
+        log_odds = self._log_odds(score)
+        return probability(log_odds + self.repair_.parts(score, log_odds, codes).sum(axis=0))
+
+    def interpret(self) -> str:
+        """Say in words what was fitted.
+
+        Returns
+        -------
+        str
+            One or two sentences.
+        """
+        check_is_fitted(self)
+        return self.reason_
+
+    def _log_odds(self, score: FloatArray) -> FloatArray:
+        return _logit(self.calibrator_.predict(score))
+
+    def _decide(self, held: _Held) -> None:
+        """Choose the shares on held-out rows, and whether they gain enough."""
+        named = ", ".join(column.name for column in self.columns_)
+        shares = _shares(held)
+        before, after = (
+            log_losses(held.log_odds, held.label),
+            log_losses(held.log_odds + shares @ held.parts, held.label),
+        )
+        self.gain_, self.standard_error_ = mean_and_error(before - after)
+        repaired = self.gain_ > _BEYOND_NOISE * self.standard_error_
+        self.decision_ = "repaired" if repaired else "left alone"
+        self.shares_ = shares if repaired else np.zeros(2)
+        found = f"on {len(held.label):,} rows not fitted to, a repair by {named} lowers the log loss by"
+        gained = f"{self.gain_:.4f} (standard error {self.standard_error_:.4f})"
+        if repaired:
+            self.reason_ = f"Repaired: {found} {gained}, from {before.mean():.4f}."
+        else:
+            self.reason_ = f"Left alone: {found} {gained}, no more than chance may."
+            after = before
+        self.gains_ = segment_gains(self.columns_, held.codes, before, after)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows in the order of their scores."""
+
+    score: FloatArray
+    codes: list[IntArray]
+    label: Labels
+    sizes: list[int]  # segments of each column
+
+    def __getitem__(self, rows: npt.NDArray[np.bool_]) -> _Rows:
+        return _Rows(self.score[rows], [code[rows] for code in self.codes], self.label[rows], self.sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """Rows that were held out: log-odds of the map for all, and what both members of the repair would add."""
+
+    log_odds: FloatArray
+    parts: FloatArray
+    codes: list[IntArray]
+    label: Labels
+
+    @classmethod
+    def joined(cls, held: Sequence[_Held]) -> _Held:
+        codes = [np.concatenate(columns) for columns in zip(*(part.codes for part in held), strict=True)]
+        log_odds, label = (np.concatenate([getattr(part, name) for part in held]) for name in ("log_odds", "label"))
+        return cls(log_odds, np.concatenate([part.parts for part in held], axis=1), codes, label)
+
+
+def _parts(n: int, n_folds: int, rng: np.random.Generator) -> Iterator[npt.NDArray[np.bool_]]:
+    """Yield which rows are held out: each part in turn, or one of many rows."""
+    if n > _MANY:
+        yield rng.permutation(n) < _ENOUGH
+        return
+    fold = rng.permutation(n) % n_folds
+    for part in range(min(n, n_folds)):
+        yield fold == part
+
+
+def _held_out(calibrator: Calibrator, data: _Rows, part: npt.NDArray[np.bool_]) -> _Held:
+    """Fit to the other rows and predict those held out."""
+    rest, held = data[~part], data[part]
+    fitted = clone(calibrator).fit(rest.score, rest.label)
+    repair = _fitted(rest, _logit(fitted.predict(rest.score)))
+    log_odds = _logit(fitted.predict(held.score))
+    return _Held(log_odds, repair.parts(held.score, log_odds, held.codes), held.codes, held.label)
+
+
+def _fitted(data: _Rows, log_odds: FloatArray) -> SegmentRepair:
+    offsets = fit_offsets(log_odds, data.codes, data.label)
+    return SegmentRepair(offsets, fit_trees(data.score, log_odds, data.codes, data.label, data.sizes))
+
+
+def _logit(p: FloatArray) -> FloatArray:
+    inside = np.clip(p, _SMALLEST, _LARGEST)
+    return np.asarray(np.log(inside) - np.log1p(-inside))
+
+
+def _shares(held: _Held) -> FloatArray:
+    """Return the shares of both members, none negative, under which held-out labels are most likely.
+
+    The log likelihood is concave. So the best point of the quadrant is the unlimited maximum over some of the members,
+    the one that is most likely among those without a negative share.
+    """
+    n, best = len(held.label), np.zeros(2)
+    least = 2.0 * float(log_losses(held.log_odds, held.label).sum())
+    for chosen in ([0], [1], [0, 1]):
+        if n <= len(chosen):
+            continue
+        fit = logistic_fit(held.parts[chosen].T, np.ones(n), held.label, offset=held.log_odds)
+        if fit.converged and (fit.coefficients > 0.0).all() and fit.deviance < least:
+            least, best = fit.deviance, np.zeros(2)
+            best[chosen] = fit.coefficients
+    return best

@@ -1,0 +1,84 @@
+"""What a repair gains on held-out rows, in all and in each segment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.calibrators.segment.offsets import IntArray
+from calibrant.segments.columns import SegmentColumn
+from calibrant.table.pooling import FloatArray
+from calibrant.table.results import Tabular
+
+__all__ = ["SegmentGains", "log_losses", "mean_and_error", "segment_gains"]
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentGains(Tabular):
+    """Mean log loss of held-out rows in each segment, with one map for all rows and with the repair.
+
+    Attributes
+    ----------
+    column, segment : ndarray of str
+        The segment; the first entry is all rows.
+    n : ndarray of int64
+        Held-out rows.
+    before, after, gain : ndarray of float64
+        Mean log loss with the map for all rows, with the repair, and by how much it fell.
+    standard_error : ndarray of float64
+        Of the gain, over rows.
+    """
+
+    column: npt.NDArray[np.str_]
+    segment: npt.NDArray[np.str_]
+    n: npt.NDArray[np.int64]
+    before: FloatArray
+    after: FloatArray
+    gain: FloatArray
+    standard_error: FloatArray
+
+    def __str__(self) -> str:
+        heads = ["", "rows", "log loss", "repaired", "gain", "s.e."]
+        numbers = np.stack([self.before, self.after, self.gain, self.standard_error], axis=1).tolist()
+        lines = [heads]
+        for column, segment, n, values in zip(self.column, self.segment, self.n.tolist(), numbers, strict=True):
+            name = f"{column} = {segment}" if segment else str(column)
+            lines.append([name, f"{n:,}", *(f"{value:.4f}" for value in values)])
+        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+        return "\n".join(
+            "  ".join([name.ljust(widths[0]), *map(str.rjust, cells, widths[1:])]) for name, *cells in lines
+        )
+
+
+def segment_gains(
+    columns: Sequence[SegmentColumn], codes: Sequence[IntArray], before: FloatArray, after: FloatArray
+) -> SegmentGains:
+    """Return the gains of rows with these log losses, which belong to these segments of the columns."""
+    named = [("all rows", "", np.ones(len(before), dtype=bool))]
+    for column, code in zip(columns, codes, strict=True):
+        named += [(column.name, label, code == i) for i, label in enumerate(column.labels)]
+    gains = np.array([mean_and_error(before[rows] - after[rows]) for _, _, rows in named])
+    return SegmentGains(
+        np.array([column for column, _, _ in named]),
+        np.array([segment for _, segment, _ in named]),
+        np.array([int(rows.sum()) for _, _, rows in named], dtype=np.int64),
+        np.array([mean_and_error(before[rows])[0] for _, _, rows in named]),
+        np.array([mean_and_error(after[rows])[0] for _, _, rows in named]),
+        gains[:, 0],
+        gains[:, 1],
+    )
+
+
+def log_losses(log_odds: FloatArray, label: npt.NDArray[np.int8]) -> FloatArray:
+    """Return the log loss of each row."""
+    return np.asarray(np.logaddexp(0.0, np.where(label == 1, -log_odds, log_odds)))
+
+
+def mean_and_error(values: FloatArray) -> tuple[float, float]:
+    """Return the mean and its standard error; NaN of nothing."""
+    if not len(values):
+        return float("nan"), float("nan")
+    return float(values.mean()), float(values.std() / np.sqrt(len(values)))

@@ -1,0 +1,160 @@
+"""What segments add to the log-odds: an intercept and a slope for each, shrunk by empirical Bayes.
+
+With z the log-odds of a calibrated probability and t the same standardised and cut, the model is z plus the sum of
+``a + b t`` over the segments that a row belongs to: one for each column, and one for each pair of columns. In a table,
+which holds the segments of one column or pair, the a are independent ``N(0, v)``, and so are the b with another v.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.calibrators.log_odds import probability
+from calibrant.distributions.bisection import bisect
+from calibrant.table.pooling import FloatArray, distinct_numbers
+
+__all__ = ["CUT", "LogOddsOffsets", "OffsetTable", "fit_offsets", "shrunken", "sums", "variance_between"]
+
+IntArray = npt.NDArray[np.int64]
+
+CUT = 2.5  # standard deviations beyond which slopes have no further effect
+_ORDINARY = 10.0  # log-odds beyond it are brought to it before mean and standard deviation are taken
+_SWEEPS = 50
+_STILL = 1e-5  # largest change, in log-odds, of a sweep after which no other follows
+_LONGEST = 1.0  # change of a coefficient in one step
+_NO_INFORMATION = 1e-9
+_LARGEST_VARIANCE = 100.0
+
+
+@dataclass(frozen=True, eq=False)
+class OffsetTable:
+    """Offsets of the segments of one column, or of those that two columns make together.
+
+    Attributes
+    ----------
+    columns : tuple of int
+        Numbers of the column, or of both.
+    codes : ndarray of int64, shape (m, 1) or (m, 2)
+        The segment of each column, in increasing order.
+    intercept, slope : ndarray of float64, shape (m,)
+        What is added to the log-odds: ``intercept + slope * t``.
+    variances : tuple of two floats
+        Estimated variances of intercepts and slopes in the population; 0 where nothing is added.
+    """
+
+    columns: tuple[int, ...]
+    codes: IntArray
+    intercept: FloatArray
+    slope: FloatArray
+    variances: tuple[float, float]
+
+    def scaled(self, share: float) -> OffsetTable:
+        """Return the table with a share of every offset."""
+        return OffsetTable(self.columns, self.codes, share * self.intercept, share * self.slope, self.variances)
+
+
+@dataclass(frozen=True, eq=False)
+class LogOddsOffsets:
+    """Tables of offsets, and how log-odds are standardised for their slopes."""
+
+    centre: float
+    scale: float
+    tables: tuple[OffsetTable, ...]
+
+    def standardised(self, log_odds: FloatArray) -> FloatArray:
+        """Return t, what slopes are multiplied by."""
+        return np.asarray(np.clip((log_odds - self.centre) / self.scale, -CUT, CUT))
+
+    def of(self, log_odds: FloatArray, codes: Sequence[IntArray]) -> FloatArray:
+        """Return what is added to the log-odds of each row, 0 where a row belongs to no segment."""
+        t, total = self.standardised(log_odds), np.zeros(len(log_odds))
+        for table in self.tables:
+            place, known = _places(table.codes, [codes[column] for column in table.columns])
+            total += np.where(known, table.intercept[place] + table.slope[place] * t, 0.0)
+        return total
+
+    def scaled(self, share: float) -> LogOddsOffsets:
+        """Return a share of all offsets."""
+        return LogOddsOffsets(self.centre, self.scale, tuple(table.scaled(share) for table in self.tables))
+
+
+def fit_offsets(log_odds: FloatArray, codes: Sequence[IntArray], label: npt.NDArray[np.int8]) -> LogOddsOffsets:
+    """Fit the offsets of all columns and of all pairs of them.
+
+    Intercepts, then slopes, of one table after the other are brought to the maximum of their posterior density, given
+    all others, until none moves. Equal rows in another order give the same but for rounding.
+    """
+    ordinary = np.clip(log_odds, -_ORDINARY, _ORDINARY)
+    found = LogOddsOffsets(float(ordinary.mean()), float(ordinary.std()) or 1.0, ())
+    bases = [np.ones(len(log_odds)), found.standardised(log_odds)]
+    families = [*itertools.combinations(range(len(codes)), 1), *itertools.combinations(range(len(codes)), 2)]
+    cells = [_cells([codes[column] for column in family]) for family in families]
+    effects = [[np.zeros(len(there)) for _ in bases] for there, _ in cells]
+    variances = [[0.0 for _ in bases] for _ in cells]
+    total = log_odds.copy()
+    for _ in range(_SWEEPS):
+        moved = 0.0
+        for (there, cell), effect, variance in zip(cells, effects, variances, strict=True):
+            for i, x in enumerate(bases):
+                p = probability(total)
+                information = sums(cell, p * (1.0 - p) * x * x, len(there))
+                score = sums(cell, (label - p) * x, len(there)) + information * effect[i]
+                variance[i] = variance_between(score, information)
+                step = np.clip(shrunken(score, information, variance[i]) - effect[i], -_LONGEST, _LONGEST)
+                total += step[cell] * x
+                effect[i] = effect[i] + step
+                moved = max(moved, float(np.abs(step).max()))
+        if moved < _STILL:
+            break
+    tables = (
+        OffsetTable(family, there, effect[0], effect[1], (variance[0], variance[1]))
+        for family, (there, _), effect, variance in zip(families, cells, effects, variances, strict=True)
+        if any(variance)
+    )
+    return LogOddsOffsets(found.centre, found.scale, tuple(tables))
+
+
+def sums(cell: IntArray, values: FloatArray, cells: int) -> FloatArray:
+    """Add up values by cell."""
+    return np.bincount(cell, values, cells).astype(np.float64)
+
+
+def variance_between(score: FloatArray, information: FloatArray) -> float:
+    """Return the variance v of effects that are estimated by ``score / information`` with variance ``1 / information``.
+
+    It is that of Paule and Mandel: ``sum (effect**2 / (v + 1 / information))`` is the number of effects. Where that sum
+    at ``v = 0`` is within one standard deviation of what chance alone gives, v is 0.
+    """
+    told = information > _NO_INFORMATION
+    squared, noise = (score[told] / information[told]) ** 2, 1.0 / information[told]
+    count = len(noise)
+    if (squared / noise).sum() <= count + np.sqrt(2.0 * count):
+        return 0.0
+    return bisect(lambda v: bool((squared / (v + noise)).sum() > count), 0.0, _LARGEST_VARIANCE, rtol=1e-9)[1]
+
+
+def shrunken(score: FloatArray, information: FloatArray, variance: float) -> FloatArray:
+    """Return the posterior means of effects around 0 with that variance."""
+    return score / (information + 1.0 / variance) if variance > 0.0 else np.zeros(len(score))
+
+
+def _cells(codes: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
+    """Return the combinations of segments that occur, in increasing order, and which of them each row has."""
+    width = 1 + max(int(code.max()) for code in codes)
+    key = codes[0] if len(codes) == 1 else codes[0] * width + codes[1]
+    there = distinct_numbers(key)
+    split = [there] if len(codes) == 1 else list(np.divmod(there, width))
+    return np.stack(split, axis=1), np.searchsorted(there, key)
+
+
+def _places(there: IntArray, codes: Sequence[IntArray]) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    """Return the place of each row's combination among those of a table, and whether it is there."""
+    width = 1 + max(int(there.max()), *(int(code.max(initial=0)) for code in codes))
+    keys, key = (part[0] if len(part) == 1 else part[0] * width + part[1] for part in (list(there.T), list(codes)))
+    place = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
+    return place, (keys[place] == key) & np.all([code >= 0 for code in codes], axis=0)

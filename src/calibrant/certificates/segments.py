@@ -1,0 +1,87 @@
+"""Bounds on the calibration errors of many segments that hold together.
+
+Each family of segments is a partition of the rows, and gets an equal part of the probability of failure. Inside it half
+is divided equally among the segments listed, half by their rows: the sizes of the cells of one partition tell nothing
+of the outcomes inside any of them. Derivation: docs/theory/10-segments.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.certificates.widths import brownian_width
+from calibrant.distributions.sharp_mean import simultaneous_width
+from calibrant.segments.sums import CellTotals
+from calibrant.table.score_table import FloatArray
+
+__all__ = ["SHARES", "Listed", "confidence_shares", "detectable_error", "largest_error", "lower_bounds", "upper_bounds"]
+
+# Parts of the probability of failure for: the statement about the worst segment, upper bounds, lower bounds.
+SHARES = (1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0)
+_EQUALLY = 0.5  # part of a family's share that is divided equally among its segments, the rest by their rows
+
+
+class Listed(NamedTuple):
+    """The segments of one family that are judged."""
+
+    totals: CellTotals
+    identical: npt.NDArray[np.bool_]  # whether the rows of each are identically distributed
+    rows: int  # of all cells of the family, listed or not
+
+
+def confidence_shares(families: Sequence[Listed]) -> FloatArray:
+    """Part of a probability of failure that each segment of all families gets; they add up to at most 1."""
+    used = [family for family in families if len(family.identical)]
+    parts = [_EQUALLY / len(of.identical) + (1.0 - _EQUALLY) * of.totals.n / of.rows for of in used]
+    return np.asarray(np.concatenate(parts) / len(families))
+
+
+def upper_bounds(families: Sequence[Listed], deltas: FloatArray) -> FloatArray:
+    """Upper bounds on the calibration errors of all segments, each failing with its own probability; at most 1."""
+    n, most, squares, fourths = (
+        np.concatenate([getattr(family.totals, name) for family in families]).astype(np.float64)
+        for name in ("n", "at_most", "squares", "fourths")
+    )
+    squares, fourths = (np.minimum(1.0, total / n) for total in (squares, fourths))
+    width = simultaneous_width(n, squares, fourths, deltas, estimate=most, identical=_identical(families))
+    return np.asarray(np.minimum(1.0, most + width))
+
+
+def largest_error(families: Sequence[Listed], delta: float) -> float:
+    """Bound on the error of the worst segment.
+
+    The worst segment is one fixed segment, and its own bound fails with probability at most `delta`: their number does
+    not matter (intersection-union).
+    """
+    n_segments = sum(len(family.identical) for family in families)
+    return float(upper_bounds(families, np.full(n_segments, delta)).max())
+
+
+def _identical(families: Sequence[Listed]) -> npt.NDArray[np.bool_]:
+    """Whether the rows of each segment are identically distributed, given who is in which segment.
+
+    Where families overlap, the segments of the others say which mixture of them is in a segment.
+    """
+    found = np.concatenate([family.identical for family in families])
+    return found if len(families) == 1 else np.zeros_like(found)
+
+
+def lower_bounds(families: Sequence[Listed], deltas: FloatArray) -> FloatArray:
+    """Asymptotic lower bounds on the calibration errors of all segments, over all intervals of scores; at least 0."""
+    totals = [family.totals for family in families]
+    variance = np.concatenate([np.maximum(of.brier, of.null_variance) for of in totals])
+    n, value = (np.concatenate([getattr(of, name) for of in totals]) for name in ("n", "value"))
+    widths = [brownian_width(*each) for each in zip(n.tolist(), variance.tolist(), deltas.tolist(), strict=True)]
+    return np.asarray(np.maximum(0.0, value - np.array(widths)))
+
+
+def detectable_error(n: float, variance: float, delta: float, power: float) -> float:
+    """Error of a segment of n rows whose lower bound is above 0 with a probability of about `power`."""
+    from calibrant.distributions.brownian import normal_quantile
+
+    return brownian_width(n, variance, delta) + normal_quantile(power) * math.sqrt(variance / n)

@@ -1,0 +1,1 @@
+"""Segments of rows: what the columns that name them are turned into."""

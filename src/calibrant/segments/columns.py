@@ -1,0 +1,290 @@
+"""A column as segments: its levels, or the cuts of a number, fixed once and applied to any rows."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import ArgumentError, DataError
+from calibrant.segments.values import Level, clean_levels, distinct_values, is_numeric
+from calibrant.table.parameters import is_number
+from calibrant.table.pooling import score_order
+from calibrant.table.row_errors import describe_no_rows
+
+__all__ = ["MIN_ROWS", "SegmentColumn"]
+
+# Rows that a level needs not to be pooled with others.
+MIN_ROWS = 100
+# Numbers with more different values than that are cut, at these many quantiles.
+_FEW, _INTERVALS = 20, 5
+# Levels that stay by themselves: the largest ones.
+_MOST_LEVELS = 1000
+# A column of which more than this share of the values are different, and more than so many, tells rows apart.
+_TELLING, _MANY = 0.5, 50
+
+
+@dataclass(frozen=True)
+class SegmentColumn:
+    """How the values of one column are turned into segments, which are numbered from 0.
+
+    First come the levels, or the intervals between cuts, in increasing order; then, if there are any, the pool of rare
+    levels; then the missing values.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column.
+    levels : tuple
+        Text, booleans or numbers, each a segment; empty if the column is cut.
+    cuts : tuple of numbers
+        Where a column of numbers is cut: segments are ``x <= cuts[0]``, ``cuts[0] < x <= cuts[1]``, and so on.
+    pooled : int
+        Number of rare levels that are one segment together; 0 if there is none. A value that was not met before joins
+        them; without a pool it belongs to no segment.
+    missing : bool
+        Whether missing values are a segment. Without it they belong to none.
+    from_rows : bool
+        Whether levels were pooled, or cuts chosen, by looking at these rows.
+    """
+
+    name: str
+    levels: tuple[Level, ...] = ()
+    cuts: tuple[int | float, ...] = ()
+    pooled: int = 0
+    missing: bool = False
+    from_rows: bool = False
+
+    @classmethod
+    def fit(
+        cls, values: Any, name: str, *, min_rows: int = MIN_ROWS, cuts: Sequence[float] | None = None
+    ) -> SegmentColumn:
+        """Choose the segments of a column.
+
+        Text, booleans, and numbers with at most 20 different values have a segment for each level; those with fewer
+        than `min_rows` rows are pooled, as are all but the 1000 largest. Other numbers are cut at their quintiles, or
+        at `cuts`.
+
+        Parameters
+        ----------
+        values : array-like of shape (n,)
+            A list, an array or a column of a dataframe. Missing values are None, NaN or what the library has for them.
+        name : str
+            Name of the column, for messages.
+        min_rows : int
+            Rows that a level needs to be a segment by itself.
+        cuts : sequence of numbers, optional
+            Increasing; where to cut a column of numbers.
+
+        Returns
+        -------
+        SegmentColumn
+            The same for every order of the rows.
+
+        Raises
+        ------
+        DataError
+            If the values cannot name segments: dates, several kinds, one value only, or nearly one value per row.
+        ArgumentError
+            If the cuts are not increasing numbers.
+
+        Examples
+        --------
+        >>> from calibrant.segments.columns import SegmentColumn
+        >>> column = SegmentColumn.fit(["a", "b", None, "a", "rare"] * 60, "g")
+        >>> column.labels, column.codes(["b", None, "new"]).tolist()
+        (('a', 'other (2 levels)', 'missing'), [1, 2, 1])
+        """
+        found = distinct_values(values, name)
+        if not len(found.number):
+            raise describe_no_rows()
+        missing = int((found.number < 0).sum())
+        return cls.of_counts(name, found.levels, found.counts, missing, min_rows=min_rows, cuts=cuts)
+
+    @classmethod
+    def of_counts(
+        cls,
+        name: str,
+        levels: tuple[Level, ...],
+        counts: npt.NDArray[np.int64],
+        missing: int,
+        *,
+        min_rows: int = MIN_ROWS,
+        cuts: Sequence[float] | None = None,
+    ) -> SegmentColumn:
+        """Choose the segments, as `fit`, from the different values in increasing order and how often each occurs."""
+        rows, numeric = int(counts.sum()), is_numeric(levels)
+        _need_two(name, len(levels) + bool(missing), levels)
+        if cuts is not None:
+            if not numeric:
+                raise ArgumentError(
+                    "`cuts` of a column of numbers", f"{name}, which holds {_shown(levels)}", "leave out its cuts"
+                )
+            column = cls.of_cuts(name, clean_cuts(name, cuts), missing=bool(missing))
+            _need_two(name, len(set(column._of_levels(levels).tolist())) + bool(missing), levels)
+            return column
+        _refuse_identifier(name, levels, rows)
+        if numeric and len(levels) > _FEW:
+            return cls.of_cuts(name, _quantiles(levels, counts), missing=bool(missing), from_rows=True)
+        largest = np.zeros(len(counts), dtype=bool)
+        largest[score_order(-counts)[:_MOST_LEVELS]] = True
+        kept = largest & (counts >= min_rows)
+        rare = int(len(counts) - kept.sum())
+        if rare == 1:  # a pool of one level is that level
+            kept[:], rare = True, 0
+        _need_two(name, int(kept.sum()) + bool(rare) + bool(missing), levels, min_rows)
+        single = tuple(level for level, keep in zip(levels, kept.tolist(), strict=True) if keep)
+        return cls(name, single, (), rare, bool(missing), bool(rare))
+
+    @classmethod
+    def of_cuts(
+        cls, name: str, cuts: Sequence[int | float], *, missing: bool = False, from_rows: bool = False
+    ) -> SegmentColumn:
+        """Make segments of a column of numbers by cuts, which increase."""
+        return cls(name, (), tuple(cuts), 0, missing, from_rows)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the segments, all different."""
+        names = _intervals(self.cuts) if self.cuts else [_text(level) for level in self.levels]
+        if self.pooled:
+            names.append(_free(f"other ({self.pooled} levels)", names))
+        if self.missing:
+            names.append(_free("missing", names))
+        return tuple(names)
+
+    def __len__(self) -> int:
+        """Return the number of segments."""
+        return (len(self.cuts) + 1 if self.cuts else len(self.levels)) + bool(self.pooled) + self.missing
+
+    def codes(self, values: Any) -> npt.NDArray[np.int64]:
+        """Return the number of the segment of each row; -1 where a value belongs to none.
+
+        Parameters
+        ----------
+        values : array-like of shape (n,)
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+            From 0 to ``len(self) - 1``, or -1.
+
+        Raises
+        ------
+        DataError
+            If the values cannot name segments, or are no numbers where the column is cut.
+        """
+        found = distinct_values(values, self.name)
+        if self.cuts and found.levels and not is_numeric(found.levels):
+            raise DataError(f"numbers in column {self.name}", _shown(found.levels), "pass the column that was cut")
+        of_level = self._of_levels(found.levels)
+        of_missing = len(self) - 1 if self.missing else -1
+        return np.append(of_level, np.int64(of_missing))[found.number]
+
+    def _of_levels(self, levels: tuple[Level, ...]) -> npt.NDArray[np.int64]:
+        """Return the number of the segment of each of some values."""
+        if self.cuts:
+            # Compared as Python compares them: exact for whole numbers of any length.
+            return np.array([_place(value, self.cuts) for value in levels], dtype=np.int64)
+        pool = len(self.levels) if self.pooled else -1
+        number = {level: place for place, level in enumerate(self.levels)}
+        return np.array([number.get(level, pool) for level in levels], dtype=np.int64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data, which JSON can hold."""
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        return found | {"levels": list(self.levels), "cuts": list(self.cuts)}
+
+    @classmethod
+    def from_dict(cls, found: dict[str, Any]) -> SegmentColumn:
+        """Return the column that `to_dict` made plain data of."""
+        return cls(**(found | {"levels": tuple(found["levels"]), "cuts": tuple(found["cuts"])}))
+
+
+def clean_cuts(name: str, cuts: Any) -> tuple[int | float, ...]:
+    """Return cuts of a column as increasing numbers, or raise an `ArgumentError`."""
+    wanted, remedy = f"`cuts` of {name} as finite numbers in increasing order", "pass for example [20, 40, 60]"
+    if isinstance(cuts, (str, bytes)) or not isinstance(cuts, (Sequence, np.ndarray)) or not len(cuts):
+        raise ArgumentError(wanted, repr(cuts), remedy)
+    listed = list(cuts)
+    if not all(is_number(cut) and not isinstance(cut, (bool, str)) and math.isfinite(cut) for cut in listed):
+        raise ArgumentError(wanted, repr(cuts), remedy)
+    clean = tuple(cut for cut in clean_levels(listed, name) if not isinstance(cut, str))
+    if any(after <= before for before, after in itertools.pairwise(clean)):
+        raise ArgumentError(wanted, repr(cuts), remedy)
+    return clean
+
+
+def _quantiles(levels: tuple[Level, ...], counts: npt.NDArray[np.int64]) -> tuple[int | float, ...]:
+    """Return values of the column at which it falls into parts of about equal numbers of rows."""
+    places = [place for place, level in enumerate(levels) if not isinstance(level, str) and math.isfinite(level)]
+    below = np.cumsum(counts[places])
+    wanted = below[-1] * np.arange(1, _INTERVALS) / _INTERVALS
+    at = np.minimum(np.searchsorted(below, wanted), len(places) - 1)
+    cuts = {levels[places[place]]: None for place in at.tolist()}
+    # A cut at the largest value leaves nothing above it.
+    return tuple(cut for cut in cuts if not isinstance(cut, str) and cut != levels[-1])
+
+
+def _place(value: Level, cuts: tuple[int | float, ...]) -> int:
+    """Return the number of cuts below a value."""
+    from bisect import bisect_left
+
+    return bisect_left(cuts, value)
+
+
+def _refuse_identifier(name: str, levels: tuple[Level, ...], rows: int) -> None:
+    """Raise a `DataError` for a column that tells rows apart: text, or whole numbers of which none occurs twice."""
+    number = bool(levels) and isinstance(levels[0], (int, float)) and not isinstance(levels[0], bool)
+    whole = number and all(isinstance(level, int) for level in levels)
+    if len(levels) <= _MANY or (number and not (whole and len(levels) == rows)):
+        return
+    if len(levels) > _TELLING * rows:
+        remedy = "name a column with a few groups"
+        if number:
+            remedy += f", or pass the `cuts` of a measurement, such as cuts={{{name!r}: [10, 20]}}"
+        raise DataError(f"groups of rows in column {name}", f"{len(levels)} different values in {rows} rows", remedy)
+
+
+def _need_two(name: str, segments: int, levels: tuple[Level, ...], min_rows: int | None = None) -> None:
+    """Raise a `DataError` if a column does not divide the rows."""
+    if segments > 1:
+        return
+    remedy = f"leave {name} out: one segment is all rows"
+    if min_rows is not None:
+        few = f"{len(levels)}, each with fewer than {min_rows} rows"
+        raise DataError(f"at least one level of column {name} with {min_rows} rows", few, "lower `min_rows`")
+    raise DataError(f"at least two segments in column {name}", f"one, {_shown(levels)}", remedy)
+
+
+def _shown(levels: tuple[Level, ...]) -> str:
+    return ", ".join(repr(level) for level in levels[:3]) + (", ..." if levels[3:] else "") or "no values"
+
+
+def _text(level: Level) -> str:
+    if isinstance(level, float):
+        return str(int(level)) if level.is_integer() and abs(level) < 2.0**53 else repr(level)
+    return level if isinstance(level, str) and level.strip() else str(level) if level != "" else "''"
+
+
+def _intervals(cuts: tuple[int | float, ...]) -> list[str]:
+    """Name the intervals between cuts, with as many digits as tell all cuts apart."""
+    shown = [_text(cut) for cut in cuts]
+    if any(len(text) > 7 and isinstance(cut, float) for text, cut in zip(shown, cuts, strict=True)):
+        rounded = ([f"{cut:.{digits}g}" for cut in cuts] for digits in range(4, 17))
+        shown = next((names for names in rounded if len(set(names)) == len(cuts)), shown)
+    between = [f"over {low} to {high}" for low, high in itertools.pairwise(shown)]
+    return [f"up to {shown[0]}", *between, f"over {shown[-1]}"]
+
+
+def _free(name: str, taken: list[str]) -> str:
+    """Return a name that no level has."""
+    while name in taken:
+        name = f"({name})"
+    return name

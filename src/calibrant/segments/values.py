@@ -1,0 +1,190 @@
+"""Values of a column that names segments, of whatever library: clean, numbered, with the missing ones marked."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import numbers
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import DataError
+from calibrant.table.pooling import number_values, score_order
+from calibrant.table.validation import one_column
+
+__all__ = ["Distinct", "Level", "clean_levels", "column_values", "describe_dates", "distinct_values", "is_numeric"]
+
+# One value that names a segment: what JSON can hold.
+Level = str | bool | int | float
+
+_AS_TEXT = "turn them into one number or one text per row"
+
+
+class Distinct(NamedTuple):
+    """Different values of a column, in increasing order, and which of them each row has."""
+
+    levels: tuple[Level, ...]
+    number: npt.NDArray[np.int64]  # of each row, among the levels; -1 where the value is missing
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """Rows at each level."""
+        return np.bincount(self.number[self.number >= 0], minlength=len(self.levels)).astype(np.int64)
+
+
+def is_numeric(levels: tuple[Level, ...]) -> bool:
+    """Whether levels are numbers, which have an order and can be cut."""
+    return bool(levels) and not isinstance(levels[0], (str, bool))
+
+
+def column_values(values: Any, name: str) -> npt.NDArray[Any]:
+    """Return a column of any library as an array of one dimension; missing values stay as they are, or become None.
+
+    Whole numbers beside missing values are not turned into floats, which would merge long ones.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        held = np.ma.getdata(values).astype(object)
+        held[np.ma.getmaskarray(values)] = None
+        return one_column(held, *_flat(name))
+    if isinstance(values, (np.ndarray, list, tuple)):
+        return _as_array(values, name)
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
+        remedy = "pass a column of the same table, or name one of a dataframe"
+        raise DataError(f"one value per row in column {name}", repr(values), remedy)
+    import narwhals as nw
+
+    series = nw.from_native(values, allow_series=True, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        if series.dtype in (nw.Date, nw.Datetime, nw.Duration, nw.Time):
+            raise describe_dates(name)
+        if series.dtype in (nw.Categorical, nw.Enum) or series.null_count():
+            return _as_array(series.to_list(), name)
+        return _as_array(series.to_numpy(), name)
+    return _as_array(values, name)
+
+
+def _as_array(values: Any, name: str) -> npt.NDArray[Any]:
+    if isinstance(values, (list, tuple)):
+        # NumPy would turn numbers beside text into text, and True beside 2 into 1.
+        held = np.empty(len(values), dtype=object)
+        try:
+            held[:] = values
+        except ValueError:
+            raise _nested(name, "lists") from None
+        return held
+    return one_column(np.asarray(values), *_flat(name))
+
+
+def _flat(name: str) -> tuple[str, str]:
+    return f"one value per row in column {name}", "pass a one-dimensional array"
+
+
+def _nested(name: str, found: str) -> DataError:
+    return DataError(f"single values in column {name}", found, _AS_TEXT)
+
+
+def distinct_values(values: Any, name: str) -> Distinct:
+    """Number the different values of a column; a `DataError` if they cannot name segments."""
+    raw = column_values(values, name)
+    if raw.dtype.kind in "Mm":
+        raise describe_dates(name)
+    if raw.dtype.kind in "biuf":
+        missing = np.isnan(raw) if raw.dtype.kind == "f" else np.zeros(len(raw), dtype=bool)
+        number = np.full(len(raw), -1, dtype=np.int64)
+        levels, number[~missing] = _numbered(raw[~missing])
+        return Distinct(tuple(levels.tolist()), number)
+    numbers_of: dict[Hashable, int] = {}
+    try:
+        index = np.fromiter(
+            (numbers_of.setdefault(value, len(numbers_of)) for value in raw.tolist()), np.int64, len(raw)
+        )
+    except TypeError:
+        raise _nested(name, "values that cannot be told apart, such as lists") from None
+    return _ordered(list(numbers_of), index, name)
+
+
+def _numbered(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """Return different values in increasing order, and which of them each is; numbers and booleans only."""
+    if values.dtype.kind != "f":
+        number = number_values(values.view(np.int8) if values.dtype.kind == "b" else values)
+        levels = np.empty(int(number.max(initial=-1)) + 1, dtype=values.dtype)
+        levels[number] = values
+        return levels, number
+    known = values + 0.0  # no -0.0
+    order = score_order(known)
+    new = np.append(True, known[order][1:] != known[order][:-1])[: len(known)]
+    number = np.empty(len(known), dtype=np.int64)
+    number[order] = np.cumsum(new) - 1
+    return known[order][new], number
+
+
+def _ordered(found: list[Any], index: npt.NDArray[np.int64], name: str) -> Distinct:
+    """Put levels that were numbered in the order of their appearance into increasing order."""
+    known = [place for place, value in enumerate(found) if not _is_missing(value)]
+    levels = clean_levels([found[place] for place in known], name)
+    of = dict(zip(levels, (found[place] for place in known), strict=True))
+    # Intervals have an order of their own, which their text has not.
+    order = sorted(of, key=lambda level: of[level] if _is_interval(of[level]) else level)
+    rank = {level: number for number, level in enumerate(order)}
+    renumbered = np.full(len(found), -1, dtype=np.int64)
+    renumbered[known] = [rank[level] for level in levels]
+    return Distinct(tuple(order), renumbered[index] if len(index) else index)
+
+
+def clean_levels(values: list[Any], name: str) -> list[Level]:
+    """Return values, none of them missing, as text, booleans or numbers; a `DataError` if they are of several kinds."""
+    kinds = {_kind(value) for value in values}
+    if "date" in kinds:
+        raise describe_dates(name)
+    if "other" in kinds:
+        odd = next(value for value in values if _kind(value) == "other")
+        raise _nested(name, f"{odd!r}, a {type(odd).__name__}")
+    if len(kinds) > 1:
+        shown = " and ".join(repr(next(value for value in values if _kind(value) == kind)) for kind in sorted(kinds))
+        raise DataError(f"values of one kind in column {name}", f"{shown}", "make all of them numbers, or all text")
+    if kinds == {"text"}:
+        return [str(value) for value in values]
+    if kinds == {"boolean"}:
+        return [bool(value) for value in values]
+    return [_number(value) for value in values]
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, (bool, np.bool_)):
+        return "boolean"
+    if isinstance(value, (numbers.Real, decimal.Decimal)):
+        return "number"
+    if isinstance(value, (dt.date, dt.time, dt.timedelta, np.datetime64, np.timedelta64)):
+        return "date"
+    if isinstance(value, str) or _is_interval(value):
+        return "text"
+    return "date" if type(value).__name__ == "Period" else "other"
+
+
+def _is_interval(value: Any) -> bool:
+    """Whether a value is one of `pandas.cut`, which names it by its text."""
+    return type(value).__name__ == "Interval"
+
+
+def _number(value: Any) -> int | float:
+    """Return a number as an int if it is whole and was given as such, else as a float; -0.0 becomes 0.0."""
+    return int(value) if isinstance(value, numbers.Integral) else float(value) + 0.0
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value says that it is not known: None, NaN, NaT or pandas.NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)  # noqa: PLR0124
+    except TypeError:
+        return True  # pandas.NA refuses to be judged
+
+
+def describe_dates(name: str) -> DataError:
+    """Phrase the error for a column of dates or durations."""
+    remedy = "make a column of the year, the month or the weekday, or of the number of days, and name that"
+    return DataError(f"text, booleans or numbers in column {name}", "dates or times", remedy)

@@ -1,0 +1,76 @@
+"""`calibrant audit --by`: text, JSON, report and exit codes."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import calibrant as cal
+from calibrant.cli.main import app
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["audit", *map(str, arguments), "--label", "y", "--score", "p"])
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    """Scores that are too high in the south, and a few rows of a third branch."""
+    rng = np.random.default_rng(0)
+    p, branch = rng.uniform(size=6000), rng.choice(["north", "south", "rare <b>"], 6000, p=[0.5, 0.49, 0.01])
+    y = (rng.uniform(size=6000) < np.where(branch == "south", 0.8 * p, p)).astype(int)
+    sex = rng.choice(["F", "M", ""], 6000)
+    path = tmp_path_factory.mktemp("by") / "rows.csv"
+    lines = (",".join(map(str, row)) for row in zip(y, p.tolist(), branch, sex, strict=True))
+    path.write_text("\n".join(["y,p,branch,sex", *lines]) + "\n")
+    return path
+
+
+def test_text_and_json_are_those_of_python(file):
+    wanted = cal.audit_segments(file, label="y", score="p", by=["branch", "sex"], depth=2)
+    done = run(file, "--by", "branch", "--by", "sex", "--depth", 2)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.rstrip().endswith(str(wanted))
+    found = json.loads(run(file, "--by", "branch", "--by", "sex", "--depth", 2, "--json").stdout)["segments"]
+    scalars = dict(wanted.to_dict(curves=False).items())
+    assert {name: found[name] for name in scalars} == scalars
+    assert "branch = rare <b>" not in wanted.segment.tolist()  # 60 rows or so, by itself the rarest level
+    assert "sex = missing" in wanted.segment.tolist()
+    assert wanted.n_unlisted >= 1
+
+
+def test_exit_codes(file):
+    assert run(file, "--by", "branch", "--tolerance", 0.15).exit_code == 0
+    whole = run(file, "--tolerance", 0.09)
+    assert whole.exit_code == 0
+    assert run(file, "--by", "branch", "--tolerance", 0.09).exit_code == 1
+
+
+def test_report(file, tmp_path):
+    page = tmp_path / "audit.html"
+    done = run(file, "--by", "branch", "--by", "sex", "--depth", 2, "--tolerance", 0.05, "--report", page)
+    assert done.exit_code == 1, done.output
+    text = page.read_text()
+    assert ">Segments</h2>" in text
+    assert "refuted; none off by more than" in text
+    assert "branch = south, sex = F" in text
+    assert "<b>" not in text
+    assert 'data-picture="segment-map"' in text
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--by", "brunch"), "did you mean 'branch'"),
+        (("--by", "y"), "columns of --by that are known before the outcome"),
+        (("--by", "p"), "columns of --by other than the score"),
+        (("--by", "sex", "--depth", "2"), "two columns in --by for --depth 2"),
+        (("--by", "sex", "--weight", "p"), "independent rows without weights"),
+        (("--by", "sex", "--cluster", "branch"), "independent rows without weights"),
+    ],
+)
+def test_mistakes(file, options, says):
+    done = run(file, *options)
+    assert done.exit_code == 2
+    assert says in " ".join(done.output.split())

@@ -1,0 +1,268 @@
+"""Audits of segments: what they say, in every form, and what they refuse."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import calibrant
+from calibrant import ScoreTable, audit, audit_segments, find_segments
+from calibrant.errors import ArgumentError, DataError
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """Scores that are too high for women in the north."""
+    rng = np.random.default_rng(0)
+    n = 12_000
+    score = rng.uniform(size=n)
+    sex, branch = rng.choice(["F", "M"], n), rng.choice(["east", "north", "south"], n)
+    label = rng.uniform(size=n) < np.where((sex == "F") & (branch == "north"), 0.75 * score, score)
+    return pd.DataFrame({"y": label.astype(int), "p": score, "sex": sex, "branch": branch, "age": rng.normal(40, 9, n)})
+
+
+NAMED = {"label": "y", "score": "p"}
+
+
+@pytest.fixture(scope="module")
+def result(frame):
+    return audit_segments(frame, by=["sex", "branch"], depth=2, tolerance=0.05, **NAMED)
+
+
+def test_every_segment_has_its_line(result, frame):
+    assert (result.n_segments, result.n_families, result.n_unlisted) == (2 + 3 + 6, 3, 0)
+    assert result.segment[0] == "sex = F"
+    assert result.segment[-1] == "sex = M, branch = south"
+    for i, levels in enumerate(result.levels):
+        rows = frame
+        for column, level in zip(result.columns_of[i], levels, strict=True):
+            rows = rows[rows[column] == level]
+        alone = calibrant.cutoff_calibration(rows["y"], rows["p"])
+        assert result.rows[i] == len(rows)
+        assert result.share[i] == len(rows) / len(frame)
+        assert result.error[i] == pytest.approx(alone.value)
+        assert (result.low[i], result.high[i]) == alone.interval
+        assert result.direction[i] == alone.direction
+        assert result.observed_rate[i] == pytest.approx(rows["y"].mean())
+        assert result.mean_predicted[i] == pytest.approx(rows["p"].mean())
+        assert result.contribution[i] == pytest.approx(result.share[i] * alone.value)
+
+
+def test_verdicts_are_read_off_the_bounds(result):
+    assert (result.lower <= result.error).all()
+    assert (result.error <= result.upper).all()
+    assert (result.upper <= result.bound).all()
+    assert result.lower_bound == result.lower.max()
+    wanted = np.where(result.lower > 0.05, "refuted", np.where(result.upper <= 0.05, "certified", "undecided"))
+    assert result.verdicts.tolist() == wanted.tolist()
+    assert {"certified", "undecided", "refuted"} == set(wanted.tolist())
+    assert result.segment[result.verdicts == "refuted"].tolist() == ["sex = F, branch = north"]
+    assert result.verdict == "refuted"
+
+
+def test_a_certified_whole_stands_above_certified_segments_only(frame):
+    good = frame[(frame.sex == "M") | (frame.branch != "north")]
+    found = audit_segments(good, by=["sex", "branch"], tolerance=0.06, **NAMED)
+    assert found.verdict == "certified"
+    assert set(found.verdicts.tolist()) == {"certified"}
+    barely = audit_segments(good, by=["sex", "branch"], tolerance=float(found.bound), **NAMED)
+    assert set(barely.verdicts.tolist()) == {"certified"}
+
+
+def test_the_mixture_is_said_where_rows_are_not_alike(frame):
+    single = audit_segments(frame, by="sex", **NAMED)
+    assert "mixture" not in single.claim + " ".join(single.assumptions)
+    for keywords in ({"by": ["sex", "branch"]}, {"by": "age"}, {"by": "branch", "min_rows": 4010}):
+        found = audit_segments(frame, **keywords, **NAMED)
+        assert "mixture of levels" in found.claim
+        assert "mixture of levels" in " ".join(found.assumptions)
+    assert "mixture" not in audit_segments(frame, by="age", cuts={"age": [30, 50]}, **NAMED).claim
+
+
+def test_claim(result):
+    assert result.claim.startswith(
+        f"None of the 11 segments listed (at least 100 rows each) is off by more than {result.bound:.4f}, with 95% "
+        "confidence"
+    )
+
+
+def test_small_segments_are_counted_not_judged(frame):
+    found = audit_segments(frame, by=["sex", "branch"], depth=2, min_rows=2000, **NAMED)
+    assert found.n_unlisted == 0 or (found.rows >= 2000).all()
+    assert found.n_segments + found.n_unlisted == 11
+    assert "not judged" in str(found)
+    with pytest.raises(DataError, match="lower min_rows"):
+        audit_segments(frame[:50], by="sex", cuts=None, min_rows=40, **NAMED)
+
+
+@pytest.mark.parametrize("library", [pl.from_pandas, lambda frame: pl.from_pandas(frame).lazy()])
+def test_other_dataframes_give_the_same(result, frame, library):
+    found = audit_segments(library(frame), by=["sex", "branch"], depth=2, tolerance=0.05, **NAMED)
+    assert found.to_dict() == result.to_dict()
+
+
+def test_arrays_and_names_in_all_forms(result, frame):
+    y, p = frame["y"].to_numpy(), frame["p"].to_numpy()
+    wanted = result.to_dict()
+    keywords = {"depth": 2, "tolerance": 0.05}
+    columns = {"sex": frame["sex"].to_numpy(), "branch": frame["branch"].tolist()}
+    assert audit_segments(y, p, by=columns, **keywords).to_dict() == wanted
+    assert audit_segments(y, p, by=frame[["sex", "branch"]], **keywords).to_dict() == wanted
+    assert audit_segments(frame, by=columns, **keywords, **NAMED).to_dict() == wanted
+    for names in (("sex", "branch"), np.array(["sex", "branch"]), pd.Index(["sex", "branch"])):
+        assert audit_segments(frame, by=names, **keywords, **NAMED).to_dict() == wanted
+
+
+def test_rows_in_another_order_give_the_same(result, frame):
+    found = audit_segments(frame[::-1], by=["sex", "branch"], depth=2, tolerance=0.05, **NAMED)
+    assert found.to_dict() == result.to_dict()
+
+
+def test_every_form(result):
+    assert json.loads(result.to_json())["n_segments"] == 11
+    assert result.to_frame("pandas").shape == (11, 13)
+    assert "<table>" in result._repr_html_()
+    assert max(map(len, str(result).splitlines())) <= 80
+    assert len(repr(result)) <= 300
+    picture = result.plot()
+    assert len(picture.points_) == 11
+
+
+def test_names_of_users_are_escaped():
+    by = {"<b>": ["<i>", "&"] * 200}
+    shown = audit_segments([0, 1] * 200, [0.5] * 400, by=by)._repr_html_()
+    assert "<i>" not in shown
+    assert "&lt;b&gt; = &lt;i&gt;" in shown
+
+
+def test_one_class_and_one_score_in_a_segment():
+    label, score = np.r_[np.zeros(300), np.ones(300), np.arange(300) % 2], np.full(900, 0.5)
+    found = audit_segments(label, score, by={"g": np.repeat(["none", "all", "half"], 300)}, tolerance=0.1)
+    assert found.error.tolist() == pytest.approx([0.5, 0.0, 0.5])
+    assert found.verdicts.tolist() == ["refuted", "undecided", "refuted"]
+
+
+def test_a_column_twice_costs_confidence_only(frame):
+    y, p, sex = frame["y"], frame["p"], frame["sex"]
+    found = audit_segments(y, p, by={"a": sex, "b": sex}, depth=2)
+    assert found.n_segments == 6
+    assert (found.error[:2] == found.error[2:4]).all()
+
+
+REFUSED = [
+    ({"by": []}, "at least one column in by"),
+    ({"by": None}, "names of columns"),
+    ({"by": 3}, "names of columns"),
+    ({"by": [3]}, "3 among them"),
+    ({"by": ["sex", "sex"]}, "'sex' more than once"),
+    ({"by": "sexx"}, "did you mean 'sex'"),
+    ({"by": "y"}, "among rows with one outcome no score is right"),
+    ({"by": ["sex", "p"]}, "all intervals of scores anyway"),
+    ({"by": "sex", "depth": 2}, "two columns in by for depth=2"),
+    ({"by": ["sex", "branch"], "depth": 3}, "depth of 1 or 2"),
+    ({"by": "sex", "depth": 0}, "depth"),
+    ({"by": "sex", "min_rows": 0}, "min_rows"),
+    ({"by": "age", "cuts": {"agee": [1]}}, "check the spelling"),
+    ({"by": "age", "cuts": [1]}, "mapping of names to numbers"),
+    ({"by": "sex", "cuts": {"sex": [1]}}, "leave out its cuts"),
+    ({"by": "sex", "confidence_level": 1.0}, "confidence_level"),
+    ({"by": {"sex": ["F", "M"]}}, "2 values in column sex and 12000 scores"),
+    ({"by": "p", "score": None}, "no name of a score"),
+]
+
+
+@pytest.mark.parametrize("function", [audit_segments, find_segments])
+@pytest.mark.parametrize(("keywords", "says"), REFUSED, ids=[says for _, says in REFUSED])
+def test_refused(frame, function, keywords, says):
+    with pytest.raises((ArgumentError, DataError)) as caught:
+        function(frame, **(NAMED | keywords))
+    assert says in str(caught.value)
+
+
+def test_refused_beside_arrays(frame):
+    y, p = frame["y"], frame["p"]
+    for arguments, keywords, says in (
+        ((y, p), {"by": ["sex"]}, "by as a mapping of names to columns"),
+        ((y, p), {"by": "sex"}, "by as a mapping"),
+        ((y,), {"by": {"sex": frame["sex"]}}, "labels and scores"),
+        (([], []), {"by": {"sex": []}}, "at least one row"),
+        ((ScoreTable.from_scores(y, p),), {"by": {"sex": frame["sex"]}}, "a table has no columns"),
+        ((pl.from_pandas(frame).lazy(),), {"by": {"sex": frame["sex"]}, **NAMED}, "rows are not in memory"),
+        (("rows.csv",), {"by": {"sex": frame["sex"]}, **NAMED}, "rows are not in memory"),
+    ):
+        with pytest.raises((ArgumentError, DataError)) as caught:
+            audit_segments(*arguments, **keywords)
+        assert says in str(caught.value)
+    with pytest.raises(ArgumentError, match="weights"):
+        audit(y, p, by={"sex": frame["sex"]}, sample_weight=np.ones(len(y)))
+    with pytest.raises(ArgumentError, match="clusters"):
+        audit(y, p, by={"sex": frame["sex"]}, clusters=frame["branch"])
+    with pytest.raises(ArgumentError, match="read twice"):
+        audit("-", by="sex", **NAMED)
+
+
+def test_an_audit_can_have_segments(frame, result):
+    found = audit(frame, by=["sex", "branch"], depth=2, tolerance=0.05, **NAMED)
+    assert found.segments.to_dict() == result.to_dict()
+    assert result.claim[:40] in str(found)
+    assert result.claim[:40] in found.to_html()
+    assert result.claim[:40] in found._repr_html_()
+    assert "bentkus2004" in found.references
+    assert "by=['sex', 'branch'], depth=2" in found.provenance.command
+    assert not any("all of these rows together" in sentence for sentence in found.provenance.limitations)
+    y, p = frame["y"], frame["p"]
+    by = {"sex": frame["sex"], "branch": frame["branch"]}
+    arrays = audit(y, p, by=by, depth=2, tolerance=0.05)
+    assert arrays.segments.to_dict() == result.to_dict()
+    assert "by=['sex', 'branch']" in arrays.provenance.command
+
+
+def test_search_finds_the_segment(frame):
+    found = find_segments(frame, by=["sex", "branch", "age"], **NAMED)
+    assert found.worst == "sex = F, branch = north"
+    assert found.claim.startswith("The segment sex = F, branch = north is off by at least 0.")
+    assert found.lower_bound == found.lower[0] > 0.05
+    assert (np.diff(found.lower) <= 0).all()
+    assert found.n_segments == 2 + 3 + 5 + 6 + 10 + 15
+    assert json.loads(found.to_json())["worst"] == found.worst
+    assert max(map(len, str(found).splitlines())) <= 80
+    assert "<table>" in found._repr_html_()
+
+
+def test_search_says_what_it_could_have_found(frame):
+    good = frame[(frame.sex == "M") | (frame.branch != "north")]
+    found = find_segments(good, by=["sex", "branch"], **NAMED)
+    assert found.worst is None
+    assert (found.lower_bound, found.n_found) == (0.0, 0)
+    assert found.claim.startswith("None of 10 segments is shown to be miscalibrated")
+    brier = max(calibrant.brier_score(good["y"], good["p"]), float((good["p"] * (1 - good["p"])).mean()))
+    # quantile of the range of a Brownian motion at 0.05 / 10, and of the normal at 0.8
+    for share, error in found.detectable.items():
+        wanted = (3.226 + 0.8416) * np.sqrt(brier / (len(good) * float(share)))
+        assert error == pytest.approx(wanted, rel=1e-2)
+
+
+def test_hardly_any_rows():
+    found = find_segments([0, 1, 0], [0.0, 0.5, 1.0], by={"g": ["a", "b", "a"]}, min_rows=1)
+    assert found.worst is None
+    assert found.detectable["0.01"] == 1.0
+    assert audit_segments([0, 1, 0], [0.0, 0.5, 1.0], by={"g": ["a", "b", "a"]}, min_rows=1).bound == 1.0
+
+
+def test_scores_that_are_the_outcomes():
+    label = np.arange(5000) % 3 == 0
+    found = audit_segments(label, label.astype(float), by={"g": np.arange(5000) % 2})
+    assert found.error.tolist() == [0.0, 0.0]
+    assert found.direction.tolist() == ["", ""]
+    assert np.isnan(found.high).all()
+    assert 0.0 < found.bound < 0.01
+
+
+def test_positive_labels_by_name(frame, result):
+    named = frame.assign(y=np.where(frame["y"] == 1, "yes", "no"))
+    keywords = {"by": ["sex", "branch"], "depth": 2, "tolerance": 0.05, "pos_label": "yes"}
+    assert audit_segments(named, **keywords, **NAMED).to_dict() == result.to_dict()
+    assert audit_segments(pl.from_pandas(named).lazy(), **keywords, **NAMED).to_dict() == result.to_dict()
+    assert audit(named, **keywords, **NAMED).segments.to_dict() == result.to_dict()

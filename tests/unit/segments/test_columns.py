@@ -1,0 +1,158 @@
+"""Columns as segments: what each kind of value becomes, what is refused, and new rows."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from calibrant.errors import ArgumentError, DataError
+from calibrant.segments.columns import SegmentColumn
+
+TEXT = ["a", "b", None, "a"] * 100
+
+
+def labels(values, **keywords):
+    return SegmentColumn.fit(values, "g", **keywords).labels
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        TEXT,
+        np.array(TEXT, dtype=object),
+        pd.Series(TEXT),
+        pd.Series(TEXT, dtype="string"),
+        pd.Series(TEXT, dtype="category"),
+        pd.Categorical(TEXT),
+        pl.Series(TEXT),
+        pl.Series(TEXT, dtype=pl.Categorical),
+        pa.chunked_array([TEXT]),
+        pd.Series([{"a": "a", "b": "b"}.get(value, np.nan) for value in TEXT]),
+    ],
+)
+def test_text_of_any_library(values):
+    column = SegmentColumn.fit(values, "g")
+    assert column.labels == ("a", "b", "missing")
+    assert np.bincount(column.codes(values)).tolist() == [200, 100, 100]
+
+
+@pytest.mark.parametrize("integers", [pd.Series([1, 2, None] * 100, dtype="Int64"), pl.Series([1, 2, None] * 100)])
+def test_missing_values_do_not_make_floats_of_long_whole_numbers(integers):
+    assert labels(integers + 2**60) == (str(2**60 + 1), str(2**60 + 2), "missing")
+
+
+def test_booleans_and_few_numbers_are_levels():
+    assert labels(pd.Series([True, False, pd.NA] * 100, dtype="boolean")) == ("False", "True", "missing")
+    assert labels([3, 1, 2] * 100) == ("1", "2", "3")
+    assert labels([0.5, 10.0, float("nan")] * 100) == ("0.5", "10", "missing")
+    assert labels(np.ma.array([1, 2, 3] * 100, mask=[0, 0, 1] * 100)) == ("1", "2", "missing")
+
+
+def test_many_numbers_are_cut_at_quintiles():
+    values = np.random.default_rng(0).normal(size=5000)
+    column = SegmentColumn.fit(values, "g")
+    assert np.bincount(column.codes(values)).tolist() == [1000] * 5
+    assert column.from_rows
+    assert column == SegmentColumn.fit(values[::-1], "g")
+
+
+def test_infinite_numbers_stand_in_the_outer_intervals():
+    values = np.r_[np.random.default_rng(0).normal(size=1000), np.full(300, np.inf), np.full(300, -np.inf)]
+    column = SegmentColumn.fit(values, "g")
+    assert np.isfinite(column.cuts).all()
+    assert column.codes([np.inf, -np.inf]).tolist() == [len(column) - 1, 0]
+
+
+def test_long_whole_numbers_are_cut_exactly():
+    values = 2**60 + np.arange(500).repeat(2)
+    column = SegmentColumn.fit(values, "g", cuts=[2**60 + 100])
+    assert column.codes([2**60 + 100, 2**60 + 101]).tolist() == [0, 1]
+    assert np.bincount(SegmentColumn.fit(values, "g").codes(values)).tolist() == [200] * 5
+
+
+def test_cuts_are_named_so_that_they_can_be_told_apart():
+    values = 0.5 + 1e-9 * np.random.default_rng(0).normal(size=500)
+    assert len(set(labels(values))) == 5
+
+
+def test_given_cuts():
+    column = SegmentColumn.fit(np.arange(1000), "age", cuts=[18, 64.5])
+    assert column.labels == ("up to 18", "over 18 to 64.5", "over 64.5")
+    assert not column.from_rows
+    assert column.codes([18, 19, 64.5, 65, None]).tolist() == [0, 1, 1, 2, -1]
+
+
+def test_rare_levels_are_pooled_and_new_ones_join_them():
+    column = SegmentColumn.fit(["a"] * 200 + ["b"] * 200 + ["c"] * 5 + ["d"], "g")
+    assert column.labels == ("a", "b", "other (2 levels)")
+    assert column.codes(["d", "never met", "a", None]).tolist() == [2, 2, 0, -1]
+
+
+def test_without_a_pool_new_levels_belong_nowhere():
+    assert SegmentColumn.fit(["a", "b"] * 200, "g").codes(["c", "b"]).tolist() == [-1, 1]
+
+
+def test_names_of_pools_are_not_those_of_levels():
+    column = SegmentColumn.fit(["other (2 levels)", "missing", None] * 200 + ["q", "r"], "g")
+    assert len(set(column.labels)) == len(column) == 4
+
+
+def test_intervals_of_pandas_keep_their_order():
+    values = pd.cut(np.random.default_rng(0).normal(0, 30, 2000), [-500, -10, 0, 10, 200])
+    wanted = ("(-500, -10]", "(-10, 0]", "(0, 10]", "(10, 200]")
+    assert labels(values) == labels(pd.Series(values)) == wanted
+
+
+@pytest.mark.parametrize("values", [TEXT, np.random.default_rng(0).normal(size=300), [True, False] * 100, ["a", *TEXT]])
+def test_a_column_can_be_stored(values):
+    column = SegmentColumn.fit(values, "g")
+    assert SegmentColumn.from_dict(json.loads(json.dumps(column.to_dict()))) == column
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ([f"row {i}" for i in range(1000)], "1000 different values in 1000 rows; name a column with a few groups"),
+        (np.arange(1000), "pass the cuts of a measurement"),
+        (["a"] * 500, "one, 'a'; leave g out"),
+        ([None] * 500, "one, no values"),
+        ([1, "a"] * 100, "values of one kind in column g, found 1 and 'a'"),
+        ([True, 2] * 100, "values of one kind"),
+        (pd.date_range("2020-01-01", periods=500), "the year, the month or the weekday"),
+        (pd.Series(pd.date_range("2020-01-01", periods=500)), "dates or times"),
+        (pl.Series([1, 2] * 100).cast(pl.Date), "dates or times"),
+        (pd.period_range("2020-01", periods=100, freq="M"), "dates or times"),
+        ([[1], [2]] * 50, "lists"),
+        ([b"a", b"b"] * 200, "a bytes"),
+        (np.zeros((4, 2)), "shape (4, 2)"),
+        ("text", "one value per row in column g"),
+        (5, "one value per row in column g"),
+        ([], "no rows"),
+        ([f"{i % 40}x" for i in range(1000)], "each with fewer than 100 rows; lower min_rows"),
+    ],
+)
+def test_columns_that_name_no_segments(values, says):
+    with pytest.raises(DataError) as caught:
+        SegmentColumn.fit(values, "g")
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("cuts", [[2, 1], [1, 1], [], "12", [np.nan], ["a"], [True], 5])
+def test_cuts_that_do_not_increase(cuts):
+    with pytest.raises(ArgumentError, match="increasing order"):
+        SegmentColumn.fit([1, 2, 3] * 100, "g", cuts=cuts)
+
+
+def test_cuts_of_text_or_beside_all_values():
+    with pytest.raises(ArgumentError, match="leave out its cuts"):
+        SegmentColumn.fit(TEXT, "g", cuts=[1])
+    with pytest.raises(DataError, match="at least two segments"):
+        SegmentColumn.fit([1, 2, 3] * 100, "g", cuts=[5])
+
+
+def test_text_where_the_column_is_cut():
+    with pytest.raises(DataError, match="numbers in column g"):
+        SegmentColumn.fit(np.random.default_rng(0).normal(size=300), "g").codes(["a"])

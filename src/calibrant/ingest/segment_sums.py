@@ -21,7 +21,7 @@ from calibrant.ingest.faults import Columns
 from calibrant.ingest.frame_rows import Arrays, fetched
 from calibrant.ingest.frames import FrameArrays, open_frame
 from calibrant.ingest.query import Query
-from calibrant.segments.columns import SegmentColumn, clean_cuts
+from calibrant.segments.columns import SegmentColumn, clean_cuts, refuse_identifier, short_cuts
 from calibrant.segments.families import Family, families_of
 from calibrant.segments.sums import BucketRows, CellTotals, SortedRows
 from calibrant.segments.values import column_values, describe_dates, distinct_values
@@ -178,7 +178,7 @@ class _Column(NamedTuple):
 
 
 def _of_file(source: Source, sql: str, i: int, name: str) -> tuple[str, _Column]:
-    """Return a column of a file as numbers, booleans or text; text of which all is numbers is numbers."""
+    """Return a column of a file as numbers, booleans or text; text of which all is numbers or booleans is such."""
     kind, column = source.type_of(name), f"by{i}"
     if kind.startswith(("DATE", "TIME", "INTERVAL")):
         raise describe_dates(name)
@@ -196,12 +196,15 @@ def _of_file(source: Source, sql: str, i: int, name: str) -> tuple[str, _Column]
     text = f"nullif({text}, '')"
     whole, number = f"TRY_CAST({text} AS BIGINT)", f"TRY_CAST({text} AS DOUBLE)"
     # TRY_CAST rounds 1.5 to a whole number.
-    all_whole, all_numbers = source.rows(
+    all_whole, all_numbers, all_truth = source.rows(
         f"SELECT bool_and(regexp_full_match({text}, '[+-]?[0-9]+') AND {whole} IS NOT NULL), "
-        f"bool_and({number} IS NOT NULL) FROM ({sql}) WHERE {text} IS NOT NULL"
+        f"bool_and({number} IS NOT NULL), bool_and(lower({text}) IN ('false', 'true')) "
+        f"FROM ({sql}) WHERE {text} IS NOT NULL"
     )[0]
     if all_whole:
         return whole, as_float._replace(float_=False)
+    if all_truth:
+        return f"CAST({text} AS BOOLEAN)", as_text
     return (number, as_float) if all_numbers else (text, as_text)
 
 
@@ -265,10 +268,20 @@ def _fitted(
     cuts = request.cuts.get(name)
     if cuts is not None:
         return SegmentColumn.of_cuts(name, clean_cuts(name, cuts), missing=bool(n_missing))
+    if not column.float_:
+        different = int(fetch(known.select(n=value.n_unique()))["n"][0])
+        if different == rows - n_missing:
+            refuse_identifier(name, different, different, numbers=True)
     finite = known.filter(value.abs() < math.inf) if column.float_ else known
-    asked = {f"q{i}": nw.col(place).quantile(q, "linear") for i, q in enumerate(_QUANTILES)}
-    quantiles = [float(value[0]) for value in fetch(finite.select(**asked)).values()]
-    return SegmentColumn.of_cuts(name, sorted(set(quantiles)), missing=bool(n_missing), from_rows=True)
+    asked = {f"q{i}": value.quantile(q, "linear") for i, q in enumerate(_QUANTILES)}
+    found_there = fetch(finite.select(**asked, largest=value.max()))
+    # Between two whole numbers the lower one divides them as their mean does.
+    ends = {key: float(of[0]) if column.float_ else math.floor(of[0]) for key, of in found_there.items()}
+    largest = ends.pop("largest")
+    quantiles = [quantile for quantile in ends.values() if quantile < largest]
+    if not quantiles:
+        quantiles = [fetch(finite.filter(value < largest).select(second=value.max()))["second"][0].item()]
+    return SegmentColumn.of_cuts(name, short_cuts(quantiles, largest), missing=bool(n_missing), from_rows=True)
 
 
 def _totals(

@@ -93,6 +93,32 @@ def test_the_engine_finds_quantiles_of_very_many_values(frame, files, monkeypatc
     assert n[5] == frame["age"].isna().sum()
 
 
+@pytest.mark.parametrize(
+    ("sql", "cuts"),
+    [
+        ("range + 1", None),
+        ("range // 2", [799, 1599, 2399, 3199]),
+        ("CASE WHEN range < 900 THEN range ELSE 5000 END", [899]),
+        ("CASE WHEN range < 900 THEN range / 7 ELSE 5000.5 END", [128.5]),
+        ("range / 7 * 100", [22860, 45710, 68570, 91420]),
+    ],
+    ids=["identifier", "whole", "most whole at the top", "most at the top", "rounded"],
+)
+@pytest.mark.parametrize("library", ["duckdb", "polars lazily"])
+def test_cuts_that_the_engine_finds(sql, cuts, library, monkeypatch):
+    monkeypatch.setattr(segment_sums, "_MOST_EXACT", 100)
+    monkeypatch.setattr(segment_sums, "_MOST_VALUES", 500)
+    rows = duckdb.connect().sql(f"SELECT range % 2 AS y, 0.5 AS p, {sql} AS x FROM range(8000)")
+    rows = rows if library == "duckdb" else rows.pl().lazy()
+    if cuts is None:
+        with pytest.raises(DataError, match="pass the cuts of a measurement"):
+            segments_of_source(rows, ["x"], Request(1, 100, {}), label="y", score="p")
+        return
+    found = segments_of_source(rows, ["x"], Request(1, 100, {}), label="y", score="p").families[0].columns[0]
+    assert found.cuts == tuple(cuts)
+    assert found.labels[0] == f"up to {cuts[0]}"
+
+
 @pytest.mark.parametrize("few", [True, False])
 def test_columns_of_files_that_name_no_segments(files, few, monkeypatch):
     if not few:
@@ -106,6 +132,17 @@ def test_columns_of_files_that_name_no_segments(files, few, monkeypatch):
     for name, says in {"name": "different values in", "day": "weekday", "same": "one, 'a'"}.items():
         with pytest.raises(DataError, match=says):
             segments_of_source(wide, [name], Request(1, 100, {}), label="y", score="p")
+
+
+@pytest.mark.parametrize(("name", "write"), [("rows.csv", "to_csv"), ("rows.jsonl", "to_json")])
+def test_booleans_of_text_files_are_those_of_frames(name, write, tmp_path):
+    frame = pd.DataFrame({"y": [0, 1, 1, 0] * 100, "p": 0.5, "truth": [True, False, False, True] * 100})
+    keywords = {"orient": "records", "lines": True} if write == "to_json" else {"index": False}
+    getattr(frame, write)(tmp_path / name, **keywords)
+    (tmp_path / "lower.csv").write_text(frame.to_csv(index=False).lower())
+    for source in (frame, tmp_path / name, tmp_path / "lower.csv"):
+        found = segments_of_source(source, ["truth"], Request(1, 100, {}), label="y", score="p")
+        assert found.families[0].columns[0].labels == ("False", "True")
 
 
 def test_cuts_of_a_misspelt_column(frame):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from calibrant.certificates.calibration_test import calibration_test
     from calibrant.certificates.certify import certify
     from calibrant.certificates.sample_size import required_sample_size
+    from calibrant.comparing.compare import Comparison, compare
     from calibrant.errors import ArgumentError, CalibrantError, DataError, SourceError
     from calibrant.export import load_model
     from calibrant.ingest.files import read_table
@@ -52,6 +53,7 @@ _HOME = {
         "VennAbersCalibrator",
     ],
     "certificates": ["calibration_test", "certify", "required_sample_size"],
+    "comparing.compare": ["Comparison", "compare"],
     "errors": ["ArgumentError", "CalibrantError", "DataError", "SourceError"],
     "export": ["load_model"],
     "ingest.files": ["read_table"],
@@ -88,6 +90,7 @@ __all__ = [
     "BetaCalibrator",
     "CalibrantError",
     "CalibratedClassifier",
+    "Comparison",
     "DataError",
     "IsotonicCalibrator",
     "PlattCalibrator",
@@ -101,6 +104,7 @@ __all__ = [
     "brier_score",
     "calibration_test",
     "certify",
+    "compare",
     "cutoff_calibration",
     "cutoff_calibration_error",
     "expected_calibration_error",

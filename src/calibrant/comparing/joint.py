@@ -1,0 +1,78 @@
+"""Intervals for differences of means of the same rows that hold together (docs/theory/9-comparison.md, section 9.2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from calibrant.comparing.units import Units
+from calibrant.distributions.bounded_mean import PowerMeans, bounded_mean_limits
+from calibrant.table.pooling import FloatArray
+
+__all__ = ["Limits", "critical_value", "paired_limits"]
+
+_DRAWS = 20_000  # standard normal vectors; the quantile of their largest entry is known to about 0.01
+
+
+class Limits(NamedTuple):
+    """A difference of means, its standard error, and its limits."""
+
+    value: float
+    standard_error: float
+    lower: float
+    upper: float
+
+
+def critical_value(terms: FloatArray, pairs: Sequence[tuple[int, int]], units: Units, delta: float,
+                   rng: np.random.Generator) -> float:
+    """Quantile of the largest of all standardised differences, in size, under their normal distribution.
+
+    `terms` has a measure in each row of the first axis, a model in each of the second, and rows of data in the third.
+    Differences that no row shows count as if they were independent of all others.
+    """
+    centred = terms - terms.mean(axis=2, keepdims=True)
+    sums = units.sums(centred)
+    differences = np.concatenate([[of[two] - of[one] for one, two in pairs] for of in sums])
+    covariance = differences @ differences.T
+    deviation = np.sqrt(covariance.diagonal())
+    known = deviation > 0.0
+    values, vectors = np.linalg.eigh(covariance[np.ix_(known, known)] / np.outer(deviation[known], deviation[known]))
+    root = vectors * np.sqrt(np.maximum(0.0, values))
+    drawn = rng.standard_normal((_DRAWS, len(known)))
+    drawn[:, known] = drawn[:, known] @ root.T
+    largest = np.abs(drawn).max(axis=1)
+    rank = math.ceil((1.0 - delta) * (_DRAWS + 1)) - 1
+    return float(np.partition(largest, rank)[rank])
+
+
+def paired_limits(
+    difference: FloatArray, possible: tuple[float, float], critical: float, units: Units
+) -> Limits:
+    """Limits for the mean of terms, each for the tail of the normal distribution beyond a critical value.
+
+    They are those of `bounded_mean_limits`: rows that no one has seen, of which one may add as much as `possible`, are
+    allowed for. For clusters the number of rows is that of independent ones that would be worth as much.
+    """
+    from scipy.special import ndtr
+
+    tail = float(ndtr(-critical))
+    value = float(difference.mean())
+    centred = difference - value
+    square = float(np.dot(centred, centred)) / units.n
+    of_draws = units.sums(centred)
+    squares = float(np.dot(of_draws, of_draws)) * units.few / units.n
+    n = float(units.n)
+    if units.cluster is not None:
+        n = n / max(1.0, squares / square) if square > 0.0 else units.effective
+        n /= (units.quantile(tail) / critical) ** 2
+    low, high = possible
+    unit = max(1.0, float(np.abs(difference).max()))  # so that no power leaves the range of floats
+    scaled = difference / unit
+    powers = PowerMeans(*(float((scaled**power).mean()) for power in (1, 2, 3)))
+    ends = bounded_mean_limits(powers, n, min(low, float(difference.min())) / unit,
+                               max(high, float(difference.max())) / unit, 1.0 - 2.0 * tail)
+    lower, upper = (float(end) * unit for end in ends)
+    return Limits(value, math.sqrt(squares / units.n), min(lower, value), max(upper, value))

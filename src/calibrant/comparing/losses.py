@@ -1,0 +1,103 @@
+"""What each row adds to the measures of a model: terms whose mean is the measure, so that differences are paired."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from calibrant.table.pooling import FloatArray, score_order
+
+__all__ = ["MEASURES", "Measure", "measures_of", "possible_changes", "terms_of"]
+
+
+class Measure(NamedTuple):
+    """A measure of a model: its name in results and in words, and whether more is better."""
+
+    key: str
+    name: str
+    larger_is_better: bool = False
+
+
+CALIBRATION = Measure("calibration_error", "Calibration error")
+BRIER = Measure("brier_score", "Brier score")
+LOG_LOSS = Measure("log_loss", "Log loss")
+AUC = Measure("roc_auc", "AUC", larger_is_better=True)
+COST = Measure("expected_cost", "Expected cost")
+BENEFIT = Measure("net_benefit", "Net benefit", larger_is_better=True)
+MEASURES = {measure.key: measure for measure in (CALIBRATION, BRIER, LOG_LOSS, AUC, COST, BENEFIT)}
+
+
+def measures_of(costs: tuple[float, float] | None) -> list[Measure]:
+    """Return the measures that are means over rows; with costs also what decisions cost and bring."""
+    found = [BRIER, LOG_LOSS, AUC]
+    if costs is not None:
+        found.append(COST)
+        if costs[1] > 0.0:  # else the threshold is 1, where net benefit is not defined
+            found.append(BENEFIT)
+    return found
+
+
+def terms_of(measure: Measure, label: FloatArray, score: FloatArray, costs: tuple[float, float] | None) -> FloatArray:
+    """Return a term for every row; their mean is the measure.
+
+    For the area under the ROC curve a term is the area plus what the row adds to its deviation: its placement among the
+    rows of the other class (DeLong et al. 1988).
+    """
+    if measure == BRIER:
+        return (label - score) ** 2
+    if measure == LOG_LOSS:
+        with np.errstate(divide="ignore"):
+            return -np.log(np.where(label == 1.0, score, 1.0 - score))
+    if measure == AUC:
+        return _placements(label, score)
+    assert costs is not None
+    a, b = costs
+    positive = score >= a / (a + b)
+    if measure == COST:
+        return np.where(positive, a * (1.0 - label), b * label)
+    return np.where(positive, label - (1.0 - label) * a / b, 0.0)
+
+
+def possible_changes(
+    measure: Measure, label: FloatArray, scores: tuple[FloatArray, FloatArray], costs: tuple[float, float] | None
+) -> tuple[float, float]:
+    """Return the limits of what a row can add to the difference of two models, the second less the first.
+
+    Of the log loss, which has no limits, they are those of rows with scores between the least and the largest that
+    either model has here.
+    """
+    if measure == BRIER:
+        return -1.0, 1.0
+    if measure == LOG_LOSS:
+        ends = np.array([[score.min(), score.max()] for score in scores])
+        with np.errstate(divide="ignore"):
+            positive, negative = np.log(ends), np.log(1.0 - ends)
+        least = min(positive[0, 0] - positive[1, 1], negative[0, 1] - negative[1, 0])
+        return float(least), float(max(positive[0, 1] - positive[1, 0], negative[0, 0] - negative[1, 1]))
+    if measure == AUC:
+        rarer = min(float(label.sum()), float((1.0 - label).sum()))
+        return -len(label) / rarer, len(label) / rarer
+    assert costs is not None
+    largest = max(costs) if measure == COST else max(1.0, costs[0] / costs[1])
+    return -largest, largest
+
+
+def _placements(label: FloatArray, score: FloatArray) -> FloatArray:
+    """Area under the ROC curve plus what each row adds to the deviation of it."""
+    order = score_order(score)
+    ordered, positive = score[order], label[order]
+    ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
+    counts = np.diff(ends, prepend=-1)
+    above = np.empty(len(label))
+    share = {}
+    for outcome in (1.0, 0.0):
+        upto = np.cumsum(positive == outcome)[ends]
+        at = np.diff(upto, prepend=0)
+        share[outcome] = np.repeat((upto - 0.5 * at) / upto[-1], counts)
+    # The share of negatives below a positive, and of positives above a negative; ties count half.
+    above[order] = np.where(positive == 1.0, share[0.0], 1.0 - share[1.0])
+    area = float(above[label == 1.0].mean())
+    n, positives = len(label), float(label.sum())
+    weight = np.where(label == 1.0, n / positives, n / (n - positives))
+    return area + weight * (above - area)

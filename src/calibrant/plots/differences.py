@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["DifferenceDisplay"]
 
 _PANEL, _ROW, _MARGIN = 0.56, 0.18, 0.5  # inches: a panel without rows, a row, and what is left above and below
-_PER_COLUMN = 3
+_LETTER, _MOST_LETTERS = 0.065, 26  # inches of a letter; with longer names panels stand one below the other
+_LONGEST = 20  # letters of a name
 
 
 class DifferenceDisplay(Display):
@@ -54,13 +55,13 @@ class DifferenceDisplay(Display):
 
     def __init__(self, comparison: ComparisonFindings, *, name: str | None = None) -> None:
         self.comparison, self.name = comparison, name
-        pairs = len(comparison.differences) // len(comparison.measures)
+        self._pairs = len(comparison.differences) // len(comparison.measures)
+        # Letters in front of a panel, where there are several pairs.
+        labels = map(_label, comparison.differences)
+        self._letters = max(map(len, labels)) if self._pairs > 1 else 0
+        self._columns = 2 if self._letters <= _MOST_LETTERS else 1
         rows = -(-len(comparison.measures) // self._columns)
-        self.size = (3.6 * self._columns + 0.4, _MARGIN + rows * (_PANEL + _ROW * pairs))
-
-    @property
-    def _columns(self) -> int:
-        return 1 if len(self.comparison.measures) <= _PER_COLUMN else 2
+        self.size = (7.6, _MARGIN + rows * (_PANEL + _ROW * self._pairs))
 
     @classmethod
     def from_predictions(
@@ -137,10 +138,13 @@ class DifferenceDisplay(Display):
         self.axes_ = []
         for i, key in enumerate(measures):
             row, column = i % rows, i // rows
-            # Panels in the area of the axes given, with a place for their headings and ticks.
+            # Panels in the area of the axes given, with a place for their headings, ticks and names.
             height, width = 1.0 / rows, 1.0 / columns
-            box = (column * width + 0.04, 1.0 - (row + 1) * height + 0.34 * height, width - 0.08, 0.44 * height)
-            panel = place.ax.inset_axes(box)
+            inches = _PANEL + _ROW * self._pairs
+            names = self._letters * _LETTER / (self.size[0] / columns) * width
+            low, high = 0.22 / inches, 0.24 / inches
+            box = (column * width + 0.02 + names, 1.0 - (row + 1 - low) * height, width - 0.05 - names)
+            panel = place.ax.inset_axes((*box, (1.0 - low - high) * height))
             self._draw_panel(place, panel, key, **keywords)
             self.axes_.append(panel)
 
@@ -163,7 +167,7 @@ class DifferenceDisplay(Display):
                 ax.plot([one.value], [place_], "o", color=drawn["color"], markersize=5, markerfacecolor=face)
         ax.set_xlim(low, high)
         ax.set_ylim(len(found) - 0.4, -0.6)
-        labels = [f"{one.second} \N{MINUS SIGN} {one.first}" for one in found]
+        labels = list(map(_label, found))
         many = len(found) > 1
         ax.set_yticks(range(len(found)) if many else [], labels if many else [])
         ax.tick_params(labelsize=7.5, color=palette.rule, labelcolor=palette.muted)
@@ -184,3 +188,8 @@ class DifferenceDisplay(Display):
             text = "; ".join(f"{one.second} \N{MINUS SIGN} {one.first}: {difference(one)} ({interval(one)}), {verdict(one)}"
                              for one in found)
             yield Reading(ax, *ax.get_xlim(), text)
+
+
+def _label(one: MeasureDifference) -> str:
+    first, second = (name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..." for name in (one.first, one.second))
+    return f"{second} \N{MINUS SIGN} {first}"

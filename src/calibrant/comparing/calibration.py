@@ -29,29 +29,34 @@ IndexArray = npt.NDArray[np.intp]
 
 
 class _Cells(NamedTuple):
-    """Scores of both models, cut at the same places. A path has the sum of residuals up to each score, from 0 on."""
+    """Scores of both models, cut at the same places. A path has the sum of residuals up to each score, from 0 on.
+
+    What is said of all intervals is said of those that begin in one cell and end in one, first of how much a path rises
+    over them, then of how much it falls.
+    """
 
     of_rows: tuple[IndexArray, IndexArray]  # the cell of each row by its score of either model
     starts: IndexArray  # where each cell begins among the distinct scores
     single: npt.NDArray[np.bool_]  # whether a cell is one score
-    left: IndexArray  # first and last cell of every interval
+    left: IndexArray  # first and last cell of every interval of cells
     right: IndexArray
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         """Number of cells."""
         return len(self.starts)
 
     def ends(self, path: FloatArray) -> tuple[IndexArray, IndexArray]:
-        """Where a path rises most from a score in the first cell of each interval to one in its last; then falls."""
+        """Places between which a path rises most, from the first cell of each interval to its last; or falls."""
         parts = [slice(*ends) for ends in zip(self.starts, [*self.starts[1:], len(path) - 1], strict=True)]
-        low, high = (np.array([i.start + int(find(path[:-1][i])) for i in parts]) for find in (np.argmin, np.argmax))
-        bottom, top = (np.array([i.start + 1 + int(find(path[1:][i])) for i in parts]) for find in (np.argmin, np.argmax))
+        before, after = path[:-1], path[1:]
+        low, high = (np.array([i.start + int(find(before[i])) for i in parts]) for find in (np.argmin, np.argmax))
+        bottom, top = (np.array([i.start + 1 + int(find(after[i])) for i in parts]) for find in (np.argmin, np.argmax))
         return np.concatenate([low[self.left], bottom[self.right]]), np.concatenate([top[self.right], high[self.left]])
 
     def deviations(self, products: FloatArray) -> FloatArray:
         """Standard error of the rise and of the fall over each interval, from products of what cells add."""
-        summed = np.zeros((self.count + 1, self.count + 1))
+        summed = np.zeros((self.size + 1, self.size + 1))
         summed[1:, 1:] = products.cumsum(axis=0).cumsum(axis=1)
         own = summed.diagonal()
         squares = own[self.right + 1] + own[self.left] - 2.0 * summed[self.left, self.right + 1]
@@ -69,7 +74,7 @@ class _Deviations(NamedTuple):
         """Largest rise or fall, in each draw, over the intervals that are `near`; not below 0."""
         rising, falling = near.reshape(2, -1)
         found = np.zeros(len(self.path))
-        for left in range(cells.count):
+        for left in range(cells.size):
             here = cells.left == left
             for kept, ends, start in (
                 (rising, self.top, self.bottom[:, left]),
@@ -96,26 +101,27 @@ def calibration_limits(
     tail = delta / 6.0  # of each of the three bounds, on either side
     residuals = label - scores[0], label - scores[1]
     cells, paths = _cut(scores, residuals, units.n)
-    products = units.products(cells.of_rows, residuals, cells.count) / units.n**2
+    products = units.products(cells.of_rows, residuals, cells.size) / units.n**2
     shortfall = _shortfall(scores, residuals, cells, products, units)
     simulated = _simulate(cells, products + np.diag(shortfall), units, tail, rng)
-    k, z = cells.count, units.quantile(tail)
+    k, z = cells.size, units.quantile(tail)
     own = products[:k, :k], products[k:, k:]
     cross = products[:k, k:]
     paired = z * cells.deviations(own[0] + own[1] - cross - cross.T)
     ends = [cells.ends(path) for path in paths]
-    far = []
-    for path, (start, stop), of_cells, error, found in zip(paths, ends, own, errors, simulated, strict=True):
+    largest = []
+    for path, (start, stop), of_cells, error, drawn in zip(paths, ends, own, errors, simulated, strict=True):
         near = path[stop] - path[start] >= error - math.sqrt(of_cells.trace() * math.log(units.effective))
-        far.append(found.most(cells, near))
+        largest.append(drawn.most(cells, near))
     limits = []
     for one, two in ((0, 1), (1, 0)):
         start, stop = ends[one]
-        error = paths[one][stop] - paths[one][start]
-        alone = error + z * cells.deviations(own[one])
-        beside = error - (paths[two][stop] - paths[two][start]) + paired
-        least = np.minimum(alone, beside)
-        limits.append(_largest_least(least, error - errors[two], cells, simulated[one], far[two], errors[two], tail))
+        alone = paths[one][stop] - paths[one][start]
+        beside = alone - (paths[two][stop] - paths[two][start])
+        least = np.minimum(alone + z * cells.deviations(own[one]), beside + paired)
+        limits.append(
+            _largest_least(least, alone - errors[two], cells, simulated[one], largest[two], errors[two], tail)
+        )
     hidden = units.hidden(tail)
     return max(-1.0, -limits[0] - hidden), min(1.0, limits[1] + hidden)
 
@@ -159,9 +165,9 @@ def _shortfall(
     """
     missing = []
     for i, (score, residual, place) in enumerate(zip(scores, residuals, cells.of_rows, strict=True)):
-        seen = np.bincount(place, residual**2, cells.count)
-        lacking = np.maximum(0.0, np.bincount(place, score * (1.0 - score), cells.count) - seen)
-        together = products.diagonal()[i * cells.count : (i + 1) * cells.count].sum() * units.n**2
+        seen = np.bincount(place, residual**2, cells.size)
+        lacking = np.maximum(0.0, np.bincount(place, score * (1.0 - score), cells.size) - seen)
+        together = products.diagonal()[i * cells.size : (i + 1) * cells.size].sum() * units.n**2
         effect = 1.0
         if units.cluster is not None:  # rows that move together
             effect = max(1.0, float(together) / float(seen.sum())) if seen.any() else float(units.size.max())
@@ -181,9 +187,9 @@ def _simulate(
         scale = np.sqrt(units.freedom / rng.chisquare(units.freedom, draws))
     found = []
     for i in range(2):
-        part = slice(i * cells.count, (i + 1) * cells.count)
+        part = slice(i * cells.size, (i + 1) * cells.size)
         step, variance = steps[:, part], np.where(cells.single, 0.0, covariance.diagonal()[part])
-        path = np.zeros((draws, cells.count + 1))
+        path = np.zeros((draws, cells.size + 1))
         np.cumsum(step, axis=1, out=path[:, 1:])
         # Largest value of a Brownian bridge over a cell, from its ends and an exponential variable.
         far = [np.sqrt(step**2 + 2.0 * variance * rng.standard_exponential(step.shape)) for _ in range(2)]

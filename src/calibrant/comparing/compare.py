@@ -19,13 +19,21 @@ from calibrant.comparing.joint import Limits, critical_value, paired_limits
 from calibrant.comparing.losses import AUC, CALIBRATION, MEASURES, Measure, measures_of, possible_changes, terms_of
 from calibrant.comparing.results import ComparedModel, ComparisonFindings, MeasureDifference
 from calibrant.comparing.rows import ComparedRows, compared_rows
-from calibrant.comparing.wording import FIXED_MODELS, INDEPENDENT_CLUSTERS, LIKE_SCORES, LIMITATIONS, claim_of, facts, summary
+from calibrant.comparing.wording import (
+    FIXED_MODELS,
+    INDEPENDENT_CLUSTERS,
+    LIKE_SCORES,
+    LIMITATIONS,
+    claim_of,
+    facts,
+    summary,
+)
 from calibrant.curves import binned_curve, cumulative_residuals
 from calibrant.decisions.cost import cost_pair
 from calibrant.metrics import cutoff_calibration
 from calibrant.table.clusters import Clusters
-from calibrant.table.pooling import FloatArray
 from calibrant.table.parameters import check_random_state, failure_probability
+from calibrant.table.pooling import FloatArray
 from calibrant.table.progress import tell
 from calibrant.table.seeding import generator_for
 from calibrant.table.shown import html_table
@@ -249,7 +257,9 @@ def _means(
     tell("Other measures", 0.9)
     names, measures = list(rows.scores), measures_of(costs)
     pairs = list(combinations(range(len(names)), 2))
-    terms = np.array([[terms_of(measure, rows.label, rows.scores[one], costs) for one in names] for measure in measures])
+    terms = np.array(
+        [[terms_of(measure, rows.label, rows.scores[one], costs) for one in names] for measure in measures]
+    )
     # An infinite log loss has no standard error; it counts as one more measure that is independent of the others.
     finite = np.isfinite(terms).all(axis=(1, 2), keepdims=True)
     critical = critical_value(np.where(finite, terms, 0.0), pairs, rows.units, delta, rng)

@@ -26,8 +26,9 @@ class Limits(NamedTuple):
     upper: float
 
 
-def critical_value(terms: FloatArray, pairs: Sequence[tuple[int, int]], units: Units, delta: float,
-                   rng: np.random.Generator) -> float:
+def critical_value(
+    terms: FloatArray, pairs: Sequence[tuple[int, int]], units: Units, delta: float, rng: np.random.Generator
+) -> float:
     """Quantile of the largest of all standardised differences, in size, under their normal distribution.
 
     `terms` has a measure in each row of the first axis, a model in each of the second, and rows of data in the third.
@@ -48,9 +49,7 @@ def critical_value(terms: FloatArray, pairs: Sequence[tuple[int, int]], units: U
     return float(np.partition(largest, rank)[rank])
 
 
-def paired_limits(
-    difference: FloatArray, possible: tuple[float, float], critical: float, units: Units
-) -> Limits:
+def paired_limits(difference: FloatArray, possible: tuple[float, float], critical: float, units: Units) -> Limits:
     """Limits for the mean of terms, each for the tail of the normal distribution beyond a critical value.
 
     They are those of `bounded_mean_limits`: rows that no one has seen, of which one may add as much as `possible`, are
@@ -72,7 +71,8 @@ def paired_limits(
     unit = max(1.0, float(np.abs(difference).max()))  # so that no power leaves the range of floats
     scaled = difference / unit
     powers = PowerMeans(*(float((scaled**power).mean()) for power in (1, 2, 3)))
-    ends = bounded_mean_limits(powers, n, min(low, float(difference.min())) / unit,
-                               max(high, float(difference.max())) / unit, 1.0 - 2.0 * tail)
+    ends = bounded_mean_limits(
+        powers, n, min(low, float(difference.min())) / unit, max(high, float(difference.max())) / unit, 1.0 - 2.0 * tail
+    )
     lower, upper = (float(end) * unit for end in ends)
     return Limits(value, math.sqrt(squares / units.n), min(lower, value), max(upper, value))

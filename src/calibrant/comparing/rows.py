@@ -109,8 +109,9 @@ def _named(
 def _cleaned(y_true: Any, scores: Mapping[str, Any], clusters: Any, pos_label: Any) -> ComparedRows:
     if isinstance(y_true, ScoreTable):
         raise ArgumentError(
-            "labels, and the scores of the models", "a ScoreTable", "pass the rows: a table does not know which row "
-            "had which score"
+            "labels, and the scores of the models",
+            "a ScoreTable",
+            "pass the rows: a table does not know which row had which score",
         )
     label, cleaned = None, {}
     for name, score in scores.items():

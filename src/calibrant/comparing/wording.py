@@ -127,15 +127,22 @@ def summary(found: ComparisonFindings, width: int | None = None) -> str:
 def data_text(found: ComparisonFindings) -> str:
     """Describe the rows."""
     clusters = "" if found.n_clusters is None else f" in {rows(found.n_clusters)} clusters"
-    costs = "" if found.costs is None else "; costs {:g} (false positive) and {:g} (false negative)".format(*found.costs)
-    return f"{rows(found.n)} rows{clusters}, {rows(found.positives)} positive: {share(found.positives / found.n)}{costs}"
+    costs = (
+        "" if found.costs is None else "; costs {:g} (false positive) and {:g} (false negative)".format(*found.costs)
+    )
+    return (
+        f"{rows(found.n)} rows{clusters}, {rows(found.positives)} positive: {share(found.positives / found.n)}{costs}"
+    )
 
 
 def facts(found: ComparisonFindings) -> list[tuple[str, str]]:
     """Return the comparison as names and values, for a notebook."""
     sentences = [("Verdict", sentence) for sentence in verdict_sentences(found)]
     differences = [
-        (f"{measure_name(one.measure)}: {one.second} \N{MINUS SIGN} {one.first}", f"{difference(one)} ({interval(one)})")
+        (
+            f"{measure_name(one.measure)}: {one.second} \N{MINUS SIGN} {one.first}",
+            f"{difference(one)} ({interval(one)})",
+        )
         for one in found.differences
     ]
     return [*sentences, *differences, ("Data", data_text(found))]
@@ -143,7 +150,12 @@ def facts(found: ComparisonFindings) -> list[tuple[str, str]]:
 
 def _table_of_two(found: ComparisonFindings) -> Iterator[str]:
     (one, first), (two, second) = found.models.items()
-    heads = (_cut(one, _VALUE - 1), _cut(two, _VALUE - 1), "difference", f"{confidence(found.confidence_level)} interval")
+    heads = (
+        _cut(one, _VALUE - 1),
+        _cut(two, _VALUE - 1),
+        "difference",
+        f"{confidence(found.confidence_level)} interval",
+    )
     yield _line("", *heads, "better")
     for part in found.differences:
         values = number(first.measures[part.measure]), number(second.measures[part.measure])
@@ -160,7 +172,12 @@ def _table_of_many(found: ComparisonFindings) -> Iterator[str]:
     """Value and rank of every model."""
     longest = max(len(_cut(name, 16)) for name in found.models)
     keys = list(found.ranks)
-    short = {"calibration_error": "Calibration", "expected_cost": "Cost", "brier_score": "Brier", "net_benefit": "Benefit"}
+    short = {
+        "calibration_error": "Calibration",
+        "expected_cost": "Cost",
+        "brier_score": "Brier",
+        "net_benefit": "Benefit",
+    }
     yield f"{'':<{longest}}" + "".join(f"{short.get(key, MEASURES[key].name):>12}" for key in keys)
     for name, model in found.models.items():
         cells = (f"{number(model.measures[key])} ({found.ranks[key][name]})" for key in keys)

@@ -121,10 +121,10 @@ class DifferenceDisplay(Display):
     def _sentences(self) -> Iterator[str]:
         sure = confidence(self.comparison.confidence_level)
         yield (
-            "Each point is a measure of the second model less that of the first, each line its interval; all intervals "
-            f"hold together with {sure} confidence. Where a line does not reach 0, the filled point, one model is better "
-            "beyond chance: the second if its error, score, loss or cost is lower, or its AUC or net benefit higher. The "
-            "side on which the second model is better is shaded."
+            "Each point is a measure of the second model less that of the first, each line its interval; all "
+            f"intervals hold together with {sure} confidence. On the shaded side of 0 the second model is better. "
+            "Where a line does not reach 0, which a filled point says, one model is better beyond chance: the second "
+            "if the line is blue, the first if it is orange."
         )
 
     def columns(self) -> dict[str, Any]:
@@ -185,11 +185,15 @@ class DifferenceDisplay(Display):
         """Give every difference in words."""
         for ax, key in zip(self.axes_, self.comparison.measures, strict=True):
             found = [one for one in self.comparison.differences if one.measure == key]
-            text = "; ".join(f"{one.second} \N{MINUS SIGN} {one.first}: {difference(one)} ({interval(one)}), {verdict(one)}"
-                             for one in found)
+            text = "; ".join(
+                f"{one.second} \N{MINUS SIGN} {one.first}: {difference(one)} ({interval(one)}), {verdict(one)}"
+                for one in found
+            )
             yield Reading(ax, *ax.get_xlim(), text)
 
 
 def _label(one: MeasureDifference) -> str:
-    first, second = (name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..." for name in (one.first, one.second))
+    first, second = (
+        name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..." for name in (one.first, one.second)
+    )
     return f"{second} \N{MINUS SIGN} {first}"

@@ -39,14 +39,14 @@ def render_comparison(comparison: ComparisonFindings) -> str:
         The page.
     """
     found = comparison.provenance
-    decided = any(one.better is not None for one in comparison.differences)
+    decided = [one.better is not None for one in comparison.differences]
     return fill_page(
         "models.html.j2",
         title=found.title or f"Comparison: {', '.join(comparison.models)}",
         note=found.note or "",
         byline=found,
-        verdict="certified" if decided else "undecided",
-        heading="Decided" if decided else "Undecided",
+        verdict="certified" if any(decided) else "undecided",
+        heading="Decided" if all(decided) else "Decided in part" if any(decided) else "Undecided",
         sentences=list(verdict_sentences(comparison)),
         data=data_text(comparison),
         sure=confidence(comparison.confidence_level),
@@ -65,8 +65,7 @@ def _differences(comparison: ComparisonFindings) -> list[Row]:
     """Return the cells of every difference."""
     return [
         (
-            measure_name(one.measure),
-            f"{one.second} \N{MINUS SIGN} {one.first}",
+            f"{measure_name(one.measure)}: {one.second} \N{MINUS SIGN} {one.first}",
             difference(one),
             interval(one),
             "; ".join(filter(None, [verdict(one), rows_sentence(one)])),

@@ -310,9 +310,7 @@ def residual_points(residuals: CumulativeResiduals) -> list[ResidualPoint]:
     ]
 
 
-def provenance(
-    name: str, found: Provenance, *, what: str = "Audited", unit: str = "Rows"
-) -> list[tuple[str, str]]:
+def provenance(name: str, found: Provenance, *, what: str = "Audited", unit: str = "Rows") -> list[tuple[str, str]]:
     """Return where a result comes from: names and values, those that are not known left out."""
     settings = ", ".join(f"{name}={value!r}" for name, value in found.parameters.items() if value is not None)
     facts = {

@@ -138,7 +138,7 @@ def _sums(cluster: npt.NDArray[np.int64], values: npt.NDArray[Any], clusters: in
 
 
 def cluster_numbers(clusters: Clusters, n_rows: int) -> npt.NDArray[np.int64]:
-    """Number the cluster of each row from 0 on; a `DataError` if one is missing, or their number is not that of rows."""
+    """Number the cluster of each row from 0 on; a `DataError` if one is missing or their number is not that of rows."""
     if isinstance(clusters, np.ma.MaskedArray) and np.ma.is_masked(clusters):
         where = int(np.argmax(np.ma.getmaskarray(clusters)))
         raise describe_missing_cluster("a masked value", f"row {where}", int(np.ma.getmaskarray(clusters).sum()))

@@ -15,11 +15,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit
 
+from calibrant.comparing.losses import MEASURES, terms_of
+
 FloatArray = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int], tuple[FloatArray, FloatArray, FloatArray]]
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 _GRID = np.linspace(-9.0, 9.0, 1801)
+_ROWS, _PARTS = 250_000, 4  # behind the numbers of a population
 
 
 class Compared(NamedTuple):
@@ -84,7 +87,7 @@ def worlds(n: int) -> dict[str, Compared]:
         "nested, both calibrated": Compared(
             logistic(lambda odds, one, _: expit(odds), lambda odds, one, _: averaged(one - 0.5, 0.7)), (0.0, 0.0)
         ),
-        "equally wrong": Compared(independent(0.5)),
+        "equally wrong": Compared(independent(0.5), (0.1073, 0.1073)),
         "second is the first, recalibrated": Compared(
             logistic(lambda odds, one, _: expit(1.5 * odds + 0.3), lambda odds, one, _: expit(odds)), (None, 0.0)
         ),
@@ -102,13 +105,49 @@ def worlds(n: int) -> dict[str, Compared]:
     }
 
 
-def true_errors(world: Compared, n: int = 4_000_000) -> tuple[float, float]:
-    """Errors of both models: as known, or from very many rates, which makes no error of outcomes."""
+def true_differences(world: Compared, costs: tuple[float, float] | None = None) -> dict[str, float]:
+    """Differences of the second and the first model in the population, from very many rows with their rates.
+
+    Those of measures that are infinite, or of which the population would have to be known better, are left out.
+    """
+    parts = [true_differences_of(*world.draw(np.random.default_rng([1, i]), _ROWS), costs) for i in range(_PARTS)]
+    found = {key: float(np.mean([part[key] for part in parts])) for key in parts[0]}
     if None not in world.errors:
-        return world.errors
-    rate, *scores = world.draw(np.random.default_rng(1), n)
-    found = []
-    for known, score in zip(world.errors, scores, strict=True):
-        path = np.append(0.0, np.cumsum((rate - score)[np.argsort(score)]) / n)
-        found.append(float(np.ptp(path)) if known is None else known)
-    return found[0], found[1]
+        found["calibration_error"] = world.errors[1] - world.errors[0]
+    return {key: value for key, value in found.items() if np.isfinite(value)}
+
+
+def true_differences_of(
+    rate: FloatArray, first: FloatArray, second: FloatArray, costs: tuple[float, float] | None = None
+) -> dict[str, float]:
+    """Differences in a population of these rows, each positive with its rate."""
+    found = {}
+    for name, function in {"calibration_error": _error, "roc_auc": _area}.items():
+        found[name] = function(rate, second) - function(rate, first)
+    keys = ("brier_score", "log_loss") + (() if costs is None else ("expected_cost", "net_benefit"))
+    positive, negative = np.ones(len(rate)), np.zeros(len(rate))
+    for key in keys:
+        sums = []
+        for score in (first, second):
+            of_positive, of_negative = (terms_of(MEASURES[key], label, score, costs) for label in (positive, negative))
+            with np.errstate(invalid="ignore"):  # of scores of 0 and 1
+                sums.append(float((rate * of_positive + (1.0 - rate) * of_negative).mean()))
+        found[key] = sums[1] - sums[0]
+    return found
+
+
+def _ordered(rate: FloatArray, score: FloatArray) -> tuple[FloatArray, npt.NDArray[np.intp]]:
+    order = np.argsort(score)
+    return order, np.flatnonzero(np.append(np.diff(score[order]) > 0.0, True))
+
+
+def _error(rate: FloatArray, score: FloatArray) -> float:
+    order, ends = _ordered(rate, score)
+    return float(np.ptp(np.append(0.0, np.cumsum((rate - score)[order])[ends]))) / len(rate)
+
+
+def _area(rate: FloatArray, score: FloatArray) -> float:
+    order, ends = _ordered(rate, score)
+    positive, negative = np.cumsum(rate[order])[ends], np.cumsum(1.0 - rate[order])[ends]
+    more = np.diff(negative, prepend=0.0)
+    return float((np.diff(positive, prepend=0.0) * (negative - 0.5 * more)).sum() / positive[-1] / negative[-1])

@@ -35,6 +35,7 @@ from calibrant.table.clusters import Clusters
 from calibrant.table.parameters import check_random_state, failure_probability
 from calibrant.table.pooling import FloatArray
 from calibrant.table.progress import tell
+from calibrant.table.results import Drawable
 from calibrant.table.seeding import generator_for
 from calibrant.table.shown import html_table
 from calibrant.table.statements import INDEPENDENT_ROWS
@@ -47,7 +48,7 @@ _MOST_ROWS = 1e9  # more could not be collected
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
-class Comparison(ComparisonFindings):
+class Comparison(ComparisonFindings, Drawable):
     """Result of `calibrant.compare`: its numbers are those of `ComparisonFindings`; print it, or show it otherwise."""
 
     def __str__(self) -> str:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calibrant.auditing.provenance import Provenance
 from calibrant.curves import CumulativeResiduals, Curve
 from calibrant.metrics import CutoffCalibration
-from calibrant.table.results import Drawable, Result
+from calibrant.table.results import Result
 from calibrant.table.statements import Statement
 
 __all__ = ["ComparedModel", "ComparisonFindings", "MeasureDifference"]
@@ -81,7 +81,7 @@ class MeasureDifference(Result):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ComparisonFindings(Statement, Drawable):
+class ComparisonFindings(Statement):
     """All numbers of a comparison.
 
     Attributes

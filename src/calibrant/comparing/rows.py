@@ -78,7 +78,7 @@ def _need_several(names: Sequence[str]) -> None:
         raise ArgumentError("different models", f"{twice[0]!r} twice", "name each column of scores once")
     if len(names) > MOST_MODELS:
         raise ArgumentError(
-            f"at most {MOST_MODELS} models", f"{len(names)}", "compare the most promising: every pair has its intervals"
+            f"at most {MOST_MODELS} models", f"{len(names)}", "leave some out: every pair has its intervals"
         )
 
 

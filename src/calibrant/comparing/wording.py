@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from calibrant.auditing.numbers import confidence, number, rows, share, signed
@@ -194,7 +193,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _cut(name: str, most: int) -> str:
-    return textwrap.shorten(name, most, placeholder="...") if " " in name and len(name) > most else name[:most]
+    return name if len(name) <= most else f"{name[: most - 3]}..."
 
 
 def _rounded(value: int) -> float:

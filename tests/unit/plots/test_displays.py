@@ -23,6 +23,7 @@ from calibrant.plots import (
     CostCurveDisplay,
     CumulativeResidualsDisplay,
     DecisionCurveDisplay,
+    DifferenceDisplay,
     Display,
     DistributionDisplay,
     ReliabilityDisplay,
@@ -56,7 +57,8 @@ def few(n=60):
 
 def test_none_is_missing():
     public = {getattr(calibrant.plots, name) for name in calibrant.plots.__all__}
-    assert {d for d in public if isinstance(d, type) and issubclass(d, Display)} == {*DISPLAYS, Display}
+    found = {d for d in public if isinstance(d, type) and issubclass(d, Display)}
+    assert found == {*DISPLAYS, Display, DifferenceDisplay}, "the last draws panels: test_differences.py"
 
 
 class TestWhereItIsDrawn:

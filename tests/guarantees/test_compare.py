@@ -103,7 +103,13 @@ def test_intervals_that_are_narrower_fail(part, name):
             terms = np.array([[terms_of(MEASURES[key], y, score, COSTS) for score in scores] for key in keys])
             critical = critical_value(terms, [(0, 1)], units, delta, rng)
             found = [
-                paired_limits(of[1] - of[0], possible_changes(MEASURES[key], y, tuple(scores), COSTS), critical, units)
+                paired_limits(
+                    of[1] - of[0],
+                    possible_changes(MEASURES[key], y, tuple(scores), COSTS),
+                    critical,
+                    units,
+                    unseen=1.0 if key == "roc_auc" else 0.0,
+                )
                 for key, of in zip(keys, terms, strict=True)
             ]
             ends = [(one.lower, one.upper, one.value) for one in found]

@@ -49,11 +49,14 @@ def critical_value(
     return float(np.partition(largest, rank)[rank])
 
 
-def paired_limits(difference: FloatArray, possible: tuple[float, float], critical: float, units: Units) -> Limits:
+def paired_limits(
+    difference: FloatArray, possible: tuple[float, float], critical: float, units: Units, *, unseen: float = 0.0
+) -> Limits:
     """Limits for the mean of terms, each for the tail of the normal distribution beyond a critical value.
 
-    They are those of `bounded_mean_limits`: rows that no one has seen, of which one may add as much as `possible`, are
-    allowed for. For clusters the number of rows is that of independent ones that would be worth as much.
+    They are those of `bounded_mean_limits`: a row that was not seen may add as much as `possible`. For clusters the
+    number of rows is that of independent ones that would be worth as much. `unseen` is how much the mean would change
+    if all rows were of a kind that was not seen, where that is not the same.
     """
     from scipy.special import ndtr
 
@@ -74,5 +77,6 @@ def paired_limits(difference: FloatArray, possible: tuple[float, float], critica
     ends = bounded_mean_limits(
         powers, n, min(low, float(difference.min())) / unit, max(high, float(difference.max())) / unit, 1.0 - 2.0 * tail
     )
-    lower, upper = (float(end) * unit for end in ends)
+    hidden = unseen * units.hidden(tail) if unseen else 0.0
+    lower, upper = float(ends[0]) * unit - hidden, float(ends[1]) * unit + hidden
     return Limits(value, math.sqrt(squares / units.n), min(lower, value), max(upper, value))

@@ -50,7 +50,10 @@ def terms_of(measure: Measure, label: FloatArray, score: FloatArray, costs: tupl
         with np.errstate(divide="ignore"):
             return -np.log(np.where(label == 1.0, score, 1.0 - score))
     if measure == AUC:
-        return _placements(label, score)
+        placement = _placements(label, score)
+        area = float(placement[label == 1.0].mean())
+        n, positives = len(label), float(label.sum())
+        return area + np.where(label == 1.0, n / positives, n / (n - positives)) * (placement - area)
     assert costs is not None
     a, b = costs
     positive = score >= a / (a + b)
@@ -65,7 +68,8 @@ def possible_changes(
     """Return the limits of what a row can add to the difference of two models, the second less the first.
 
     Of the log loss, which has no limits, they are those of rows with scores between the least and the largest that
-    either model has here.
+    either model has here. Of the area under the ROC curve they are those of a row of the rarer class whose placement
+    differs between the models as much as that of any row here.
     """
     if measure == BRIER:
         return -1.0, 1.0
@@ -76,15 +80,16 @@ def possible_changes(
         least = min(positive[0, 0] - positive[1, 1], negative[0, 1] - negative[1, 0])
         return float(least), float(max(positive[0, 1] - positive[1, 0], negative[0, 0] - negative[1, 1]))
     if measure == AUC:
-        rarer = min(float(label.sum()), float((1.0 - label).sum()))
-        return -len(label) / rarer, len(label) / rarer
+        change = float(np.abs(_placements(label, scores[1]) - _placements(label, scores[0])).max())
+        most = change * len(label) / min(float(label.sum()), float((1.0 - label).sum()))
+        return -most, most
     assert costs is not None
     largest = max(costs) if measure == COST else max(1.0, costs[0] / costs[1])
     return -largest, largest
 
 
 def _placements(label: FloatArray, score: FloatArray) -> FloatArray:
-    """Area under the ROC curve plus what each row adds to the deviation of it."""
+    """Share of negatives below each positive, and of positives above each negative; ties count half."""
     order = score_order(score)
     ordered, positive = score[order], label[order]
     ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
@@ -95,9 +100,5 @@ def _placements(label: FloatArray, score: FloatArray) -> FloatArray:
         upto = np.cumsum(positive == outcome)[ends]
         at = np.diff(upto, prepend=0)
         share[outcome] = np.repeat((upto - 0.5 * at) / upto[-1], counts)
-    # The share of negatives below a positive, and of positives above a negative; ties count half.
     above[order] = np.where(positive == 1.0, share[0.0], 1.0 - share[1.0])
-    area = float(above[label == 1.0].mean())
-    n, positives = len(label), float(label.sum())
-    weight = np.where(label == 1.0, n / positives, n / (n - positives))
-    return area + weight * (above - area)
+    return above

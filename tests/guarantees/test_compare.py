@@ -108,7 +108,6 @@ def test_intervals_that_are_narrower_fail(part, name):
                     possible_changes(MEASURES[key], y, tuple(scores), COSTS),
                     critical,
                     units,
-                    unseen=1.0 if key == "roc_auc" else 0.0,
                 )
                 for key, of in zip(keys, terms, strict=True)
             ]

@@ -290,11 +290,10 @@ def _limits(
         value = -math.inf if infinite[0] else math.inf
         return Limits(value, math.nan, value, value)
     possible = possible_changes(measure, rows.label, scores, costs)
-    if measure != AUC:
-        return paired_limits(second - first, possible, critical, rows.units)
-    # A difference of areas has limits that its terms do not know.
-    found = paired_limits(second - first, possible, critical, rows.units, unseen=1.0)
-    return found._replace(lower=max(-1.0, found.lower), upper=min(1.0, found.upper))
+    found = paired_limits(second - first, possible, critical, rows.units)
+    if measure == AUC:  # a difference of areas has limits that its terms do not know
+        return found._replace(lower=max(-1.0, found.lower), upper=min(1.0, found.upper))
+    return found
 
 
 def _difference(measure: Measure, first: str, second: str, found: Limits, n: int) -> MeasureDifference:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from calibrant.comparing.losses import Possible
 from calibrant.comparing.units import Units
 from calibrant.distributions.bounded_mean import PowerMeans, bounded_mean_limits
 from calibrant.table.pooling import FloatArray
@@ -49,14 +50,11 @@ def critical_value(
     return float(np.partition(largest, rank)[rank])
 
 
-def paired_limits(
-    difference: FloatArray, possible: tuple[float, float], critical: float, units: Units, *, unseen: float = 0.0
-) -> Limits:
+def paired_limits(difference: FloatArray, possible: Possible, critical: float, units: Units) -> Limits:
     """Limits for the mean of terms, each for the tail of the normal distribution beyond a critical value.
 
-    They are those of `bounded_mean_limits`: a row that was not seen may add as much as `possible`. For clusters the
-    number of rows is that of independent ones that would be worth as much. `unseen` is how much the mean would change
-    if all rows were of a kind that was not seen, where that is not the same.
+    They are those of `bounded_mean_limits`: a row that was not seen may add as much as is possible. For clusters the
+    number of rows is that of independent ones that would be worth as much.
     """
     from scipy.special import ndtr
 
@@ -70,13 +68,16 @@ def paired_limits(
     if units.cluster is not None:
         n = n / max(1.0, squares / square) if square > 0.0 else units.effective
         n /= (units.quantile(tail) / critical) ** 2
-    low, high = possible
     unit = max(1.0, float(np.abs(difference).max()))  # so that no power leaves the range of floats
     scaled = difference / unit
     powers = PowerMeans(*(float((scaled**power).mean()) for power in (1, 2, 3)))
     ends = bounded_mean_limits(
-        powers, n, min(low, float(difference.min())) / unit, max(high, float(difference.max())) / unit, 1.0 - 2.0 * tail
+        powers,
+        n,
+        min(possible.low, float(difference.min())) / unit,
+        max(possible.high, float(difference.max())) / unit,
+        1.0 - 2.0 * tail,
     )
-    hidden = unseen * units.hidden(tail) if unseen else 0.0
+    hidden = possible.unseen * units.hidden(tail)
     lower, upper = float(ends[0]) * unit - hidden, float(ends[1]) * unit + hidden
     return Limits(value, math.sqrt(squares / units.n), min(lower, value), max(upper, value))

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.table.pooling import FloatArray, score_order
 
-__all__ = ["MEASURES", "Measure", "measures_of", "possible_changes", "terms_of"]
+__all__ = ["MEASURES", "Measure", "Possible", "measures_of", "possible_changes", "terms_of"]
 
 
 class Measure(NamedTuple):
@@ -17,6 +17,14 @@ class Measure(NamedTuple):
     key: str
     name: str
     larger_is_better: bool = False
+
+
+class Possible(NamedTuple):
+    """What a row can add to a difference; and how much more the difference would be, were all rows of a kind unseen."""
+
+    low: float
+    high: float
+    unseen: float = 0.0
 
 
 CALIBRATION = Measure("calibration_error", "Calibration error")
@@ -64,28 +72,28 @@ def terms_of(measure: Measure, label: FloatArray, score: FloatArray, costs: tupl
 
 def possible_changes(
     measure: Measure, label: FloatArray, scores: tuple[FloatArray, FloatArray], costs: tuple[float, float] | None
-) -> tuple[float, float]:
-    """Return the limits of what a row can add to the difference of two models, the second less the first.
+) -> Possible:
+    """Return what a row can add to the difference of two models, the second less the first.
 
-    Of the log loss, which has no limits, they are those of rows with scores between the least and the largest that
-    either model has here. Of the area under the ROC curve they are those of a row of the rarer class whose placement
-    differs between the models as much as that of any row here.
+    Of the log loss, which has no limits, it is what rows with scores between the least and the largest of either model
+    can add. Of the area under the ROC curve it is what a row of the rarer class adds if its placement differs between
+    the models as much as that of any row here.
     """
     if measure == BRIER:
-        return -1.0, 1.0
+        return Possible(-1.0, 1.0)
     if measure == LOG_LOSS:
         ends = np.array([[score.min(), score.max()] for score in scores])
         with np.errstate(divide="ignore"):
             positive, negative = np.log(ends), np.log(1.0 - ends)
         least = min(positive[0, 0] - positive[1, 1], negative[0, 1] - negative[1, 0])
-        return float(least), float(max(positive[0, 1] - positive[1, 0], negative[0, 0] - negative[1, 1]))
+        return Possible(float(least), float(max(positive[0, 1] - positive[1, 0], negative[0, 0] - negative[1, 1])))
     if measure == AUC:
         change = float(np.abs(_placements(label, scores[1]) - _placements(label, scores[0])).max())
         most = change * len(label) / min(float(label.sum()), float((1.0 - label).sum()))
-        return -most, most
+        return Possible(-most, most, 1.0 - change)
     assert costs is not None
     largest = max(costs) if measure == COST else max(1.0, costs[0] / costs[1])
-    return -largest, largest
+    return Possible(-largest, largest)
 
 
 def _placements(label: FloatArray, score: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from calibrant.comparing.calibration import calibration_limits
 from calibrant.comparing.joint import critical_value, paired_limits
-from calibrant.comparing.losses import MEASURES, measures_of, possible_changes, terms_of
+from calibrant.comparing.losses import MEASURES, Possible, measures_of, possible_changes, terms_of
 from calibrant.comparing.units import Units
 from calibrant.distributions.hidden_events import hidden_share
 from calibrant.metrics import cutoff_calibration_error, roc_auc, roc_auc_interval
@@ -40,7 +40,7 @@ def test_no_row_changes_a_measure_by_more_than_is_possible(rng):
     s, t = rng.uniform(0.01, 0.99, (2, 300))
     y = (rng.uniform(size=300) < s).astype(float)
     for measure in measures_of((1.0, 4.0)):
-        low, high = possible_changes(measure, y, (s, t), (1.0, 4.0))
+        low, high, _ = possible_changes(measure, y, (s, t), (1.0, 4.0))
         change = terms_of(measure, y, t, (1.0, 4.0)) - terms_of(measure, y, s, (1.0, 4.0))
         assert low <= change.min()
         assert change.max() <= high
@@ -85,12 +85,12 @@ def test_quantile_of_the_largest(rng):
 
 def test_paired_limits_are_normal_for_many_rows_and_exact_where_none_differs(rng):
     change = rng.uniform(-1, 1, 100_000)
-    found = paired_limits(change, (-1.0, 1.0), 1.96, Units(100_000))
+    found = paired_limits(change, Possible(-1.0, 1.0), 1.96, Units(100_000))
     assert found.standard_error == pytest.approx(change.std() / math.sqrt(100_000))
     assert (found.lower, found.upper) == pytest.approx(
         (found.value - 1.96 * found.standard_error, found.value + 1.96 * found.standard_error), abs=1e-4
     )
-    nothing = paired_limits(np.zeros(200), (-4.0, 1.0), 1.96, Units(200))
+    nothing = paired_limits(np.zeros(200), Possible(-4.0, 1.0), 1.96, Units(200))
     tail = norm.sf(1.96)
     assert nothing.upper == pytest.approx(1.0 - tail ** (1 / 200), rel=1e-6)
     assert nothing.lower == pytest.approx(-4.0 * (1.0 - tail ** (1 / 200)), rel=1e-6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from calibrant.table.pooling import FloatArray
 
 __all__ = ["Limits", "critical_value", "paired_limits"]
 
+_ROUNDING = 1e-12  # of a variance, in units of those whose difference it is
 _DRAWS = 20_000  # standard normal vectors; the quantile of their largest entry is known to about 0.01
 
 
@@ -35,19 +37,24 @@ def critical_value(
     `terms` has a measure in each row of the first axis, a model in each of the second, and rows of data in the third.
     Differences that no row shows count as if they were independent of all others.
     """
-    centred = terms - terms.mean(axis=2, keepdims=True)
-    sums = units.sums(centred)
-    differences = np.concatenate([[of[two] - of[one] for one, two in pairs] for of in sums])
-    covariance = differences @ differences.T
-    deviation = np.sqrt(covariance.diagonal())
-    known = deviation > 0.0
+    measures, models, _ = terms.shape
+    largest = np.abs(terms).max(axis=(1, 2), keepdims=True)
+    scaled = terms / np.where(largest > 0.0, largest, 1.0)  # so that no product leaves the range of floats
+    sums = units.sums(scaled - scaled.mean(axis=2, keepdims=True)).reshape(measures * models, -1)
+    products = sums @ sums.T
+    contrasts = np.zeros((measures * len(pairs), measures * models))
+    for i, (measure, (one, two)) in enumerate(product(range(measures), pairs)):
+        contrasts[i, measure * models + two], contrasts[i, measure * models + one] = 1.0, -1.0
+    covariance = contrasts @ products @ contrasts.T
+    variance = covariance.diagonal()
+    known = variance > _ROUNDING * (np.abs(contrasts) @ products.diagonal())
+    deviation = np.sqrt(np.where(known, variance, 1.0))
     values, vectors = np.linalg.eigh(covariance[np.ix_(known, known)] / np.outer(deviation[known], deviation[known]))
     root = vectors * np.sqrt(np.maximum(0.0, values))
     drawn = rng.standard_normal((_DRAWS, len(known)))
     drawn[:, known] = drawn[:, known] @ root.T
-    largest = np.abs(drawn).max(axis=1)
     rank = math.ceil((1.0 - delta) * (_DRAWS + 1)) - 1
-    return float(np.partition(largest, rank)[rank])
+    return float(np.partition(np.abs(drawn).max(axis=1), rank)[rank])
 
 
 def paired_limits(difference: FloatArray, possible: Possible, critical: float, units: Units) -> Limits:
@@ -59,8 +66,13 @@ def paired_limits(difference: FloatArray, possible: Possible, critical: float, u
     from scipy.special import ndtr
 
     tail = float(ndtr(-critical))
-    value = float(difference.mean())
-    centred = difference - value
+    low, high = min(possible.low, float(difference.min())), max(possible.high, float(difference.max()))
+    # In units so that no power leaves the range of floats; an infinite limit has none.
+    unit = max((abs(end) for end in (low, high) if math.isfinite(end)), default=0.0) or 1.0
+    unit = max(unit, float(np.abs(difference).max()))
+    scaled = difference / unit
+    value = float(scaled.mean())
+    centred = scaled - value
     square = float(np.dot(centred, centred)) / units.n
     of_draws = units.sums(centred)
     squares = float(np.dot(of_draws, of_draws)) * units.few / units.n
@@ -68,16 +80,8 @@ def paired_limits(difference: FloatArray, possible: Possible, critical: float, u
     if units.cluster is not None:
         n = n / max(1.0, squares / square) if square > 0.0 else units.effective
         n /= (units.quantile(tail) / critical) ** 2
-    unit = max(1.0, float(np.abs(difference).max()))  # so that no power leaves the range of floats
-    scaled = difference / unit
     powers = PowerMeans(*(float((scaled**power).mean()) for power in (1, 2, 3)))
-    ends = bounded_mean_limits(
-        powers,
-        n,
-        min(possible.low, float(difference.min())) / unit,
-        max(possible.high, float(difference.max())) / unit,
-        1.0 - 2.0 * tail,
-    )
-    hidden = possible.unseen * units.hidden(tail)
-    lower, upper = float(ends[0]) * unit - hidden, float(ends[1]) * unit + hidden
-    return Limits(value, math.sqrt(squares / units.n), min(lower, value), max(upper, value))
+    ends = bounded_mean_limits(powers, n, low / unit, high / unit, 1.0 - 2.0 * tail)
+    hidden = possible.unseen * units.hidden(tail) / unit
+    lower, upper = min(float(ends[0]) - hidden, value), max(float(ends[1]) + hidden, value)
+    return Limits(value * unit, math.sqrt(squares / units.n) * unit, lower * unit, upper * unit)

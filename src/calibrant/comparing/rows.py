@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.auditing.rows import READ
 from calibrant.certificates.clusters_asymptotic import LEAST_GROUPS
 from calibrant.comparing.units import Units
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.clusters import cluster_numbers
 from calibrant.table.pooling import FloatArray, number_values, score_order
+from calibrant.table.progress import portion
 from calibrant.table.row_errors import describe_one_outcome
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_rows
@@ -57,7 +59,8 @@ def compared_rows(
                 " and ".join(name for name, value in given.items() if value is not None),
                 "pass compare(frame, label='y', scores=['old', 'new']), or compare(y, {'old': p, 'new': q})",
             )
-        y_true, y_proba, clusters, pos_label = _named(y_true, label, scores, clusters, pos_label)
+        with portion(0.0, READ):
+            y_true, y_proba, clusters, pos_label = _named(y_true, label, scores, clusters, pos_label)
     if not isinstance(y_proba, Mapping):
         found = "labels alone" if y_proba is None else f"a {type(y_proba).__name__}"
         raise ArgumentError(

@@ -115,6 +115,15 @@ def test_equal_scores_differ_by_nothing(rows, costs):
     assert len(found.measures) == {None: 4, (1, 4): 6}.get(costs if not isinstance(costs, dict) else 0, 5)
 
 
+def test_costs_of_any_size(rows):
+    y, scores = rows
+    usual = cal.compare(y, two(scores), costs=(1, 4)).difference("expected_cost")
+    for unit in (1e-200, 1e250):
+        found = cal.compare(y, two(scores), costs=(unit, 4 * unit)).difference("expected_cost")
+        assert (found.lower / unit, found.upper / unit) == pytest.approx((usual.lower, usual.upper), rel=1e-6)
+        assert found.standard_error / unit == pytest.approx(usual.standard_error, rel=1e-9)
+
+
 def test_an_infinite_log_loss_is_worse_than_a_finite_one():
     y = [0, 1, 0, 1, 1, 0, 0, 1]
     sure, safe, wrong = [0.2, 0.0, 0.3] + [0.5] * 5, [0.3, 0.6] * 4, [1.0] * 8

@@ -152,7 +152,7 @@ def compare(
 
     See Also
     --------
-    calibrant.audit : One model.
+    audit : One model.
 
     Notes
     -----

@@ -85,6 +85,51 @@ def test_all_intervals_hold_together_in_many_samples(name, n):
     assert_failures_within(failures(worst_cases(n)[name], n, 500, 2, costs=COSTS), 500, 0.05)
 
 
+def means_missed(truth, y, scores, units, rng):
+    """Whether limits of means at the 97.5% that a comparison asks of them leave out any of these differences."""
+    terms = np.array([[terms_of(MEASURES[key], y, score, (1.0, 1.0)) for score in scores] for key in truth])
+    critical = critical_value(terms, [(0, 1)], units, 0.025, rng)
+    found = (
+        paired_limits(of[1] - of[0], possible_changes(MEASURES[key], y, scores, (1.0, 1.0)), critical, units)
+        for key, of in zip(truth, terms, strict=True)
+    )
+    return any(not one.lower <= true <= one.upper for one, true in zip(found, truth.values(), strict=True))
+
+
+def test_positives_that_only_one_model_finds_are_rarely_seen():
+    """Both models put every positive first but for 15% of them, of which samples of few positives may hold none."""
+    rng, failed, runs, n = np.random.default_rng(0), 0, 150, 500
+    for _ in range(runs):
+        y = (rng.uniform(size=n) < 0.016).astype(float)
+        y[0] = 1.0
+        among = rng.uniform(0.0, 0.3, n)
+        first = np.where(y == 1.0, rng.uniform(0.7, 0.9, n), among)
+        second = np.where((y == 1.0) & (rng.uniform(size=n) < 0.15), among, first)
+        failed += means_missed({"roc_auc": -0.075}, y, (first, second), Units(n), rng)
+    assert_failures_within(failed, runs, 0.025)
+
+
+@pytest.mark.parametrize(("sizes", "share"), [((100,) * 50, 0.02), ((258,) * 3 + (1,) * 226, 0.3)])
+def test_clusters_that_hide_a_model_that_is_wrong_in_all_of_their_rows(sizes, share):
+    """Noise in single rows makes clusters look independent, where the second model is wrong in a share of them."""
+    rng, failed, runs = np.random.default_rng(1), 0, 100
+    cluster = np.repeat(np.arange(len(sizes)), sizes)
+    n = len(cluster)
+
+    def right(y):
+        return np.where((y == 1.0) != (rng.uniform(size=n) < 0.1), 0.9, 0.1)
+
+    for _ in range(runs):
+        y = (rng.uniform(size=n) < 0.5).astype(float)
+        first = right(y)
+        second = np.where(rng.uniform(size=n) < 0.02, right(y), first)
+        wrong = (rng.uniform(size=len(sizes)) < share)[cluster]
+        second = np.where(wrong, np.where(y == 1.0, 0.1, 0.9), second)
+        truth = {"expected_cost": 0.9 * share, "brier_score": 0.72 * share}
+        failed += means_missed(truth, y, (first, second), Units(n, cluster), rng)
+    assert_failures_within(failed, runs, 0.025)
+
+
 @pytest.mark.parametrize(("part", "name"), [("calibration", "one score each"), ("means", "both calibrated")])
 def test_intervals_that_are_narrower_fail(part, name):
     """Nearly by half for the calibration error, where it is tightest; by a quarter for the others, together."""

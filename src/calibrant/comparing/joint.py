@@ -60,8 +60,9 @@ def critical_value(
 def paired_limits(difference: FloatArray, possible: Possible, critical: float, units: Units) -> Limits:
     """Limits for the mean of terms, each for the tail of the normal distribution beyond a critical value.
 
-    They are those of `bounded_mean_limits`: a row that was not seen may add as much as is possible. For clusters the
-    number of rows is that of independent ones that would be worth as much.
+    They are those of `bounded_mean_limits`: a draw that was not seen may add as much as is possible. Clusters count as
+    draws of equal size, so many that events could hide in them as well; with Student's quantile where the normal one
+    is too small.
     """
     from scipy.special import ndtr
 
@@ -72,16 +73,15 @@ def paired_limits(difference: FloatArray, possible: Possible, critical: float, u
     unit = max(unit, float(np.abs(difference).max()))
     scaled = difference / unit
     value = float(scaled.mean())
-    centred = scaled - value
-    square = float(np.dot(centred, centred)) / units.n
-    of_draws = units.sums(centred)
+    of_draws = units.sums(scaled - value)
     squares = float(np.dot(of_draws, of_draws)) * units.few / units.n
-    n = float(units.n)
-    if units.cluster is not None:
-        n = n / max(1.0, squares / square) if square > 0.0 else units.effective
-        n /= (units.quantile(tail) / critical) ** 2
-    powers = PowerMeans(*(float((scaled**power).mean()) for power in (1, 2, 3)))
-    ends = bounded_mean_limits(powers, n, low / unit, high / unit, 1.0 - 2.0 * tail)
-    hidden = possible.unseen * units.hidden(tail) / unit
+    # Moments of a draw: so many of them have a mean with the variance and the third moment of this one.
+    draws = units.draws(tail)
+    student = units.quantile(tail) / critical
+    variance = student**2 * draws * max(squares, float(scaled.var())) / units.n
+    third = draws**2 * float(np.power(of_draws, 3).sum()) / units.n**3
+    powers = PowerMeans(value, value**2 + variance, value**3 + 3.0 * value * variance + third)
+    ends = bounded_mean_limits(powers, draws, low / unit, high / unit, 1.0 - 2.0 * tail)
+    hidden = possible.unseen * units.hidden(tail, possible.share) / unit
     lower, upper = min(float(ends[0]) - hidden, value), max(float(ends[1]) + hidden, value)
     return Limits(value * unit, math.sqrt(squares / units.n) * unit, lower * unit, upper * unit)

@@ -20,11 +20,15 @@ class Measure(NamedTuple):
 
 
 class Possible(NamedTuple):
-    """What a row can add to a difference; and how much more the difference would be, were all rows of a kind unseen."""
+    """What a row can add to a difference; and how much more the difference would be, were all rows of a kind unseen.
+
+    `share` is that of the rows of which this is said: those of the rarer class, or all.
+    """
 
     low: float
     high: float
     unseen: float = 0.0
+    share: float = 1.0
 
 
 CALIBRATION = Measure("calibration_error", "Calibration error")
@@ -89,8 +93,8 @@ def possible_changes(
         return Possible(float(least), float(max(positive[0, 1] - positive[1, 0], negative[0, 0] - negative[1, 1])))
     if measure == AUC:
         change = float(np.abs(_placements(label, scores[1]) - _placements(label, scores[0])).max())
-        most = change * len(label) / min(float(label.sum()), float((1.0 - label).sum()))
-        return Possible(-most, most, 1.0 - change)
+        rarer = min(float(label.mean()), float((1.0 - label).mean()))
+        return Possible(-change / rarer, change / rarer, 1.0 - change, rarer)
     assert costs is not None
     largest = max(costs) if measure == COST else max(1.0, costs[0] / costs[1])
     return Possible(-largest, largest)

@@ -51,11 +51,21 @@ class Units:
 
         return -float(ndtri(tail) if self.cluster is None else stdtrit(self.freedom, tail))
 
-    def hidden(self, tail: float) -> float:
-        """Largest share of rows that events can take hold of without being seen, except with probability `tail`."""
+    def hidden(self, tail: float, share: float = 1.0) -> float:
+        """Largest part of a class that events can take hold of without being seen, except with probability `tail`.
+
+        `share` is that of the class among the rows. Clusters that were not seen may hold rows of the class alone.
+        """
         if self.cluster is None:
-            return -math.expm1(math.log(tail) / self.n)
-        return hidden_share(self.size, tail)
+            return -math.expm1(math.log(tail) / (share * self.n))
+        return min(1.0, hidden_share(self.size, tail) / share)
+
+    def draws(self, tail: float) -> float:
+        """Number of draws of equal size in which events could hide as well as in these."""
+        if self.cluster is None:
+            return float(self.n)
+        seen = 1.0 - self.hidden(tail)
+        return math.log(tail) / math.log(seen) if seen > 0.0 else 0.0
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Add up values of rows, along the last axis, within each draw."""

@@ -40,7 +40,7 @@ def test_no_row_changes_a_measure_by_more_than_is_possible(rng):
     s, t = rng.uniform(0.01, 0.99, (2, 300))
     y = (rng.uniform(size=300) < s).astype(float)
     for measure in measures_of((1.0, 4.0)):
-        low, high, _ = possible_changes(measure, y, (s, t), (1.0, 4.0))
+        low, high, *_ = possible_changes(measure, y, (s, t), (1.0, 4.0))
         change = terms_of(measure, y, t, (1.0, 4.0)) - terms_of(measure, y, s, (1.0, 4.0))
         assert low <= change.min()
         assert change.max() <= high
@@ -67,6 +67,15 @@ def test_hidden_events_of_clusters_of_one_row():
     assert hidden_share(np.ones(50), 0.01) == pytest.approx(Units(50).hidden(0.01))
     assert hidden_share(np.array([100.0, 1.0]), 0.05) > 0.9
     assert Units(50).hidden(0.01) == pytest.approx(-math.log(0.01) / 50, rel=0.1)
+    assert 1.0 - Units(50).hidden(0.01, 0.2) == pytest.approx(0.01 ** (1 / 10))  # of 10 rows of a class
+    assert Units(50, np.arange(50) // 2).hidden(0.01, 0.1) == 1.0
+
+
+def test_draws_of_equal_size_that_hide_as_much():
+    assert Units(50).draws(0.01) == 50.0
+    assert Units(50, np.arange(50) // 2).draws(0.01) == pytest.approx(25.0)
+    few = Units(500, np.maximum(0, np.arange(500) - 200))
+    assert 1.0 - 0.01 ** (1.0 / few.draws(0.01)) == pytest.approx(few.hidden(0.01))
 
 
 def test_quantile_of_the_largest(rng):

@@ -9,6 +9,7 @@ intervals, of the least of the three: only C asks for a quantile over all interv
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -54,13 +55,19 @@ class _Cells(NamedTuple):
         bottom, top = (np.array([i.start + 1 + int(find(after[i])) for i in parts]) for find in (np.argmin, np.argmax))
         return np.concatenate([low[self.left], bottom[self.right]]), np.concatenate([top[self.right], high[self.left]])
 
-    def deviations(self, products: FloatArray) -> FloatArray:
-        """Standard error of the rise and of the fall over each interval, from products of what cells add."""
+    def deviations(self, products: FloatArray, parts: FloatArray | None = None) -> FloatArray:
+        """Standard error of the rise and of the fall over each interval, from products of what cells add.
+
+        `parts` has the largest variances of what an interval that ends inside a cell leaves out there, see `_parts`.
+        """
         summed = np.zeros((self.size + 1, self.size + 1))
         summed[1:, 1:] = products.cumsum(axis=0).cumsum(axis=1)
         own = summed.diagonal()
         squares = own[self.right + 1] + own[self.left] - 2.0 * summed[self.left, self.right + 1]
-        return np.tile(np.sqrt(np.maximum(0.0, squares)), 2)
+        squares = np.maximum(0.0, squares)
+        if parts is not None:
+            squares = squares + parts[0, self.left] + parts[1, self.right]
+        return np.tile(np.sqrt(squares), 2)
 
 
 class _Deviations(NamedTuple):
@@ -107,7 +114,10 @@ def calibration_limits(
     k, z = cells.size, units.quantile(tail)
     own = products[:k, :k], products[k:, k:]
     cross = products[:k, k:]
-    paired = z * cells.deviations(own[0] + own[1] - cross - cross.T)
+    paired = z * cells.deviations(own[0] + own[1] - cross - cross.T, _parts(scores, residuals, cells, units))
+    alone_parts: list[FloatArray | None] = [None, None]  # single rows cannot cancel within one path
+    if units.cluster is not None:
+        alone_parts = [_parts(scores[i : i + 1], residuals[i : i + 1], cells, units, first=i) for i in range(2)]
     ends = [cells.ends(path) for path in paths]
     largest = []
     for path, (start, stop), of_cells, error, drawn in zip(paths, ends, own, errors, simulated, strict=True):
@@ -118,7 +128,7 @@ def calibration_limits(
         start, stop = ends[one]
         alone = paths[one][stop] - paths[one][start]
         beside = alone - (paths[two][stop] - paths[two][start])
-        least = np.minimum(alone + z * cells.deviations(own[one]), beside + paired)
+        least = np.minimum(alone + z * cells.deviations(own[one], alone_parts[one]), beside + paired)
         limits.append(
             _largest_least(least, alone - errors[two], cells, simulated[one], largest[two], errors[two], tail)
         )
@@ -150,6 +160,50 @@ def _cut(
         right=right,
     )
     return cells, (paths[0], paths[1])
+
+
+def _parts(
+    scores: Sequence[FloatArray], residuals: Sequence[FloatArray], cells: _Cells, units: Units, first: int = 0
+) -> FloatArray:
+    """Largest variance, in each cell, of what an interval leaves out that begins inside it, and of one that ends there.
+
+    It is that of the rise of the first path less that of the second, or of one path alone. Where both models hold the
+    same rows in another order, or rows of a cluster differ in sign, a whole cell varies far less than a part of it.
+    """
+    count = len(scores)
+    place = np.concatenate(scores)
+    order = score_order(place)
+    place = place[order]
+    cell = np.concatenate(cells.of_rows[first : first + count])[order]
+    draw = np.arange(units.n) if units.cluster is None else units.cluster
+    draw = np.tile(draw, count)[order]
+    added = np.concatenate([sign * values for sign, values in zip((1.0, -1.0), residuals, strict=False)])[order]
+    # A part is all up to a place at which the score changes but the cell does not.
+    inside = np.append((place[1:] != place[:-1]) & (cell[1:] == cell[:-1]), False)
+    forward = _largest_squares(cell, draw, added, inside, cells.size)
+    inside = np.append(inside[-2::-1], False)
+    backward = _largest_squares(cell[::-1], draw[::-1], added[::-1], inside, cells.size)
+    return np.array([forward, backward]) * units.few / units.n**2
+
+
+def _largest_squares(
+    cell: IndexArray, draw: npt.NDArray[np.int64], added: FloatArray, inside: npt.NDArray[np.bool_], n_cells: int
+) -> FloatArray:
+    """Largest sum, in each cell, of the squares of what each draw has added to it up to a place `inside`; at least 0."""
+    by_draw = score_order(cell, draw)
+    values = added[by_draw]
+    total = np.cumsum(values)
+    same = (cell[by_draw[1:]] == cell[by_draw[:-1]]) & (draw[by_draw[1:]] == draw[by_draw[:-1]])
+    starts = np.flatnonzero(np.append(True, ~same))
+    after = total - np.repeat((total - values)[starts], np.diff(starts, append=len(values)))
+    rise = np.empty(len(values))
+    rise[by_draw] = after**2 - (after - values) ** 2
+    squares = np.cumsum(rise)
+    begins = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
+    squares -= np.repeat(np.append(0.0, squares)[begins], np.diff(begins, append=len(cell)))
+    found = np.zeros(n_cells)
+    np.maximum.at(found, cell[inside], squares[inside])
+    return found
 
 
 def _shortfall(

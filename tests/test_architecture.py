@@ -35,15 +35,18 @@ LAYER = {
     "certificates": 5,
     "export": 5,
     "auditing": 6,
-    "plots": 7,
-    "report": 8,
-    "cli": 9,
+    "comparing": 7,
+    "plots": 8,
+    "report": 9,
+    "cli": 10,
 }
 # A table can be made of rows wherever they are, and an audit can show itself: by imports inside these methods.
 LAZY_IMPORTS_UP = {
     ("table/score_table.py", "ingest"),
     ("auditing/audit.py", "plots"),
     ("auditing/audit.py", "report"),
+    ("comparing/compare.py", "plots"),
+    ("comparing/compare.py", "report"),
 }
 
 HEAVY = {

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from calibrant.certificates.calibration_test import calibration_test
     from calibrant.certificates.certify import certify
     from calibrant.certificates.sample_size import required_sample_size
+    from calibrant.comparing.compare import Comparison, compare
     from calibrant.errors import ArgumentError, CalibrantError, DataError, SourceError
     from calibrant.export import load_model
     from calibrant.ingest.files import read_table
@@ -56,6 +57,7 @@ _HOME = {
         "VennAbersCalibrator",
     ],
     "certificates": ["calibration_test", "certify", "required_sample_size"],
+    "comparing.compare": ["Comparison", "compare"],
     "errors": ["ArgumentError", "CalibrantError", "DataError", "SourceError"],
     "export": ["load_model"],
     "ingest.files": ["read_table"],
@@ -92,6 +94,7 @@ __all__ = [
     "BetaCalibrator",
     "CalibrantError",
     "CalibratedClassifier",
+    "Comparison",
     "DataError",
     "IsotonicCalibrator",
     "PlattCalibrator",
@@ -108,6 +111,7 @@ __all__ = [
     "brier_score",
     "calibration_test",
     "certify",
+    "compare",
     "cutoff_calibration",
     "cutoff_calibration_error",
     "expected_calibration_error",

@@ -143,6 +143,27 @@ REFERENCES: dict[str, tuple[str, dict[str, str]]] = {
         "The Annals of Probability",
         "1990",
     ),
+    "delong1988": _entry(
+        "article",
+        "DeLong, Elizabeth R. and DeLong, David M. and Clarke-Pearson, Daniel L.",
+        "Comparing the Areas under Two or More Correlated Receiver Operating Characteristic Curves",
+        "Biometrics",
+        "1988",
+    ),
+    "gaffke2005": _entry(
+        "article",
+        "Gaffke, Norbert",
+        "Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative variable",
+        "Mathematical Methods of Statistics",
+        "2005",
+    ),
+    "hothorn2008": _entry(
+        "article",
+        "Hothorn, Torsten and Bretz, Frank and Westfall, Peter",
+        "Simultaneous Inference in General Parametric Models",
+        "Biometrical Journal",
+        "2008",
+    ),
     "collins2024": _entry(
         "article",
         "Collins, Gary S. and Moons, Karel G. M. and Dhiman, Paula and Riley, Richard D. and others",

@@ -35,6 +35,10 @@ def public_functions() -> dict[str, Callable[..., Any]]:
 # Tests of functions without an entry in `statements.STATEMENTS`: widths that other functions add, which count with
 # these; plans; and means under calibration, which are compared with exact or simulated ones.
 ELSEWHERE = {
+    "compare": [
+        "guarantees/test_compare.py::test_all_intervals_hold_together",
+        "guarantees/test_compare.py::test_intervals_that_are_narrower_fail",
+    ],
     "certificates.widths.anytime_width": [
         "guarantees/test_normal_and_anytime.py::test_anytime_bound_is_seldom_ever_below_the_truth",
         "guarantees/test_search.py::test_no_population_found_in_which_a_claim_fails_too_often",

@@ -28,8 +28,7 @@ from calibrant.certificates.certify import check_request
 from calibrant.certificates.clusters import need_cluster_method
 from calibrant.curves import binned_curve, cumulative_residuals, isotonic_curve, score_histogram
 from calibrant.decisions import max_regret
-from calibrant.decisions.cost import check_costs
-from calibrant.errors import ArgumentError
+from calibrant.decisions.cost import cost_pair
 from calibrant.metrics import cutoff_calibration
 from calibrant.table.clusters import ClusteredRows, Clusters
 from calibrant.table.parameters import check_random_state
@@ -306,18 +305,7 @@ def check_audit(
     check_request(confidence_level=confidence_level, tolerance=tolerance, method=method or "default")
     if grouped and method not in (None, "default"):
         need_cluster_method(method)
-    if costs is None:
-        return None
-    if isinstance(costs, Mapping):
-        if set(costs) == {"false_positive", "false_negative"}:
-            return check_costs(costs["false_positive"], costs["false_negative"])
-    elif (isinstance(costs, Sequence) and len(costs) == 2) or (isinstance(costs, np.ndarray) and costs.shape == (2,)):
-        return check_costs(costs[0], costs[1])
-    raise ArgumentError(
-        "`costs` as a pair (false positive, false negative)",
-        repr(costs),
-        "pass (a, b) or {'false_positive': a, 'false_negative': b}",
-    )
+    return None if costs is None else cost_pair(costs)
 
 
 def _sample(table: ScoreTable, clustered: ClusteredRows | None) -> Sample:

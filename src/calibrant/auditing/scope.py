@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from calibrant.auditing.findings import Findings
-from calibrant.table.results import plain
+from calibrant.table.results import Result, plain
 
-__all__ = ["complete"]
+__all__ = ["complete", "fingerprint_of"]
 
 F = TypeVar("F", bound=Findings)
 
@@ -26,7 +26,7 @@ def complete(audit: F) -> F:
         audit.provenance,
         assumptions=tuple(_assumptions(audit)),
         limitations=tuple(_limitations(audit)),
-        fingerprint=_fingerprint(audit),
+        fingerprint=fingerprint_of(audit),
     )
     return replace(audit, provenance=found)
 
@@ -58,8 +58,9 @@ def _limitations(audit: Findings) -> Iterator[str]:
             yield "No tolerance was given, so whether the calibration error is acceptable was not decided."
 
 
-def _fingerprint(audit: Findings) -> str:
-    numbers = {name: value for name, value in vars(audit).items() if name != "provenance"}
+def fingerprint_of(result: Result) -> str:
+    """Return the fingerprint of all numbers of a result but those of its provenance."""
+    numbers = {name: value for name, value in vars(result).items() if name != "provenance"}
     text = json.dumps(_rounded(plain(numbers)), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

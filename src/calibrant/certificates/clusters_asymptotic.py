@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant.distributions.hidden_events import hidden_share
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cluster_residuals import ClusterResiduals, cluster_residuals, round_up
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.parameters import check_between
-from calibrant.table.pooling import score_order
 from calibrant.table.progress import tell
 from calibrant.table.score_table import FloatArray
 from calibrant.table.seeding import generator_for
@@ -66,21 +66,8 @@ class Clustered:
         return chance / math.sqrt(growth) + self.hidden(delta) / growth
 
     def hidden(self, delta: float) -> float:
-        """Largest error due to events that take hold of whole clusters, none of which is seen with chance `delta`.
-
-        An event that takes hold of cluster g with probability p_g moves its sum by at most its rows m_g and adds ``sum
-        p_g m_g`` to the sum of all; none is seen with probability ``prod (1 - p_g)``. The largest such sum is ``sum
-        (m_g - u)_+`` with u so that ``sum log(m_g / u)_+ = log(1 / delta)``: ``1 - delta**(1 / G)`` for clusters of
-        equal size. Nothing the clusters have shown rules such events out, not even rows that seem independent of each
-        other.
-        """
-        rows = self.rows
-        largest = rows.size[score_order(-rows.size)]
-        # u for each number of clusters that pass it; the right number is the last that is consistent.
-        logs = np.log(largest)
-        level = (np.cumsum(logs) + math.log(delta)) / np.arange(1, len(logs) + 1)
-        u = math.exp(float(level[np.flatnonzero(logs >= level)[-1]]))
-        return float(np.maximum(0.0, largest - u).sum() / rows.table.total)
+        """Largest error due to events that take hold of whole clusters, none of which is seen with chance `delta`."""
+        return hidden_share(self.rows.size, delta)
 
     def lower_width(self, delta: float, n_simulations: int, random_state: int | np.random.Generator) -> float:
         """Width of a band for all intervals at once: true error >= empirical error - width.

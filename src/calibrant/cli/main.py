@@ -16,7 +16,10 @@ from calibrant.cli.guard import guarded, run
 from calibrant.cli.options import (
     AsJson,
     Author,
+    Cluster,
     Confidence,
+    CostFn,
+    CostFp,
     Database,
     File,
     Files,
@@ -25,6 +28,7 @@ from calibrant.cli.options import (
     PosLabel,
     Report,
     Score,
+    Scores,
     Sql,
     Title,
     Weight,
@@ -93,8 +97,8 @@ def audit(
         float | None, typer.Option("--tolerance", help="Largest acceptable calibration error; asks for a verdict.")
     ] = None,
     confidence: Confidence = 0.95,
-    cost_fp: Annotated[float | None, typer.Option("--cost-fp", help="Cost of a false positive.")] = None,
-    cost_fn: Annotated[float | None, typer.Option("--cost-fn", help="Cost of a false negative.")] = None,
+    cost_fp: CostFp = None,
+    cost_fn: CostFn = None,
     method: Annotated[
         str | None,
         typer.Option(
@@ -103,15 +107,7 @@ def audit(
             "--cluster default, bernstein or asymptotic.",
         ),
     ] = None,
-    cluster: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--cluster",
-            help="Column that identifies the cluster of a row, such as the patient; rows of one cluster may depend on "
-            "each other. Given repeatedly, each combination of values is a cluster, independent of all others.",
-            metavar="COL",
-        ),
-    ] = None,
+    cluster: Cluster = None,
     max_rows_per_cluster: Annotated[
         int,
         typer.Option(
@@ -151,9 +147,7 @@ def audit(
     from calibrant.auditing.provenance import of_command
     from calibrant.table.progress import portion, tell
 
-    if (cost_fp is None) != (cost_fn is None):
-        raise ArgumentError("both --cost-fp and --cost-fn", "one of them", "give both, or neither")
-    costs = None if cost_fp is None or cost_fn is None else (cost_fp, cost_fn)
+    costs = _costs(cost_fp, cost_fn)
     source = source_of(files, query, database)
     check_audit(tolerance=tolerance, confidence_level=confidence, method=method, costs=costs, grouped=bool(cluster))
     if report is not None:
@@ -195,6 +189,70 @@ def audit(
         part is not None and part.verdict not in (None, "certified") for part in (result.certificate, result.segments)
     ):
         raise typer.Exit(1)
+
+
+def _costs(cost_fp: float | None, cost_fn: float | None) -> tuple[float, float] | None:
+    """Return both costs, or None if neither was given."""
+    if (cost_fp is None) != (cost_fn is None):
+        raise ArgumentError("both --cost-fp and --cost-fn", "one of them", "give both, or neither")
+    return None if cost_fp is None or cost_fn is None else (cost_fp, cost_fn)
+
+
+@_command
+def compare(
+    context: typer.Context,
+    label: Label,
+    score: Scores,
+    files: Files = None,
+    query: Sql = None,
+    database: Database = None,
+    pos_label: PosLabel = None,
+    confidence: Confidence = 0.95,
+    cost_fp: CostFp = None,
+    cost_fn: CostFn = None,
+    cluster: Cluster = None,
+    title: Title = None,
+    note: Note = None,
+    author: Author = None,
+    as_json: AsJson = False,
+    report: Report = None,
+) -> None:
+    """Compare models on the same rows: which is better at what, and what is undecided.
+
+    All intervals hold together with the confidence.
+    """
+    from calibrant.auditing.provenance import of_command
+    from calibrant.comparing.compare import compare as run_compare
+    from calibrant.comparing.wording import summary
+    from calibrant.table.progress import tell
+
+    costs = _costs(cost_fp, cost_fn)
+    source = source_of(files, query, database)
+    if report is not None:
+        from calibrant.report import check_report
+
+        check_report(report, *paths_of(source))
+    with terminal.progress():
+        result = run_compare(
+            source,
+            label=label,
+            scores=score,
+            pos_label=pos_label,
+            clusters=cluster or None,
+            confidence_level=confidence,
+            costs=costs,
+            name=f"columns {', '.join(score)} of {name_of(source)}",
+            title=title,
+            note=note,
+            author=author,
+        )
+        result = replace(result, provenance=of_command(result.provenance, context.obj))
+        if report is not None:
+            tell("Report", _AUDITED)
+            result.to_html(report)
+    if report is not None:
+        typer.echo(f"report written to {report}", err=True)
+    typer.echo(result.to_json(curves=False) if as_json else summary(result, terminal.width()))
 
 
 @_command

@@ -11,7 +11,10 @@ import typer
 __all__ = [
     "AsJson",
     "Author",
+    "Cluster",
     "Confidence",
+    "CostFn",
+    "CostFp",
     "Database",
     "File",
     "Files",
@@ -20,6 +23,7 @@ __all__ = [
     "PosLabel",
     "Report",
     "Score",
+    "Scores",
     "Sql",
     "Title",
     "Weight",
@@ -35,6 +39,7 @@ _OPTIONS = {
     "false_negative_cost": "cost-fn",
     "false_positive_cost": "cost-fp",
     "sample_weight": "weight",
+    "scores": "score",
 }
 
 File = Annotated[str, typer.Argument(help="CSV, Parquet or JSON lines file, or - for standard input.", metavar="FILE")]
@@ -61,6 +66,25 @@ Database = Annotated[
 ]
 Label = Annotated[str, typer.Option("--label", help="Column of outcomes.", metavar="COL")]
 Score = Annotated[str, typer.Option("--score", help="Column of predicted probabilities.", metavar="COL")]
+Scores = Annotated[
+    list[str],
+    typer.Option(
+        "--score",
+        help="Column of predicted probabilities of a model, given once for each, the old one first.",
+        metavar="COL",
+    ),
+]
+Cluster = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cluster",
+        help="Column that identifies the cluster of a row, such as the patient; rows of one cluster may depend on "
+        "each other. Given repeatedly, each combination of values is a cluster, independent of all others.",
+        metavar="COL",
+    ),
+]
+CostFp = Annotated[float | None, typer.Option("--cost-fp", help="Cost of a false positive.")]
+CostFn = Annotated[float | None, typer.Option("--cost-fn", help="Cost of a false negative.")]
 Weight = Annotated[
     str | None,
     typer.Option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,16 @@ from calibrant.table.parameters import check_between
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_scores
 
-__all__ = ["check_costs", "costs_by_cut", "decide", "expected_cost", "largest_cell", "optimal_threshold", "prices"]
+__all__ = [
+    "check_costs",
+    "cost_pair",
+    "costs_by_cut",
+    "decide",
+    "expected_cost",
+    "largest_cell",
+    "optimal_threshold",
+    "prices",
+]
 
 
 def check_costs(false_positive_cost: float, false_negative_cost: float) -> tuple[float, float]:
@@ -24,6 +34,20 @@ def check_costs(false_positive_cost: float, false_negative_cost: float) -> tuple
     if a + b == 0.0:
         raise ArgumentError("at least one positive cost", "two zeros", "give what each kind of mistake costs")
     return a, b
+
+
+def cost_pair(costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any]) -> tuple[float, float]:
+    """Return the costs of a false positive and of a false negative, given as a pair or by name, as checked floats."""
+    if isinstance(costs, Mapping):
+        if set(costs) == {"false_positive", "false_negative"}:
+            return check_costs(costs["false_positive"], costs["false_negative"])
+    elif (isinstance(costs, Sequence) and len(costs) == 2) or (isinstance(costs, np.ndarray) and costs.shape == (2,)):
+        return check_costs(costs[0], costs[1])
+    raise ArgumentError(
+        "`costs` as a pair (false positive, false negative)",
+        repr(costs),
+        "pass (a, b) or {'false_positive': a, 'false_negative': b}",
+    )
 
 
 def optimal_threshold(false_positive_cost: float, false_negative_cost: float) -> float:

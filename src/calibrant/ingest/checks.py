@@ -61,6 +61,7 @@ class Summary:
     low: float
     high: float
     distinct: int  # see `CheckedRows`
+    clustered: bool  # whether there is a column c
 
     @property
     def weight(self) -> str:
@@ -83,7 +84,9 @@ def check(source: Source, columns: Columns) -> Summary:
     weights = kind_of_weights(seen, columns)
     distinct = int(seen["pairs" if weights == "other" else "distinct"])
     low, high = float(seen["score_low"]), float(seen["score_high"])
-    return Summary(sql, lambda rows: _rows_sql(source, columns, rows), weights, low, high, distinct)
+    return Summary(
+        sql, lambda rows: _rows_sql(source, columns, rows), weights, low, high, distinct, bool(columns.clusters)
+    )
 
 
 def check_scores(source: Source, score: str) -> None:

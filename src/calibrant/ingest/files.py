@@ -23,7 +23,7 @@ from calibrant.table.score_table import FloatArray, ScoreTable
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["Rows", "SlicedRows", "read_rows", "read_table"]
+__all__ = ["Rows", "ScoredRows", "SlicedRows", "read_rows", "read_scores", "read_table"]
 
 _LEAST = 1 << 17  # rows of a span; a query for fewer takes longer to begin than to read
 
@@ -116,17 +116,57 @@ def read_rows(
     with open_source(path, wanted=columns.names) as source:
         summary = check(source, columns)
         source.in_order()
-        names = f"SELECT c, row_number() OVER (ORDER BY c) - 1 AS number FROM (SELECT DISTINCT c FROM ({summary.sql}))"
-        wanted = "numbered.positive, numbered.s, names.number" + ("" if weight is None else ", numbered.w")
-        # Of several files each is numbered alone: DuckDB 1.4 does not keep their order in a UNION ALL.
-        numbered = " UNION ALL ".join(
-            f"SELECT {i} AS file, row_number() OVER () AS place, * FROM ({summary.shape(part.sql)})"
-            for i, part in enumerate(source.parts or (source,))
-        )
-        found = source.arrays(
-            f"SELECT {wanted} FROM ({numbered}) AS numbered JOIN ({names}) AS names USING (c) ORDER BY file, place"
-        )
+        found = _in_order(source, summary, "numbered.positive, numbered.s" + ("" if weight is None else ", numbered.w"))
     return Rows(found["positive"], found["s"], found.get("w"), found["number"].astype(np.int64))
+
+
+class ScoredRows(NamedTuple):
+    """Labels and several columns of scores of a file, in memory."""
+
+    label: npt.NDArray[np.bool_]  # whether each row is positive
+    scores: dict[str, FloatArray]  # by the name of the column
+    cluster: npt.NDArray[np.int64] | None  # as in `Rows`; None if no column names it
+
+
+def read_scores(
+    path: Place | Query,
+    *,
+    label: str,
+    scores: Sequence[str],
+    cluster: Sequence[str] = (),
+    pos_label: Any = None,
+) -> ScoredRows:
+    """Read the scores of several models for the same rows, in the order of the file.
+
+    The rest, and the errors, are as in `read_rows`. Memory grows with the file: 9 bytes per row, and 8 for every column
+    of scores but the first.
+    """
+    by_score = [Columns(label, score, None, pos_label, tuple(cluster)) for score in scores]
+    wanted = tuple(dict.fromkeys(name for columns in by_score for name in columns.names))
+    with open_source(path, wanted=wanted) as source:
+        summaries = [check(source, columns) for columns in by_score]
+        source.in_order()
+        found = [_in_order(source, summary, "numbered.positive, numbered.s") for summary in summaries]
+    number = found[0].get("number")
+    return ScoredRows(
+        label=found[0]["positive"],
+        scores={name: columns["s"] for name, columns in zip(scores, found, strict=True)},
+        cluster=None if number is None else number.astype(np.int64),
+    )
+
+
+def _in_order(source: Source, summary: Summary, wanted: str) -> dict[str, npt.NDArray[Any]]:
+    """Return columns of the rows in the order of the files, with the number of the cluster if there are clusters."""
+    # Of several files each is numbered alone: DuckDB 1.4 does not keep their order in a UNION ALL.
+    numbered = " UNION ALL ".join(
+        f"SELECT {i} AS file, row_number() OVER () AS place, * FROM ({summary.shape(part.sql)})"
+        for i, part in enumerate(source.parts or (source,))
+    )
+    join = ""
+    if summary.clustered:
+        names = f"SELECT c, row_number() OVER (ORDER BY c) - 1 AS number FROM (SELECT DISTINCT c FROM ({summary.sql}))"
+        wanted, join = f"{wanted}, names.number", f" JOIN ({names}) AS names USING (c)"
+    return source.arrays(f"SELECT {wanted} FROM ({numbered}) AS numbered{join} ORDER BY file, place")
 
 
 def _checked_rows(source: Source, summary: Summary) -> CheckedRows:

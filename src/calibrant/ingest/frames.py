@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +21,7 @@ from calibrant.table.validation import clean_labels, clean_scores
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["FrameArrays", "frame_in_memory", "open_frame"]
+__all__ = ["FrameArrays", "frame_in_memory", "open_frame", "scores_in_memory"]
 
 _BATCH = 1 << 20  # rows
 
@@ -70,6 +70,26 @@ def frame_in_memory(frame: Any, columns: Columns) -> tuple[FrameArrays, list[Any
             found = found.select(*wanted).collect()
     listed = [found[name].to_list() for name in columns.clusters]
     return _arrays(found, columns), listed[0] if len(listed) == 1 else list(zip(*listed, strict=True))
+
+
+def scores_in_memory(
+    frame: Any, label: str, scores: Sequence[str], clusters: tuple[str, ...], pos_label: Any
+) -> tuple[Any, dict[str, Any], list[Any] | None]:
+    """Take labels, several columns of scores by name, and the cluster of each row, if any, out of any frame."""
+    import narwhals as nw
+
+    by_score = {name: Columns(label, name, None, pos_label, clusters) for name in scores}
+    for columns in by_score.values():
+        found = _opened(frame, columns)
+    if isinstance(found, nw.LazyFrame):
+        names = dict.fromkeys(name for columns in by_score.values() for name in columns.names)
+        with _failing(found.implementation):  # once: an engine need not keep the order of the rows
+            frame = found.select(*(column_of(name, found).alias(name) for name in names)).collect()
+    columns_of = {}
+    for name, columns in by_score.items():
+        held, groups = frame_in_memory(frame, columns)
+        columns_of[name] = held.scores
+    return held.labels, columns_of, groups if clusters else None
 
 
 def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:

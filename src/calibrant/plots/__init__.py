@@ -8,6 +8,7 @@ from calibrant.plots.comparison import ComparisonDisplay, Model
 from calibrant.plots.cost import CostCurveDisplay
 from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
 from calibrant.plots.decision_curve import DecisionCurveDisplay
+from calibrant.plots.differences import DifferenceDisplay
 from calibrant.plots.display import Display
 from calibrant.plots.distribution import DistributionDisplay
 from calibrant.plots.drawing import draw
@@ -22,6 +23,7 @@ __all__ = [
     "CostCurveDisplay",
     "CumulativeResidualsDisplay",
     "DecisionCurveDisplay",
+    "DifferenceDisplay",
     "Display",
     "DistributionDisplay",
     "Model",

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant.auditing.segment_audit import SegmentAudit
 from calibrant.certificates import Band
+from calibrant.comparing import ComparisonFindings
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.decisions import CostCurve, NetBenefit
 from calibrant.errors import ArgumentError
 from calibrant.plots.cost import CostCurveDisplay
 from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
 from calibrant.plots.decision_curve import DecisionCurveDisplay
+from calibrant.plots.differences import DifferenceDisplay
 from calibrant.plots.display import Display
 from calibrant.plots.distribution import DistributionDisplay
 from calibrant.plots.reliability import ReliabilityDisplay
@@ -29,7 +31,7 @@ def draw(result: Drawable, ax: Axes | None = None, **keywords: Any) -> Display:
 
     Parameters
     ----------
-    result : Curve, Band, Histogram, CumulativeResiduals, CostCurve, NetBenefit or SegmentAudit
+    result : Curve, Band, Histogram, CumulativeResiduals, CostCurve, NetBenefit, SegmentAudit or Comparison
         What to draw.
     ax : matplotlib.axes.Axes, optional
         Where to draw. By default on a new figure of pyplot, so that notebooks show it.
@@ -75,8 +77,10 @@ def _display(result: Any) -> Display:
             return DecisionCurveDisplay(result)
         case SegmentAudit():
             return SegmentDisplay(result)
+        case ComparisonFindings():
+            return DifferenceDisplay(result)
     raise ArgumentError(
-        "a curve, band, histogram, cumulative residuals, cost curve, net benefit or audit of segments",
+        "a curve, band, histogram, cumulative residuals, cost curve, net benefit, audit of segments or comparison",
         f"a {type(result).__name__}",
         "see calibrant.plots",
     )

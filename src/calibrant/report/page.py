@@ -20,7 +20,7 @@ from calibrant.report.guidance import GUIDES, guidance
 from calibrant.report.pictures import pictures
 from calibrant.report.segments import segments
 
-__all__ = ["render"]
+__all__ = ["fill_page", "render"]
 
 
 def render(audits: Sequence[Findings], *, title: str, note: str = "") -> str:
@@ -45,26 +45,14 @@ def render(audits: Sequence[Findings], *, title: str, note: str = "") -> str:
     ArgumentError
         If there is no audit.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     if not audits:
         raise ArgumentError("at least one audit", "none", "pass the results of calibrant.audit")
-    environment = Environment(
-        loader=PackageLoader("calibrant.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(number=number, share=share, confidence=confidence)
     keys = [key for audit in audits for key in (*audit.references, *audit.decision_curve.references)]
-    return environment.get_template("page.html.j2").render(
+    return fill_page(
+        "page.html.j2",
         title=title,
-        title_css=_css_text(title),
         note=note,
-        version=calibrant.__version__,
-        light=LIGHT.by_name(),
-        dark=DARK.by_name(),
+        byline=audits[0].provenance if len(audits) == 1 else None,
         decision_heads=HEADS,
         references=cite([*keys, *GUIDES]),
         sections=[_section(audit, place) for place, audit in enumerate(audits, start=1)],
@@ -101,9 +89,34 @@ def _section(audit: Findings, place: int) -> dict[str, Any]:
         "residuals": view.residual_points(audit.cumulative_residuals),
         "guidance": guidance(audit),
         "assumptions": view.assumptions(audit),
-        "provenance": view.provenance(audit),
+        "provenance": view.provenance(
+            audit.name, audit.provenance, unit="Rows" if audit.sample.weights == "rows" else "Total weight"
+        ),
         "cells": wording.cells_sentence(audit),
     }
+
+
+def fill_page(template: str, *, title: str, note: str, **content: Any) -> str:
+    """Fill a template of a page; all pages share their head, style and footer."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("calibrant.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(number=number, share=share, confidence=confidence)
+    return environment.get_template(template).render(
+        title=title,
+        title_css=_css_text(title),
+        note=note,
+        version=calibrant.__version__,
+        light=LIGHT.by_name(),
+        dark=DARK.by_name(),
+        **content,
+    )
 
 
 def _css_text(text: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.numbers import confidence, number, rows, score_fixed, score_text, share, signed
+from calibrant.auditing.provenance import Provenance
 from calibrant.auditing.wording import error_place, expected_error_condition, hidden_error, saving_caveat
 from calibrant.certificates import Certificate, ExpectedErrorCertificate
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
@@ -319,19 +320,18 @@ def residual_points(residuals: CumulativeResiduals) -> list[ResidualPoint]:
     ]
 
 
-def provenance(audit: Findings) -> list[tuple[str, str]]:
-    """Return where the audit comes from: names and values, those that are not known left out."""
-    found = audit.provenance
+def provenance(name: str, found: Provenance, *, what: str = "Audited", unit: str = "Rows") -> list[tuple[str, str]]:
+    """Return where a result comes from: names and values, those that are not known left out."""
     settings = ", ".join(f"{name}={value!r}" for name, value in found.parameters.items() if value is not None)
     facts = {
-        "Audited": audit.name,
+        what: name,
         "Author": found.author,
         "Date": found.date,
         "Command or call": found.command,
         "Source": found.source,
         "Size": None if found.size is None else f"{found.size:,} bytes",
         "SHA-256": found.sha256,
-        "Rows" if audit.sample.weights == "rows" else "Total weight": rows(found.rows),
+        unit: rows(found.rows),
         "Digest of the rows": found.digest,
         "Parameters": settings,
         "Seed": None if found.seed is None else str(found.seed),

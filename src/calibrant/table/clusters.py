@@ -23,7 +23,7 @@ from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 from calibrant.table.seeding import hash_rows, scramble
 from calibrant.table.validation import clean_rows, need_counts, one_column
 
-__all__ = ["ClusteredRows", "Clusters", "cap_clusters", "cluster_rows"]
+__all__ = ["ClusteredRows", "Clusters", "cap_clusters", "cluster_numbers", "cluster_rows"]
 
 # One name per row: any values that can be told apart.
 Clusters = npt.ArrayLike | Iterable[Hashable]
@@ -103,7 +103,7 @@ def cluster_rows(
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "clusters are counted in rows")
     rows = clean_rows(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)  # type: ignore[arg-type]
-    code = _codes(clusters, len(rows.label))
+    code = cluster_numbers(clusters, len(rows.label))
     weight = np.ones(len(rows.label), dtype=np.int64) if rows.weight is None else rows.weight
     kept = np.flatnonzero(weight)
     score, label, weight = rows.score[kept].astype(np.float64) + 0.0, rows.label[kept], weight[kept]
@@ -137,8 +137,8 @@ def _sums(cluster: npt.NDArray[np.int64], values: npt.NDArray[Any], clusters: in
     return np.bincount(cluster, values, clusters).astype(np.float64)
 
 
-def _codes(clusters: Clusters, n_rows: int) -> npt.NDArray[np.int64]:
-    """Number the clusters in the order in which they appear."""
+def cluster_numbers(clusters: Clusters, n_rows: int) -> npt.NDArray[np.int64]:
+    """Number the cluster of each row from 0 on; a `DataError` if one is missing or their number is not that of rows."""
     if isinstance(clusters, np.ma.MaskedArray) and np.ma.is_masked(clusters):
         where = int(np.argmax(np.ma.getmaskarray(clusters)))
         raise describe_missing_cluster("a masked value", f"row {where}", int(np.ma.getmaskarray(clusters).sum()))

@@ -23,6 +23,7 @@ from calibrant.plots import (
     CostCurveDisplay,
     CumulativeResidualsDisplay,
     DecisionCurveDisplay,
+    DifferenceDisplay,
     Display,
     DistributionDisplay,
     ReliabilityDisplay,
@@ -60,7 +61,8 @@ def few(n=60):
 def test_none_is_missing():
     public = {getattr(calibrant.plots, name) for name in calibrant.plots.__all__}
     found = {d for d in public if isinstance(d, type) and issubclass(d, Display)}
-    assert found == {*DISPLAYS, *OF_SEGMENTS, Display}
+    # The last draws panels: test_differences.py.
+    assert found == {*DISPLAYS, *OF_SEGMENTS, Display, DifferenceDisplay}
 
 
 class TestWhereItIsDrawn:

@@ -17,6 +17,7 @@ from calibrant.plots import (
     CostCurveDisplay,
     CumulativeResidualsDisplay,
     DecisionCurveDisplay,
+    DifferenceDisplay,
     DistributionDisplay,
     ReliabilityDisplay,
     SegmentDisplay,
@@ -66,7 +67,14 @@ def test_every_drawable_result_has_a_display():
     def below(cls):
         return {cls}.union(*(below(sub) for sub in cls.__subclasses__()))
 
-    assert below(Drawable) - {Drawable} == {type(function(*rows())) for function in DISPLAY}
+    found = below(Drawable) - {Drawable}
+    assert found == {type(function(*rows())) for function in DISPLAY} | {calibrant.Comparison}
+
+
+def test_a_comparison_draws_itself():
+    y, s = rows()
+    result, ax = calibrant.compare(y, {"old": s, "new": s**2}), Figure().subplots()
+    assert type(result.plot(ax=ax)) is DifferenceDisplay is type(draw(result, Figure().subplots()))
 
 
 def test_keywords_reach_the_display():

@@ -1,0 +1,282 @@
+"""Limits for the difference of two calibration errors on the same rows (docs/theory/9-comparison.md, section 9.1).
+
+The error of the first model is that of one fixed interval of scores and one fixed sign. There three things bound the
+difference from above: that error itself (A), that error less the one of the second model between the same scores (B),
+and that error less the one of the second model wherever it is largest (C). The limit is the largest, over all
+intervals, of the least of the three: only C asks for a quantile over all intervals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.comparing.units import Units
+from calibrant.table.pooling import FloatArray, distinct_numbers, score_order
+
+__all__ = ["calibration_limits"]
+
+# Parts into which the scores are cut for standard errors and simulated paths; the estimates are exact everywhere.
+_CELLS = 40
+# Simulated paths, and how many of them are above a quantile, at least.
+_DRAWS, _ABOVE = 2000, 3.0
+_AT_ONCE = 32  # intervals of which a quantile is found together
+
+IndexArray = npt.NDArray[np.intp]
+
+
+class _Cells(NamedTuple):
+    """Scores of both models, cut at the same places. A path has the sum of residuals up to each score, from 0 on.
+
+    What is said of all intervals is said of those that begin in one cell and end in one, first of how much a path rises
+    over them, then of how much it falls.
+    """
+
+    of_rows: tuple[IndexArray, IndexArray]  # the cell of each row by its score of either model
+    starts: IndexArray  # where each cell begins among the distinct scores
+    single: npt.NDArray[np.bool_]  # whether a cell is one score
+    left: IndexArray  # first and last cell of every interval of cells
+    right: IndexArray
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return len(self.starts)
+
+    def ends(self, path: FloatArray) -> tuple[IndexArray, IndexArray]:
+        """Places between which a path rises most, from the first cell of each interval to its last; or falls."""
+        parts = [slice(*ends) for ends in zip(self.starts, [*self.starts[1:], len(path) - 1], strict=True)]
+        before, after = path[:-1], path[1:]
+        low, high = (np.array([i.start + int(find(before[i])) for i in parts]) for find in (np.argmin, np.argmax))
+        bottom, top = (np.array([i.start + 1 + int(find(after[i])) for i in parts]) for find in (np.argmin, np.argmax))
+        return np.concatenate([low[self.left], bottom[self.right]]), np.concatenate([top[self.right], high[self.left]])
+
+    def deviations(self, products: FloatArray, parts: FloatArray | None = None) -> FloatArray:
+        """Standard error of the rise and of the fall over each interval, from products of what cells add.
+
+        `parts` has the largest variances of what an interval that ends inside a cell leaves out there, see `_parts`.
+        """
+        summed = np.zeros((self.size + 1, self.size + 1))
+        summed[1:, 1:] = products.cumsum(axis=0).cumsum(axis=1)
+        own = summed.diagonal()
+        squares = own[self.right + 1] + own[self.left] - 2.0 * summed[self.left, self.right + 1]
+        squares = np.maximum(0.0, squares)
+        if parts is not None:
+            squares = squares + parts[0, self.left] + parts[1, self.right]
+        return np.tile(np.sqrt(squares), 2)
+
+
+class _Deviations(NamedTuple):
+    """Simulated deviations of a path from its expectation: at the ends of the cells, and their extremes inside."""
+
+    path: FloatArray
+    top: FloatArray
+    bottom: FloatArray
+
+    def most(self, cells: _Cells, near: npt.NDArray[np.bool_]) -> FloatArray:
+        """Largest rise or fall, in each draw, over the intervals that are `near`; not below 0."""
+        rising, falling = near.reshape(2, -1)
+        found = np.zeros(len(self.path))
+        for left in range(cells.size):
+            here = cells.left == left
+            for kept, ends, start in (
+                (rising, self.top, self.bottom[:, left]),
+                (falling, -self.bottom, -self.top[:, left]),
+            ):
+                right = cells.right[here & kept]
+                if len(right):
+                    np.maximum(found, ends[:, right].max(axis=1) - start, out=found)
+        return found
+
+
+def calibration_limits(
+    label: FloatArray,
+    scores: tuple[FloatArray, FloatArray],
+    errors: tuple[float, float],
+    units: Units,
+    delta: float,
+    rng: np.random.Generator,
+) -> tuple[float, float]:
+    """Limits for the calibration error of the second model less that of the first, wrong with probability `delta`.
+
+    `errors` are the errors of either in these rows.
+    """
+    tail = delta / 6.0  # of each of the three bounds, on either side
+    residuals = label - scores[0], label - scores[1]
+    cells, paths = _cut(scores, residuals, units.n)
+    products = units.products(cells.of_rows, residuals, cells.size) / units.n**2
+    shortfall = _shortfall(scores, residuals, cells, products, units)
+    simulated = _simulate(cells, products + np.diag(shortfall), units, tail, rng)
+    k, z = cells.size, units.quantile(tail)
+    own = products[:k, :k], products[k:, k:]
+    cross = products[:k, k:]
+    paired = z * cells.deviations(own[0] + own[1] - cross - cross.T, _parts(scores, residuals, cells, units))
+    alone_parts: list[FloatArray | None] = [None, None]  # single rows cannot cancel within one path
+    if units.cluster is not None:
+        alone_parts = [_parts(scores[i : i + 1], residuals[i : i + 1], cells, units, first=i) for i in range(2)]
+    ends = [cells.ends(path) for path in paths]
+    largest = []
+    for path, (start, stop), of_cells, error, drawn in zip(paths, ends, own, errors, simulated, strict=True):
+        near = path[stop] - path[start] >= error - math.sqrt(of_cells.trace() * math.log(units.effective))
+        largest.append(drawn.most(cells, near))
+    limits = []
+    for one, two in ((0, 1), (1, 0)):
+        start, stop = ends[one]
+        alone = paths[one][stop] - paths[one][start]
+        beside = alone - (paths[two][stop] - paths[two][start])
+        least = np.minimum(alone + z * cells.deviations(own[one], alone_parts[one]), beside + paired)
+        limits.append(
+            _largest_least(least, alone - errors[two], cells, simulated[one], largest[two], errors[two], tail)
+        )
+    hidden = units.hidden(tail)
+    return max(-1.0, -limits[0] - hidden), min(1.0, limits[1] + hidden)
+
+
+def _cut(
+    scores: tuple[FloatArray, FloatArray], residuals: tuple[FloatArray, FloatArray], n: int
+) -> tuple[_Cells, tuple[FloatArray, FloatArray]]:
+    """Cut all scores into cells of about equally many, and add up the residuals of either model over them."""
+    both = np.concatenate(scores)
+    order = score_order(both)
+    both = both[order]
+    ends = np.flatnonzero(np.append(both[1:] != both[:-1], True))
+    nothing = np.zeros(n)
+    added = (np.concatenate([residuals[0], nothing]), np.concatenate([nothing, residuals[1]]))
+    paths = [np.append(0.0, np.cumsum(values[order])[ends] / n) for values in added]
+    parts = min(len(ends), _CELLS)
+    wanted = np.arange(1, parts + 1) * len(both) / parts - 1.0
+    last = np.arange(len(ends)) if len(ends) <= _CELLS else distinct_numbers(np.searchsorted(ends, wanted))
+    cuts = both[ends[last]]
+    left, right = np.triu_indices(len(last))
+    cells = _Cells(
+        of_rows=(np.searchsorted(cuts, scores[0]), np.searchsorted(cuts, scores[1])),
+        starts=np.append(0, last[:-1] + 1),
+        single=np.diff(last, prepend=-1) == 1,
+        left=left,
+        right=right,
+    )
+    return cells, (paths[0], paths[1])
+
+
+def _parts(
+    scores: Sequence[FloatArray], residuals: Sequence[FloatArray], cells: _Cells, units: Units, first: int = 0
+) -> FloatArray:
+    """Largest variance, in each cell, of what an interval leaves out that begins inside it, and of one that ends there.
+
+    It is that of the rise of the first path less that of the second, or of one path alone. Where both models hold the
+    same rows in another order, or rows of a cluster differ in sign, a whole cell varies far less than a part of it.
+    """
+    count = len(scores)
+    place = np.concatenate(scores)
+    order = score_order(place)
+    place = place[order]
+    cell = np.concatenate(cells.of_rows[first : first + count])[order]
+    draw = np.arange(units.n) if units.cluster is None else units.cluster
+    draw = np.tile(draw, count)[order]
+    added = np.concatenate([sign * values for sign, values in zip((1.0, -1.0), residuals, strict=False)])[order]
+    # A part is all up to a place at which the score changes but the cell does not.
+    inside = np.append((place[1:] != place[:-1]) & (cell[1:] == cell[:-1]), False)
+    forward = _largest_squares(cell, draw, added, inside, cells.size)
+    inside = np.append(inside[-2::-1], False)
+    backward = _largest_squares(cell[::-1], draw[::-1], added[::-1], inside, cells.size)
+    return np.array([forward, backward]) * units.few / units.n**2
+
+
+def _largest_squares(
+    cell: IndexArray, draw: npt.NDArray[np.int64], added: FloatArray, inside: npt.NDArray[np.bool_], n_cells: int
+) -> FloatArray:
+    """Largest sum, in each cell, of the squares of what each draw has added to it up to a place `inside`; at least 0."""
+    by_draw = score_order(cell, draw)
+    values = added[by_draw]
+    total = np.cumsum(values)
+    same = (cell[by_draw[1:]] == cell[by_draw[:-1]]) & (draw[by_draw[1:]] == draw[by_draw[:-1]])
+    starts = np.flatnonzero(np.append(True, ~same))
+    after = total - np.repeat((total - values)[starts], np.diff(starts, append=len(values)))
+    rise = np.empty(len(values))
+    rise[by_draw] = after**2 - (after - values) ** 2
+    squares = np.cumsum(rise)
+    begins = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
+    squares -= np.repeat(np.append(0.0, squares)[begins], np.diff(begins, append=len(cell)))
+    found = np.zeros(n_cells)
+    np.maximum.at(found, cell[inside], squares[inside])
+    return found
+
+
+def _shortfall(
+    scores: tuple[FloatArray, FloatArray],
+    residuals: tuple[FloatArray, FloatArray],
+    cells: _Cells,
+    products: FloatArray,
+    units: Units,
+) -> FloatArray:
+    """Variance that calibrated scores would show in each cell of either model beyond what was seen.
+
+    Where positives are rare and none was seen, residuals say nothing of how far chance can carry them.
+    """
+    missing = []
+    for i, (score, residual, place) in enumerate(zip(scores, residuals, cells.of_rows, strict=True)):
+        seen = np.bincount(place, residual**2, cells.size)
+        lacking = np.maximum(0.0, np.bincount(place, score * (1.0 - score), cells.size) - seen)
+        together = products.diagonal()[i * cells.size : (i + 1) * cells.size].sum() * units.n**2
+        effect = 1.0
+        if units.cluster is not None:  # rows that move together
+            effect = max(1.0, float(together) / float(seen.sum())) if seen.any() else float(units.size.max())
+        missing.append(effect * lacking / units.n**2)
+    return np.concatenate(missing)
+
+
+def _simulate(
+    cells: _Cells, covariance: FloatArray, units: Units, tail: float, rng: np.random.Generator
+) -> tuple[_Deviations, _Deviations]:
+    """Draw deviations of both paths together: normal at the ends of cells, and in between a Brownian bridge."""
+    draws = max(_DRAWS, math.ceil(_ABOVE / tail))
+    values, vectors = np.linalg.eigh(covariance)
+    steps = rng.standard_normal((draws, len(values))) @ (vectors * np.sqrt(np.maximum(0.0, values))).T
+    scale = np.ones(draws)
+    if units.cluster is not None:
+        scale = np.sqrt(units.freedom / rng.chisquare(units.freedom, draws))
+    found = []
+    for i in range(2):
+        part = slice(i * cells.size, (i + 1) * cells.size)
+        step, variance = steps[:, part], np.where(cells.single, 0.0, covariance.diagonal()[part])
+        path = np.zeros((draws, cells.size + 1))
+        np.cumsum(step, axis=1, out=path[:, 1:])
+        # Largest value of a Brownian bridge over a cell, from its ends and an exponential variable.
+        far = [np.sqrt(step**2 + 2.0 * variance * rng.standard_exponential(step.shape)) for _ in range(2)]
+        top, bottom = path[:, :-1] + 0.5 * (step + far[0]), path[:, :-1] + 0.5 * (step - far[1])
+        found.append(_Deviations(*(values * scale[:, None] for values in (path, top, bottom))))
+    return found[0], found[1]
+
+
+def _largest_least(
+    least: FloatArray,
+    difference: FloatArray,
+    cells: _Cells,
+    own: _Deviations,
+    other: FloatArray,
+    other_error: float,
+    tail: float,
+) -> float:
+    """Largest over all intervals, the empty one among them, of the smaller of `least` and of bound C.
+
+    Bound C is `difference`, the error of the interval less the other model's, plus the quantile of how far both may be
+    off together. It is found where it can matter only: for intervals with a large `least` first.
+    """
+    draws = len(own.path)
+    rank = min(draws - 1, math.ceil((1.0 - tail) * (draws + 1)) - 1)
+    largest = min(0.0, float(np.partition(other, rank)[rank]) - other_error)
+    order = score_order(-least)
+    for start in range(0, len(order), _AT_ONCE):
+        some = order[start : start + _AT_ONCE]
+        if least[some[0]] <= largest:
+            break
+        interval, falls = some % len(cells.left), some >= len(cells.left)
+        change = own.path[:, cells.right[interval] + 1] - own.path[:, cells.left[interval]]
+        off = other[:, None] - np.where(falls, -change, change)
+        quantile = np.partition(off, rank, axis=0)[rank]
+        largest = max(largest, float(np.minimum(least[some], difference[some] + quantile).max()))
+    return largest

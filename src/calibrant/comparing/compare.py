@@ -1,0 +1,319 @@
+"""Which of several models is better at what, on the same rows: `calibrant.compare`, and the object it returns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.auditing.provenance import provenance_of
+from calibrant.auditing.scope import fingerprint_of
+from calibrant.comparing.calibration import calibration_limits
+from calibrant.comparing.joint import Limits, critical_value, paired_limits
+from calibrant.comparing.losses import AUC, CALIBRATION, MEASURES, Measure, measures_of, possible_changes, terms_of
+from calibrant.comparing.results import ComparedModel, ComparisonFindings, MeasureDifference
+from calibrant.comparing.rows import ComparedRows, compared_rows
+from calibrant.comparing.wording import (
+    FIXED_MODELS,
+    INDEPENDENT_CLUSTERS,
+    LIKE_SCORES,
+    LIMITATIONS,
+    claim_of,
+    facts,
+    summary,
+)
+from calibrant.curves import binned_curve, cumulative_residuals
+from calibrant.decisions.cost import cost_pair
+from calibrant.metrics import cutoff_calibration
+from calibrant.table.clusters import Clusters
+from calibrant.table.parameters import check_random_state, failure_probability
+from calibrant.table.pooling import FloatArray
+from calibrant.table.progress import tell
+from calibrant.table.results import Drawable
+from calibrant.table.seeding import generator_for
+from calibrant.table.shown import html_table
+from calibrant.table.statements import INDEPENDENT_ROWS
+
+__all__ = ["Comparison", "compare"]
+
+_CURVE_POINTS = 900  # as many as an audit keeps of the cumulative residuals
+_WIDTH = 80  # columns of a printed comparison
+_MOST_ROWS = 1e9  # more could not be collected
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class Comparison(ComparisonFindings, Drawable):
+    """Result of `calibrant.compare`: its numbers are those of `ComparisonFindings`; print it, or show it otherwise."""
+
+    def __str__(self) -> str:
+        return summary(self, _WIDTH)
+
+    def __repr__(self) -> str:
+        return f"<Comparison {self.name!r}: n={self.n}, models={', '.join(self.models)}>"
+
+    def _repr_html_(self) -> str:
+        from calibrant.plots.differences import DifferenceDisplay
+        from calibrant.plots.figure import own_figure
+        from calibrant.plots.notebook import figure_html
+
+        picture = figure_html(own_figure(DifferenceDisplay(self)), "Differences with their intervals")
+        return html_table(self.name, facts(self)) + picture
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the comparison as one self-contained HTML page, and write it to a file if a path is given.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            Where to write it: as HTML, or, if the name ends in .pdf, printed by an installed Chromium. An existing file
+            is replaced, only once the new one is complete.
+
+        Returns
+        -------
+        str
+            The page.
+
+        Raises
+        ------
+        ArgumentError
+            If the name of the file ends in neither .html nor .pdf.
+        SourceError
+            If the path cannot be written, or no browser is found to print a PDF: see the environment variable CHROME.
+        """
+        from calibrant.report import render_comparison, write_report
+
+        page = render_comparison(self)
+        if path is not None:
+            write_report(page, path)
+        return page
+
+
+def compare(
+    y_true: Any,
+    y_proba: Mapping[str, npt.ArrayLike] | None = None,
+    *,
+    label: str | None = None,
+    scores: Sequence[str] | None = None,
+    costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None = None,
+    clusters: Clusters | str | Sequence[str] | None = None,
+    confidence_level: float = 0.95,
+    pos_label: Any = None,
+    random_state: int | np.random.Generator = 0,
+    name: str = "models",
+    title: str | None = None,
+    note: str | None = None,
+    author: str | None = None,
+) -> Comparison:
+    """Compare models on the same rows: which is better at what, and what these rows leave undecided.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), dataframe, path or Query
+        Labels of both classes; or, with `label` and `scores`, a dataframe of any library, a file, a pattern, a folder,
+        a list of files, or a `calibrant.Query`.
+    y_proba : mapping of str to array-like of shape (n,)
+        Predicted probabilities of the positive class, in [0, 1], of two to ten models by name.
+    label, scores : str and sequence of str, optional
+        Names of columns, where the first argument has columns.
+    costs : (float, float) or mapping, optional
+        Cost of a false positive and of a false negative, as a pair or as
+        ``{"false_positive": a, "false_negative": b}``; asks for expected cost and net benefit.
+    clusters : sequence of length n, optional
+        The cluster of each row, such as the patient it was measured on. Rows of one cluster may then depend on each
+        other; every row counts the same. With `label` and `scores`, the name of a column or names of several.
+    confidence_level : float
+        Probability with which all intervals hold together, in (0, 1).
+    pos_label : scalar, optional
+        The label value that counts as 1.
+    random_state : int or numpy.random.Generator
+        Seeds the simulations behind the quantiles.
+    name : str
+        What is compared, for headings.
+    title, note, author : str, optional
+        Heading of the report, a remark in it, and who answers for it. They change no number.
+
+    Returns
+    -------
+    Comparison
+        Print it; or see its methods ``difference``, ``to_frame``, ``to_dict``, ``to_json``, ``to_html`` and ``plot``.
+
+    Raises
+    ------
+    DataError
+        If the rows cannot be used, or only one class is present.
+    ArgumentError
+        If a parameter is out of range, or there are not two to ten different models.
+
+    See Also
+    --------
+    audit : One model.
+
+    Notes
+    -----
+    Every pair of models is compared, on every measure. Half of what the confidence leaves is spent on the calibration
+    errors, half on the other measures, so that all intervals hold together. They are asymptotic, and derived in
+    docs/theory/9-comparison.md, with the share of samples in which they failed. Weights are not taken: repeat rows
+    that stand for several.
+
+    References
+    ----------
+    DeLong, DeLong & Clarke-Pearson (1988). Biometrics.
+    Hothorn, Bretz & Westfall (2008). Simultaneous inference in general parametric models. Biometrical Journal.
+
+    Examples
+    --------
+    >>> import calibrant
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(size=4_000)
+    >>> y = rng.uniform(size=4_000) < p
+    >>> result = calibrant.compare(y, {"old": p**2, "new": p})
+    >>> result.difference("calibration_error").better, result.difference("roc_auc").better
+    ('new', None)
+    >>> result.ranks["brier_score"]
+    {'old': 2, 'new': 1}
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"outcome": y, "old": p**2, "new": p})
+    >>> calibrant.compare(frame, label="outcome", scores=["old", "new"]).differences == result.differences
+    True
+    """
+    given = dict(locals())
+    half = 0.5 * failure_probability(confidence_level)
+    prices = None if costs is None else cost_pair(costs)
+    check_random_state(random_state)
+    rows = compared_rows(y_true, y_proba, label=label, scores=scores, clusters=clusters, pos_label=pos_label)
+    rng = generator_for(rows, random_state)
+    models = {one: _model(rows, one, prices) for one in rows.scores}
+    calibration = list(_calibration(rows, models, half, rng))
+    critical, others = _means(rows, prices, half, rng)
+    differences = tuple(one for key in MEASURES for one in (*calibration, *others) if one.measure == key)
+    n_clusters = None if rows.units.cluster is None else len(rows.units.size)
+    result = Comparison(
+        claim=claim_of(confidence_level, n_clusters),
+        confidence_level=confidence_level,
+        assumptions=(INDEPENDENT_ROWS if n_clusters is None else INDEPENDENT_CLUSTERS, FIXED_MODELS, LIKE_SCORES),
+        references=("gao2017", "delong1988", "gaffke2005", "hothorn2008") + (("vickers2006",) if prices else ()),
+        name=name,
+        n=rows.units.n,
+        positives=int(rows.label.sum()),
+        n_clusters=n_clusters,
+        costs=prices,
+        models=models,
+        differences=differences,
+        ranks=_ranks(differences, models),
+        critical_value=critical,
+        provenance=provenance_of(compare, given, rows=float(rows.units.n), digest=rows.digest),
+    )
+    tell("Done", 1.0)
+    found = replace(
+        result.provenance,
+        assumptions=result.assumptions,
+        limitations=LIMITATIONS,
+        fingerprint=fingerprint_of(result),
+    )
+    return replace(result, provenance=found)
+
+
+def _model(rows: ComparedRows, name: str, costs: tuple[float, float] | None) -> ComparedModel:
+    table, score = rows.tables[name], rows.scores[name]
+    cutoff = cutoff_calibration(table)
+    measures = {CALIBRATION.key: cutoff.value}
+    for measure in measures_of(costs):
+        measures[measure.key] = float(terms_of(measure, rows.label, score, costs).mean())
+    return ComparedModel(
+        name=name,
+        measures=measures,
+        mean_score=table.mean_score,
+        cutoff=cutoff,
+        reliability=binned_curve(table),
+        cumulative_residuals=cumulative_residuals(table, n_points=_CURVE_POINTS),
+    )
+
+
+def _calibration(
+    rows: ComparedRows, models: Mapping[str, ComparedModel], delta: float, rng: np.random.Generator
+) -> Iterator[MeasureDifference]:
+    """Compare the calibration errors of every pair, all with probability ``1 - delta``."""
+    pairs = list(combinations(models, 2))
+    for place, (one, two) in enumerate(pairs):
+        tell("Calibration errors", 0.6 + 0.3 * place / len(pairs))
+        errors = models[one].cutoff.value, models[two].cutoff.value
+        both = rows.scores[one], rows.scores[two]
+        lower, upper = calibration_limits(rows.label, both, errors, rows.units, delta / len(pairs), rng)
+        limits = Limits(errors[1] - errors[0], math.nan, lower, upper)
+        yield _difference(CALIBRATION, one, two, limits, rows.units.n)
+
+
+def _means(
+    rows: ComparedRows, costs: tuple[float, float] | None, delta: float, rng: np.random.Generator
+) -> tuple[float, list[MeasureDifference]]:
+    """Compare what is a mean over rows, for every pair, all with probability ``1 - delta``."""
+    tell("Other measures", 0.9)
+    names, measures = list(rows.scores), measures_of(costs)
+    pairs = list(combinations(range(len(names)), 2))
+    terms = np.array(
+        [[terms_of(measure, rows.label, rows.scores[one], costs) for one in names] for measure in measures]
+    )
+    # An infinite log loss has no standard error; it counts as one more measure that is independent of the others.
+    finite = np.isfinite(terms).all(axis=(1, 2), keepdims=True)
+    critical = critical_value(np.where(finite, terms, 0.0), pairs, rows.units, delta, rng)
+    found = []
+    for measure, of_models in zip(measures, terms, strict=True):
+        for i, j in pairs:
+            both = rows.scores[names[i]], rows.scores[names[j]]
+            limits = _limits(measure, of_models[i], of_models[j], rows, both, costs, critical)
+            found.append(_difference(measure, names[i], names[j], limits, rows.units.n))
+    return critical, found
+
+
+def _limits(
+    measure: Measure,
+    first: FloatArray,
+    second: FloatArray,
+    rows: ComparedRows,
+    scores: tuple[FloatArray, FloatArray],
+    costs: tuple[float, float] | None,
+    critical: float,
+) -> Limits:
+    infinite = [not np.isfinite(values).all() for values in (first, second)]
+    if any(infinite):
+        # A positive had score 0, or a negative score 1: the log loss is infinite in the population too.
+        if all(infinite):
+            return Limits(math.nan, math.nan, -math.inf, math.inf)
+        value = -math.inf if infinite[0] else math.inf
+        return Limits(value, math.nan, value, value)
+    possible = possible_changes(measure, rows.label, scores, costs)
+    found = paired_limits(second - first, possible, critical, rows.units)
+    if measure == AUC:  # a difference of areas has limits that its terms do not know
+        return found._replace(lower=max(-1.0, found.lower), upper=min(1.0, found.upper))
+    return found
+
+
+def _difference(measure: Measure, first: str, second: str, found: Limits, n: int) -> MeasureDifference:
+    better, needed = None, None
+    if found.lower > 0.0 or found.upper < 0.0:
+        better = second if (found.lower > 0.0) == measure.larger_is_better else first
+    elif found.value != 0.0 and math.isfinite(found.value):
+        half = found.value - found.lower if found.value > 0.0 else found.upper - found.value
+        wanted = n * (half / found.value) ** 2
+        needed = math.ceil(wanted) if wanted < _MOST_ROWS else None
+    return MeasureDifference(
+        measure.key, first, second, *found[:2], found.lower, found.upper, better=better, rows_needed=needed
+    )
+
+
+def _ranks(differences: Sequence[MeasureDifference], models: Mapping[str, ComparedModel]) -> dict[str, dict[str, int]]:
+    """Rank the models by each measure: one more than the number of models that are better."""
+    found: dict[str, dict[str, int]] = {}
+    for one in differences:
+        ranks = found.setdefault(one.measure, dict.fromkeys(models, 1))
+        if one.better is not None:
+            ranks[one.first if one.better == one.second else one.second] += 1
+    return found

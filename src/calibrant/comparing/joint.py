@@ -1,0 +1,87 @@
+"""Intervals for differences of means of the same rows that hold together (docs/theory/9-comparison.md, section 9.2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from calibrant.comparing.losses import Possible
+from calibrant.comparing.units import Units
+from calibrant.distributions.bounded_mean import PowerMeans, bounded_mean_limits
+from calibrant.table.pooling import FloatArray
+
+__all__ = ["Limits", "critical_value", "paired_limits"]
+
+_ROUNDING = 1e-12  # of a variance, in units of those whose difference it is
+_DRAWS = 20_000  # standard normal vectors; the quantile of their largest entry is known to about 0.01
+
+
+class Limits(NamedTuple):
+    """A difference of means, its standard error, and its limits."""
+
+    value: float
+    standard_error: float
+    lower: float
+    upper: float
+
+
+def critical_value(
+    terms: FloatArray, pairs: Sequence[tuple[int, int]], units: Units, delta: float, rng: np.random.Generator
+) -> float:
+    """Quantile of the largest of all standardised differences, in size, under their normal distribution.
+
+    `terms` has a measure in each row of the first axis, a model in each of the second, and rows of data in the third.
+    Differences that no row shows count as if they were independent of all others.
+    """
+    measures, models, _ = terms.shape
+    largest = np.abs(terms).max(axis=(1, 2), keepdims=True)
+    scaled = terms / np.where(largest > 0.0, largest, 1.0)  # so that no product leaves the range of floats
+    sums = units.sums(scaled - scaled.mean(axis=2, keepdims=True)).reshape(measures * models, -1)
+    products = sums @ sums.T
+    contrasts = np.zeros((measures * len(pairs), measures * models))
+    for i, (measure, (one, two)) in enumerate(product(range(measures), pairs)):
+        contrasts[i, measure * models + two], contrasts[i, measure * models + one] = 1.0, -1.0
+    covariance = contrasts @ products @ contrasts.T
+    variance = covariance.diagonal()
+    known = variance > _ROUNDING * (np.abs(contrasts) @ products.diagonal())
+    deviation = np.sqrt(np.where(known, variance, 1.0))
+    values, vectors = np.linalg.eigh(covariance[np.ix_(known, known)] / np.outer(deviation[known], deviation[known]))
+    root = vectors * np.sqrt(np.maximum(0.0, values))
+    drawn = rng.standard_normal((_DRAWS, len(known)))
+    drawn[:, known] = drawn[:, known] @ root.T
+    rank = math.ceil((1.0 - delta) * (_DRAWS + 1)) - 1
+    return float(np.partition(np.abs(drawn).max(axis=1), rank)[rank])
+
+
+def paired_limits(difference: FloatArray, possible: Possible, critical: float, units: Units) -> Limits:
+    """Limits for the mean of terms, each for the tail of the normal distribution beyond a critical value.
+
+    They are those of `bounded_mean_limits`: a draw that was not seen may add as much as is possible. Clusters count as
+    draws of equal size, so many that events could hide in them as well; with Student's quantile where the normal one
+    is too small.
+    """
+    from scipy.special import ndtr
+
+    tail = float(ndtr(-critical))
+    low, high = min(possible.low, float(difference.min())), max(possible.high, float(difference.max()))
+    # In units so that no power leaves the range of floats; an infinite limit has none.
+    unit = max((abs(end) for end in (low, high) if math.isfinite(end)), default=0.0) or 1.0
+    unit = max(unit, float(np.abs(difference).max()))
+    scaled = difference / unit
+    value = float(scaled.mean())
+    of_draws = units.sums(scaled - value)
+    squares = float(np.dot(of_draws, of_draws)) * units.few / units.n
+    # Moments of a draw: so many of them have a mean with the variance and the third moment of this one.
+    draws = units.draws(tail)
+    student = units.quantile(tail) / critical
+    variance = student**2 * draws * max(squares, float(scaled.var())) / units.n
+    third = draws**2 * float(np.power(of_draws, 3).sum()) / units.n**3
+    powers = PowerMeans(value, value**2 + variance, value**3 + 3.0 * value * variance + third)
+    ends = bounded_mean_limits(powers, draws, low / unit, high / unit, 1.0 - 2.0 * tail)
+    hidden = possible.unseen * units.hidden(tail, possible.share) / unit
+    lower, upper = min(float(ends[0]) - hidden, value), max(float(ends[1]) + hidden, value)
+    return Limits(value * unit, math.sqrt(squares / units.n) * unit, lower * unit, upper * unit)

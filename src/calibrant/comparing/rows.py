@@ -1,0 +1,150 @@
+"""Rows that several models scored, however they are handed over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.auditing.rows import READ
+from calibrant.certificates.clusters_asymptotic import LEAST_GROUPS
+from calibrant.comparing.units import Units
+from calibrant.errors import ArgumentError, DataError
+from calibrant.table.clusters import cluster_numbers
+from calibrant.table.pooling import FloatArray, number_values, score_order
+from calibrant.table.progress import portion
+from calibrant.table.row_errors import describe_one_outcome
+from calibrant.table.score_table import ScoreTable
+from calibrant.table.validation import clean_rows
+
+__all__ = ["MOST_MODELS", "ComparedRows", "compared_rows"]
+
+MOST_MODELS = 10  # with more the intervals of all pairs would take minutes, and leave little undecided
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedRows:
+    """Labels and the scores of every model, in an order that the rows alone decide."""
+
+    label: FloatArray
+    scores: dict[str, FloatArray]
+    units: Units
+    tables: dict[str, ScoreTable]
+
+    @property
+    def digest(self) -> int:
+        """A number made of the rows, see `ScoreTable.digest`."""
+        return sum(table.digest for table in self.tables.values()) % (1 << 64)
+
+
+def compared_rows(
+    y_true: Any,
+    y_proba: Mapping[str, npt.ArrayLike] | None,
+    *,
+    label: str | None,
+    scores: Sequence[str] | None,
+    clusters: Any,
+    pos_label: Any,
+) -> ComparedRows:
+    """Return the rows that the arguments of `calibrant.compare` stand for."""
+    if label is not None or scores is not None:
+        if label is None or scores is None or y_proba is not None:
+            given = {"label": label, "scores": scores, "y_proba": y_proba}
+            raise ArgumentError(
+                "the names of the columns, label and scores, and no arrays of scores",
+                " and ".join(name for name, value in given.items() if value is not None),
+                "pass compare(frame, label='y', scores=['old', 'new']), or compare(y, {'old': p, 'new': q})",
+            )
+        with portion(0.0, READ):
+            y_true, y_proba, clusters, pos_label = _named(y_true, label, scores, clusters, pos_label)
+    if not isinstance(y_proba, Mapping):
+        found = "labels alone" if y_proba is None else f"a {type(y_proba).__name__}"
+        raise ArgumentError(
+            "the scores of the models by name", found, "pass {'old': p, 'new': q}, or with a table label= and scores="
+        )
+    _need_several([str(name) for name in y_proba])
+    return _cleaned(y_true, {str(name): score for name, score in y_proba.items()}, clusters, pos_label)
+
+
+def _need_several(names: Sequence[str]) -> None:
+    """Refuse fewer models than two, too many, and a model that is there twice."""
+    if len(names) < 2:
+        raise ArgumentError(
+            "at least two models", "one" if names else "none", "to judge one model alone use calibrant.audit"
+        )
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise ArgumentError("different models", f"{twice[0]!r} twice", "name each column of scores once")
+    if len(names) > MOST_MODELS:
+        raise ArgumentError(
+            f"at most {MOST_MODELS} models", f"{len(names)}", "leave some out: every pair has its intervals"
+        )
+
+
+def _named(
+    source: Any, label: str, scores: Sequence[str], clusters: Any, pos_label: Any
+) -> tuple[Any, dict[str, Any], Any, Any]:
+    """Read the columns: labels, scores by name, clusters, and the positive label if labels are as they were."""
+    from calibrant.ingest.query import Query
+
+    if isinstance(scores, str):
+        raise ArgumentError("the names of several columns of scores", repr(scores), "pass scores=['old', 'new']")
+    names = list(scores)
+    _need_several(names)
+    if label in names:
+        raise ArgumentError("different columns for label and scores", f"{label!r} for both", "name other columns")
+    named = () if clusters is None else (clusters,) if isinstance(clusters, str) else tuple(clusters)
+    if isinstance(source, (str, PathLike, Query, list, tuple)):
+        from calibrant.ingest.files import read_scores
+
+        found = read_scores(source, label=label, scores=names, cluster=named, pos_label=pos_label)
+        return found.label, found.scores, found.cluster, None
+    from calibrant.ingest.frames import scores_in_memory
+
+    labels, columns, groups = scores_in_memory(source, label, names, named, pos_label)
+    return labels, columns, groups, pos_label
+
+
+def _cleaned(y_true: Any, scores: Mapping[str, Any], clusters: Any, pos_label: Any) -> ComparedRows:
+    if isinstance(y_true, ScoreTable):
+        raise ArgumentError(
+            "labels, and the scores of the models",
+            "a ScoreTable",
+            "pass the rows: a table does not know which row had which score",
+        )
+    label, cleaned = None, {}
+    for name, score in scores.items():
+        try:
+            rows = clean_rows(y_true, score, pos_label=pos_label)
+        except DataError as error:
+            raise error.but(found=f"{error.found} (model {name!r})") from None
+        label, cleaned[name] = rows.label, rows.score.astype(np.float64) + 0.0  # -0.0 + 0.0 is 0.0
+    assert label is not None
+    if not 0 < np.count_nonzero(label) < len(label):
+        raise describe_one_outcome(f"only {'positives' if label[0] else 'negatives'} in {len(label)} rows")
+    tables = {name: ScoreTable.from_scores(label, score) for name, score in cleaned.items()}
+    order = score_order(*cleaned.values(), label)
+    code = None
+    if clusters is not None:
+        code = _by_appearance(cluster_numbers(clusters, len(label))[order])
+    units = Units(len(label), code)
+    if code is not None and units.effective < LEAST_GROUPS:
+        share = units.size.max() / units.size.sum()
+        raise DataError(
+            f"clusters worth at least {LEAST_GROUPS:g} of equal size",
+            f"{len(units.size)} clusters, the largest with {share:.0%} of the rows, worth {units.effective:.3g}",
+            "take more clusters, or finer ones if these are independent",
+        )
+    in_order = {name: score[order] for name, score in cleaned.items()}
+    return ComparedRows(label[order].astype(np.float64), in_order, units, tables)
+
+
+def _by_appearance(code: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Number clusters in the order in which they appear, so that their names do not show."""
+    first = np.full(int(code.max()) + 1, len(code))
+    np.minimum.at(first, code, np.arange(len(code)))
+    return number_values(first[code])

@@ -1,0 +1,117 @@
+"""The page of a comparison of models."""
+
+from __future__ import annotations
+
+from calibrant.auditing.numbers import confidence, number, signed
+from calibrant.comparing import ComparisonFindings
+from calibrant.comparing.losses import MEASURES
+from calibrant.comparing.wording import (
+    data_text,
+    difference,
+    interval,
+    measure_name,
+    rows_sentence,
+    verdict,
+    verdict_sentences,
+)
+from calibrant.plots import ComparisonDisplay, DifferenceDisplay, Display, Model, figure_svg
+from calibrant.plots.figure import own_figure
+from calibrant.references import cite
+from calibrant.report import view
+from calibrant.report.page import fill_page
+from calibrant.report.pictures import Picture
+from calibrant.report.view import Row
+
+__all__ = ["render_comparison"]
+
+
+def render_comparison(comparison: ComparisonFindings) -> str:
+    """Write a comparison of models as one self-contained HTML page, the same for the same comparison every time.
+
+    Parameters
+    ----------
+    comparison : ComparisonFindings
+        What `calibrant.compare` returned.
+
+    Returns
+    -------
+    str
+        The page.
+    """
+    found = comparison.provenance
+    decided = [one.better is not None for one in comparison.differences]
+    return fill_page(
+        "models.html.j2",
+        title=found.title or f"Comparison: {', '.join(comparison.models)}",
+        note=found.note or "",
+        byline=found,
+        verdict="certified" if any(decided) else "undecided",
+        heading="Decided" if all(decided) else "Decided in part" if any(decided) else "Undecided",
+        sentences=list(verdict_sentences(comparison)),
+        data=data_text(comparison),
+        sure=confidence(comparison.confidence_level),
+        differences=_differences(comparison),
+        measure_heads=["Model", *(MEASURES[key].name for key in comparison.measures)],
+        measures=_measures(comparison),
+        pictures=_pictures(comparison),
+        assumptions=found.assumptions,
+        limitations=found.limitations,
+        provenance=view.provenance(comparison.name, found, what="Compared"),
+        references=cite(comparison.references),
+    )
+
+
+def _differences(comparison: ComparisonFindings) -> list[Row]:
+    """Return the cells of every difference."""
+    return [
+        (
+            f"{measure_name(one.measure)}: {one.second} \N{MINUS SIGN} {one.first}",
+            difference(one),
+            interval(one),
+            "; ".join(filter(None, [verdict(one), rows_sentence(one)])),
+        )
+        for one in comparison.differences
+    ]
+
+
+def _measures(comparison: ComparisonFindings) -> list[Row]:
+    """Return the measures of every model, with its rank where there are more than two."""
+    found = []
+    for name, model in comparison.models.items():
+        cells = [signed(model.measures[key]) for key in comparison.measures]
+        if len(comparison.models) > 2:
+            ranks = [comparison.ranks[key][name] for key in comparison.measures]
+            cells = [f"{cell} ({rank})" for cell, rank in zip(cells, ranks, strict=True)]
+        found.append((name, *cells))
+    return found
+
+
+def _pictures(comparison: ComparisonFindings) -> dict[str, Picture]:
+    models = {
+        name: Model(model.reliability, model.cutoff, model.cumulative_residuals)
+        for name, model in comparison.models.items()
+    }
+    errors = ", ".join(f"{name} {number(model.cutoff.value)}" for name, model in comparison.models.items())
+    return {
+        "differences": _picture(
+            "Differences", DifferenceDisplay(comparison), " ".join(verdict_sentences(comparison)), comparison.name
+        ),
+        "reliability": _picture(
+            "Reliability diagram", ComparisonDisplay(models), f"Calibration errors: {errors}.", comparison.name
+        ),
+    }
+
+
+def _picture(name: str, display: Display, description: str, of_what: str) -> Picture:
+    from markupsafe import Markup
+
+    figure = own_figure(display)
+    svg = figure_svg(
+        figure,
+        title=f"{name}: {of_what}",
+        description=description,
+        prefix=name.lower().replace(" ", "-"),
+        readings=display.readings(),
+    )
+    # figure_svg escapes what it is given.
+    return Picture(Markup(svg), display.how_to_read)

@@ -1,0 +1,216 @@
+"""The intervals of a comparison hold together: where either error is 0, models nearly agree, or few rows decide."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.comparing.calibration import calibration_limits
+from calibrant.comparing.joint import critical_value, paired_limits
+from calibrant.comparing.losses import MEASURES, possible_changes, terms_of
+from calibrant.comparing.units import Units
+from calibrant.metrics import cutoff_calibration_error
+from support.compared import Compared, constant, true_differences, true_differences_of, worlds
+from support.counting import assert_failures_within
+
+COSTS = (1.0, 4.0)
+
+
+def near_zero(h: float, n: int) -> Compared:
+    """Scores whose calibration error is h / sqrt(n), and calibrated ones that see less."""
+
+    def draw(rng, size):
+        one, two = rng.uniform(size=(2, size))
+        rate = 0.5 * (one + two)
+        return rate, np.clip(rate - h / np.sqrt(n), 0.0, 1.0), 0.5 * one + 0.25
+
+    return Compared(draw)
+
+
+def decreasing(rng, n):
+    score = rng.uniform(size=n)
+    return score, score, 1.0 - score
+
+
+def few_differ(count: float, n: int) -> Compared:
+    """Models that agree but for about so many of n rows, of which nothing in the other rows tells."""
+
+    def draw(rng, size):
+        score = rng.uniform(0.1, 0.9, size)
+        return score, score, np.where(rng.uniform(size=size) < count / n, 1.0 - score, score)
+
+    return Compared(draw)
+
+
+def worst_cases(n: int) -> dict[str, Compared]:
+    return worlds(n) | {
+        "never predicted": Compared(constant(3.0 / n, 0.0, 3.0 / n)),
+        "decreasing": Compared(decreasing),
+        **{f"{h} standard errors from 0": near_zero(h, n) for h in (0.5, 1.0, 3.0)},
+        **{f"{count} rows differ": few_differ(count, n) for count in (1.0, 3.0)},
+    }
+
+
+def failures(world: Compared, n: int, runs: int, seed: int, **keywords) -> int:
+    """Samples in which any of the intervals leaves out the difference of the population."""
+    truth, rng, failed = true_differences(world, keywords.get("costs")), np.random.default_rng(seed), 0
+    for _ in range(runs):
+        rate, first, second = world.draw(rng, n)
+        y = rng.uniform(size=n) < rate
+        if y.all() or not y.any():
+            continue
+        found = cal.compare(y, {"first": first, "second": second}, **keywords)
+        slack = 1e-4
+        failed += any(
+            not one.lower - slack * abs(one.lower) <= truth[one.measure] <= one.upper + slack * abs(one.upper)
+            for one in found.differences
+            if one.measure in truth
+        )
+    return failed
+
+
+@pytest.mark.parametrize("n", [500, 50])
+@pytest.mark.parametrize("name", worst_cases(500))
+def test_all_intervals_hold_together(name, n):
+    assert_failures_within(failures(worst_cases(n)[name], n, 25, 1), 25, 0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [50, 500, 2000])
+@pytest.mark.parametrize("name", worst_cases(500))
+def test_all_intervals_hold_together_in_many_samples(name, n):
+    assert_failures_within(failures(worst_cases(n)[name], n, 500, 2, costs=COSTS), 500, 0.05)
+
+
+def means_missed(truth, y, scores, units, rng):
+    """Whether limits of means at the 97.5% that a comparison asks of them leave out any of these differences."""
+    terms = np.array([[terms_of(MEASURES[key], y, score, (1.0, 1.0)) for score in scores] for key in truth])
+    critical = critical_value(terms, [(0, 1)], units, 0.025, rng)
+    found = (
+        paired_limits(of[1] - of[0], possible_changes(MEASURES[key], y, scores, (1.0, 1.0)), critical, units)
+        for key, of in zip(truth, terms, strict=True)
+    )
+    return any(not one.lower <= true <= one.upper for one, true in zip(found, truth.values(), strict=True))
+
+
+def test_positives_that_only_one_model_finds_are_rarely_seen():
+    """Both models put every positive first but for 15% of them, of which samples of few positives may hold none."""
+    rng, failed, runs, n = np.random.default_rng(0), 0, 150, 500
+    for _ in range(runs):
+        y = (rng.uniform(size=n) < 0.016).astype(float)
+        y[0] = 1.0
+        among = rng.uniform(0.0, 0.3, n)
+        first = np.where(y == 1.0, rng.uniform(0.7, 0.9, n), among)
+        second = np.where((y == 1.0) & (rng.uniform(size=n) < 0.15), among, first)
+        failed += means_missed({"roc_auc": -0.075}, y, (first, second), Units(n), rng)
+    assert_failures_within(failed, runs, 0.025)
+
+
+@pytest.mark.parametrize(("sizes", "share"), [((100,) * 50, 0.02), ((258,) * 3 + (1,) * 226, 0.3)])
+def test_clusters_that_hide_a_model_that_is_wrong_in_all_of_their_rows(sizes, share):
+    """Noise in single rows makes clusters look independent, where the second model is wrong in a share of them."""
+    rng, failed, runs = np.random.default_rng(1), 0, 100
+    cluster = np.repeat(np.arange(len(sizes)), sizes)
+    n = len(cluster)
+
+    def right(y):
+        return np.where((y == 1.0) != (rng.uniform(size=n) < 0.1), 0.9, 0.1)
+
+    for _ in range(runs):
+        y = (rng.uniform(size=n) < 0.5).astype(float)
+        first = right(y)
+        second = np.where(rng.uniform(size=n) < 0.02, right(y), first)
+        wrong = (rng.uniform(size=len(sizes)) < share)[cluster]
+        second = np.where(wrong, np.where(y == 1.0, 0.1, 0.9), second)
+        truth = {"expected_cost": 0.9 * share, "brier_score": 0.72 * share}
+        failed += means_missed(truth, y, (first, second), Units(n, cluster), rng)
+    assert_failures_within(failed, runs, 0.025)
+
+
+@pytest.mark.parametrize(("part", "name"), [("calibration", "one score each"), ("means", "both calibrated")])
+def test_intervals_that_are_narrower_fail(part, name):
+    """Nearly by half for the calibration error, where it is tightest; by a quarter for the others, together."""
+    world, n, runs, delta = worlds(400)[name], 400, 300, 0.05
+    truth, rng, units = true_differences(world, COSTS), np.random.default_rng(3), Units(400)
+    held, narrower = 0, 0
+    for _ in range(runs):
+        rate, *scores = world.draw(rng, n)
+        y = (rng.uniform(size=n) < rate).astype(float)
+        if part == "calibration":
+            errors = [cutoff_calibration_error(y, score) for score in scores]
+            ends = [(*calibration_limits(y, tuple(scores), tuple(errors), units, delta, rng), errors[1] - errors[0])]
+            true, shrink = [truth["calibration_error"]], 0.55
+        else:
+            keys = ("brier_score", "log_loss", "roc_auc", "expected_cost", "net_benefit")
+            terms = np.array([[terms_of(MEASURES[key], y, score, COSTS) for score in scores] for key in keys])
+            critical = critical_value(terms, [(0, 1)], units, delta, rng)
+            found = [
+                paired_limits(
+                    of[1] - of[0],
+                    possible_changes(MEASURES[key], y, tuple(scores), COSTS),
+                    critical,
+                    units,
+                )
+                for key, of in zip(keys, terms, strict=True)
+            ]
+            ends = [(one.lower, one.upper, one.value) for one in found]
+            true, shrink = [truth[key] for key in keys], 0.75
+        held += any(not low <= t <= high for (low, high, _), t in zip(ends, true, strict=True))
+        narrower += any(
+            not value - shrink * (value - low) <= t <= value + shrink * (high - value)
+            for (low, high, value), t in zip(ends, true, strict=True)
+        )
+    assert_failures_within(held, runs, delta)
+    with pytest.raises(AssertionError):
+        assert_failures_within(narrower, runs, delta)
+
+
+def clustered(n_clusters: int, rng):
+    """Clusters of 1 to 60 rows whose rates move together; both models see only a part of what moves them."""
+    size = np.ceil(60.0 * rng.uniform(size=n_clusters) ** 3).astype(int)
+    cluster = np.repeat(np.arange(n_clusters), size)
+    one, two = rng.standard_normal((2, len(cluster)))
+    together = rng.standard_normal(n_clusters)[cluster]
+    odds = one + 0.7 * two + together
+    return cluster, odds, one, two
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_clusters", [30, 200])
+def test_intervals_hold_for_clusters_of_unequal_size(n_clusters):
+    def draw(rng, size):
+        _, odds, one, two = clustered(size // 16, rng)
+        rate, first, second = (1.0 / (1.0 + np.exp(-part)) for part in (odds, one, one + 0.7 * two))
+        return rate, first, second
+
+    truth, rng, failed, runs = true_differences(Compared(draw), COSTS), np.random.default_rng(4), 0, 200
+    for _ in range(runs):
+        cluster, odds, one, two = clustered(n_clusters, rng)
+        rate, first, second = (1.0 / (1.0 + np.exp(-part)) for part in (odds, one, one + 0.7 * two))
+        y = rng.uniform(size=len(rate)) < rate
+        found = cal.compare(y, {"first": first, "second": second}, clusters=cluster, costs=COSTS)
+        failed += any(not one.lower <= truth[one.measure] <= one.upper for one in found.differences)
+    assert_failures_within(failed, runs, 0.05)
+
+
+@pytest.mark.slow
+def test_intervals_of_three_models_hold_together():
+    rng, failed, runs, n = np.random.default_rng(5), 0, 200, 500
+    draw = worlds(n)["both calibrated"].draw
+
+    def three(size):
+        rate, first, second = draw(rng, size)
+        return rate, {"first": first, "second": second, "squared": first**2}
+
+    rate, scores = three(2_000_000)
+    truth = {pair: true_differences_of(rate, *(scores[name] for name in pair)) for pair in combinations(scores, 2)}
+    for _ in range(runs):
+        rate, scores = three(n)
+        found = cal.compare(rng.uniform(size=n) < rate, scores)
+        failed += any(
+            not one.lower <= truth[one.first, one.second][one.measure] <= one.upper for one in found.differences
+        )
+    assert_failures_within(failed, runs, 0.05)

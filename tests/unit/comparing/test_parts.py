@@ -1,0 +1,134 @@
+"""The parts of a comparison against slow, obvious computations and other implementations."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from calibrant.comparing.calibration import calibration_limits
+from calibrant.comparing.joint import critical_value, paired_limits
+from calibrant.comparing.losses import MEASURES, Possible, measures_of, possible_changes, terms_of
+from calibrant.comparing.units import Units
+from calibrant.distributions.hidden_events import hidden_share
+from calibrant.metrics import cutoff_calibration_error, roc_auc, roc_auc_interval
+
+AUC = MEASURES["roc_auc"]
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(8)
+
+
+@pytest.mark.parametrize("digits", [1, 16])
+def test_terms_of_the_area_have_its_mean_and_the_variance_of_delong(rng, digits):
+    s = np.round(rng.uniform(size=400), digits)
+    y = (rng.uniform(size=400) < s).astype(float)
+    terms = terms_of(AUC, y, s, None)
+    assert terms.mean() == pytest.approx(roc_auc(y, s), abs=1e-12)
+    # DeLong's variance is that of placements within each class, over its rows less one.
+    sizes = [y.sum(), (1 - y).sum()]
+    parts = [
+        ((terms[y == label] - terms.mean()) ** 2).sum() / 400**2 * size / (size - 1)
+        for label, size in ((1, sizes[0]), (0, sizes[1]))
+    ]
+    assert math.sqrt(sum(parts)) == pytest.approx(roc_auc_interval(y, s).standard_error, rel=1e-9)
+
+
+def test_no_row_changes_a_measure_by_more_than_is_possible(rng):
+    s, t = rng.uniform(0.01, 0.99, (2, 300))
+    y = (rng.uniform(size=300) < s).astype(float)
+    for measure in measures_of((1.0, 4.0)):
+        low, high, *_ = possible_changes(measure, y, (s, t), (1.0, 4.0))
+        change = terms_of(measure, y, t, (1.0, 4.0)) - terms_of(measure, y, s, (1.0, 4.0))
+        assert low <= change.min()
+        assert change.max() <= high
+
+
+def test_products_of_rows_and_of_clusters(rng):
+    n, cells = 60, 4
+    where = [rng.integers(0, cells, n) for _ in range(2)]
+    values = [rng.standard_normal(n) for _ in range(2)]
+    each = np.zeros((n, 2 * cells))
+    for i in range(2):
+        each[np.arange(n), i * cells + where[i]] = values[i]
+    expected = each.T @ each - np.outer(each.sum(0), each.sum(0)) / n
+    np.testing.assert_allclose(Units(n).products(where, values, cells), expected, atol=1e-12)
+    cluster = rng.integers(0, 12, n)
+    sums = np.array([each[cluster == g].sum(0) - (cluster == g).sum() * each.mean(0) for g in range(12)])
+    found = Units(n, cluster).products(where, values, cells)
+    np.testing.assert_allclose(found, sums.T @ sums * 12 / 11, atol=1e-12)
+    alone = Units(n, np.arange(n)).products(where, values, cells)
+    np.testing.assert_allclose(alone, expected * n / (n - 1), atol=1e-12)
+
+
+def test_hidden_events_of_clusters_of_one_row():
+    assert hidden_share(np.ones(50), 0.01) == pytest.approx(Units(50).hidden(0.01))
+    assert hidden_share(np.array([100.0, 1.0]), 0.05) > 0.9
+    assert Units(50).hidden(0.01) == pytest.approx(-math.log(0.01) / 50, rel=0.1)
+    assert 1.0 - Units(50).hidden(0.01, 0.2) == pytest.approx(0.01 ** (1 / 10))  # of 10 rows of a class
+    assert Units(50, np.arange(50) // 2).hidden(0.01, 0.1) == 1.0
+
+
+def test_draws_of_equal_size_that_hide_as_much():
+    assert Units(50).draws(0.01) == 50.0
+    assert Units(50, np.arange(50) // 2).draws(0.01) == pytest.approx(25.0)
+    few = Units(500, np.maximum(0, np.arange(500) - 200))
+    assert 1.0 - 0.01 ** (1.0 / few.draws(0.01)) == pytest.approx(few.hidden(0.01))
+
+
+def test_quantile_of_the_largest(rng):
+    terms = np.stack([rng.standard_normal((3, 4000)), np.zeros((3, 4000))], axis=1)
+    units = Units(4000)
+    assert critical_value(terms, [(0, 1)], units, 0.05, rng) == pytest.approx(
+        norm.ppf(0.5 + 0.5 * 0.95 ** (1 / 3)), abs=0.04
+    )
+    same = np.repeat(terms[:1], 3, axis=0)
+    assert critical_value(same, [(0, 1)], units, 0.05, rng) == pytest.approx(norm.ppf(0.975), abs=0.04)
+    nothing = np.zeros((2, 2, 50))
+    assert critical_value(nothing, [(0, 1)], Units(50), 0.05, rng) == pytest.approx(
+        norm.ppf(0.5 + 0.5 * 0.95**0.5), abs=0.04
+    )
+
+
+def test_paired_limits_are_normal_for_many_rows_and_exact_where_none_differs(rng):
+    change = rng.uniform(-1, 1, 100_000)
+    found = paired_limits(change, Possible(-1.0, 1.0), 1.96, Units(100_000))
+    assert found.standard_error == pytest.approx(change.std() / math.sqrt(100_000))
+    assert (found.lower, found.upper) == pytest.approx(
+        (found.value - 1.96 * found.standard_error, found.value + 1.96 * found.standard_error), abs=1e-4
+    )
+    nothing = paired_limits(np.zeros(200), Possible(-4.0, 1.0), 1.96, Units(200))
+    tail = norm.sf(1.96)
+    assert nothing.upper == pytest.approx(1.0 - tail ** (1 / 200), rel=1e-6)
+    assert nothing.lower == pytest.approx(-4.0 * (1.0 - tail ** (1 / 200)), rel=1e-6)
+
+
+@pytest.mark.parametrize("n", [2, 7, 60, 500])
+@pytest.mark.parametrize("kind", ["different", "few scores", "one score", "equal", "decreasing"])
+def test_limits_hold_the_estimate(kind, n, rng):
+    s = rng.uniform(size=n)
+    t = {
+        "different": rng.uniform(size=n),
+        "few scores": np.round(s, 1),
+        "one score": np.full(n, 0.3),
+        "equal": s,
+        "decreasing": 1.0 - s,
+    }[kind]
+    y = (rng.uniform(size=n) < s).astype(float)
+    errors = cutoff_calibration_error(y, s), cutoff_calibration_error(y, t)
+    for units in (Units(n), *([Units(n, np.arange(n) // 2)] if n > 10 else [])):
+        lower, upper = calibration_limits(y, (s, t), errors, units, 0.025, rng)
+        assert -1.0 <= lower <= errors[1] - errors[0] <= upper <= 1.0
+
+
+def test_limits_of_clusters_of_one_row_are_those_of_rows(rng):
+    s, t = rng.uniform(size=(2, 800))
+    y = (rng.uniform(size=800) < s).astype(float)
+    errors = cutoff_calibration_error(y, s), cutoff_calibration_error(y, t)
+    rows, clusters = (
+        calibration_limits(y, (s, t), errors, units, 0.05, np.random.default_rng(1))
+        for units in (Units(800), Units(800, np.arange(800)))
+    )
+    assert clusters == pytest.approx(rows, abs=0.004)

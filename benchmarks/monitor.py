@@ -11,7 +11,6 @@ import argparse
 import math
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,7 +59,9 @@ class Streams:
             level, y = draw(self)
             score = self.levels[level]
             if own:
-                shift = adaptive_shift(np.full(self.streams, float(self.row)), self.positives, self.expected, self.spread)
+                shift = adaptive_shift(
+                    np.full(self.streams, float(self.row)), self.positives, self.expected, self.spread
+                )
                 self.log_own += y * shift - np.log1p(score * np.expm1(shift))
             mass = self.model.mass_at(np.full(self.streams, self.row + 1.0), self.spread)
             self.w += (mass - self.mass).astype(np.float32)[:, None]

@@ -34,9 +34,10 @@ LAYER = {
     "certificates": 5,
     "export": 5,
     "auditing": 6,
-    "plots": 7,
-    "report": 8,
-    "cli": 9,
+    "monitoring": 7,
+    "plots": 8,
+    "report": 9,
+    "cli": 10,
 }
 # A table can be made of rows wherever they are, and an audit can show itself: by imports inside these methods.
 LAZY_IMPORTS_UP = {

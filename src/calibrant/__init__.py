@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         log_loss,
     )
     from calibrant.metrics.scorers import scorers
+    from calibrant.monitoring.monitor import Monitor
     from calibrant.plots import ReliabilityDisplay
     from calibrant.table.score_table import ScoreTable
 
@@ -64,6 +65,7 @@ _HOME = {
         "log_loss",
     ],
     "metrics.scorers": ["scorers"],
+    "monitoring.monitor": ["Monitor"],
     "plots": ["ReliabilityDisplay"],
     "table.score_table": ["ScoreTable"],
 }
@@ -76,6 +78,7 @@ _PACKAGES = (
     "errors",
     "export",
     "metrics",
+    "monitoring",
     "plots",
     "references",
     "simulate",
@@ -90,6 +93,7 @@ __all__ = [
     "CalibratedClassifier",
     "DataError",
     "IsotonicCalibrator",
+    "Monitor",
     "PlattCalibrator",
     "Query",
     "ReliabilityDisplay",

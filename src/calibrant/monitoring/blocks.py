@@ -30,16 +30,27 @@ class BlockReader:
         self.name: str | None = None
         self.sums = np.zeros(3 + 5 * CELLS)
 
-    def read(self, y: FloatArray, score: FloatArray, block: list[str], evidence: Evidence) -> FloatArray:
-        """Read rows, those of one block together, and return M at each, after all blocks before its own."""
+    def restore(self, name: str | None, sums: FloatArray) -> None:
+        """Wait with the same block as before."""
+        self.name, self.sums = name, sums
+
+    def read(
+        self, y: FloatArray, score: FloatArray, block: list[str], evidence: Evidence
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Read rows, those of one block together, and return M at each, after all blocks before its own.
+
+        Also returns the mean of y - s over a block where the next begins, 0 elsewhere, and 1 and 0 accordingly.
+        """
         starts, names = runs_of(block)
         if len(set(names)) < len(names):
             again = next(name for i, name in enumerate(names) if name in names[:i])
             found = f"block {again!r} again after another"
             raise DataError("the rows of a block one after the other", found, "sort the rows by block, or by time")
         bounds, path, at = [*starts, len(y)], np.empty(len(y)), 0
+        terms, counted = np.zeros((2, len(y)))
         while at < len(names):
             if self.name not in (None, names[at]):
+                terms[starts[at]], counted[starts[at]] = _mean_residual(self.sums[None])[0], 1.0
                 self._complete(evidence)
             # Until intervals are known every block may be the one after which they are.
             until = at + 1 if evidence.cuts is None else len(names)
@@ -49,10 +60,11 @@ class BlockReader:
                 sums[0] += self.sums
             if evidence.cuts is None:
                 evidence.first_scores += score[part].tolist()
-            before = evidence.value
+            before, after = evidence.value, starts[at + 1 : until]
+            terms[after], counted[after] = _mean_residual(sums[:-1]), 1.0
             path[part] = np.repeat(np.append(before, evidence.read_blocks(_unit(sums[:-1]))), inner)
             self.name, self.sums, at = names[until - 1], sums[-1].copy(), until
-        return path
+        return path, terms, counted
 
     def _complete(self, evidence: Evidence) -> None:
         """Read the block that waits."""
@@ -81,6 +93,10 @@ def _sums(y: FloatArray, score: FloatArray, sizes: Any, evidence: Evidence) -> F
     impossible = np.where(y > 0.0, score == 0.0, score == 1.0)
     whole = [np.bincount(block, weights=column, minlength=number) for column in (score * (1.0 - score), impossible)]
     return np.column_stack([sizes, *whole, *by_cell]).astype(np.float64)
+
+
+def _mean_residual(sums: FloatArray) -> FloatArray:
+    return np.asarray(sums[:, 3 : 3 + CELLS].sum(axis=1) / sums[:, 0])
 
 
 def _unit(sums: FloatArray) -> Unit:

@@ -43,6 +43,11 @@ class Unit(NamedTuple):
     most: FloatArray
     slack: FloatArray
 
+    def part(self, part: slice) -> Unit:
+        """Return some of the blocks."""
+        columns: list[Any] = [column[part] for column in self]
+        return Unit(*columns)
+
 
 class _Step(NamedTuple):
     """M after each row or block of a slice, and what the evidence is after the last."""
@@ -77,6 +82,7 @@ class Evidence:
         self.first_scores: list[float] = []
         self.cuts: FloatArray | None = None
         self.centre = 0.0
+        self.placed_at = 0  # rows read when the intervals were placed
         if reference is not None:
             self.place(cut_points(reference), _centre(reference))
 
@@ -87,7 +93,7 @@ class Evidence:
 
     def place(self, cuts: FloatArray, centre: float) -> None:
         """Fix the intervals of scores."""
-        self.cuts, self.centre = cuts, centre
+        self.cuts, self.centre, self.placed_at = cuts, centre, self.rows
         self.family.place(cuts, centre, self.mass - self.reset_at)
 
     def learn(self, score: FloatArray) -> None:
@@ -109,9 +115,7 @@ class Evidence:
 
     def read_blocks(self, blocks: Unit) -> FloatArray:
         """Read complete blocks and return M after each."""
-        return self._read_all(
-            len(blocks.rows), lambda part: self._over_blocks(Unit(*(column[part] for column in blocks))), None
-        )
+        return self._read_all(len(blocks.rows), lambda part: self._over_blocks(blocks.part(part)), None)
 
     def _read_all(self, n: int, follow: Callable[[slice], _Step], score: FloatArray | None) -> FloatArray:
         path, begin = np.empty(n), 0
@@ -143,7 +147,7 @@ class Evidence:
             self.reset_at = self.mass
 
     def _over_rows(self, y: FloatArray, score: FloatArray) -> _Step:
-        numbers = self.rows + np.arange(1, len(y) + 1)
+        numbers = self.rows + np.arange(1.0, len(y) + 1.0)
         spread = np.cumsum(np.append(self.spread, score * (1.0 - score)))
         expected = np.cumsum(np.append(self.expected, score))
         positives = np.cumsum(np.append(self.positives, y))
@@ -197,13 +201,13 @@ def _family(settings: Settings) -> tuple[Family, float]:
     """Return the components for a null hypothesis, and the share of the shift that follows the rows."""
     expect = settings.expect
     if settings.bets:
-        shares = {None: (0.5, 0.5), "shift": (1.0, 0.0), "interval": (0.0, 1.0)}[expect]
+        shares = {"shift": (1.0, 0.0), "interval": (0.0, 1.0)}.get(str(expect), (0.5, 0.5))
         return Bets(shares, settings.tolerance or 0.0, scores_first=not settings.tolerance), 0.0
     own = _OWN if settings.exact and settings.mode == "total" and expect in (None, "shift") else 0.0
     if isinstance(expect, float):
         return Ratios((1.0, 0.0, 0.0), settings.slack, expect), own
-    kinds = {None: (0.6, 0.2, 0.2), "shift": (1.0, 0.0, 0.0), "slope": (0.0, 1.0, 0.0), "interval": (0.0, 0.0, 1.0)}
-    return Ratios(kinds[expect], settings.slack), own
+    kinds = {"shift": (1.0, 0.0, 0.0), "slope": (0.0, 1.0, 0.0), "interval": (0.0, 0.0, 1.0)}
+    return Ratios(kinds.get(str(expect), (0.6, 0.2, 0.2)), settings.slack), own
 
 
 def _centre(score: FloatArray) -> float:

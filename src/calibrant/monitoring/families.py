@@ -233,7 +233,7 @@ class Bets:
         rate = self._rate[:, None]
 
         def factor(i: int) -> FloatArray:
-            found = self._slope.take(cell[i], axis=1)
+            found: FloatArray = self._slope.take(cell[i], axis=1)
             found *= residual[i]
             found -= rate * cost[i]
             found += 1.0
@@ -249,8 +249,8 @@ class Bets:
             rate = np.divide(self._bet, worst, out=np.zeros_like(worst), where=worst > 0.0)
         else:
             slack, rate = np.full_like(found, self._tolerance), self._rate
-        factors = np.append(1.0 + rate * (found - slack), np.ones((1, found.shape[1])), axis=0)
-        return lambda i: factors[place[i]].T
+        factors: FloatArray = np.append(1.0 + rate * (found - slack), np.ones((1, found.shape[1])), axis=0)
+        return lambda i: np.asarray(factors[place[i]].T, dtype=np.float64)
 
     @property
     def weights(self) -> list[FloatArray]:

@@ -2,7 +2,7 @@
 
 W_t = (W_{t-1} + g_t) L_t is an affine map of W_{t-1}. Rows are cut into lanes of equal length. The maps of whole lanes
 are found side by side, a place in all lanes at a time, and applied one lane after the other; with W before each lane
-known, the recursion itself runs in all of them at once. Nothing is divided, so factors may become as small as they like.
+known, the recursion itself runs in all of them at once. Nothing is divided, so factors may become arbitrarily small.
 """
 
 from __future__ import annotations

@@ -65,9 +65,7 @@ class Settings:
         if isinstance(self.expect, str):
             check_choice("expect", self.expect, EXPECTED)
         else:
-            remedy = (
-                "give the shift of the log odds that you expect, up or down, or a kind: 'shift', 'slope', 'interval'"
-            )
+            remedy = "give a shift of the log odds, up or down, or a kind: 'shift', 'slope' or 'interval'"
             check_between("expect", self.expect, 0.0, 5.0, remedy=remedy)
         if self.bets and self.expect not in ("shift", "interval"):
             remedy = "with `tolerance` above 0, or blocks, expect 'shift' or 'interval'; slopes take `odds_tolerance`"

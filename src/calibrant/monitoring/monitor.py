@@ -1,0 +1,333 @@
+"""Watch the calibration of a model while outcomes come in: the evidence may be read after every row, for ever."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import DataError
+from calibrant.monitoring import state_file
+from calibrant.monitoring.blocks import BlockReader
+from calibrant.monitoring.diagnosis import departure
+from calibrant.monitoring.evidence import Evidence
+from calibrant.monitoring.history import MonitorHistory, history_of
+from calibrant.monitoring.order import Chosen, Position, choose, shown_time
+from calibrant.monitoring.settings import Settings
+from calibrant.monitoring.state import MonitorState, bias_limits, described
+from calibrant.monitoring.sums import Sums, bias_sums
+from calibrant.table.pooling import FloatArray
+from calibrant.table.validation import as_array, clean_labels, clean_rows, clean_scores, one_column
+
+__all__ = ["Monitor"]
+
+_MISSING = ("None", "nan", "NaT", "<NA>", "")  # labels that are not known, as text
+
+
+class Monitor:
+    """Raise an alarm when scores stop being calibrated, with a guarantee that holds however often one looks.
+
+    Parameters
+    ----------
+    tolerance : float, optional
+        Calibration error that is acceptable, in [0, 0.25): the null hypothesis is that no interval of scores ever has
+        an error, in the sense of `cutoff_calibration_error`, of more than that. With 0, every score is the probability
+        of its label; no real model is perfect, so such a monitor gives an alarm in the end.
+    odds_tolerance : float, optional
+        Factor by which odds may be off at every score, from 1; the better choice for rare events. Either this or
+        `tolerance` has to be given.
+    confidence_level : float
+        In mode "total" the probability that there is never a false alarm; in mode "rate" the expected number of false
+        alarms is at most ``1 - confidence_level`` per `horizon` rows.
+    mode : {"total", "rate"}
+        Whether false alarms are bounded once and for all, or per so many rows. After an alarm, "total" stands still,
+        and "rate" begins anew.
+    expect : {"shift", "slope", "interval"} or float, optional
+        What kind of departure is looked for, or a shift of the log odds by so much, up or down. By default all kinds.
+        It changes how fast an alarm comes, not the guarantee.
+    horizon : int
+        Rows over which mode "rate" counts, and mode "total" expects changes most; that holds for ever nevertheless.
+    reference : array-like, optional
+        Scores, without labels, that say where intervals of scores lie. By default the first 500 rows do.
+    blocks : bool
+        Whether rows of one block, such as a day, may depend on each other in any way; every update then needs `block`.
+    maturity : float, optional
+        Age at which rows are read, in days or in the unit of `time`, whatever is known of them earlier. Age is counted
+        from the latest time among the rows that are passed.
+    missing : {"refuse", "negative"}
+        What a label that is still missing at that age means.
+    delay : {"in order", "independent"}
+        With "independent", rows are read as they are passed, whatever their time: right only if, given the score, the
+        delay of a label does not depend on the label.
+
+    Attributes
+    ----------
+    state : MonitorState
+        What is known now.
+
+    Raises
+    ------
+    ArgumentError
+        If a parameter is out of range or contradicts another.
+
+    See Also
+    --------
+    calibrant.audit : What rows that are at hand say, once.
+
+    Notes
+    -----
+    The evidence is an e-detector: components for shifts, slopes and intervals of scores, each a product of likelihood
+    ratios or of bets, averaged over when the change began. docs/theory/11-monitor.md has the proofs.
+
+    Rows must be passed in an order that their labels have no part in, and each label must be unpredictable beyond its
+    score by what was read before.
+
+    References
+    ----------
+    Shin, Ramdas & Rinaldo (2023). E-detectors: a nonparametric framework for sequential change detection.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calibrant as cal
+    >>> rng = np.random.default_rng(0)
+    >>> score = rng.uniform(size=20_000)
+    >>> label = rng.uniform(size=20_000) < score
+    >>> monitor = cal.Monitor(tolerance=0.02)
+    >>> monitor.update(label, score).alarm
+    False
+    >>> later = rng.uniform(size=5_000)
+    >>> state = monitor.update(rng.uniform(size=5_000) < 0.8 * later, later)
+    >>> state.alarm, state.alarm_row
+    (True, 20551)
+    """
+
+    def __init__(
+        self,
+        tolerance: float | None = None,
+        *,
+        odds_tolerance: float | None = None,
+        confidence_level: float = 0.95,
+        mode: str = "total",
+        expect: str | float | None = None,
+        horizon: int = 100_000,
+        reference: npt.ArrayLike | None = None,
+        blocks: bool = False,
+        maturity: float | None = None,
+        missing: str = "refuse",
+        delay: str = "in order",
+    ) -> None:
+        self.settings = Settings(
+            tolerance, odds_tolerance, confidence_level, mode, expect, horizon, blocks, maturity, missing, delay
+        )
+        known = None if reference is None else clean_scores(reference).astype(np.float64)
+        self._evidence = Evidence(self.settings, known)
+        self._blocks = BlockReader()
+        self._sums = Sums()
+        self._position = Position()
+        self._alarm_times: list[Any] = []
+        self._last = {"waiting": 0, "earlier": 0, "unlabelled": 0, "alarms": 0}
+        self._digest: str | None = None  # of the file that it was read from or written to
+
+    def __repr__(self) -> str:
+        return f"Monitor(rows={self._sums.rows}, alarms={self._evidence.number_of_alarms})"
+
+    def update(
+        self,
+        y: npt.ArrayLike,
+        p: npt.ArrayLike,
+        time: npt.ArrayLike | None = None,
+        id: npt.ArrayLike | None = None,
+        *,
+        block: npt.ArrayLike | None = None,
+        pos_label: Any = None,
+    ) -> MonitorState:
+        """Read rows.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Labels. With `maturity`, labels of younger rows may be missing (None or NaN).
+        p : array-like of shape (n,)
+            Scores.
+        time : array-like of shape (n,), optional
+            When each row was scored: dates or numbers. Rows are read in this order, and every update has to come after
+            the one before.
+        id : array-like of shape (n,), optional
+            What identifies a row: increasing numbers or texts, or with `time` any. No row is read twice.
+        block : array-like of shape (n,), optional
+            The block of each row, if the monitor was made with ``blocks=True``. The last block is kept until a row of
+            another one comes.
+        pos_label : scalar, optional
+            The label value that counts as 1.
+
+        Returns
+        -------
+        MonitorState
+            What is known after these rows. The same however rows are divided among updates.
+
+        Raises
+        ------
+        ArgumentError
+            If a column is missing or not expected.
+        DataError
+            If rows cannot be used, were read before, or come too late. Nothing has been read then.
+        """
+        score = clean_scores(p).astype(np.float64)
+        chosen = choose(len(score), time, id, self._position, self.settings)
+        labels, unlabelled = self._labels(y, score, chosen, pos_label)
+        named = self._block_names(block, len(score))
+        self._position = chosen.after
+        before = self._evidence.number_of_alarms
+        if len(chosen.rows):
+            shown = None if chosen.times is None else _Times(chosen)
+            self._read(labels, score[chosen.rows], shown, named, chosen)
+        self._last = {
+            "waiting": chosen.waiting,
+            "earlier": chosen.earlier,
+            "unlabelled": unlabelled,
+            "alarms": self._evidence.number_of_alarms - before,
+        }
+        return self.state
+
+    def _labels(self, y: npt.ArrayLike, score: FloatArray, chosen: Chosen, pos_label: Any) -> tuple[FloatArray, int]:
+        """Return the labels of the rows that are read, and how many of them are missing and count as 0."""
+        if self.settings.maturity is None:
+            label = clean_rows(y, score, pos_label=pos_label, part=True).label
+            return label[chosen.rows].astype(np.float64), 0
+        raw = one_column(as_array(y, "labels"), "labels in one column", "pass a one-dimensional array")
+        if len(raw) != len(score):
+            found = f"{len(raw)} labels and {len(score)} scores"
+            raise DataError("as many labels as scores", found, "pass two columns of the same table")
+        raw = raw[chosen.rows]
+        missing = np.array([str(value) in _MISSING for value in raw.tolist()], dtype=bool)
+        if missing.any() and self.settings.missing == "refuse":
+            found = f"none in {int(missing.sum())} of {len(raw)} rows of that age"
+            remedy = "choose a higher `maturity`, or say `missing='negative'` if such labels are 0"
+            raise DataError("a label in every row that is old enough", found, remedy)
+        found_labels = np.zeros(len(raw))
+        if (~missing).any():
+            present = np.array(raw[~missing].tolist())
+            found_labels[~missing] = clean_labels(present, pos_label, part=True)
+        return found_labels, int(missing.sum())
+
+    def _block_names(self, block: npt.ArrayLike | None, n: int) -> npt.NDArray[Any] | None:
+        if not self.settings.blocks:
+            if block is not None:
+                remedy = "make the monitor with `blocks=True`, or leave `block` out"
+                raise DataError("no `block` in a monitor of independent rows", "one", remedy)
+            return None
+        if block is None:
+            raise DataError("`block` in every update of a monitor of blocks", "none", "pass the block of every row")
+        names = one_column(as_array(block, "blocks"), "blocks in one column", "pass a one-dimensional array")
+        if len(names) != n:
+            found = f"{len(names)} blocks and {n} scores"
+            raise DataError("as many blocks as scores", found, "pass columns of the same table")
+        return names.astype(str)
+
+    def _read(
+        self, y: FloatArray, score: FloatArray, times: _Times | None, names: npt.NDArray[Any] | None, chosen: Chosen
+    ) -> None:
+        evidence, first = self._evidence, self._sums.rows
+        alarms = evidence.number_of_alarms
+        if names is None:
+            path, terms, counted = evidence.read(y, score), y - score, np.ones(len(y))
+        else:
+            path, terms, counted = self._blocks.read(y, score, names[chosen.rows].tolist(), evidence)
+        cell = None if evidence.cuts is None else evidence.cells(score)
+        self._sums.add(y, score, cell, evidence.placed_at, terms, counted, path, times)
+        new = evidence.number_of_alarms - alarms
+        for row in evidence.alarms[len(evidence.alarms) - new :] if new else []:
+            self._alarm_times.append(None if times is None else times[max(0, row - first - 1)])
+        self._alarm_times = self._alarm_times[-len(evidence.alarms) :] if evidence.alarms else []
+
+    @property
+    def state(self) -> MonitorState:
+        """What is known now."""
+        evidence, sums, settings = self._evidence, self._sums, self.settings
+        alarm = self._last["alarms"] > 0 if settings.mode == "rate" else evidence.number_of_alarms > 0
+        mean, lower, upper = bias_limits(*bias_sums(sums.total), settings.alpha)
+        return MonitorState(
+            rows=sums.rows,
+            alarm=alarm,
+            alarm_row=evidence.alarms[-1] if evidence.alarms else None,
+            alarm_time=self._alarm_times[-1] if self._alarm_times else None,
+            number_of_alarms=evidence.number_of_alarms,
+            evidence=evidence.value,
+            threshold=evidence.threshold,
+            by_kind=evidence.by_kind(),
+            bias=mean,
+            bias_lower=lower,
+            bias_upper=upper,
+            departure=departure(sums, evidence.cuts, settings) if alarm else None,
+            waiting=self._last["waiting"],
+            earlier=self._last["earlier"],
+            unlabelled=self._last["unlabelled"],
+            confidence_level=settings.confidence_level,
+            description=described(settings),
+        )
+
+    def history(self) -> MonitorHistory:
+        """Return evidence and bias at rows at equal distances, for a picture: ``monitor.history().plot()``."""
+        return history_of(self._sums, self._evidence, self.settings)
+
+    def to_json(self) -> str:
+        """Return everything the monitor knows as a JSON document of a few kilobytes, with a version and a checksum."""
+        parts = state_file.Parts(
+            self.settings, self._evidence, self._blocks, self._sums, self._position, self._alarm_times, self._last
+        )
+        return state_file.to_json(parts)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Continue where the monitor that wrote a document stood.
+
+        Raises
+        ------
+        SourceError
+            If it is no such document, is damaged, or was written in another version of the format.
+        """
+        parts = state_file.from_json(text)
+        monitor = cls(**parts.settings.to_dict())
+        monitor._evidence, monitor._blocks, monitor._sums = parts.evidence, parts.blocks, parts.sums
+        monitor._position, monitor._alarm_times, monitor._last = parts.position, parts.alarm_times, parts.last_update
+        return monitor
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the state to a file, whole or not at all.
+
+        Raises
+        ------
+        SourceError
+            If the file cannot be written, another process is writing it, or it holds what this monitor did not start
+            from: somebody else wrote it.
+        """
+        with state_file.locked(path):
+            self._digest = state_file.write_state(self.to_json(), path, self._digest)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        SourceError
+            As `from_json`, or if the file cannot be read.
+        """
+        text, digest = state_file.read_state(path)
+        monitor = cls.from_json(text)
+        monitor._digest = digest
+        return monitor
+
+
+class _Times:
+    """Times of the rows read, written when asked for."""
+
+    def __init__(self, chosen: Chosen) -> None:
+        self._times, self._kind = chosen.times, chosen.after.kind or "number"
+
+    def __getitem__(self, row: int) -> str | float | None:
+        assert self._times is not None
+        return shown_time(self._times[row].item(), self._kind)

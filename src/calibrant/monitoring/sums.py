@@ -1,0 +1,143 @@
+"""Sums over the rows so far, now and at earlier rows: what a monitor's picture and its diagnosis are made of.
+
+Which earlier rows are kept depends on the number of rows alone, not on how they came: up to 64 at equal distances for
+the picture, and the last few multiples of every power of two for the search of a change.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calibrant.monitoring.components import CELLS, log_odds
+from calibrant.table.pooling import FloatArray
+
+__all__ = ["PLACES", "Moment", "Sums", "bias_sums", "by_place"]
+
+PLACES = CELLS // 2  # pairs of cells
+# What is added up over rows; then by pair of cells y - s, and s (1 - s).
+NAMES = ("rows", "spread", "residual", "odds_residual", "odds_spread", "squared_odds_spread")
+_BIAS = ("units", "bias", "squared_bias")
+_GRAIN = 16  # rows between which nothing earlier is kept
+_PICTURE = 64
+_EACH = 5  # multiples of every power of two
+_LARGEST_ODDS = 15.0
+
+
+class Moment(NamedTuple):
+    """What is kept of an earlier row: sums up to there, the time and the evidence."""
+
+    time: Any
+    evidence: float
+    sums: FloatArray
+
+
+class Sums:
+    """Sums over all rows, and at earlier rows.
+
+    Attributes
+    ----------
+    total : ndarray
+        By the order of `NAMES`, for the bias the number of terms, their sum and the sum of their squares, and by pair
+        of cells.
+    moments : dict
+        Earlier rows, in their order.
+    """
+
+    def __init__(self) -> None:
+        self.total = np.zeros(len(NAMES) + len(_BIAS) + 2 * PLACES)
+        self.moments: dict[int, Moment] = {}
+
+    @property
+    def rows(self) -> int:
+        """Number of rows so far."""
+        return int(self.total[0])
+
+    def add(
+        self,
+        y: FloatArray,
+        score: FloatArray,
+        cell: Any,
+        placed_at: int,
+        terms: FloatArray,
+        counted: FloatArray,
+        path: FloatArray,
+        times: Any,
+    ) -> None:
+        """Add rows.
+
+        Parameters
+        ----------
+        y, score, cell : ndarray of shape (n,)
+            Rows; the cell is None as long as there are none.
+        placed_at : int
+            The row after which cells mean something.
+        terms, counted : ndarray of shape (n,)
+            What the average bias is the mean of, and how many terms became known at each row.
+        path : ndarray of shape (n,)
+            Evidence after each row.
+        times : optional
+            Their times, by index.
+        """
+        first, n = self.rows, len(y)
+        wanted = [row for row in sorted(_kept(first + n)) if row > first]
+        ends = np.array([*(row - first for row in wanted), n], dtype=np.int64)
+        segment = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+        odds = np.clip(log_odds(score), -_LARGEST_ODDS, _LARGEST_ODDS)
+        residual, spread = y - score, score * (1.0 - score)
+        columns = [np.ones(n), spread, residual, residual * odds, spread * odds, spread * odds * odds]
+        columns += [counted, terms, terms * terms]
+        added = np.zeros((len(ends), len(self.total)))
+        for i, column in enumerate(columns):
+            added[:, i] = np.bincount(segment, weights=column, minlength=len(ends))
+        if cell is not None:
+            begin = max(0, placed_at - first)
+            place = segment[begin:] * PLACES + (cell[begin:] >> 1)
+            for i, column in enumerate((residual, spread)):
+                found = np.bincount(place, weights=column[begin:], minlength=len(ends) * PLACES)
+                at = len(columns) + i * PLACES
+                added[:, at : at + PLACES] = found.reshape(len(ends), PLACES)
+        upto = self.total + np.cumsum(added, axis=0)
+        for row, sums in zip(wanted, upto, strict=False):
+            i = row - first - 1
+            self.moments[row] = Moment(None if times is None else times[i], float(path[i]), sums)
+        self.total = upto[-1]
+        kept = _kept(self.rows)
+        self.moments = {row: moment for row, moment in self.moments.items() if row in kept}
+
+    def pictured(self) -> dict[int, Moment]:
+        """Return moments at equal distances."""
+        step = _picture_step(self.rows)
+        return {row: moment for row, moment in self.moments.items() if row % step == 0}
+
+
+def _picture_step(rows: int) -> int:
+    step = _GRAIN
+    while rows // step > _PICTURE:
+        step *= 2
+    return step
+
+
+def _kept(rows: int) -> set[int]:
+    """Return the rows that are kept after so many."""
+    step = _picture_step(rows)
+    found = set(range(step, rows + 1, step))
+    step = _GRAIN
+    while step <= rows:
+        last = rows // step * step
+        found.update(range(max(step, last - (_EACH - 1) * step), last + 1, step))
+        step *= 2
+    return found
+
+
+def bias_sums(sums: FloatArray) -> tuple[float, float, float]:
+    """Return the number of terms of the bias, their sum and that of their squares."""
+    units, bias, squares = sums[len(NAMES) : len(NAMES) + len(_BIAS)].tolist()
+    return units, bias, squares
+
+
+def by_place(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the sums of y - s and of s (1 - s) by pair of cells."""
+    at = len(NAMES) + len(_BIAS)
+    return sums[at : at + PLACES], sums[at + PLACES :]

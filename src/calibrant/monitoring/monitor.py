@@ -305,7 +305,11 @@ class Monitor:
             from: somebody else wrote it.
         """
         with state_file.locked(path):
-            self._digest = state_file.write_state(self.to_json(), path, self._digest)
+            self.write(path)
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write the state to a file that `state_file.locked` keeps from others, as `save` does."""
+        self._digest = state_file.write_state(self.to_json(), path, self._digest)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:

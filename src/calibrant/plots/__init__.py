@@ -12,6 +12,7 @@ from calibrant.plots.display import Display
 from calibrant.plots.distribution import DistributionDisplay
 from calibrant.plots.drawing import draw
 from calibrant.plots.figure import audit_figure
+from calibrant.plots.monitor import MonitorDisplay
 from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.style import Palette, drawing_style
 from calibrant.plots.svg import figure_svg
@@ -24,6 +25,7 @@ __all__ = [
     "Display",
     "DistributionDisplay",
     "Model",
+    "MonitorDisplay",
     "Palette",
     "ReliabilityDisplay",
     "audit_figure",

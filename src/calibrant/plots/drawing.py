@@ -8,11 +8,13 @@ from calibrant.certificates import Band
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.decisions import CostCurve, NetBenefit
 from calibrant.errors import ArgumentError
+from calibrant.monitoring import MonitorHistory
 from calibrant.plots.cost import CostCurveDisplay
 from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
 from calibrant.plots.decision_curve import DecisionCurveDisplay
 from calibrant.plots.display import Display
 from calibrant.plots.distribution import DistributionDisplay
+from calibrant.plots.monitor import MonitorDisplay
 from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.table.results import Drawable
 
@@ -27,7 +29,7 @@ def draw(result: Drawable, ax: Axes | None = None, **keywords: Any) -> Display:
 
     Parameters
     ----------
-    result : Curve, Band, Histogram, CumulativeResiduals, CostCurve or NetBenefit
+    result : Curve, Band, Histogram, CumulativeResiduals, CostCurve, NetBenefit or MonitorHistory
         What to draw.
     ax : matplotlib.axes.Axes, optional
         Where to draw. By default on a new figure of pyplot, so that notebooks show it.
@@ -71,8 +73,10 @@ def _display(result: Any) -> Display:
             return CostCurveDisplay(result)
         case NetBenefit():
             return DecisionCurveDisplay(result)
+        case MonitorHistory():
+            return MonitorDisplay(result)
     raise ArgumentError(
-        "a curve, band, histogram, cumulative residuals, cost curve or net benefit",
+        "a curve, band, histogram, cumulative residuals, cost curve, net benefit or the history of a monitor",
         f"a {type(result).__name__}",
         "see calibrant.plots",
     )

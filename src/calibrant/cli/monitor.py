@@ -97,6 +97,8 @@ def monitor(
     source = source_of(files, query, database)
     check_writable(state, *paths_of(source))
     if plot is not None:
+        if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
+            raise ArgumentError("`plot` to end in .png, .svg or .pdf", plot.suffix or "nothing", "name such a file")
         check_writable(plot, *paths_of(source), state)
     with locked(state):
         found = Monitor.load(state) if state.exists() else Monitor(**settings.to_dict())
@@ -141,8 +143,6 @@ def _draw(found: Any, path: Path) -> None:
     from calibrant.plots import MonitorDisplay, drawing_style
     from calibrant.plots.canvas import Canvas, panels
 
-    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise ArgumentError("`plot` to end in .png, .svg or .pdf", path.suffix or "nothing", "name such a file")
     display = MonitorDisplay(found.history())
     with drawing_style() as palette, replacing(path) as draft:
         figure = Figure(figsize=display.size, layout="constrained")

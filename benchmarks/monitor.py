@@ -11,6 +11,7 @@ import argparse
 import math
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -455,14 +456,46 @@ def speed(rows: int) -> None:
         print(f"{settings} {rows / taken:,.0f} rows a second of processor time, state {size:,} bytes", flush=True)
 
 
+def covtype_stream(window: int, folder: Path | None) -> None:
+    """Print when a monitor finds a classifier of COVTYPE out of calibration, in the order of the file and shuffled."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    from calibrant.certificates import cutoff_interval
+    from reproductions.datasets import covtype
+
+    data = covtype(folder)
+    features = np.column_stack([data.numbers, data.categories])
+    rng = np.random.default_rng(11)
+    begin, train, tolerance = 15_120, 60_000, 0.02
+    orders = {"order of the file": np.arange(begin, len(features)), "shuffled": rng.permutation(len(features))}
+    for name, order in orders.items():
+        model = HistGradientBoostingClassifier(random_state=0).fit(features[order[:train]], data.label[order[:train]])
+        rest = order[train:]
+        score, y = model.predict_proba(features[rest])[:, 1], data.label[rest]
+        monitor, refuted, errors = Monitor(tolerance), [], []
+        for at in range(0, len(rest) - window + 1, window):
+            part = slice(at, at + window)
+            state = monitor.update(y[part], score[part])
+            interval = cutoff_interval(y[part], score[part])
+            errors.append(interval.estimate)
+            if interval.lower > tolerance:
+                refuted.append(at + window)
+        shown = " ".join(f"{error:.3f}" for error in errors[:12])
+        print(f"{name}: {len(rest):,} rows, alarm at row {state.alarm_row}, evidence {state.evidence:.3g}")
+        print(f"  {len(refuted)} of {len(errors)} windows of {window:,} refute {tolerance}, at rows {refuted[:4]}")
+        print(f"  errors of the first windows {shown}; mean of all {np.mean(errors):.4f}")
+        print(state, flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = ("false", "delay", "late", "blocks", "diagnosis", "speed")
+    parts = ("false", "delay", "late", "blocks", "diagnosis", "speed", "covtype")
     parser.add_argument("--parts", nargs="+", choices=parts, default=parts)
     parser.add_argument("--streams", type=int, default=800)
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--only", nargs="+", default=[], help="worlds of 'false', or contestants of 'delay'")
     parser.add_argument("--modes", nargs="+", default=["total", "rate"])
+    parser.add_argument("--data", type=Path, help="folder with covtype/covtype.data.gz; by default it is fetched")
     chosen = parser.parse_args()
     runs: dict[str, Callable[[], None]] = {
         "false": lambda: false_alarms(chosen.streams, chosen.rows, chosen.only, chosen.modes),
@@ -471,6 +504,7 @@ def main() -> None:
         "blocks": lambda: blocks(chosen.streams // 4),
         "diagnosis": lambda: diagnoses(chosen.streams // 5),
         "speed": lambda: speed(10 * chosen.rows),
+        "covtype": lambda: covtype_stream(10_000, chosen.data),
     }
     for part in chosen.parts:
         print(f"--- {part}", flush=True)

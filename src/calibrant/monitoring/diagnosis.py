@@ -72,7 +72,7 @@ class _Fit:
 
 
 def departure(sums: Sums, cuts: FloatArray | None, settings: Settings) -> Departure:
-    """Search the start of a departure among the rows that are kept, and say what it is."""
+    """Search the start of a departure among the rows that are kept, and say what it is; as it looks at the last row."""
     starts = [0, *sums.moments]
     since = [sums.total - (sums.moments[row].sums if row else 0.0) for row in starts]
     found = [(row, _fit(tail, settings), tail) for row, tail in zip(starts, since, strict=True) if row < sums.rows]
@@ -110,20 +110,23 @@ def departure(sums: Sums, cuts: FloatArray | None, settings: Settings) -> Depart
 
 def _fit(tail: FloatArray, settings: Settings) -> _Fit:
     """Return by how much the log-likelihood of rows gains, to second order, beyond what the null hypothesis allows."""
-    rows, spread, residual, odds_residual, odds_spread, squared = tail[:6].tolist()
+    rows, spread, residual, odds_residual, odds_spread, squared, found, odds_found = tail[:8].tolist()
     if spread <= 0.0:
         return _Fit(0.0, 0.0, 0.0, 0, PLACES)
     tolerance, slack = settings.tolerance or 0.0, settings.slack
+    # Where scores are far off, labels vary more than the scores say, and the second order would say too much.
+    excess = max(1.0, found / spread)
+    odds_excess = max(excess, odds_found / squared) if squared > 0.0 else excess
 
     def gain(residual: Any, spread: Any) -> Any:
         beyond = np.maximum(np.abs(residual) - tolerance * rows - slack * spread, 0.0)
-        return np.divide(beyond * beyond, 2.0 * spread, out=np.zeros_like(beyond), where=spread > 0.0)
+        return np.divide(beyond * beyond, 2.0 * excess * spread, out=np.zeros_like(beyond), where=spread > 0.0)
 
     shift = float(gain(np.array(residual), np.array(spread)))
     turned = odds_residual - residual * odds_spread / spread  # what the shift leaves to a slope
     width = max(squared - odds_spread * odds_spread / spread, 0.0)
     free = tolerance * rows * math.sqrt(width / spread) + slack * math.sqrt(spread * width)
-    slope = shift + (max(abs(turned) - free, 0.0) ** 2 / (2.0 * width) if width > 1e-9 * spread else 0.0)
+    slope = shift + (max(abs(turned) - free, 0.0) ** 2 / (2.0 * odds_excess * width) if width > 1e-9 * spread else 0.0)
     sums = [np.concatenate([[0.0], np.cumsum(column)]) for column in by_place(tail)]
     gains = gain(*(column[None, :] - column[:, None] for column in sums))
     gains = np.triu(gains)

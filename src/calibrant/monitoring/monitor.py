@@ -11,13 +11,13 @@ import numpy.typing as npt
 from calibrant.errors import DataError
 from calibrant.monitoring import state_file
 from calibrant.monitoring.blocks import BlockReader
-from calibrant.monitoring.diagnosis import departure
+from calibrant.monitoring.diagnosis import Departure, departure
 from calibrant.monitoring.evidence import Evidence
 from calibrant.monitoring.history import MonitorHistory, history_of
 from calibrant.monitoring.order import Chosen, Position, choose, shown_time
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.state import MonitorState, bias_limits, described
-from calibrant.monitoring.sums import Sums, bias_sums
+from calibrant.monitoring.sums import Read, Sums, bias_sums
 from calibrant.table.pooling import FloatArray
 from calibrant.table.validation import as_array, clean_labels, clean_rows, clean_scores, one_column
 
@@ -128,6 +128,7 @@ class Monitor:
         self._sums = Sums()
         self._position = Position()
         self._alarm_times: list[Any] = []
+        self._departure: Departure | None = None  # as it looked at the latest alarm
         self._last = {"waiting": 0, "earlier": 0, "unlabelled": 0, "alarms": 0}
         self._digest: str | None = None  # of the file that it was read from or written to
 
@@ -182,7 +183,8 @@ class Monitor:
         self._position = chosen.after
         before = self._evidence.number_of_alarms
         if len(chosen.rows):
-            shown = None if chosen.times is None else _Times(chosen)
+            kind = chosen.after.kind or self._position.kind or "number"
+            shown = None if chosen.times is None else _Times(chosen.times, kind)
             self._read(labels, score[chosen.rows], shown, named, chosen)
         self._last = {
             "waiting": chosen.waiting,
@@ -237,9 +239,16 @@ class Monitor:
         else:
             path, terms, counted = self._blocks.read(y, score, names[chosen.rows].tolist(), evidence)
         cell = None if evidence.cuts is None else evidence.cells(score)
-        self._sums.add(y, score, cell, evidence.placed_at, terms, counted, path, times)
+        read = Read(y, score, cell, terms, counted, path)
         new = evidence.number_of_alarms - alarms
-        for row in evidence.alarms[len(evidence.alarms) - new :] if new else []:
+        at = max(0, evidence.alarms[-1] - first) if new else 0
+        for part in (slice(0, at), slice(at, len(y))) if new else (slice(0, len(y)),):
+            if part.stop > part.start:
+                shown = None if times is None else times.after(part.start)
+                self._sums.add(read.part(part), evidence.placed_at, shown)
+            if new and part.start == 0:
+                self._departure = departure(self._sums, evidence.cuts, self.settings)
+        for row in evidence.alarms[-new:] if new else []:
             self._alarm_times.append(None if times is None else times[max(0, row - first - 1)])
         self._alarm_times = self._alarm_times[-len(evidence.alarms) :] if evidence.alarms else []
 
@@ -261,7 +270,7 @@ class Monitor:
             bias=mean,
             bias_lower=lower,
             bias_upper=upper,
-            departure=departure(sums, evidence.cuts, settings) if alarm else None,
+            departure=self._departure if alarm else None,
             waiting=self._last["waiting"],
             earlier=self._last["earlier"],
             unlabelled=self._last["unlabelled"],
@@ -276,7 +285,14 @@ class Monitor:
     def to_json(self) -> str:
         """Return everything the monitor knows as a JSON document of a few kilobytes, with a version and a checksum."""
         parts = state_file.Parts(
-            self.settings, self._evidence, self._blocks, self._sums, self._position, self._alarm_times, self._last
+            self.settings,
+            self._evidence,
+            self._blocks,
+            self._sums,
+            self._position,
+            self._alarm_times,
+            self._departure,
+            self._last,
         )
         return state_file.to_json(parts)
 
@@ -292,7 +308,8 @@ class Monitor:
         parts = state_file.from_json(text)
         monitor = cls(**parts.settings.to_dict())
         monitor._evidence, monitor._blocks, monitor._sums = parts.evidence, parts.blocks, parts.sums
-        monitor._position, monitor._alarm_times, monitor._last = parts.position, parts.alarm_times, parts.last_update
+        monitor._position, monitor._alarm_times = parts.position, parts.alarm_times
+        monitor._departure, monitor._last = parts.departure, parts.last_update
         return monitor
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -329,9 +346,11 @@ class Monitor:
 class _Times:
     """Times of the rows read, written when asked for."""
 
-    def __init__(self, chosen: Chosen) -> None:
-        self._times, self._kind = chosen.times, chosen.after.kind or "number"
+    def __init__(self, times: npt.NDArray[Any], kind: str) -> None:
+        self._times, self._kind = times, kind
+
+    def after(self, row: int) -> _Times:
+        return _Times(self._times[row:], self._kind)
 
     def __getitem__(self, row: int) -> str | float | None:
-        assert self._times is not None
         return shown_time(self._times[row].item(), self._kind)

@@ -18,6 +18,7 @@ import calibrant
 from calibrant.atomic_write import check_writable, write_text
 from calibrant.errors import SourceError
 from calibrant.monitoring.blocks import BlockReader
+from calibrant.monitoring.diagnosis import Departure
 from calibrant.monitoring.evidence import Evidence
 from calibrant.monitoring.order import Position
 from calibrant.monitoring.settings import Settings
@@ -54,6 +55,7 @@ class Parts(NamedTuple):
     sums: Sums
     position: Position
     alarm_times: list[Any]
+    departure: Departure | None
     last_update: dict[str, int]
 
 
@@ -78,6 +80,7 @@ def to_json(parts: Parts) -> str:
         },
         "position": vars(parts.position),
         "alarm_times": parts.alarm_times,
+        "departure": None if parts.departure is None else parts.departure.to_dict(),
         "last_update": parts.last_update,
     }
     document["sha256"] = _checksum(document)
@@ -123,8 +126,16 @@ def _rebuilt(document: dict[str, Any]) -> Parts:
         row: Moment(time, math.inf if value is None else value, np.array(columns))
         for row, time, value, *columns in document["sums"]["moments"]
     }
-    position = Position(**document["position"])
-    return Parts(settings, evidence, blocks, sums, position, document["alarm_times"], document["last_update"])
+    departure = None if document["departure"] is None else _departure(document["departure"])
+    position, times = Position(**document["position"]), document["alarm_times"]
+    return Parts(settings, evidence, blocks, sums, position, times, departure, document["last_update"])
+
+
+def _departure(fields: dict[str, Any]) -> Departure:
+    """Return a departure; ends of the scores that are not finite were written as null."""
+    low = -math.inf if fields["low"] is None else fields["low"]
+    high = math.inf if fields["high"] is None else fields["high"]
+    return Departure(**(fields | {"low": low, "high": high}))
 
 
 def check_settings(found: Settings, wanted: Settings) -> None:

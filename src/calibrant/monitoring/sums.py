@@ -13,16 +13,37 @@ import numpy as np
 from calibrant.monitoring.components import CELLS, log_odds
 from calibrant.table.pooling import FloatArray
 
-__all__ = ["PLACES", "Moment", "Sums", "bias_sums", "by_place"]
+__all__ = ["PLACES", "Moment", "Read", "Sums", "bias_sums", "by_place"]
 
 PLACES = CELLS // 2  # pairs of cells
-# What is added up over rows; then by pair of cells y - s, and s (1 - s).
-NAMES = ("rows", "spread", "residual", "odds_residual", "odds_spread", "squared_odds_spread")
-_BIAS = ("units", "bias", "squared_bias")
+# What is added up over rows, where the log odds are z: 1, s (1 - s), y - s, z (y - s), z s (1 - s), z^2 s (1 - s), and
+# (y - s)^2 and z^2 (y - s)^2; then for the bias; then by pair of cells y - s, and s (1 - s).
+_SUMS = 8
+_BIAS = 3
 _GRAIN = 16  # rows between which nothing earlier is kept
 _PICTURE = 64
 _EACH = 5  # multiples of every power of two
 _LARGEST_ODDS = 15.0
+
+
+class Read(NamedTuple):
+    """Rows that were read, an entry each: label, score and cell, or None as long as there are no cells.
+
+    `terms` are what the average bias is the mean of, `counted` is how many of them became known at each row, and `path`
+    the evidence after it.
+    """
+
+    y: FloatArray
+    score: FloatArray
+    cell: Any
+    terms: FloatArray
+    counted: FloatArray
+    path: FloatArray
+
+    def part(self, part: slice) -> Read:
+        """Return some of the rows."""
+        columns: list[Any] = [None if column is None else column[part] for column in self]
+        return Read(*columns)
 
 
 class Moment(NamedTuple):
@@ -39,14 +60,13 @@ class Sums:
     Attributes
     ----------
     total : ndarray
-        By the order of `NAMES`, for the bias the number of terms, their sum and the sum of their squares, and by pair
-        of cells.
+        Sums over rows; for the bias the number of terms, their sum and the sum of their squares; and by pair of cells.
     moments : dict
         Earlier rows, in their order.
     """
 
     def __init__(self) -> None:
-        self.total = np.zeros(len(NAMES) + len(_BIAS) + 2 * PLACES)
+        self.total = np.zeros(_SUMS + _BIAS + 2 * PLACES)
         self.moments: dict[int, Moment] = {}
 
     @property
@@ -54,32 +74,9 @@ class Sums:
         """Number of rows so far."""
         return int(self.total[0])
 
-    def add(
-        self,
-        y: FloatArray,
-        score: FloatArray,
-        cell: Any,
-        placed_at: int,
-        terms: FloatArray,
-        counted: FloatArray,
-        path: FloatArray,
-        times: Any,
-    ) -> None:
-        """Add rows.
-
-        Parameters
-        ----------
-        y, score, cell : ndarray of shape (n,)
-            Rows; the cell is None as long as there are none.
-        placed_at : int
-            The row after which cells mean something.
-        terms, counted : ndarray of shape (n,)
-            What the average bias is the mean of, and how many terms became known at each row.
-        path : ndarray of shape (n,)
-            Evidence after each row.
-        times : optional
-            Their times, by index.
-        """
+    def add(self, read: Read, placed_at: int, times: Any) -> None:
+        """Add rows; cells mean something after the row `placed_at`, and times are found by index."""
+        y, score, cell, terms, counted, path = read
         first, n = self.rows, len(y)
         wanted = [row for row in sorted(_kept(first + n)) if row > first]
         ends = np.array([*(row - first for row in wanted), n], dtype=np.int64)
@@ -87,7 +84,7 @@ class Sums:
         odds = np.clip(log_odds(score), -_LARGEST_ODDS, _LARGEST_ODDS)
         residual, spread = y - score, score * (1.0 - score)
         columns = [np.ones(n), spread, residual, residual * odds, spread * odds, spread * odds * odds]
-        columns += [counted, terms, terms * terms]
+        columns += [residual * residual, (residual * odds) ** 2, counted, terms, terms * terms]
         added = np.zeros((len(ends), len(self.total)))
         for i, column in enumerate(columns):
             added[:, i] = np.bincount(segment, weights=column, minlength=len(ends))
@@ -133,11 +130,11 @@ def _kept(rows: int) -> set[int]:
 
 def bias_sums(sums: FloatArray) -> tuple[float, float, float]:
     """Return the number of terms of the bias, their sum and that of their squares."""
-    units, bias, squares = sums[len(NAMES) : len(NAMES) + len(_BIAS)].tolist()
+    units, bias, squares = sums[_SUMS : _SUMS + _BIAS].tolist()
     return units, bias, squares
 
 
 def by_place(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the sums of y - s and of s (1 - s) by pair of cells."""
-    at = len(NAMES) + len(_BIAS)
+    at = _SUMS + _BIAS
     return sums[at : at + PLACES], sums[at + PLACES :]

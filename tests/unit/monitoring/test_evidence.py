@@ -55,9 +55,9 @@ def test_components_of_perfect_calibration_beside_a_loop_over_rows():
     for sign in (1, -1):
         components += [(0.6 / 12, lambda s, d=sign * d: d) for d in (0.12, 0.2, 0.33, 0.55, 0.9, 1.5)]
         for b in (0.2, 0.4, 0.7):
-            for c in (0.0, centre):
+            for c, slope in ((0.0, math.expm1(sign * b)), (centre, math.expm1(sign * b))):
 
-                def turned(s, slope=math.exp(sign * b) - 1, c=c):
+                def turned(s, slope=slope, c=c):
                     return max(-3.0, min(3.0, slope * (math.log(s / (1 - s)) - c)))
 
                 components.append((0.2 / 12, turned))
@@ -90,7 +90,7 @@ def test_components_of_perfect_calibration_beside_a_loop_over_rows():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_expectation_over_all_labels_of_eight_rows(kind):
-    """Where the null holds M has an expectation of at most 1, of exactly 1 for perfect calibration; that of R is t / H."""
+    """Where the null holds M has an expectation of at most 1, of exactly 1 if it is exact; that of R is t / H."""
     settings = KINDS[kind]
     score = np.array([0.5, 0.02, 0.97, 0.3, 0.3, 0.81, 0.6, 0.1])
     reference = np.linspace(0.01, 0.99, 99)

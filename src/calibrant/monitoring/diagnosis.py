@@ -19,8 +19,9 @@ from calibrant.table.results import Result
 
 __all__ = ["Departure", "departure"]
 
-_DROP = 5.0  # of the log-likelihood, within which a row may be the first; coverage was simulated
-_EXTRA = 3.0  # by which a larger repair must fit better
+_DROP = 6.0  # of the log-likelihood, within which a row may be the first; coverage was simulated
+# By how much more a slope, and the best of all intervals, must fit than a shift does.
+_SLOPE, _INTERVAL = 2.0, 5.0
 
 
 @dataclass(frozen=True)
@@ -76,15 +77,15 @@ def departure(sums: Sums, cuts: FloatArray | None, settings: Settings) -> Depart
     starts = [0, *sums.moments]
     since = [sums.total - (sums.moments[row].sums if row else 0.0) for row in starts]
     found = [(row, _fit(tail, settings), tail) for row, tail in zip(starts, since, strict=True) if row < sums.rows]
-    gains = [max(fit.shift, fit.slope, fit.refit) for _, fit, _ in found]
+    gains = [max(fit.shift, fit.slope - _SLOPE, fit.refit - _INTERVAL) for _, fit, _ in found]
     best = int(np.argmax(gains))
     likely = [i for i, gain in enumerate(gains) if gain >= gains[best] - _DROP]
     row, fit, tail = found[best]
     # The true row may lie between those that are kept.
     lower = found[max(likely[0] - 1, 0)][0] + 1
     upper = found[likely[-1] + 1][0] + 1 if likely[-1] + 1 < len(found) else sums.rows
-    largest = max(fit.shift, fit.slope, fit.refit)
-    repair = "shift" if fit.shift >= largest - _EXTRA else "slope" if fit.slope >= fit.refit - _EXTRA else "refit"
+    adjusted = {"shift": fit.shift, "slope": fit.slope - _SLOPE, "refit": fit.refit - _INTERVAL}
+    repair = max(adjusted, key=lambda kind: adjusted[kind])
     low, high, first, last = -math.inf, math.inf, 0, PLACES
     if repair == "refit" and cuts is not None:
         first, last = fit.first, fit.last
@@ -114,22 +115,24 @@ def _fit(tail: FloatArray, settings: Settings) -> _Fit:
     if spread <= 0.0:
         return _Fit(0.0, 0.0, 0.0, 0, PLACES)
     tolerance, slack = settings.tolerance or 0.0, settings.slack
-    # Where scores are far off, labels vary more than the scores say, and the second order would say too much.
-    excess = max(1.0, found / spread)
-    odds_excess = max(excess, odds_found / squared) if squared > 0.0 else excess
 
-    def gain(residual: Any, spread: Any) -> Any:
+    def gain(residual: Any, spread: Any, found: Any) -> Any:
         beyond = np.maximum(np.abs(residual) - tolerance * rows - slack * spread, 0.0)
-        return np.divide(beyond * beyond, 2.0 * excess * spread, out=np.zeros_like(beyond), where=spread > 0.0)
+        # The variance that makes the second order right to the third: a third of the way from that of the scores to
+        # that of the labels.
+        between = spread + np.maximum(found - spread, 0.0) / 3.0
+        return np.divide(beyond * beyond, 2.0 * between, out=np.zeros_like(beyond), where=spread > 0.0)
 
-    shift = float(gain(np.array(residual), np.array(spread)))
+    shift = float(gain(np.array(residual), np.array(spread), np.array(found)))
     turned = odds_residual - residual * odds_spread / spread  # what the shift leaves to a slope
     width = max(squared - odds_spread * odds_spread / spread, 0.0)
     free = tolerance * rows * math.sqrt(width / spread) + slack * math.sqrt(spread * width)
-    slope = shift + (max(abs(turned) - free, 0.0) ** 2 / (2.0 * odds_excess * width) if width > 1e-9 * spread else 0.0)
+    slope = shift
+    if width > 1e-9 * spread:
+        excess = 1.0 + max(0.0, found / spread - 1.0, odds_found / squared - 1.0) / 3.0
+        slope += max(abs(turned) - free, 0.0) ** 2 / (2.0 * excess * width)
     sums = [np.concatenate([[0.0], np.cumsum(column)]) for column in by_place(tail)]
-    gains = gain(*(column[None, :] - column[:, None] for column in sums))
-    gains = np.triu(gains)
+    gains = np.triu(gain(*(column[None, :] - column[:, None] for column in sums)))
     first, last = divmod(int(np.argmax(gains)), PLACES + 1)
     if gains[first, last] <= 0.0:
         first, last = 0, PLACES

@@ -245,7 +245,7 @@ class Monitor:
         for part in (slice(0, at), slice(at, len(y))) if new else (slice(0, len(y)),):
             if part.stop > part.start:
                 shown = None if times is None else times.after(part.start)
-                self._sums.add(read.part(part), evidence.placed_at, shown)
+                self._sums.add(read.part(part), evidence.placed_at, evidence.centre, shown)
             if new and part.start == 0:
                 self._departure = departure(self._sums, evidence.cuts, self.settings)
         for row in evidence.alarms[-new:] if new else []:

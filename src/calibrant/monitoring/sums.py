@@ -16,14 +16,14 @@ from calibrant.table.pooling import FloatArray
 __all__ = ["PLACES", "Moment", "Read", "Sums", "bias_sums", "by_place"]
 
 PLACES = CELLS // 2  # pairs of cells
-# What is added up over rows, where the log odds are z: 1, s (1 - s), y - s, z (y - s), z s (1 - s), z^2 s (1 - s), and
-# (y - s)^2 and z^2 (y - s)^2; then for the bias; then by pair of cells y - s, and s (1 - s).
+# What is added up over rows, where z is the log odds less their centre: 1, s (1 - s), y - s, z (y - s), z s (1 - s),
+# z^2 s (1 - s), (y - s)^2 and z^2 (y - s)^2; then for the bias; then by pair of cells, see `by_place`.
 _SUMS = 8
 _BIAS = 3
 _GRAIN = 16  # rows between which nothing earlier is kept
 _PICTURE = 64
 _EACH = 5  # multiples of every power of two
-_LARGEST_ODDS = 15.0
+_FARTHEST = 2.5  # log odds from their centre: beyond, few rows would decide about the slope
 
 
 class Read(NamedTuple):
@@ -66,7 +66,7 @@ class Sums:
     """
 
     def __init__(self) -> None:
-        self.total = np.zeros(_SUMS + _BIAS + 2 * PLACES)
+        self.total = np.zeros(_SUMS + _BIAS + 3 * PLACES)
         self.moments: dict[int, Moment] = {}
 
     @property
@@ -74,14 +74,16 @@ class Sums:
         """Number of rows so far."""
         return int(self.total[0])
 
-    def add(self, read: Read, placed_at: int, times: Any) -> None:
-        """Add rows; cells mean something after the row `placed_at`, and times are found by index."""
+    def add(self, read: Read, placed_at: int, centre: float, times: Any) -> None:
+        """Add rows; cells and the centre of the log odds are known after the row `placed_at`, times by index."""
         y, score, cell, terms, counted, path = read
         first, n = self.rows, len(y)
         wanted = [row for row in sorted(_kept(first + n)) if row > first]
         ends = np.array([*(row - first for row in wanted), n], dtype=np.int64)
         segment = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
-        odds = np.clip(log_odds(score), -_LARGEST_ODDS, _LARGEST_ODDS)
+        begin = max(0, placed_at - first) if cell is not None else n
+        odds = np.clip(log_odds(score) - centre, -_FARTHEST, _FARTHEST)
+        odds[:begin] = 0.0
         residual, spread = y - score, score * (1.0 - score)
         columns = [np.ones(n), spread, residual, residual * odds, spread * odds, spread * odds * odds]
         columns += [residual * residual, (residual * odds) ** 2, counted, terms, terms * terms]
@@ -89,9 +91,8 @@ class Sums:
         for i, column in enumerate(columns):
             added[:, i] = np.bincount(segment, weights=column, minlength=len(ends))
         if cell is not None:
-            begin = max(0, placed_at - first)
             place = segment[begin:] * PLACES + (cell[begin:] >> 1)
-            for i, column in enumerate((residual, spread)):
+            for i, column in enumerate((residual, spread, residual * residual)):
                 found = np.bincount(place, weights=column[begin:], minlength=len(ends) * PLACES)
                 at = len(columns) + i * PLACES
                 added[:, at : at + PLACES] = found.reshape(len(ends), PLACES)
@@ -134,7 +135,6 @@ def bias_sums(sums: FloatArray) -> tuple[float, float, float]:
     return units, bias, squares
 
 
-def by_place(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the sums of y - s and of s (1 - s) by pair of cells."""
-    at = _SUMS + _BIAS
-    return sums[at : at + PLACES], sums[at + PLACES :]
+def by_place(sums: FloatArray) -> FloatArray:
+    """Return the sums of y - s, of s (1 - s) and of (y - s)^2, by pair of cells."""
+    return sums[_SUMS + _BIAS :].reshape(3, PLACES)

@@ -38,6 +38,6 @@ print(state)
 MonitorDisplay(monitor.history()).plot(name="Defaults")
 
 # %%
-# The alarm comes 2,700 rows after the change. The ten thousand calm rows before do not delay it:
-# at every row the evidence of a change that begins there starts anew.
+# The alarm comes 2,700 rows after the change. The ten thousand calm rows before do not delay
+# it: at every row the evidence of a change that begins there starts anew.
 plt.show()

@@ -167,7 +167,7 @@ def test_the_bias_is_in_its_confidence_sequence_at_all_rows(world):
         y, score = draw(rng, 3000)
         residual = y - score
         sums, squares = np.cumsum(residual)[looks - 1], np.cumsum(residual**2)[looks - 1]
-        limits = [bias_limits(*terms, 0.05)[1:] for terms in zip(looks, sums, squares, strict=True)]
+        limits = [bias_limits(terms, 0.05)[1:] for terms in np.column_stack([looks, sums, squares])]
         missed += any(not low <= truth <= high for low, high in limits)
     assert_failures_within(missed, 100, 0.05)
 

@@ -74,9 +74,11 @@ class _Fit:
 
 def departure(sums: Sums, cuts: FloatArray | None, settings: Settings) -> Departure:
     """Search the start of a departure among the rows that are kept, and say what it is; as it looks at the last row."""
-    starts = [0, *sums.moments]
-    since = [sums.total - (sums.moments[row].sums if row else 0.0) for row in starts]
-    found = [(row, _fit(tail, settings), tail) for row, tail in zip(starts, since, strict=True) if row < sums.rows]
+    tails = {0: sums.total}
+    for row, moment in sums.moments.items():
+        if moment.sums is not None and row < sums.rows:
+            tails[row] = sums.total - moment.sums
+    found = [(row, _fit(tail, settings), tail) for row, tail in tails.items()]
     gains = [max(fit.shift, fit.slope - _SLOPE, fit.refit - _INTERVAL) for _, fit, _ in found]
     best = int(np.argmax(gains))
     likely = [i for i, gain in enumerate(gains) if gain >= gains[best] - _DROP]

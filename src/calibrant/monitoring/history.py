@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calibrant.monitoring.evidence import Evidence
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.state import bias_limits
-from calibrant.monitoring.sums import Sums, bias_sums
+from calibrant.monitoring.sums import Sums
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Drawable
 
@@ -62,7 +62,7 @@ class MonitorHistory(Drawable):
 def history_of(sums: Sums, evidence: Evidence, settings: Settings) -> MonitorHistory:
     """Return what is kept of earlier rows, as columns."""
     moments = sums.pictured()
-    limits = [bias_limits(*bias_sums(moment.sums), settings.alpha) for moment in moments.values()]
+    limits = [bias_limits(moment.bias, settings.alpha) for moment in moments.values()]
     bias, lower, upper = np.array(limits).reshape(-1, 3).T
     with np.errstate(divide="ignore"):
         found = np.log10(np.array([moment.evidence for moment in moments.values()]))

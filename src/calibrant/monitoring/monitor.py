@@ -17,7 +17,7 @@ from calibrant.monitoring.history import MonitorHistory, history_of
 from calibrant.monitoring.order import Chosen, Position, choose, shown_time
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.state import MonitorState, bias_limits, described
-from calibrant.monitoring.sums import Read, Sums, bias_sums
+from calibrant.monitoring.sums import Read, Sums
 from calibrant.table.pooling import FloatArray
 from calibrant.table.validation import as_array, clean_labels, clean_rows, clean_scores, one_column
 
@@ -245,7 +245,7 @@ class Monitor:
         for part in (slice(0, at), slice(at, len(y))) if new else (slice(0, len(y)),):
             if part.stop > part.start:
                 shown = None if times is None else times.after(part.start)
-                self._sums.add(read.part(part), evidence.placed_at, evidence.centre, shown)
+                self._sums.add(read.part(part), evidence.placed_at, shown)
             if new and part.start == 0:
                 self._departure = departure(self._sums, evidence.cuts, self.settings)
         for row in evidence.alarms[-new:] if new else []:
@@ -257,7 +257,7 @@ class Monitor:
         """What is known now."""
         evidence, sums, settings = self._evidence, self._sums, self.settings
         alarm = self._last["alarms"] > 0 if settings.mode == "rate" else evidence.number_of_alarms > 0
-        mean, lower, upper = bias_limits(*bias_sums(sums.total), settings.alpha)
+        mean, lower, upper = bias_limits(sums.bias, settings.alpha)
         return MonitorState(
             rows=sums.rows,
             alarm=alarm,

@@ -10,6 +10,7 @@ from calibrant.auditing.numbers import confidence, interval_text, number, rows
 from calibrant.certificates.widths import anytime_width
 from calibrant.monitoring.diagnosis import Departure
 from calibrant.monitoring.settings import Settings
+from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
 
 __all__ = ["MonitorState", "bias_limits", "described"]
@@ -133,8 +134,12 @@ def _scores(low: float, high: float) -> str:
     return f"scores above {number(low)}" if math.isinf(high) else f"scores {interval_text((low, high))}"
 
 
-def bias_limits(units: float, total: float, squares: float, alpha: float) -> tuple[float, float, float]:
-    """Return the mean of terms between -1 and 1, and a confidence sequence for the mean of their expectations."""
+def bias_limits(sums: FloatArray, alpha: float) -> tuple[float, float, float]:
+    """Return the mean of terms between -1 and 1, and a confidence sequence for the mean of their expectations.
+
+    `sums` are the number of terms, their sum, and that of their squares.
+    """
+    units, total, squares = sums.tolist()
     if units < 1.0:
         return math.nan, math.nan, math.nan
     mean, width = total / units, anytime_width(units, min(1.0, squares / units), alpha / 2.0)

@@ -22,7 +22,7 @@ from calibrant.monitoring.diagnosis import Departure
 from calibrant.monitoring.evidence import Evidence
 from calibrant.monitoring.order import Position
 from calibrant.monitoring.settings import Settings
-from calibrant.monitoring.sums import Moment, Sums
+from calibrant.monitoring.sums import Sums, moment_of
 
 __all__ = ["Parts", "check_settings", "from_json", "locked", "read_state", "to_json", "write_state"]
 
@@ -76,7 +76,10 @@ def to_json(parts: Parts) -> str:
         "block": {"name": blocks.name, "sums": [] if blocks.name is None else blocks.sums.tolist()},
         "sums": {
             "total": sums.total.tolist(),
-            "moments": [[row, m.time, _rounded(m.evidence), *_short(m.sums)] for row, m in sums.moments.items()],
+            "moments": [
+                [row, m.time, _rounded(m.evidence), *_short(m.bias if m.sums is None else m.sums)]
+                for row, m in sums.moments.items()
+            ],
         },
         "position": vars(parts.position),
         "alarm_times": parts.alarm_times,
@@ -123,7 +126,7 @@ def _rebuilt(document: dict[str, Any]) -> Parts:
         blocks.name, blocks.sums = document["block"]["name"], np.array(document["block"]["sums"])
     sums.total = np.array(document["sums"]["total"])
     sums.moments = {
-        row: Moment(time, math.inf if value is None else value, np.array(columns))
+        row: moment_of(time, math.inf if value is None else value, np.array(columns))
         for row, time, value, *columns in document["sums"]["moments"]
     }
     departure = None if document["departure"] is None else _departure(document["departure"])

@@ -13,17 +13,17 @@ import numpy as np
 from calibrant.monitoring.components import CELLS, log_odds
 from calibrant.table.pooling import FloatArray
 
-__all__ = ["PLACES", "Moment", "Read", "Sums", "bias_sums", "by_place"]
+__all__ = ["PLACES", "Moment", "Read", "Sums", "by_place", "moment_of"]
 
 PLACES = CELLS // 2  # pairs of cells
-# What is added up over rows, where z is the log odds less their centre: 1, s (1 - s), y - s, z (y - s), z s (1 - s),
+# What is added up over rows, where z is the log odds: 1, s (1 - s), y - s, z (y - s), z s (1 - s),
 # z^2 s (1 - s), (y - s)^2 and z^2 (y - s)^2; then for the bias; then by pair of cells, see `by_place`.
 _SUMS = 8
 _BIAS = 3
 _GRAIN = 16  # rows between which nothing earlier is kept
 _PICTURE = 64
-_EACH = 5  # multiples of every power of two
-_FARTHEST = 2.5  # log odds from their centre: beyond, few rows would decide about the slope
+_EACH = 6  # multiples of every power of two
+_LARGEST_ODDS = 10.0  # what scores of 0 and 1 count as
 
 
 class Read(NamedTuple):
@@ -47,11 +47,17 @@ class Read(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """What is kept of an earlier row: sums up to there, the time and the evidence."""
+    """What is kept of an earlier row: the time, the evidence, sums for the bias, and perhaps all sums up to there."""
 
     time: Any
     evidence: float
-    sums: FloatArray
+    bias: FloatArray
+    sums: FloatArray | None
+
+
+def moment_of(time: Any, evidence: float, sums: FloatArray) -> Moment:
+    """Return a moment from all sums, or those of the bias alone."""
+    return Moment(time, evidence, *((sums, None) if len(sums) == _BIAS else (sums[_SUMS : _SUMS + _BIAS], sums)))
 
 
 class Sums:
@@ -74,16 +80,15 @@ class Sums:
         """Number of rows so far."""
         return int(self.total[0])
 
-    def add(self, read: Read, placed_at: int, centre: float, times: Any) -> None:
-        """Add rows; cells and the centre of the log odds are known after the row `placed_at`, times by index."""
+    def add(self, read: Read, placed_at: int, times: Any) -> None:
+        """Add rows; cells mean something after the row `placed_at`, and times are found by index."""
         y, score, cell, terms, counted, path = read
         first, n = self.rows, len(y)
         wanted = [row for row in sorted(_kept(first + n)) if row > first]
         ends = np.array([*(row - first for row in wanted), n], dtype=np.int64)
         segment = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
         begin = max(0, placed_at - first) if cell is not None else n
-        odds = np.clip(log_odds(score) - centre, -_FARTHEST, _FARTHEST)
-        odds[:begin] = 0.0
+        odds = np.clip(log_odds(score), -_LARGEST_ODDS, _LARGEST_ODDS)
         residual, spread = y - score, score * (1.0 - score)
         columns = [np.ones(n), spread, residual, residual * odds, spread * odds, spread * odds * odds]
         columns += [residual * residual, (residual * odds) ** 2, counted, terms, terms * terms]
@@ -99,10 +104,19 @@ class Sums:
         upto = self.total + np.cumsum(added, axis=0)
         for row, sums in zip(wanted, upto, strict=False):
             i = row - first - 1
-            self.moments[row] = Moment(None if times is None else times[i], float(path[i]), sums)
+            self.moments[row] = moment_of(None if times is None else times[i], float(path[i]), sums)
         self.total = upto[-1]
-        kept = _kept(self.rows)
-        self.moments = {row: moment for row, moment in self.moments.items() if row in kept}
+        kept, whole = _kept(self.rows), _latest(self.rows)
+        self.moments = {
+            row: moment if row in whole else moment._replace(sums=None)
+            for row, moment in self.moments.items()
+            if row in kept
+        }
+
+    @property
+    def bias(self) -> FloatArray:
+        """Number of terms of the bias so far, their sum, and that of their squares."""
+        return self.total[_SUMS : _SUMS + _BIAS]
 
     def pictured(self) -> dict[int, Moment]:
         """Return moments at equal distances."""
@@ -120,19 +134,18 @@ def _picture_step(rows: int) -> int:
 def _kept(rows: int) -> set[int]:
     """Return the rows that are kept after so many."""
     step = _picture_step(rows)
-    found = set(range(step, rows + 1, step))
+    return {*range(step, rows + 1, step), *_latest(rows)}
+
+
+def _latest(rows: int) -> set[int]:
+    """Return the last few multiples of every power of two, of which all sums are kept."""
+    found: set[int] = set()
     step = _GRAIN
     while step <= rows:
         last = rows // step * step
         found.update(range(max(step, last - (_EACH - 1) * step), last + 1, step))
         step *= 2
     return found
-
-
-def bias_sums(sums: FloatArray) -> tuple[float, float, float]:
-    """Return the number of terms of the bias, their sum and that of their squares."""
-    units, bias, squares = sums[_SUMS : _SUMS + _BIAS].tolist()
-    return units, bias, squares
 
 
 def by_place(sums: FloatArray) -> FloatArray:

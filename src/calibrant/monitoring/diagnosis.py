@@ -46,6 +46,15 @@ class Departure(Result):
         The smallest repair that fits about as well as any: an offset of the log odds, offset and slope, or a new fit.
     gain_shift, gain_slope, gain_refit : float
         How much the log-likelihood of the rows since then gains by each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calibrant as cal
+    >>> score = np.tile([0.2, 0.4, 0.6, 0.8], 100)
+    >>> found = cal.Monitor(tolerance=0.02).update(score > 0.1, score).departure
+    >>> found.repair, found.bias > 0
+    ('shift', True)
     """
 
     row: int

@@ -75,6 +75,7 @@ def advance(
     for i, mass in enumerate(masses):
         here = factors[i]
         here[:] = factor(i)
+        here[weights == 0.0] = 0.0  # what does not count may grow until it is not a number
         slope *= here
         rise += mass
         rise *= here

@@ -165,6 +165,23 @@ def test_rows_far_from_the_scores_leave_no_number_undefined():
     assert np.isfinite(path).all()
 
 
+@pytest.mark.parametrize(
+    ("settings", "low", "high", "rate"),
+    [
+        ({"tolerance": 0.0, "expect": "shift"}, 0.0, 1.0, lambda s: 1 / (1 + ((1 - s) / s) ** 0.6)),
+        ({"tolerance": 0.1, "expect": "interval"}, 0.2, 0.7, lambda s: s + 0.19),
+    ],
+)
+def test_kinds_that_are_not_expected_cannot_spoil_the_evidence(settings, low, high, rate):
+    """They would find these departures, and exceed all numbers: weighted by 0 they would make M undefined."""
+    rng = np.random.default_rng(0)
+    score = rng.uniform(low, high, size=40_000)
+    y = (rng.uniform(size=len(score)) < rate(score)).astype(float)
+    found, path = in_batches(settings, y, score, 40_000)
+    assert np.isfinite(path).all()
+    assert all(np.isfinite(values).all() for values in found.family.values)
+
+
 def test_mode_rate_begins_anew_after_an_alarm():
     y, score = rows(4000, seed=6)
     y = (np.random.default_rng(7).uniform(size=4000) < score**0.5).astype(float)

@@ -7,6 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from calibrant.cli.main import app
+from calibrant.errors import SourceError
+from calibrant.monitoring import Monitor
 
 
 def run(*arguments, code=0):
@@ -106,3 +108,21 @@ def test_strange_values_are_named(months):
     assert (
         "end in .png" in run(months / "0.csv", *OPTIONS, months / "u.json", "--plot", months / "x.gif", code=2).stderr
     )
+
+
+def test_an_alarm_is_said_though_the_picture_or_the_state_cannot_be_written(tmp_path, monkeypatch):
+    path, picture = tmp_path / "few.csv", tmp_path / "x.png"
+    path.write_text("y,p\n1,0.0\n0,0.5\n")
+    options = ["--label", "y", "--score", "p", "--tolerance", "0", "--mode", "rate", "--state"]
+    done = run(path, *options, tmp_path / "s.json", "--plot", picture, code=1)
+    assert done.stdout.startswith("ALARM     row 1;")
+    assert "Warning: no picture written: expected a monitor that has read 16 rows, found fewer" in done.stderr
+    assert not picture.exists()
+
+    def full(self, path):
+        raise SourceError("to write it", "No space left on device", "free some")
+
+    monkeypatch.setattr(Monitor, "write", full)
+    done = run(path, *options, tmp_path / "t.json", code=2)
+    assert done.stdout.startswith("ALARM     row 1;")
+    assert "No space left on device" in done.stderr

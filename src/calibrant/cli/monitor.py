@@ -11,7 +11,7 @@ import typer
 from calibrant.cli import terminal
 from calibrant.cli.options import AsJson, Confidence, Database, Files, Label, PosLabel, Score, Sql
 from calibrant.cli.sources import paths_of, source_of
-from calibrant.errors import ArgumentError
+from calibrant.errors import ArgumentError, CalibrantError
 
 __all__ = ["monitor"]
 
@@ -115,16 +115,17 @@ def monitor(
                 missing_labels=maturity is not None,
             )
             result = found.update(rows.label, rows.score, rows.time, rows.id, block=rows.block, pos_label=pos_label)
+        # First the verdict: should the state not be written, the next run reads these rows again and repeats it.
+        if as_json:
+            typer.echo(result.to_json())
+        else:
+            terminal.print_wrapped(str(result), indent=10)
+            if result.departure is not None:
+                named = {"label": label, "score": score, "time": time, "pos-label": pos_label}
+                terminal.print_wrapped(f"{'Next':<9} {_next_command(source, named, result.departure)}", indent=10)
         found.write(state)
     if plot is not None:
         _draw(found, plot)
-    if as_json:
-        typer.echo(result.to_json())
-    else:
-        terminal.print_wrapped(str(result), indent=10)
-        if result.departure is not None:
-            named = {"label": label, "score": score, "time": time, "pos-label": pos_label}
-            terminal.print_wrapped(f"{'Next':<9} {_next_command(source, named, result.departure)}", indent=10)
     if result.alarm:
         raise typer.Exit(1)
 
@@ -137,6 +138,7 @@ def _expected(expect: str | None) -> str | float | None:
 
 
 def _draw(found: Any, path: Path) -> None:
+    """Draw the picture; where that fails, say so, and leave exit code and state to the verdict."""
     from matplotlib.figure import Figure
 
     from calibrant.atomic_write import replacing
@@ -144,11 +146,15 @@ def _draw(found: Any, path: Path) -> None:
     from calibrant.plots.canvas import Canvas, panels
 
     display = MonitorDisplay(found.history())
-    with drawing_style() as palette, replacing(path) as draft:
-        figure = Figure(figsize=display.size, layout="constrained")
-        display.draw_on(Canvas(*panels(figure, beneath=True), own=True, palette=palette))
-        figure.savefig(draft, dpi=150)
-    typer.echo(f"picture written to {path}", err=True)
+    try:
+        with drawing_style() as palette, replacing(path) as draft:
+            figure = Figure(figsize=display.size, layout="constrained")
+            display.draw_on(Canvas(*panels(figure, beneath=True), own=True, palette=palette))
+            figure.savefig(draft, dpi=150)
+    except CalibrantError as error:
+        typer.echo(f"Warning: no picture written: {error}", err=True)
+    else:
+        typer.echo(f"picture written to {path}", err=True)
 
 
 def _next_command(source: Any, named: dict[str, str | None], departure: Any) -> str:

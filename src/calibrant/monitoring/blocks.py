@@ -42,8 +42,10 @@ class BlockReader:
         Also returns the mean of y - s over a block where the next begins, 0 elsewhere, and 1 and 0 accordingly.
         """
         starts, names = runs_of(block)
-        if len(set(names)) < len(names):
-            again = next(name for i, name in enumerate(names) if name in names[:i])
+        # The block that waits comes back if rows of another stand before its own.
+        so_far = names if self.name in (None, names[0]) else [self.name, *names]
+        if len(set(so_far)) < len(so_far):
+            again = next(name for i, name in enumerate(so_far) if name in so_far[:i])
             found = f"block {again!r} again after another"
             raise DataError("the rows of a block one after the other", found, "sort the rows by block, or by time")
         bounds, path, at = [*starts, len(y)], np.empty(len(y)), 0

@@ -159,15 +159,17 @@ class Monitor:
         id : array-like of shape (n,), optional
             What identifies a row: increasing numbers or texts, or with `time` any. No row is read twice.
         block : array-like of shape (n,), optional
-            The block of each row, if the monitor was made with ``blocks=True``. The last block is kept until a row of
-            another one comes.
+            The block of each row, if the monitor was made with ``blocks=True``. Its rows have to come one after the
+            other. The last block is kept until a row of another one comes; from then on its name is forgotten, and
+            if it came again in a later update, it would be another block.
         pos_label : scalar, optional
             The label value that counts as 1.
 
         Returns
         -------
         MonitorState
-            What is known after these rows. The same however rows are divided among updates.
+            What is known after these rows. The same however rows are divided among updates, as long as each block is
+            whole in one, or goes on at the beginning of the next.
 
         Raises
         ------
@@ -180,12 +182,11 @@ class Monitor:
         chosen = choose(len(score), time, id, self._position, self.settings)
         labels, unlabelled = self._labels(y, score, chosen, pos_label)
         named = self._block_names(block, len(score))
-        self._position = chosen.after
         before = self._evidence.number_of_alarms
         if len(chosen.rows):
-            kind = chosen.after.kind or self._position.kind or "number"
-            shown = None if chosen.times is None else _Times(chosen.times, kind)
+            shown = None if chosen.times is None else _Times(chosen.times, chosen.after.kind)
             self._read(labels, score[chosen.rows], shown, named, chosen)
+        self._position = chosen.after
         self._last = {
             "waiting": chosen.waiting,
             "earlier": chosen.earlier,
@@ -241,16 +242,21 @@ class Monitor:
         cell = None if evidence.cuts is None else evidence.cells(score)
         read = Read(y, score, cell, terms, counted, path)
         new = evidence.number_of_alarms - alarms
-        at = max(0, evidence.alarms[-1] - first) if new else 0
-        for part in (slice(0, at), slice(at, len(y))) if new else (slice(0, len(y)),):
-            if part.stop > part.start:
-                shown = None if times is None else times.after(part.start)
-                self._sums.add(read.part(part), evidence.placed_at, shown)
-            if new and part.start == 0:
-                self._departure = departure(self._sums, evidence.cuts, self.settings)
+        at = evidence.alarms[-1] - first if new else 0  # 0 if its block was passed before
+        self._add(read.part(slice(0, at)), times)
+        if new:
+            self._departure = departure(self._sums, evidence.cuts, self.settings)
+        self._add(read.part(slice(at, len(y))), None if times is None else times.after(at))
         for row in evidence.alarms[-new:] if new else []:
-            self._alarm_times.append(None if times is None else times[max(0, row - first - 1)])
+            if row > first:
+                self._alarm_times.append(None if times is None else times[row - first - 1])
+            else:
+                self._alarm_times.append(shown_time(self._position.time, self._position.kind))
         self._alarm_times = self._alarm_times[-len(evidence.alarms) :] if evidence.alarms else []
+
+    def _add(self, read: Read, times: _Times | None) -> None:
+        if len(read.y):
+            self._sums.add(read, self._evidence.placed_at, times)
 
     @property
     def state(self) -> MonitorState:
@@ -346,7 +352,7 @@ class Monitor:
 class _Times:
     """Times of the rows read, written when asked for."""
 
-    def __init__(self, times: npt.NDArray[Any], kind: str) -> None:
+    def __init__(self, times: npt.NDArray[Any], kind: str | None) -> None:
         self._times, self._kind = times, kind
 
     def after(self, row: int) -> _Times:

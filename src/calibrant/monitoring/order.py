@@ -54,10 +54,12 @@ def choose(n: int, time: Any, identifier: Any, position: Position, settings: Set
         if position.time is not None:
             new = times[rows] > position.time
             earlier, rows = int((~new).sum()), rows[new]
-    if settings.delay == "in order" and (times is not None or ids is not None):
-        rows = _ordered(rows, times, ids)
+    if times is not None or ids is not None:
+        if settings.delay == "in order":
+            rows = _ordered(rows, times, ids)
         if len(rows):
-            _check_after(rows[0], times, ids, position)
+            if settings.delay == "in order":
+                _check_after(rows[0], times, ids, position)
             last = rows[-1]
             position = Position(
                 kind, None if times is None else times[last].item(), None if ids is None else ids[last].item()

@@ -164,6 +164,29 @@ def test_the_last_block_waits():
     assert monitor.update([0, 1], [0.4, 0.5], block=["b", "c"]).evidence == whole.evidence
     with pytest.raises(DataError, match="block 'a' again after another"):
         monitor.update([0, 1, 1], [0.2, 0.7, 0.6], block=["a", "b", "a"])
+    with pytest.raises(DataError, match="block 'c' again after another"):
+        monitor.update([0, 1], [0.2, 0.7], block=["d", "c"])
+
+
+def test_rows_that_were_refused_can_be_passed_again():
+    monitor = cal.Monitor(tolerance=0, blocks=True)
+    with pytest.raises(DataError, match="block 'a' again after another"):
+        monitor.update([0, 1, 1], [0.2, 0.7, 0.6], time=[1, 2, 3], block=["a", "b", "a"])
+    assert monitor.to_json() == cal.Monitor(tolerance=0, blocks=True).to_json()
+    assert monitor.update([0, 1, 1], [0.2, 0.7, 0.6], time=[1, 2, 3], block=["a", "a", "b"]).rows == 3
+
+
+@pytest.mark.parametrize("delay", ["in order", "independent"])
+def test_an_alarm_of_a_block_is_the_same_if_the_next_block_comes_later(delay):
+    y, score = stream(4000, 0)
+    block, day = np.arange(4000) // 50, np.datetime64("2026-01-01") + np.arange(4000)
+    whole = cal.Monitor(tolerance=0, blocks=True, delay=delay).update(y, score, day, block=block)
+    end = whole.alarm_row
+    monitor = cal.Monitor(tolerance=0, blocks=True, delay=delay)
+    assert not monitor.update(y[:end], score[:end], day[:end], block=block[:end]).alarm
+    later = monitor.update(y[end:], score[end:], day[end:], block=block[end:])
+    assert (later.alarm_row, later.departure) == (end, whole.departure)
+    assert later.alarm_time == whole.alarm_time == str(day[end - 1])
 
 
 def test_expecting_the_right_departure_is_faster():

@@ -6,6 +6,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from calibrant.errors import ArgumentError
 from calibrant.table.parameters import check_between, check_choice, check_count, failure_probability
 
@@ -39,19 +41,25 @@ class Settings:
                 "a factor of 1.2; `tolerance=0` asks for perfect calibration, which every real model fails in the end",
             )
         if self.tolerance is not None:
-            check_between("tolerance", self.tolerance, 0.0, 0.25, closed="left")
+            self._set("tolerance", check_between("tolerance", self.tolerance, 0.0, 0.25, closed="left"))
         if self.odds_tolerance is not None:
             remedy = "give the factor by which odds may be off, such as 1.2; 1 asks for perfect calibration"
-            check_between("odds_tolerance", self.odds_tolerance, 1.0, 10.0, closed="both", remedy=remedy)
+            factor = check_between("odds_tolerance", self.odds_tolerance, 1.0, 10.0, closed="both", remedy=remedy)
+            self._set("odds_tolerance", factor)
         failure_probability(self.confidence_level)
-        check_choice("mode", self.mode, ("total", "rate"))
-        check_count("horizon", self.horizon, 100, "give the number of rows that you plan for")
-        check_choice("missing", self.missing, ("refuse", "negative"))
-        check_choice("delay", self.delay, ("in order", "independent"))
+        self._set("confidence_level", float(self.confidence_level))
+        self._set("mode", check_choice("mode", self.mode, ("total", "rate")))
+        self._set("horizon", check_count("horizon", self.horizon, 100, "give the number of rows that you plan for"))
+        if not isinstance(self.blocks, (bool, np.bool_)):
+            remedy = "say whether rows of one block may depend, and pass the blocks themselves to `update`"
+            raise ArgumentError("`blocks` to be True or False", type(self.blocks).__name__, remedy)
+        self._set("blocks", bool(self.blocks))
+        self._set("missing", check_choice("missing", self.missing, ("refuse", "negative")))
+        self._set("delay", check_choice("delay", self.delay, ("in order", "independent")))
         self._check_expected()
         if self.maturity is not None:
             remedy = "give the age, in days or in units of `time`, at which every label is known"
-            check_between("maturity", self.maturity, 0.0, math.inf, closed="left", remedy=remedy)
+            self._set("maturity", check_between("maturity", self.maturity, 0.0, math.inf, closed="left", remedy=remedy))
         if self.maturity is not None and self.delay == "independent":
             remedy = "omit `maturity`, or `delay`"
             raise ArgumentError("rows to be read at a fixed age or as labels arrive", "both", remedy)
@@ -59,14 +67,18 @@ class Settings:
             remedy = "say at which age a label that is still missing counts as 0"
             raise ArgumentError("`maturity` together with `missing='negative'`", "no `maturity`", remedy)
 
+    def _set(self, name: str, value: Any) -> None:
+        """Keep a parameter as the plain type that a state is written with and that the evidence asks for."""
+        object.__setattr__(self, name, value)
+
     def _check_expected(self) -> None:
         if self.expect is None:
             return
         if isinstance(self.expect, str):
-            check_choice("expect", self.expect, EXPECTED)
+            self._set("expect", check_choice("expect", self.expect, EXPECTED))
         else:
             remedy = "give a shift of the log odds, up or down, or a kind: 'shift', 'slope' or 'interval'"
-            check_between("expect", self.expect, 0.0, 5.0, remedy=remedy)
+            self._set("expect", check_between("expect", self.expect, 0.0, 5.0, remedy=remedy))
         if self.bets and self.expect not in ("shift", "interval"):
             remedy = "with `tolerance` above 0, or blocks, expect 'shift' or 'interval'; slopes take `odds_tolerance`"
             raise ArgumentError("a departure that bets on residuals can be told to expect", repr(self.expect), remedy)

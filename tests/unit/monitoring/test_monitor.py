@@ -201,8 +201,28 @@ def test_expecting_the_right_departure_is_faster():
 
 
 @pytest.mark.parametrize(
+    "settings",
+    [
+        {"tolerance": 0, "expect": 1, "horizon": 500.0},
+        {"tolerance": np.float32(0.125), "horizon": np.int64(500), "blocks": np.bool_(False)},
+        {"odds_tolerance": np.float32(1.25), "expect": np.float32(0.5), "confidence_level": np.float32(0.75)},
+        {"odds_tolerance": np.int8(2), "maturity": np.float64(3), "mode": np.str_("rate"), "delay": np.str_("in order")},
+    ],
+)
+def test_settings_of_any_type_of_number_are_those_of_plain_numbers(settings):
+    monitor = cal.Monitor(**settings)
+    assert cal.Monitor.from_json(monitor.to_json()).settings == monitor.settings
+    for value in monitor.settings.to_dict().values():
+        assert type(value) in (float, int, str, bool, type(None))
+    if "expect" in settings:
+        monitor.update([0, 1], [0.2, 0.7])
+        assert monitor.state.by_kind["slope"] == monitor.state.by_kind["interval"] == 0.0
+
+
+@pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"tolerance": 0, "blocks": np.arange(9) // 3}, "blocks to be True or False, found ndarray"),
         ({}, "either tolerance or odds_tolerance, found neither"),
         ({"tolerance": 0.1, "odds_tolerance": 1.2}, "found both"),
         ({"tolerance": 0.25}, r"tolerance in \[0, 0.25\)"),

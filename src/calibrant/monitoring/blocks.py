@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.errors import DataError
 from calibrant.monitoring.components import CELLS
-from calibrant.monitoring.evidence import Evidence, Unit
+from calibrant.monitoring.evidence import Evidence, Unit, spread_of
 from calibrant.table.pooling import FloatArray
 
 __all__ = ["BlockReader", "runs_of"]
@@ -22,7 +22,7 @@ class BlockReader:
     name : str or None
         The block that waits.
     sums : ndarray
-        Its rows, sum of s (1 - s) and number of labels that their scores rule out; then by cell the sums of y - s, s
+        Its rows, sum of `spread_of` and number of labels that their scores rule out; then by cell the sums of y - s, s
         and 1 - s, and how much more and less the labels may add up to.
     """
 
@@ -93,7 +93,7 @@ def _sums(y: FloatArray, score: FloatArray, sizes: Any, evidence: Evidence) -> F
         for column in (y - score, score, 1.0 - score, above, -below)
     ]
     impossible = np.where(y > 0.0, score == 0.0, score == 1.0)
-    whole = [np.bincount(block, weights=column, minlength=number) for column in (score * (1.0 - score), impossible)]
+    whole = [np.bincount(block, weights=column, minlength=number) for column in (spread_of(score, evidence.settings), impossible)]
     return np.column_stack([sizes, *whole, *by_cell]).astype(np.float64)
 
 

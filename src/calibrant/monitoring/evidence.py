@@ -18,11 +18,11 @@ from calibrant.monitoring.families import Bets, Blocks, Family, Ratios, Rows
 from calibrant.monitoring.settings import Settings
 from calibrant.table.pooling import FloatArray
 
-__all__ = ["LEARNED", "Evidence", "Unit", "adaptive_shift"]
+__all__ = ["LEARNED", "Evidence", "Unit", "adaptive_shift", "spread_of"]
 
 LEARNED = 500  # rows whose scores say where the intervals are
 # Shares of the mass: on a shift that follows the rows, and on starts at row 1 and evenly up to the horizon. What is
-# left never runs out: it is spent as the sum v of s (1 - s) grows, as 1 - 1 / (1 + ln(1 + v / 150)).
+# left never runs out: it is spent as the sum v of `spread_of` grows, as 1 - 1 / (1 + ln(1 + v / 150)).
 _OWN, _FIRST, _EVEN = 0.2, 0.3, 0.35
 _FIRST_WITHOUT, _EVEN_WITHOUT = 0.4, 0.4
 _CLOCK = 150.0
@@ -31,7 +31,7 @@ _KEPT_ALARMS = 20
 
 
 class Unit(NamedTuple):
-    """Complete blocks of rows, an entry each: how many rows, the sum of s (1 - s), and means by cell, see `Blocks`.
+    """Complete blocks of rows, an entry each: number of rows, sum of `spread_of`, and means by cell, see `Blocks`.
 
     `impossible` says whether a label was one that its score rules out.
     """
@@ -72,7 +72,7 @@ class Evidence:
         self.threshold = 1.0 / settings.alpha
         self.family, self._own_share = _family(settings)
         self.rows = 0
-        self.positives = self.expected = self.spread = 0.0  # sums of y, s and s (1 - s)
+        self.positives = self.expected = self.spread = 0.0  # sums of y, s and `spread_of`
         self.log_own = 0.0
         self.mass = 0.0  # G so far
         self.reset_at = 0.0  # G at the last alarm after which evidence began anew
@@ -148,7 +148,7 @@ class Evidence:
 
     def _over_rows(self, y: FloatArray, score: FloatArray) -> _Step:
         numbers = self.rows + np.arange(1.0, len(y) + 1.0)
-        spread = np.cumsum(np.append(self.spread, score * (1.0 - score)))
+        spread = np.cumsum(np.append(self.spread, spread_of(score, self.settings)))
         expected = np.cumsum(np.append(self.expected, score))
         positives = np.cumsum(np.append(self.positives, y))
         mass = self.mass_at(numbers, spread[:-1])
@@ -195,6 +195,12 @@ class Evidence:
         if self._own_share:
             found["shift"] += self._own_share * math.exp(min(self.log_own, _LARGEST_LOG))
         return found
+
+
+def spread_of(score: FloatArray, settings: Settings) -> FloatArray:
+    """Return s (1 - s), which labels vary by; at least what they may vary by at scores of 0 and 1."""
+    tolerance = settings.tolerance or 0.0
+    return np.maximum(score * (1.0 - score), tolerance * (1.0 - tolerance))
 
 
 def _family(settings: Settings) -> tuple[Family, float]:

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from calibrant.monitoring import Monitor
 from calibrant.monitoring.blocks import BlockReader
 from calibrant.monitoring.components import CELLS, cell_of, cut_points, intervals_of
 from calibrant.monitoring.evidence import Evidence, adaptive_shift
@@ -202,6 +203,18 @@ def test_a_label_that_its_score_rules_out_is_proof():
     kept, path = in_batches({"tolerance": 0.0}, np.array([0.0, 1.0] * 500), np.array([0.0, 1.0] * 500), 1000)
     assert not kept.alarms
     assert path[-1] == pytest.approx(1.0)  # nothing was at stake
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_calm_rows_of_hard_scores_do_not_dilute_the_evidence(blocks):
+    """Scores of 0 and 1 vary by the tolerance: mass is left for changes after the horizon."""
+    delays = []
+    for calm in (2_000, 200_000):
+        monitor = Monitor(tolerance=0.02, horizon=1000, blocks=blocks)
+        y, score = np.repeat([0, 1], [calm, 3000]), np.zeros(calm + 3000)
+        state = monitor.update(y, score, block=np.arange(len(y)) // 10 if blocks else None)
+        delays.append(state.alarm_row - calm)
+    assert 0 < delays[1] < 2 * delays[0]
 
 
 def test_intervals_follow_ties():

@@ -93,7 +93,8 @@ def _sums(y: FloatArray, score: FloatArray, sizes: Any, evidence: Evidence) -> F
         for column in (y - score, score, 1.0 - score, above, -below)
     ]
     impossible = np.where(y > 0.0, score == 0.0, score == 1.0)
-    whole = [np.bincount(block, weights=column, minlength=number) for column in (spread_of(score, evidence.settings), impossible)]
+    spread = spread_of(score, evidence.settings)
+    whole = [np.bincount(block, weights=column, minlength=number) for column in (spread, impossible)]
     return np.column_stack([sizes, *whole, *by_cell]).astype(np.float64)
 
 

@@ -23,7 +23,8 @@ from calibrant.table.validation import as_array, clean_labels, clean_rows, clean
 
 __all__ = ["Monitor"]
 
-_MISSING = ("None", "nan", "NaT", "<NA>", "")  # labels that are not known, as text
+_MISSING = ("None", "nan", "NaT", "<NA>")  # labels that are not known, as text
+_MISSING_TEXT = ("", "nan")  # texts that stand for such labels; the second one is how NumPy writes NaN among texts
 
 
 class Monitor:
@@ -205,7 +206,7 @@ class Monitor:
             found = f"{len(raw)} labels and {len(score)} scores"
             raise DataError("as many labels as scores", found, "pass two columns of the same table")
         raw = raw[chosen.rows]
-        missing = np.array([str(value) in _MISSING for value in raw.tolist()], dtype=bool)
+        missing = np.array([_is_missing(value) for value in raw.tolist()], dtype=bool)
         if missing.any() and self.settings.missing == "refuse":
             found = f"none in {int(missing.sum())} of {len(raw)} rows of that age"
             remedy = "choose a higher `maturity`, or say `missing='negative'` if such labels are 0"
@@ -347,6 +348,10 @@ class Monitor:
         monitor = cls.from_json(text)
         monitor._digest = digest
         return monitor
+
+
+def _is_missing(label: Any) -> bool:
+    return label in _MISSING_TEXT if isinstance(label, str) else str(label) in _MISSING
 
 
 class _Times:

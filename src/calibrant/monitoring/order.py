@@ -16,6 +16,8 @@ from calibrant.table.validation import as_array, one_column
 __all__ = ["Chosen", "Position", "choose", "shown_time"]
 
 _DAY = 86_400_000_000  # microseconds
+_FIRST, _LAST = np.datetime64("0001-01-01"), np.datetime64("9999-12-31T23:59:59")
+_WRITTEN = "write dates as 2026-11-23"
 _AGAIN = "pass rows that were not read before, and rows of one time in one update"
 
 
@@ -48,6 +50,8 @@ def choose(n: int, time: Any, identifier: Any, position: Position, settings: Set
     _check_same(kind, ids, position, settings, anything_read=position != Position())
     rows, waiting, earlier = np.arange(n), 0, 0
     if settings.maturity is not None and times is not None:
+        if kind == "number":
+            _refuse_digits(times)
         age = (times.max() - times) / (_DAY if kind == "date" else 1)
         rows = np.flatnonzero(age >= settings.maturity)
         waiting = n - len(rows)
@@ -80,17 +84,22 @@ def shown_time(time: Any, kind: str | None) -> str | float | None:
 def _times(time: Any, n: int) -> tuple[npt.NDArray[Any], str]:
     """Return times as numbers, and of which kind they are."""
     raw = one_column(as_array(time, "times"), "times in one column", "pass a one-dimensional array")
-    if raw.dtype.kind in "OUS":
-        try:
-            raw = raw.astype("datetime64[us]")
-        except (ValueError, TypeError):
-            found = repr(raw[0].item() if hasattr(raw[0], "item") else raw[0]) if len(raw) else "nothing"
-            raise DataError("times that are numbers or dates", found, "write dates as 2026-11-23") from None
     if len(raw) != n:
         raise DataError(f"a time for each of {n} rows", f"{len(raw)} times", "pass columns of the same table")
-    if raw.dtype.kind == "M":
-        missing = np.isnat(raw)
-        numbers: npt.NDArray[Any] = raw.astype("datetime64[us]").astype(np.int64)
+    is_date = raw.dtype.kind in "OUSM"
+    if is_date:
+        try:
+            seconds, dates = raw.astype("datetime64[s]"), raw.astype("datetime64[us]")
+        except (ValueError, TypeError):
+            found = repr(raw[0].item() if hasattr(raw[0], "item") else raw[0]) if len(raw) else "nothing"
+            raise DataError("times that are numbers or dates", found, _WRITTEN) from None
+        # Microseconds have no room for a year such as 20260131, and become another without a word.
+        strange = (seconds < _FIRST) | (seconds > _LAST)
+        if strange.any():
+            row = int(np.argmax(strange))
+            raise DataError("dates in years 1 to 9999", f"{raw[row]!s} in row {row}", _WRITTEN)
+        missing = np.isnat(dates)
+        numbers: npt.NDArray[Any] = dates.astype(np.int64)
     else:
         if raw.dtype.kind not in "iuf":
             raise DataError("times that are numbers or dates", f"{raw.dtype} values", "convert them")
@@ -99,7 +108,15 @@ def _times(time: Any, n: int) -> tuple[npt.NDArray[Any], str]:
     if missing.any():
         where = f"none in row {int(np.argmax(missing))}"
         raise DataError("a time in every row", where, "drop rows without one, or fill it in")
-    return numbers, "date" if raw.dtype.kind == "M" else "number"
+    return numbers, "date" if is_date else "number"
+
+
+def _refuse_digits(times: npt.NDArray[Any]) -> None:
+    """Refuse dates such as 20260131 as numbers: their differences are no ages."""
+    year, month, day = times // 10_000, times // 100 % 100, times % 100
+    dates = (year >= 1900) & (year < 2200) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
+    if dates.all():
+        raise DataError("times whose differences are ages", f"dates as numbers, {times[0]:.0f}", _WRITTEN)
 
 
 def _ids(identifier: Any, n: int) -> npt.NDArray[Any]:

@@ -50,10 +50,11 @@ class Settings:
         self._set("confidence_level", float(self.confidence_level))
         self._set("mode", check_choice("mode", self.mode, ("total", "rate")))
         self._set("horizon", check_count("horizon", self.horizon, 100, "give the number of rows that you plan for"))
-        if not isinstance(self.blocks, (bool, np.bool_)):
+        blocks: Any = self.blocks
+        if not isinstance(blocks, (bool, np.bool_)):
             remedy = "say whether rows of one block may depend, and pass the blocks themselves to `update`"
-            raise ArgumentError("`blocks` to be True or False", type(self.blocks).__name__, remedy)
-        self._set("blocks", bool(self.blocks))
+            raise ArgumentError("`blocks` to be True or False", type(blocks).__name__, remedy)
+        self._set("blocks", bool(blocks))
         self._set("missing", check_choice("missing", self.missing, ("refuse", "negative")))
         self._set("delay", check_choice("delay", self.delay, ("in order", "independent")))
         self._check_expected()

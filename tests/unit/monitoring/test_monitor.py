@@ -133,6 +133,13 @@ def test_columns_stay_the_same_from_update_to_update():
         cal.Monitor(tolerance=0.01, blocks=True).update([0, 1], [0.2, 0.7])
     with pytest.raises(DataError, match="times that are numbers or dates"):
         cal.Monitor(tolerance=0.01).update([0, 1], [0.2, 0.7], time=["Monday", "Tuesday"])
+    for date in ("20260131", "12026-01-31", "-0001-01-31"):
+        with pytest.raises(DataError, match=f"dates in years 1 to 9999, found {date} in row 1; write dates as 2026-"):
+            cal.Monitor(tolerance=0.01).update([0, 1], [0.2, 0.7], time=["2026-01-30", date])
+    with pytest.raises(DataError, match="dates in years 1 to 9999, found 20260131 in row 0"):
+        cal.Monitor(tolerance=0.01).update([0], [0.2], time=np.array([20260131 - 1970]).astype("datetime64[Y]"))
+    with pytest.raises(DataError, match="times whose differences are ages, found dates as numbers, 20260131"):
+        cal.Monitor(tolerance=0.01, maturity=30).update([0, 1], [0.2, 0.7], time=[20260131, 20260301])
     with pytest.raises(DataError, match="a time in every row, found none in row 1"):
         cal.Monitor(tolerance=0.01).update([0, 1], [0.2, 0.7], time=[1.0, np.nan])
 
@@ -155,6 +162,14 @@ def test_rows_are_read_at_a_fixed_age():
     dates = np.datetime64("2026-01-01") + np.arange(30)
     dated = cal.Monitor(tolerance=0.01, maturity=10).update([0, 1] * 15, [0.2, 0.7] * 15, time=dates)
     assert (dated.rows, dated.waiting) == (20, 10)
+
+
+def test_a_class_may_have_any_name_though_labels_may_be_missing():
+    """The text None is a label, and the value None is not."""
+    for none, waiting in (("None", 0), ("NaT", 0), (None, 1), (np.nan, 1), (np.datetime64("NaT"), 1), ("", 1)):
+        label = np.array(["yes", none, "yes"], dtype=object)
+        monitor = cal.Monitor(tolerance=0.01, maturity=0, missing="negative")
+        assert monitor.update(label, [0.2, 0.7, 0.6], time=[1, 2, 3], pos_label="yes").unlabelled == waiting
 
 
 def test_the_last_block_waits():
@@ -206,7 +221,12 @@ def test_expecting_the_right_departure_is_faster():
         {"tolerance": 0, "expect": 1, "horizon": 500.0},
         {"tolerance": np.float32(0.125), "horizon": np.int64(500), "blocks": np.bool_(False)},
         {"odds_tolerance": np.float32(1.25), "expect": np.float32(0.5), "confidence_level": np.float32(0.75)},
-        {"odds_tolerance": np.int8(2), "maturity": np.float64(3), "mode": np.str_("rate"), "delay": np.str_("in order")},
+        {
+            "odds_tolerance": np.int8(2),
+            "maturity": np.float64(3),
+            "mode": np.str_("rate"),
+            "delay": np.str_("in order"),
+        },
     ],
 )
 def test_settings_of_any_type_of_number_are_those_of_plain_numbers(settings):

@@ -37,7 +37,7 @@ def monitor(
     ] = None,
     block: Annotated[
         str | None,
-        typer.Option("--block", help="Column of blocks, such as days, within which rows may depend.", metavar="COL"),
+        typer.Option("--block", help="Column of blocks, such as days, within which labels may depend.", metavar="COL"),
     ] = None,
     pos_label: PosLabel = None,
     tolerance: Annotated[
@@ -48,7 +48,10 @@ def monitor(
     ] = None,
     confidence: Confidence = 0.95,
     mode: Annotated[
-        str, typer.Option("--mode", help="total: no false alarm ever; rate: few per --horizon rows.")
+        str,
+        typer.Option(
+            "--mode", help="total bounds the chance of any false alarm, rate their number per --horizon rows."
+        ),
     ] = "total",
     expect: Annotated[
         str | None, typer.Option("--expect", help="shift, slope, interval, or the size of a shift of the log odds.")

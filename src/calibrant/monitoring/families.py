@@ -177,7 +177,7 @@ class Ratios:
 class Bets:
     """Bets that residuals of all scores, or of an interval, add up to more than a tolerance, equation (4).
 
-    A bet is made on every row, or on the mean over a block of rows, which may then depend on each other in any way.
+    A bet is made on every row, or on the mean over a block of rows, whose labels may then depend on each other.
     `scores_first` says whether the scores of a block are known when the bet is made, and the null holds given them.
     """
 

@@ -43,8 +43,8 @@ class Monitor:
         In mode "total" the probability that there is never a false alarm; in mode "rate" the expected number of false
         alarms is at most ``1 - confidence_level`` per `horizon` rows.
     mode : {"total", "rate"}
-        Whether false alarms are bounded once and for all, or per so many rows. After an alarm, "total" stands still,
-        and "rate" begins anew.
+        Whether the probability of any false alarm is bounded for ever, or their expected number per so many rows: with
+        "rate" one comes in the end. After an alarm, "total" stands still, and "rate" begins anew.
     expect : {"shift", "slope", "interval"} or float, optional
         What kind of departure is looked for, or a shift of the log odds by so much, up or down. By default all kinds.
         It changes how fast an alarm comes, not the guarantee.
@@ -53,10 +53,11 @@ class Monitor:
     reference : array-like, optional
         Scores, without labels, that say where intervals of scores lie. By default the first 500 rows do.
     blocks : bool
-        Whether rows of one block, such as a day, may depend on each other in any way; every update then needs `block`.
+        Whether labels of one block, such as a day, may depend on each other; every update then needs `block`. Scores
+        and number of rows of a block must not depend on its labels: the rows of a customer up to the event are no block.
     maturity : float, optional
         Age at which rows are read, in days or in the unit of `time`, whatever is known of them earlier. Age is counted
-        from the latest time among the rows that are passed.
+        from the latest time among the rows that are passed; those not after the last row read are passed over.
     missing : {"refuse", "negative"}
         What a label that is still missing at that age means.
     delay : {"in order", "independent"}
@@ -82,8 +83,11 @@ class Monitor:
     The evidence is an e-detector: components for shifts, slopes and intervals of scores, each a product of likelihood
     ratios or of bets, averaged over when the change began. docs/theory/11-monitor.md has the proofs.
 
-    Rows must be passed in an order that their labels have no part in, and each label must be unpredictable beyond its
-    score by what was read before.
+    Which rows are passed, and in which order, must not depend on their labels; and what was read before, with blocks
+    also the scores and the number of rows of the block, must not predict a label beyond its score. With a `tolerance`
+    above 0 scores have no part in the order either: it allows an error on average over the scores that a row might
+    have, so rows of one time that are sorted by score, or by an `id` that goes with it, give false alarms. Blocks, and
+    `odds_tolerance`, do not mind that.
 
     References
     ----------
@@ -158,7 +162,8 @@ class Monitor:
             When each row was scored: dates or numbers. Rows are read in this order, and every update has to come after
             the one before.
         id : array-like of shape (n,), optional
-            What identifies a row: increasing numbers or texts, or with `time` any. No row is read twice.
+            What identifies a row: increasing numbers or texts; with `time` any, and rows of one time are sorted by it.
+            No row is read twice.
         block : array-like of shape (n,), optional
             The block of each row, if the monitor was made with ``blocks=True``. Its rows have to come one after the
             other. The last block is kept until a row of another one comes; from then on its name is forgotten, and

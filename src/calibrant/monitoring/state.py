@@ -50,10 +50,10 @@ class MonitorState(Result):
     departure : Departure or None
         At an alarm: since when, where, and what would repair it.
     waiting, earlier, unlabelled : int
-        Rows of this update that are too young to be read, that were read before, and that were old enough, had no
-        label, and counted as 0.
+        Rows of this update that are too young to be read, that were passed over because their time is not after that
+        of the last row read, and that were old enough, had no label, and counted as 0.
     confidence_level : float
-        Of the alarm and of the confidence sequence, each.
+        Of the confidence sequence, and in mode "total" of the alarm.
     description : str
         The null hypothesis.
 
@@ -97,7 +97,8 @@ class MonitorState(Result):
             found["Bias"] = f"mean label minus mean score {number(self.bias)} ({bounds}; {level} at all rows at once)"
         if self.waiting or self.earlier or self.unlabelled:
             found["Rows"] = (
-                f"{rows(self.waiting)} wait until they are old enough, {rows(self.earlier)} were read before, "
+                f"{rows(self.waiting)} wait until they are old enough, {rows(self.earlier)} are not after the "
+                f"last one read and were passed over, "
                 f"{rows(self.unlabelled)} without a label count as 0"
             )
         if self.departure is not None and self.alarm:
@@ -108,7 +109,7 @@ class MonitorState(Result):
         if not self.alarm:
             return f"nothing speaks against: {self.description}"
         at = "" if self.alarm_time is None else f" ({self.alarm_time})"
-        return f"row {rows(self.alarm_row or 0)}{at}; refuted: {self.description}"
+        return f"row {rows(self.alarm_row or 0)}{at}; rejected: {self.description}"
 
     def _departure_lines(self, found: Departure) -> dict[str, str]:
         def named(row: int, time: Any) -> str:
@@ -123,7 +124,7 @@ class MonitorState(Result):
         gains = ", ".join(f"{kind} {getattr(found, f'gain_{kind}'):.1f}" for kind in ("shift", "slope", "refit"))
         return {
             "Since": f"about row {named(found.row, found.time)}, likely {first} to {last} (approximate){never}; "
-            f"at the latest row {rows(self.alarm_row or 0)} (proved)",
+            f"unless the alarm is false, at the latest row {rows(self.alarm_row or 0)}",
             "Where": f"{where}: predictions too {'low' if found.bias > 0 else 'high'}, "
             f"by {number(abs(found.bias))} of all rows since then",
             "Repair": f"{_REPAIRS[found.repair]} (log-likelihood gained: {gains})",

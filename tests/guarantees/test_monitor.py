@@ -172,6 +172,19 @@ def test_the_bias_is_in_its_confidence_sequence_at_all_rows(world):
     assert_failures_within(missed, 100, 0.05)
 
 
+def test_the_mean_of_monitors_that_share_their_rows():
+    """Half of the rows of each of three streams are those of the others."""
+    rng, found = np.random.default_rng(17), 0
+    for _ in range(40):
+        y, score = even(rng, 3000)
+        monitors = [cal.Monitor(tolerance=0) for _ in range(3)]
+        for monitor in monitors:
+            own_y, own_score = even(rng, 3000)
+            monitor.update(np.append(y, own_y), np.append(score, own_score))
+        found += cal.monitoring.combine(monitors).alarm
+    assert_failures_within(found, 40, 0.05)
+
+
 @pytest.mark.slow
 def test_calm_does_not_dilute_the_evidence():
     """After 30,000 calm rows a shift takes at most 2.5 times the rows that it takes from the start."""

@@ -278,6 +278,11 @@ class Monitor:
             description=described(settings),
         )
 
+    @property
+    def bias_sums(self) -> FloatArray:
+        """Number of terms of the bias so far, their sum, and that of their squares."""
+        return self._sums.bias
+
     def history(self) -> MonitorHistory:
         """Return evidence and bias at rows at equal distances, for a picture: ``monitor.history().plot()``."""
         return history_of(self._sums, self._evidence, self.settings)

@@ -230,3 +230,21 @@ def test_kept_rows_depend_on_their_number_alone():
     assert len(kept[0]) < 140
     assert kept[0] == sorted(kept[0])
     assert kept[0][-1] == 4992
+
+
+def test_monitors_are_combined_by_their_means_and_sums():
+    y, score = stream(4000, 0, seed=9, power=0.5)
+    parts = [cal.Monitor(tolerance=0.01) for _ in range(2)]
+    states = [one.update(y[i::2], score[i::2]) for i, one in enumerate(parts)]
+    whole, both = cal.Monitor(tolerance=0.01).update(y, score), cal.monitoring.combine(parts)
+    assert both.evidence == pytest.approx((states[0].evidence + states[1].evidence) / 2)
+    assert both.rows == whole.rows
+    assert both.bias_lower == pytest.approx(whole.bias_lower, rel=1e-12)
+    assert both.alarm
+    assert "refuted by all together" in str(both)
+    with pytest.raises(ArgumentError, match="found none"):
+        cal.monitoring.combine([])
+    with pytest.raises(ArgumentError, match="the same settings"):
+        cal.monitoring.combine([*parts, cal.Monitor(tolerance=0.02)])
+    with pytest.raises(ArgumentError, match="monitors of mode 'total'"):
+        cal.monitoring.combine([cal.Monitor(tolerance=0.02, mode="rate")])

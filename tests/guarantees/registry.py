@@ -16,6 +16,7 @@ PLACES = (
     "curves",
     "decisions",
     "metrics",
+    "monitoring",
 )
 
 

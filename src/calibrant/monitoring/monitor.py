@@ -288,7 +288,7 @@ class Monitor:
         return history_of(self._sums, self._evidence, self.settings)
 
     def to_json(self) -> str:
-        """Return everything the monitor knows as a JSON document of a few kilobytes, with a version and a checksum."""
+        """Return everything the monitor knows as a JSON document of some 30 kilobytes, with version and checksum."""
         parts = state_file.Parts(
             self.settings,
             self._evidence,

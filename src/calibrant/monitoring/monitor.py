@@ -180,12 +180,12 @@ class Monitor:
         chosen = choose(len(score), time, id, self._position, self.settings)
         labels, unlabelled = self._labels(y, score, chosen, pos_label)
         named = self._block_names(block, len(score))
-        self._position = chosen.after
         before = self._evidence.number_of_alarms
         if len(chosen.rows):
             kind = chosen.after.kind or self._position.kind or "number"
             shown = None if chosen.times is None else _Times(chosen.times, kind)
             self._read(labels, score[chosen.rows], shown, named, chosen)
+        self._position = chosen.after
         self._last = {
             "waiting": chosen.waiting,
             "earlier": chosen.earlier,

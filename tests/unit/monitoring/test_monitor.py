@@ -162,8 +162,14 @@ def test_the_last_block_waits():
     monitor.update([0, 1, 1], [0.2, 0.7, 0.6], block=["a", "a", "b"])
     whole = cal.Monitor(tolerance=0, blocks=True).update([0, 1, 1, 0, 1], [0.2, 0.7, 0.6, 0.4, 0.5], block=[*"aabbc"])
     assert monitor.update([0, 1], [0.4, 0.5], block=["b", "c"]).evidence == whole.evidence
+    before = monitor.to_json()
     with pytest.raises(DataError, match="block 'a' again after another"):
         monitor.update([0, 1, 1], [0.2, 0.7, 0.6], block=["a", "b", "a"])
+    assert monitor.to_json() == before
+    timed = cal.Monitor(tolerance=0, blocks=True)
+    with pytest.raises(DataError, match="block 'a' again after another"):
+        timed.update([0, 1, 1], [0.2, 0.7, 0.6], time=[1, 2, 3], block=["a", "b", "a"])
+    assert timed.update([0, 1, 1], [0.2, 0.7, 0.6], time=[1, 2, 3], block=["a", "a", "b"]).rows == 3
 
 
 def test_expecting_the_right_departure_is_faster():
@@ -175,6 +181,9 @@ def test_expecting_the_right_departure_is_faster():
         assert state.number_of_alarms < 20
         firsts[expect] = monitor.history().alarms[0]
     assert firsts[0.3] <= firsts["shift"] <= firsts[None]
+    states = [cal.Monitor(tolerance=0, expect=size).update(y, score) for size in (1, 1.0)]
+    assert states[0].by_kind == states[1].by_kind
+    assert states[0].by_kind["slope"] == 0.0
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,8 @@ def read_in_order(
     if pos_label is None:
         labels = np.ma.filled(labels, np.nan)
     elif np.ma.is_masked(labels):
-        labels = np.ma.filled(labels.astype(object), None)
+        missing, labels = np.ma.getmaskarray(labels), np.ma.getdata(labels).astype(object)
+        labels[missing] = None
     columns = {name: np.ma.getdata(found[name]) if name in found else None for name in further}
     return OrderedRows(labels, np.ma.filled(found["score"], np.nan), **columns)
 

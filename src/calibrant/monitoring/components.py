@@ -83,8 +83,10 @@ def log_odds(score: FloatArray) -> FloatArray:
         return np.asarray(np.log(score) - np.log1p(-score))
 
 
-def likelihood_ratio(y: FloatArray, score: FloatArray, moved: FloatArray, allowed: FloatArray | None) -> FloatArray:
-    """Return the factors of components that move the log odds of rows, equations (2) and (3).
+def likelihood_ratio(
+    y: FloatArray, score: FloatArray, moved: FloatArray, allowed: FloatArray | None, out: FloatArray
+) -> None:
+    """Write the factors of components that move the log odds of rows, equations (2) and (3).
 
     It is the likelihood ratio of the moved score and of the score, where the latter may itself move, by what is
     allowed, towards the former. The moves are given as ``exp(move) - 1``.
@@ -92,13 +94,12 @@ def likelihood_ratio(y: FloatArray, score: FloatArray, moved: FloatArray, allowe
     below = score * moved
     below += 1.0
     if allowed is None:
-        ratio = y * moved
-        ratio += 1.0
+        np.multiply(y, moved, out=out)
+        out += 1.0
     else:
-        ratio = np.where(y > 0.0, (1.0 + moved) / (1.0 + allowed), 1.0)
-        ratio *= 1.0 + score * allowed
-    ratio /= below
-    return ratio
+        out[:] = np.where(y > 0.0, (1.0 + moved) / (1.0 + allowed), 1.0)
+        out *= 1.0 + score * allowed
+    out /= below
 
 
 def moved_and_allowed(move: FloatArray, slack: float) -> tuple[FloatArray, FloatArray | None]:

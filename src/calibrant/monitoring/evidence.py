@@ -210,8 +210,8 @@ def _family(settings: Settings) -> tuple[Family, float]:
         shares = {"shift": (1.0, 0.0), "interval": (0.0, 1.0)}.get(str(expect), (0.5, 0.5))
         return Bets(shares, settings.tolerance or 0.0, scores_first=not settings.tolerance), 0.0
     own = _OWN if settings.exact and settings.mode == "total" and expect in (None, "shift") else 0.0
-    if isinstance(expect, float):
-        return Ratios((1.0, 0.0, 0.0), settings.slack, expect), own
+    if expect is not None and not isinstance(expect, str):
+        return Ratios((1.0, 0.0, 0.0), settings.slack, float(expect)), own
     kinds = {"shift": (1.0, 0.0, 0.0), "slope": (0.0, 1.0, 0.0), "interval": (0.0, 0.0, 1.0)}
     return Ratios(kinds.get(str(expect), (0.6, 0.2, 0.2)), settings.slack), own
 

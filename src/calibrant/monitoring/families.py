@@ -84,7 +84,7 @@ class Ratios:
     `shares` are the weights of shifts, slopes and intervals; with a `size`, shifts have that size.
     """
 
-    largest_slice = 8192
+    largest_slice = 1 << 14
 
     def __init__(self, shares: tuple[float, float, float], slack: float = 0.0, size: float | None = None) -> None:
         self._shares, self._slack, self._size = shares, slack, size
@@ -116,16 +116,16 @@ class Ratios:
         known = len(moves.slopes) if self._centre is not None else len(moves.slopes) // 2
         slopes, centres = moves.slopes[:known, None], moves.centres[:known, None]
         odds = np.append(log_odds(rows.score), 0.0)[lanes.rows]
-        here = np.ones((len(moves.weights), lanes.rows.shape[1]))
         fixed = len(moves.shifts)
 
-        def factor(i: int) -> FloatArray:
-            here[:fixed] = likelihood_ratio(y[i], score[i], *shifts)
+        def factor(i: int, out: FloatArray) -> None:
+            likelihood_ratio(y[i], score[i], *shifts, out[:fixed])
             away = odds[i] - centres
             away *= slopes
             np.clip(away, -FARTHEST, FARTHEST, out=away)
-            here[fixed : fixed + known] = likelihood_ratio(y[i], score[i], *moved_and_allowed(away, self._slack))
-            return here
+            turned = moved_and_allowed(away, self._slack)
+            likelihood_ratio(y[i], score[i], *turned, out[fixed : fixed + known])
+            out[fixed + known :] = 1.0
 
         masses = np.append(np.diff(rows.mass, prepend=rows.mass_before), 0.0)[lanes.rows]
         totals, after = advance(self.values[0], factor, masses, lanes, moves.weights)
@@ -148,7 +148,9 @@ class Ratios:
         prior[0, starts] = rows.mass_before
         masses = np.where(beyond, 0.0, mass - prior)
         equal = np.full(len(before), 1.0 / len(before))
-        totals, after = advance(before, lambda i: likelihood_ratio(y[i], score[i], *self._local), masses, lanes, equal)
+        totals, after = advance(
+            before, lambda i, out: likelihood_ratio(y[i], score[i], *self._local, out), masses, lanes, equal
+        )
         # What an interval has beyond its share of G changes only at its rows.
         weights = share * np.array([i.weight for i in self._intervals])
         excess = (totals - mass) * np.repeat(weights, np.diff(lanes.first))
@@ -181,7 +183,7 @@ class Bets:
     `scores_first` says whether the scores of a block are known when the bet is made, and the null holds given them.
     """
 
-    largest_slice = 2048
+    largest_slice = 1 << 12
 
     def __init__(self, shares: tuple[float, float], tolerance: float, *, scores_first: bool) -> None:
         self._shares, self._tolerance, self._scores_first = shares, tolerance, scores_first
@@ -226,22 +228,23 @@ class Bets:
         waiting = 0.0 if self._placed else self._shares[1] * rows.mass
         return totals.T.ravel()[:n] + waiting, [after]
 
-    def _of_rows(self, rows: Rows, place: Any) -> Callable[[int], FloatArray]:
+    def _of_rows(self, rows: Rows, place: Any) -> Callable[[int, FloatArray], None]:
         residual = np.append(rows.y - rows.score, 0.0)[place]
         cell = np.append(rows.cell, np.uint8(0))[place]
-        cost = np.append(np.full(len(rows.y), self._tolerance), 0.0)[place]
-        rate = self._rate[:, None]
+        elsewhere = (1.0 - self._rate * self._tolerance)[:, None]
+        beyond = place == len(rows.y)
+        ends = beyond.any(axis=1)
 
-        def factor(i: int) -> FloatArray:
-            found: FloatArray = self._slope.take(cell[i], axis=1)
-            found *= residual[i]
-            found -= rate * cost[i]
-            found += 1.0
-            return found
+        def factor(i: int, out: FloatArray) -> None:
+            np.take(self._slope, cell[i], axis=1, out=out, mode="clip")
+            out *= residual[i]
+            out += elsewhere
+            if ends[i]:
+                out[:, beyond[i]] = 1.0
 
         return factor
 
-    def _of_blocks(self, blocks: Blocks, place: Any) -> Callable[[int], FloatArray]:
+    def _of_blocks(self, blocks: Blocks, place: Any) -> Callable[[int, FloatArray], None]:
         found, up = self._sign * (blocks.residual @ self._inside.T), self._sign > 0
         slack = np.where(up, *(blocks.slack[:, side] @ self._inside.T for side in (0, 1)))
         if self._scores_first:
@@ -250,7 +253,11 @@ class Bets:
         else:
             slack, rate = np.full_like(found, self._tolerance), self._rate
         factors: FloatArray = np.append(1.0 + rate * (found - slack), np.ones((1, found.shape[1])), axis=0)
-        return lambda i: np.asarray(factors[place[i]].T, dtype=np.float64)
+
+        def factor(i: int, out: FloatArray) -> None:
+            out[:] = factors[place[i]].T
+
+        return factor
 
     @property
     def weights(self) -> list[FloatArray]:

@@ -54,7 +54,7 @@ class Monitor:
         Scores, without labels, that say where intervals of scores lie. By default the first 500 rows do.
     blocks : bool
         Whether labels of one block, such as a day, may depend on each other; every update then needs `block`. Scores
-        and number of rows of a block must not depend on its labels: the rows of a customer up to the event are no block.
+        and number of rows of a block must not depend on its labels: rows of a customer up to the event are no block.
     maturity : float, optional
         Age at which rows are read, in days or in the unit of `time`, whatever is known of them earlier. Age is counted
         from the latest time among the rows that are passed; those not after the last row read are passed over.
@@ -290,12 +290,17 @@ class Monitor:
             description=described(settings),
         )
 
+    @property
+    def bias_sums(self) -> FloatArray:
+        """Number of terms of the bias so far, their sum, and that of their squares."""
+        return self._sums.bias
+
     def history(self) -> MonitorHistory:
         """Return evidence and bias at rows at equal distances, for a picture: ``monitor.history().plot()``."""
         return history_of(self._sums, self._evidence, self.settings)
 
     def to_json(self) -> str:
-        """Return everything the monitor knows as a JSON document of a few kilobytes, with a version and a checksum."""
+        """Return everything the monitor knows as a JSON document of some 30 kilobytes, with version and checksum."""
         parts = state_file.Parts(
             self.settings,
             self._evidence,

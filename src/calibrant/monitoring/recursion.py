@@ -46,7 +46,7 @@ def one_list(n: int) -> Lanes:
 
 
 def advance(
-    before: FloatArray, factor: Callable[[int], FloatArray], masses: FloatArray, lanes: Lanes, weights: FloatArray
+    before: FloatArray, factor: Callable[[int, FloatArray], None], masses: FloatArray, lanes: Lanes, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Follow the recursion along every list.
 
@@ -55,7 +55,7 @@ def advance(
     before : ndarray of shape (components, lists)
         W before the first row.
     factor : callable
-        Returns L at a place of all lanes, of shape (components, lanes); 1 where there is no row.
+        Writes L at a place of all lanes, of shape (components, lanes), into an array; 1 where there is no row.
     masses : ndarray of shape (length, lanes)
         g at every row; 0 where there is none.
     lanes : Lanes
@@ -74,7 +74,7 @@ def advance(
     slope, rise = np.ones(factors.shape[1:]), np.zeros(factors.shape[1:])
     for i, mass in enumerate(masses):
         here = factors[i]
-        here[:] = factor(i)
+        factor(i, here)
         here[weights == 0.0] = 0.0  # what does not count may grow until it is not a number
         slope *= here
         rise += mass

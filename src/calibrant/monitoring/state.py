@@ -108,8 +108,10 @@ class MonitorState(Result):
     def _verdict(self) -> str:
         if not self.alarm:
             return f"nothing speaks against: {self.description}"
+        if self.alarm_row is None:
+            return f"rejected by all together: {self.description}"
         at = "" if self.alarm_time is None else f" ({self.alarm_time})"
-        return f"row {rows(self.alarm_row or 0)}{at}; rejected: {self.description}"
+        return f"row {rows(self.alarm_row)}{at}; rejected: {self.description}"
 
     def _departure_lines(self, found: Departure) -> dict[str, str]:
         def named(row: int, time: Any) -> str:

@@ -177,18 +177,16 @@ def test_the_last_block_waits():
     monitor.update([0, 1, 1], [0.2, 0.7, 0.6], block=["a", "a", "b"])
     whole = cal.Monitor(tolerance=0, blocks=True).update([0, 1, 1, 0, 1], [0.2, 0.7, 0.6, 0.4, 0.5], block=[*"aabbc"])
     assert monitor.update([0, 1], [0.4, 0.5], block=["b", "c"]).evidence == whole.evidence
+    before = monitor.to_json()
     with pytest.raises(DataError, match="block 'a' again after another"):
         monitor.update([0, 1, 1], [0.2, 0.7, 0.6], block=["a", "b", "a"])
+    assert monitor.to_json() == before
     with pytest.raises(DataError, match="block 'c' again after another"):
         monitor.update([0, 1], [0.2, 0.7], block=["d", "c"])
-
-
-def test_rows_that_were_refused_can_be_passed_again():
-    monitor = cal.Monitor(tolerance=0, blocks=True)
+    timed = cal.Monitor(tolerance=0, blocks=True)
     with pytest.raises(DataError, match="block 'a' again after another"):
-        monitor.update([0, 1, 1], [0.2, 0.7, 0.6], time=[1, 2, 3], block=["a", "b", "a"])
-    assert monitor.to_json() == cal.Monitor(tolerance=0, blocks=True).to_json()
-    assert monitor.update([0, 1, 1], [0.2, 0.7, 0.6], time=[1, 2, 3], block=["a", "a", "b"]).rows == 3
+        timed.update([0, 1, 1], [0.2, 0.7, 0.6], time=[1, 2, 3], block=["a", "b", "a"])
+    assert timed.update([0, 1, 1], [0.2, 0.7, 0.6], time=[1, 2, 3], block=["a", "a", "b"]).rows == 3
 
 
 @pytest.mark.parametrize("delay", ["in order", "independent"])
@@ -213,6 +211,9 @@ def test_expecting_the_right_departure_is_faster():
         assert state.number_of_alarms < 20
         firsts[expect] = monitor.history().alarms[0]
     assert firsts[0.3] <= firsts["shift"] <= firsts[None]
+    states = [cal.Monitor(tolerance=0, expect=size).update(y, score) for size in (1, 1.0)]
+    assert states[0].by_kind == states[1].by_kind
+    assert states[0].by_kind["slope"] == 0.0
 
 
 @pytest.mark.parametrize(
@@ -293,3 +294,21 @@ def test_kept_rows_depend_on_their_number_alone():
     assert len(kept[0]) < 140
     assert kept[0] == sorted(kept[0])
     assert kept[0][-1] == 4992
+
+
+def test_monitors_are_combined_by_their_means_and_sums():
+    y, score = stream(4000, 0, seed=9, power=0.5)
+    parts = [cal.Monitor(tolerance=0.01) for _ in range(2)]
+    states = [one.update(y[i::2], score[i::2]) for i, one in enumerate(parts)]
+    whole, both = cal.Monitor(tolerance=0.01).update(y, score), cal.monitoring.combine(parts)
+    assert both.evidence == pytest.approx((states[0].evidence + states[1].evidence) / 2)
+    assert both.rows == whole.rows
+    assert both.bias_lower == pytest.approx(whole.bias_lower, rel=1e-12)
+    assert both.alarm
+    assert "rejected by all together" in str(both)
+    with pytest.raises(ArgumentError, match="found none"):
+        cal.monitoring.combine([])
+    with pytest.raises(ArgumentError, match="the same settings"):
+        cal.monitoring.combine([*parts, cal.Monitor(tolerance=0.02)])
+    with pytest.raises(ArgumentError, match="monitors of mode 'total'"):
+        cal.monitoring.combine([cal.Monitor(tolerance=0.02, mode="rate")])

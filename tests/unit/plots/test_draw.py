@@ -17,10 +17,18 @@ from calibrant.plots import (
     CumulativeResidualsDisplay,
     DecisionCurveDisplay,
     DistributionDisplay,
+    MonitorDisplay,
     ReliabilityDisplay,
     draw,
 )
 from calibrant.table.results import Drawable
+
+
+def monitored(y, s):
+    monitor = calibrant.Monitor(tolerance=0.02)
+    monitor.update(y, s)
+    return monitor.history()
+
 
 DISPLAY = {
     binned_curve: ReliabilityDisplay,
@@ -31,6 +39,7 @@ DISPLAY = {
     score_histogram: DistributionDisplay,
     cost_curve: CostCurveDisplay,
     net_benefit: DecisionCurveDisplay,
+    monitored: MonitorDisplay,
 }
 
 

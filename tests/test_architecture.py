@@ -36,6 +36,7 @@ LAYER = {
     "export": 5,
     "auditing": 6,
     "comparing": 7,
+    "monitoring": 7,
     "plots": 8,
     "report": 9,
     "cli": 10,

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         log_loss,
     )
     from calibrant.metrics.scorers import scorers
+    from calibrant.monitoring.monitor import Monitor
     from calibrant.plots import ReliabilityDisplay
     from calibrant.table.score_table import ScoreTable
 
@@ -70,6 +71,7 @@ _HOME = {
         "log_loss",
     ],
     "metrics.scorers": ["scorers"],
+    "monitoring.monitor": ["Monitor"],
     "plots": ["ReliabilityDisplay"],
     "table.score_table": ["ScoreTable"],
 }
@@ -82,6 +84,7 @@ _PACKAGES = (
     "errors",
     "export",
     "metrics",
+    "monitoring",
     "plots",
     "references",
     "simulate",
@@ -97,6 +100,7 @@ __all__ = [
     "Comparison",
     "DataError",
     "IsotonicCalibrator",
+    "Monitor",
     "PlattCalibrator",
     "Query",
     "ReliabilityDisplay",

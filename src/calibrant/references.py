@@ -94,6 +94,13 @@ REFERENCES: dict[str, tuple[str, dict[str, str]]] = {
         "The Annals of Statistics",
         "2021",
     ),
+    "shin2023": _entry(
+        "article",
+        "Shin, Jaehyeok and Ramdas, Aaditya and Rinaldo, Alessandro",
+        "E-detectors: a nonparametric framework for sequential change detection",
+        "The New England Journal of Statistics in Data Science",
+        "2023",
+    ),
     "feller1951": _entry(
         "article",
         "Feller, William",

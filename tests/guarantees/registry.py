@@ -16,6 +16,7 @@ PLACES = (
     "curves",
     "decisions",
     "metrics",
+    "monitoring",
 )
 
 
@@ -86,6 +87,7 @@ ELSEWHERE = {
     "certificates.widths.cumulative_width": ["guarantees/test_bands.py::test_windows_chosen_after_looking_are_covered"],
     "certificates.widths.weighted_fixed_design_width": ["guarantees/test_bands.py::test_weighted_band_covers"],
     "decisions.isotonic_harm_bound": ["guarantees/test_cost_bands.py::test_isotonic_recalibration_does_no_more_harm"],
+    "monitoring.combine": ["guarantees/test_monitor.py::test_the_mean_of_monitors_that_share_their_rows"],
     "metrics.binned_calibration": ["guarantees/test_binned_noise.py::test_noise_is_an_upper_limit"],
     "metrics.integrated_calibration_index": ["unit/metrics/test_local_metrics.py::test_noise_floor_of_the_index"],
     "metrics.local_calibration": [

@@ -1,7 +1,7 @@
 """What stands around every command: errors and interruptions end in one message and an exit code.
 
-Exit codes: 0 done; 1 a claim that was asked for does not hold or could not be decided; 2 bad input or usage;
-70 a mistake in calibrant; 130 interrupted.
+Exit codes: 0 done; 1 a claim that was asked for does not hold or could not be decided, or a monitor's alarm; 2 bad
+input or usage; 70 a mistake in calibrant; 130 interrupted.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 from calibrant.cli import terminal
 from calibrant.cli.guard import guarded, run
+from calibrant.cli.monitor import monitor
 from calibrant.cli.options import (
     AsJson,
     Author,
@@ -391,6 +392,9 @@ def export(
     with replacing(output) as draft:
         draft.write_bytes(content)
     typer.echo(f"{to} written to {output}", err=True)
+
+
+_command(monitor)
 
 
 @_command

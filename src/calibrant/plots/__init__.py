@@ -13,6 +13,7 @@ from calibrant.plots.display import Display
 from calibrant.plots.distribution import DistributionDisplay
 from calibrant.plots.drawing import draw
 from calibrant.plots.figure import audit_figure
+from calibrant.plots.monitor import MonitorDisplay
 from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.segments import SegmentDisplay, SegmentMapDisplay
 from calibrant.plots.style import Palette, drawing_style
@@ -27,6 +28,7 @@ __all__ = [
     "Display",
     "DistributionDisplay",
     "Model",
+    "MonitorDisplay",
     "Palette",
     "ReliabilityDisplay",
     "SegmentDisplay",

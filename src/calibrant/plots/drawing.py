@@ -10,12 +10,14 @@ from calibrant.comparing import ComparisonFindings
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.decisions import CostCurve, NetBenefit
 from calibrant.errors import ArgumentError
+from calibrant.monitoring import MonitorHistory
 from calibrant.plots.cost import CostCurveDisplay
 from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
 from calibrant.plots.decision_curve import DecisionCurveDisplay
 from calibrant.plots.differences import DifferenceDisplay
 from calibrant.plots.display import Display
 from calibrant.plots.distribution import DistributionDisplay
+from calibrant.plots.monitor import MonitorDisplay
 from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.segments import SegmentDisplay
 from calibrant.table.results import Drawable
@@ -31,7 +33,7 @@ def draw(result: Drawable, ax: Axes | None = None, **keywords: Any) -> Display:
 
     Parameters
     ----------
-    result : Curve, Band, Histogram, CumulativeResiduals, CostCurve, NetBenefit, SegmentAudit or Comparison
+    result : Curve, Band, Histogram, CumulativeResiduals, CostCurve, NetBenefit, SegmentAudit, Comparison, MonitorHistory
         What to draw.
     ax : matplotlib.axes.Axes, optional
         Where to draw. By default on a new figure of pyplot, so that notebooks show it.
@@ -79,8 +81,11 @@ def _display(result: Any) -> Display:
             return SegmentDisplay(result)
         case ComparisonFindings():
             return DifferenceDisplay(result)
+        case MonitorHistory():
+            return MonitorDisplay(result)
     raise ArgumentError(
-        "a curve, band, histogram, cumulative residuals, cost curve, net benefit, audit of segments or comparison",
+        "a curve, band, histogram, cumulative residuals, cost curve, net benefit, audit of segments, comparison or the "
+        "history of a monitor",
         f"a {type(result).__name__}",
         "see calibrant.plots",
     )

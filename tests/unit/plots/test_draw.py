@@ -19,6 +19,7 @@ from calibrant.plots import (
     DecisionCurveDisplay,
     DifferenceDisplay,
     DistributionDisplay,
+    MonitorDisplay,
     ReliabilityDisplay,
     SegmentDisplay,
     draw,
@@ -31,6 +32,12 @@ def audit_of_two(y, s):
     return audit_segments(y, s, by={"half": np.arange(len(y)) < 25}, min_rows=1)
 
 
+def monitored(y, s):
+    monitor = calibrant.Monitor(tolerance=0.02)
+    monitor.update(y, s)
+    return monitor.history()
+
+
 DISPLAY = {
     binned_curve: ReliabilityDisplay,
     isotonic_curve: ReliabilityDisplay,
@@ -41,6 +48,7 @@ DISPLAY = {
     cost_curve: CostCurveDisplay,
     net_benefit: DecisionCurveDisplay,
     audit_of_two: SegmentDisplay,
+    monitored: MonitorDisplay,
 }
 
 

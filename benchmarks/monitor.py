@@ -1,0 +1,515 @@
+"""The monitor in simulated streams: how often is it wrong, how long does it take, and how many rows does it read?
+
+Streams run side by side, all reading a row at a time. Scores stand on a few levels, so that the factors of every
+component at every level and label are found once, by the code of the monitor itself; the prior over the start of a
+change and the shift that follows the rows are also its own. `--parts` chooses what is simulated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calibrant import Monitor
+from calibrant.monitoring.components import log_odds
+from calibrant.monitoring.evidence import Evidence, adaptive_shift
+from calibrant.monitoring.families import Rows
+from calibrant.monitoring.settings import Settings
+
+LEVELS = 40
+ROWS = 100_000
+CALM = (0, 5_000, 50_000)
+Array = np.ndarray[Any, Any]
+
+
+def expit(z: Array) -> Array:
+    return 1.0 / (1.0 + np.exp(-z))
+
+
+class Streams:
+    """Streams of rows on levels of score, each with its monitor; float32 holds the evidence."""
+
+    def __init__(self, levels: Array, streams: int, settings: Settings, reference: Array, seed: int = 0) -> None:
+        self.levels, self.streams, self.settings = levels, streams, settings
+        self.rng = np.random.default_rng(seed)
+        self.model = Evidence(settings, reference)
+        family = self.model.family
+        factors = []
+        for level in levels:
+            for y in (0.0, 1.0):
+                score = np.array([level])
+                rows = Rows(np.array([y]), score, self.model.cells(score), np.ones(1), 0.0)
+                factors.append(np.concatenate([value.ravel() for value in family.follow(rows)[1]]))
+        self.factors = np.array(factors, dtype=np.float32)
+        self.weights = np.concatenate([weight.ravel() for weight in family.weights]).astype(np.float32)
+        self.w = np.zeros((streams, len(self.weights)), np.float32)
+        self.positives, self.expected, self.spread, self.log_own = np.zeros((4, streams))
+        self.row, self.mass = 0, np.zeros(streams)
+        self.last = np.zeros(streams, np.int64)  # label of the row before
+
+    def run(self, rows: int, draw: Callable[[Streams], tuple[Array, Array]], *, until_all: bool = False) -> Array:
+        """Read so many rows and return the first alarm of each stream, counted from now, or 0."""
+        first, own = np.zeros(self.streams, np.int64), self.model._own_share
+        total = self.settings.mode == "total"
+        for i in range(1, rows + 1):
+            level, y = draw(self)
+            score = self.levels[level]
+            if own:
+                shift = adaptive_shift(
+                    np.full(self.streams, float(self.row)), self.positives, self.expected, self.spread
+                )
+                self.log_own += y * shift - np.log1p(score * np.expm1(shift))
+            mass = self.model.mass_at(np.full(self.streams, self.row + 1.0), self.spread)
+            self.w += (mass - self.mass).astype(np.float32)[:, None]
+            self.w *= self.factors[2 * level + y]
+            evidence = self.w @ self.weights
+            if total:
+                evidence = evidence + own * np.exp(np.minimum(self.log_own, 80.0)) + (1.0 - own - mass)
+            first[(first == 0) & (evidence >= self.model.threshold)] = i
+            self.mass, self.last = mass, y
+            self.row += 1
+            self.positives += y
+            self.expected += score
+            self.spread += score * (1.0 - score)
+            if i % 50 == 0:
+                np.minimum(self.w, np.float32(1e30), out=self.w)
+                if until_all and first.all():
+                    break
+        return first
+
+    def copy(self) -> Streams:
+        """Return the same streams, to be continued otherwise."""
+        found = object.__new__(Streams)
+        vars(found).update({name: x.copy() if isinstance(x, np.ndarray) else x for name, x in vars(self).items()})
+        found.rng = np.random.default_rng(self.row + 1)
+        return found
+
+
+def even(streams: Streams, rate: Array | None = None) -> tuple[Array, Array]:
+    """Draw every level equally often; the rates are the levels unless others are given."""
+    level = streams.rng.integers(0, len(streams.levels), streams.streams)
+    true = streams.levels if rate is None else rate
+    return level, (streams.rng.random(streams.streams) < true[level]).astype(np.int64)
+
+
+def levels_of(quantile: Callable[[Array], Array], number: int = LEVELS) -> Array:
+    """Return levels that stand for a continuous distribution: the middle of each of so many equal parts."""
+    return quantile((np.arange(number) + 0.5) / number)
+
+
+def worlds(streams: int) -> dict[str, tuple[Array, Callable[[Streams], tuple[Array, Array]], dict[str, Any]]]:
+    """Return calibrated worlds, and worlds at the edge of a tolerance: levels, draw, and settings."""
+    from scipy.stats import beta
+
+    uniform = levels_of(lambda u: u)
+    rare = levels_of(lambda u: beta.ppf(u, 0.5, 49.5))
+    skewed = levels_of(lambda u: beta.ppf(u, 0.7, 1.6))
+    exact: dict[str, Any] = {"tolerance": 0.0}
+
+    def chosen(s: Streams) -> tuple[Array, Array]:
+        """After a positive a score of the upper half comes, else one of the lower half."""
+        half = len(s.levels) // 2
+        level = s.rng.integers(0, half, s.streams) + half * s.last
+        return level, (s.rng.random(s.streams) < s.levels[level]).astype(np.int64)
+
+    def drifting(s: Streams) -> tuple[Array, Array]:
+        """The scores move from low to high and back every 20,000 rows."""
+        centre = 0.5 - 0.4 * math.cos(2 * math.pi * s.row / 20_000)
+        level = np.clip((s.rng.normal(centre, 0.15, s.streams) * len(s.levels)).astype(int), 0, len(s.levels) - 1)
+        return level, (s.rng.random(s.streams) < s.levels[level]).astype(np.int64)
+
+    def flipping(s: Streams) -> tuple[Array, Array]:
+        """Rates are above and below the score by the tolerance, in turns of 5,000 rows."""
+        return even(s, s.levels + (0.02 if (s.row // 5_000) % 2 else -0.02))
+
+    odds = 1.2
+    return {
+        "uniform": (uniform, even, exact),
+        "1% events": (rare, even, exact),
+        "0.01% events": (rare / 100, even, exact),
+        "Beta(.7, 1.6)": (skewed, even, exact),
+        "one score .5": (np.array([0.5]), even, exact),
+        "one score 1e-4": (np.array([1e-4]), even, exact),
+        "scores chosen by the last label": (uniform, chosen, exact),
+        "scores that drift": (uniform, drifting, exact),
+        "tolerance .02, one score": (np.array([0.5]), lambda s: even(s, np.array([0.52])), {"tolerance": 0.02}),
+        "tolerance .02, .01 at .03": (np.array([0.01]), lambda s: even(s, np.array([0.03])), {"tolerance": 0.02}),
+        "tolerance .02, signs in turns": (uniform[1:-1], flipping, {"tolerance": 0.02}),
+        "odds 1.2, all scores": (
+            uniform,
+            lambda s: even(s, expit(log_odds(s.levels) + math.log(odds))),
+            {"odds_tolerance": odds},
+        ),
+        "odds 1.2, 1% events": (
+            rare,
+            lambda s: even(s, expit(log_odds(s.levels) + math.log(odds))),
+            {"odds_tolerance": odds},
+        ),
+    }
+
+
+def false_alarms(streams: int, rows: int, only: list[str], modes: list[str]) -> None:
+    """Print the share of streams with an alarm."""
+    for name, (levels, draw, settings) in worlds(streams).items():
+        if only and name not in only:
+            continue
+        for mode in modes:
+            begin = time.process_time()
+            s = Streams(levels, streams, Settings(**settings, mode=mode), np.repeat(levels, 25), seed=1)
+            found = s.run(rows, draw) > 0
+            print(
+                f"{name:34s} {mode:5s} {found.mean():.4f} of {streams} streams of {rows:,} rows"
+                f"  ({time.process_time() - begin:.0f} s)",
+                flush=True,
+            )
+
+
+class Cusum:
+    """Two-sided charts of likelihood ratios for one shift of the log odds (Steiner et al. 2000), limits simulated."""
+
+    def __init__(self, levels: Array, streams: int, shift: float, seed: int = 0) -> None:
+        self.levels, self.streams, self.rng = levels, streams, np.random.default_rng(seed)
+        self.row, self.last = 0, np.zeros(streams, np.int64)
+        moves = np.array([shift, -shift])[:, None]
+        below = np.log1p(levels * np.expm1(moves))
+        self.terms = np.stack([-below, moves - below], axis=2).reshape(2, -1)
+        self.sums = np.zeros((2, streams))
+        self.limit = math.inf
+
+    def run(self, rows: int, draw: Callable[[Any], tuple[Array, Array]], *, until_all: bool = False) -> Array:
+        """Read so many rows and return the first alarm of each stream, counted from now, or 0."""
+        first, self.highest = np.zeros(self.streams, np.int64), np.zeros(self.streams)
+        for i in range(1, rows + 1):
+            level, y = draw(self)
+            self.sums += self.terms[:, 2 * level + y]
+            np.maximum(self.sums, 0.0, out=self.sums)
+            top = self.sums.max(axis=0)
+            np.maximum(self.highest, top, out=self.highest)
+            first[(first == 0) & (top >= self.limit)] = i
+            self.row += 1
+            if until_all and i % 50 == 0 and first.all():
+                break
+        return first
+
+    def copy(self) -> Cusum:
+        """Return the same streams, to be continued otherwise."""
+        found = object.__new__(Cusum)
+        vars(found).update({name: x.copy() if isinstance(x, np.ndarray) else x for name, x in vars(self).items()})
+        found.rng = np.random.default_rng(self.row + 1)
+        return found
+
+
+class Probcal:
+    """What probcal 0.4.0 computes (its default offset and shape processes, no grades), in batches of 50 rows."""
+
+    batch = 50
+
+    def __init__(self, levels: Array, streams: int, seed: int = 0) -> None:
+        self.levels, self.streams, self.rng = levels, streams, np.random.default_rng(seed)
+        self.row, self.last = 0, np.zeros(streams, np.int64)
+        self.odds = log_odds(levels)
+        self.counts = np.zeros((streams, 2, len(levels)))
+        self.offset, self.shape, self.slope = np.zeros((3, streams))
+        self.slope += 1.0
+        self.grid = np.array([s * d for d in (0.1, 0.25, 0.5, 1.0) for s in (-1, 1)])
+        self.log_grid = np.zeros((streams, len(self.grid)))
+        self.log_plug, self.log_shape = np.zeros((2, streams))
+
+    def _ratio(self, new: Array, moved: Array) -> Array:
+        """Log-likelihood ratio of moved log odds of the levels, of shape (streams, levels), on new counts."""
+        base = np.logaddexp(0.0, self.odds)
+        return (new[:, 1] * (moved - self.odds) - new.sum(axis=1) * (np.logaddexp(0.0, moved) - base)).sum(axis=1)
+
+    def _fit(self) -> None:
+        """Newton steps from the last fit towards offset, and intercept with slope, of all rows so far."""
+        n, k = self.counts.sum(axis=1), self.counts[:, 1].sum(axis=1)
+        known = (k > 0) & (k < n.sum(axis=1))
+        for _ in range(3):
+            q = expit(self.odds + self.offset[:, None])
+            step = (k - (n * q).sum(axis=1)) / np.maximum((n * q * (1 - q)).sum(axis=1), 1e-9)
+            self.offset = np.where(known, np.clip(self.offset + np.clip(step, -1, 1), -4, 4), 0.0)
+            q = expit(self.shape[:, None] + self.slope[:, None] * self.odds)
+            r, v = self.counts[:, 1] - n * q, n * q * (1 - q)
+            a, b, c = v.sum(axis=1), (v * self.odds).sum(axis=1), (v * self.odds**2).sum(axis=1)
+            u, w, det = r.sum(axis=1), (r * self.odds).sum(axis=1), np.maximum(a * c - b * b, 1e-9)
+            self.shape = np.where(known, self.shape + np.clip((c * u - b * w) / det, -1, 1), 0.0)
+            self.slope = np.where(known, self.slope + np.clip((a * w - b * u) / det, -0.5, 0.5), 1.0)
+
+    def run(self, rows: int, draw: Callable[[Any], tuple[Array, Array]], *, until_all: bool = False) -> Array:
+        """Read so many rows and return the first alarm of each stream, counted from now, or 0."""
+        first = np.zeros(self.streams, np.int64)
+        where = np.arange(self.streams)
+        for i in range(self.batch, rows + 1, self.batch):
+            new = np.zeros_like(self.counts)
+            for _ in range(self.batch):
+                level, y = draw(self)
+                new[where, y, level] += 1.0
+                self.row += 1
+            if self.counts.any():
+                self._fit()
+                self.log_plug += self._ratio(new, self.odds + self.offset[:, None])
+                self.log_shape += self._ratio(new, self.shape[:, None] + self.slope[:, None] * self.odds)
+            for j, d in enumerate(self.grid):
+                self.log_grid[:, j] += self._ratio(new, np.broadcast_to(self.odds + d, new[:, 0].shape))
+            self.counts += new
+            plug, shape = np.exp(np.minimum(self.log_plug, 300)), np.exp(np.minimum(self.log_shape, 300))
+            mixture = np.exp(np.minimum(self.log_grid, 300)).mean(axis=1)
+            first[(first == 0) & (0.5 * (0.5 * (plug + mixture) + shape) >= 20.0)] = i
+            if until_all and first.all():
+                break
+        return first
+
+    def copy(self) -> Probcal:
+        """Return the same streams, to be continued otherwise."""
+        found = object.__new__(Probcal)
+        vars(found).update({name: x.copy() if isinstance(x, np.ndarray) else x for name, x in vars(self).items()})
+        found.rng = np.random.default_rng(self.row + 1)
+        return found
+
+
+def changes(levels: Array, *, rare: bool) -> dict[str, Callable[[Any], tuple[Array, Array]]]:
+    """Return ways in which calibration is lost."""
+    z = log_odds(levels)
+    if rare:
+        centre = z.mean()
+        return {
+            "shift .5": lambda s: even(s, expit(z + 0.5)),
+            "slope .7": lambda s: even(s, expit(centre + 0.7 * (z - centre))),
+        }
+    bump = levels + np.where((levels > 0.4) & (levels < 0.6), 0.1, 0.0)
+
+    def drift(s: Any) -> tuple[Array, Array]:
+        return even(s, expit(z + 0.3 * min(1.0, (s.row - s.begin) / 5_000)))
+
+    return {
+        "shift .3": lambda s: even(s, expit(z + 0.3)),
+        "slope .7": lambda s: even(s, expit(0.7 * z)),
+        "bump .4 to .6": lambda s: even(s, bump),
+        "drift to .3": drift,
+    }
+
+
+def contestants(levels: Array, streams: int, shift: float, only: list[str]) -> dict[str, Callable[[], Any]]:
+    """Return what is timed on each stream, as constructors."""
+    reference = np.repeat(levels, 25)
+
+    def monitor(**settings: Any) -> Callable[[], Streams]:
+        return lambda: Streams(levels, streams, Settings(**settings), reference, seed=3)
+
+    def chart(size: float) -> Callable[[], Cusum]:
+        def made() -> Cusum:
+            calm = Cusum(levels, 1_000, size, seed=4)
+            calm.run(ROWS, even)
+            found = Cusum(levels, streams, size, seed=3)
+            found.limit = float(np.quantile(calm.highest, 0.95))
+            return found
+
+        return made
+
+    every: dict[str, Callable[[], Any]] = {
+        "total": monitor(tolerance=0.0),
+        "rate": monitor(tolerance=0.0, mode="rate"),
+        "rate, expect=shift": monitor(tolerance=0.0, mode="rate", expect="shift"),
+        f"rate, expect={shift:g}": monitor(tolerance=0.0, mode="rate", expect=shift),
+        "odds 1.1, total": monitor(odds_tolerance=1.1),
+        "tolerance .01, total": monitor(tolerance=0.01),
+        "probcal": lambda: Probcal(levels, streams, seed=3),
+        "CUSUM odds x2": chart(math.log(2.0)),
+        f"CUSUM +-{shift:g}": chart(shift),
+    }
+    return {name: make for name, make in every.items() if not only or name in only}
+
+
+def delays(streams: int, only: list[str]) -> None:
+    """Print median and 90% quantile of the rows from the change to the alarm, over streams without an alarm before."""
+    from scipy.stats import beta
+
+    uniform, rare = levels_of(lambda u: u), levels_of(lambda u: beta.ppf(u, 0.5, 49.5))
+    for levels, shift in ((uniform, 0.3), (rare, 0.5)):
+        limit = 12_000 if levels is uniform else 20_000
+        for name, make in contestants(levels, streams, shift, only).items():
+            begin = time.process_time()
+            stream, early, calm_so_far = make(), np.zeros(streams, bool), 0
+            for calm in CALM:
+                early |= stream.run(calm - calm_so_far, even) > 0
+                calm_so_far = calm
+                for change, draw in changes(levels, rare=levels is rare).items():
+                    after = stream.copy()
+                    after.begin = after.row
+                    found = after.run(limit, draw, until_all=True)[~early].astype(float)
+                    found[found == 0] = math.inf
+                    half, most = np.quantile(found, [0.5, 0.9], method="higher")
+                    print(f"{name:22s} calm {calm:6,d} {change:14s} {half:6.0f} ({most:.0f})", flush=True)
+            print(f"    {time.process_time() - begin:.0f} s of processor time", flush=True)
+
+
+def late_labels(streams: int) -> None:
+    """Print false alarms where labels come late and rows are read as they come, or at a fixed age."""
+    rows, rng = 20_000, np.random.default_rng(7)
+    found: dict[str, list[bool]] = {}
+    for _ in range(streams):
+        score = rng.uniform(size=rows)
+        y = rng.uniform(size=rows) < score
+        chance = rng.exponential(size=rows)
+        arrival = {
+            "in order": np.zeros(rows),
+            "delay 1,000 on average": 1_000 * chance,
+            "delay grows with the score": 2_000 * score * chance,
+            "positives after 800, negatives after 1,200": np.where(y, 800, 1_200) * chance,
+            "positives at once, negatives after 1,000": np.where(y, 0, 1_000),
+        }
+        for name, delay in arrival.items():
+            order = np.argsort(np.arange(rows) + delay, kind="stable")
+            monitor = Monitor(tolerance=0.0, delay="independent")
+            found.setdefault(name, []).append(monitor.update(y[order], score[order], time=order).alarm)
+        monitor = Monitor(tolerance=0.0, maturity=1_500)
+        state = monitor.update(y.astype(float), score, time=np.arange(rows))
+        found.setdefault("every row at age 1,500", []).append(state.alarm)
+    for name, alarms in found.items():
+        print(f"{name:44s} {np.mean(alarms):.4f} of {streams} streams of {rows:,} rows", flush=True)
+
+
+def blocks(streams: int) -> None:
+    """Print false alarms where the rows of a block of 50 depend on each other."""
+    rows, size, rng = 20_000, 50, np.random.default_rng(8)
+    block = np.arange(rows) // size
+    found: dict[str, list[bool]] = {}
+    for _ in range(streams):
+        score = rng.uniform(size=rows)
+        shared = rng.uniform(size=rows // size)[block]
+        copied = rng.uniform(size=rows) < math.sqrt(3 / (size - 1))  # design effect 4
+        worlds = {"one uniform per block": shared, "design effect 4": np.where(copied, shared, rng.uniform(size=rows))}
+        for name, uniform in worlds.items():
+            y = uniform < score
+            rowwise = Monitor(tolerance=0.0).update(y, score).alarm
+            blockwise = Monitor(tolerance=0.0, blocks=True).update(y, score, block=block).alarm
+            found.setdefault(f"{name}, rows", []).append(rowwise)
+            found.setdefault(f"{name}, blocks", []).append(blockwise)
+        y = rng.uniform(size=rows) < expit(log_odds(score) + 0.3)
+        for name, monitor in (("rows", Monitor(0.0)), ("blocks", Monitor(0.0, blocks=True))):
+            state = monitor.update(y, score, block=block if name == "blocks" else None)
+            found.setdefault(f"rows until a shift of .3 is found, {name}", []).append(state.alarm_row or rows)
+    for name, values in found.items():
+        shown = np.median(values) if "until" in name else np.mean(values)
+        print(f"{name:44s} {shown:.4f} of {streams} streams of {rows:,} rows", flush=True)
+
+
+def diagnoses(streams: int) -> None:
+    """Print how often the set of first rows holds the true one at the alarm, its reach, and which repair is named."""
+    levels, calm, step = levels_of(lambda u: u), 5_000, 250
+    z = log_odds(levels)
+    rates = {
+        "shift .3": expit(z + 0.3),
+        "shift .6": expit(z + 0.6),
+        "slope .7": expit(0.7 * z),
+        "bump .4 to .6": levels + np.where((levels > 0.4) & (levels < 0.6), 0.1, 0.0),
+    }
+    rng = np.random.default_rng(9)
+    for settings in ({"tolerance": 0.0}, {"tolerance": 0.01}, {"odds_tolerance": 1.1}):
+        for name, rate in rates.items():
+            found = []
+            for _ in range(streams):
+                monitor = Monitor(**settings)
+                level = rng.integers(0, LEVELS, calm + 20_000)
+                y = rng.uniform(size=len(level)) < np.where(np.arange(len(level)) < calm, levels[level], rate[level])
+                state, at = monitor.update(y[:calm], levels[level[:calm]]), calm
+                while not state.alarm and at < len(level):
+                    state, at = monitor.update(y[at : at + step], levels[level[at : at + step]]), at + step
+                if state.alarm and state.alarm_row > calm:
+                    d = state.departure
+                    held = d.row_lower <= calm + 1 <= d.row_upper
+                    reach = (calm + 1 - d.row_lower, d.row_upper - calm - 1)
+                    found.append((held, abs(d.row - calm - 1), *reach, d.repair))
+            held, away, before, after, repair = zip(*found, strict=True)
+            named = {kind: repair.count(kind) for kind in ("shift", "slope", "refit")}
+            print(
+                f"{settings} {name:14s} {len(found)} alarms, held {np.mean(held):.3f}, estimate off by "
+                f"{np.median(away):.0f}, reach {np.median(before):.0f} before, {np.median(after):.0f} after, {named}",
+                flush=True,
+            )
+
+
+def speed(rows: int) -> None:
+    """Print rows a second in batches of 10,000, by the median and the fastest batch, and the size of the state."""
+    rng, batch = np.random.default_rng(10), 10_000
+    for settings in (
+        {"tolerance": 0.0},
+        {"odds_tolerance": 1.1},
+        {"tolerance": 0.02},
+        {"tolerance": 0.02, "blocks": True},
+    ):
+        monitor, taken = Monitor(**settings), []
+        for begin in range(0, rows, batch):
+            score = rng.uniform(size=batch)
+            y = rng.uniform(size=batch) < score
+            block = (begin + np.arange(batch)) // 100 if "blocks" in settings else None
+            start = time.process_time()
+            monitor.update(y, score, block=block)
+            taken.append(time.process_time() - start)
+        rate, best, size = batch / np.median(taken), batch / min(taken), len(monitor.to_json())
+        print(f"{settings} {rate:,.0f} rows a second, at best {best:,.0f}; state {size:,} bytes", flush=True)
+
+
+def covtype_stream(window: int, folder: Path | None) -> None:
+    """Print when a monitor finds a classifier of COVTYPE out of calibration, in the order of the file and shuffled."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    from calibrant.certificates import cutoff_interval
+    from reproductions.datasets import covtype
+
+    data = covtype(folder)
+    features = np.column_stack([data.numbers, data.categories])
+    rng = np.random.default_rng(11)
+    begin, train, tolerance = 15_120, 60_000, 0.02
+    orders = {"order of the file": np.arange(begin, len(features)), "shuffled": rng.permutation(len(features))}
+    for name, order in orders.items():
+        model = HistGradientBoostingClassifier(random_state=0).fit(features[order[:train]], data.label[order[:train]])
+        rest = order[train:]
+        score, y = model.predict_proba(features[rest])[:, 1], data.label[rest]
+        monitor, refuted, errors = Monitor(tolerance), [], []
+        for at in range(0, len(rest) - window + 1, window):
+            part = slice(at, at + window)
+            state = monitor.update(y[part], score[part])
+            interval = cutoff_interval(y[part], score[part])
+            errors.append(interval.estimate)
+            if interval.lower > tolerance:
+                refuted.append(at + window)
+        shown = " ".join(f"{error:.3f}" for error in errors[:12])
+        print(f"{name}: {len(rest):,} rows, alarm at row {state.alarm_row}, evidence {state.evidence:.3g}")
+        print(f"  {len(refuted)} of {len(errors)} windows of {window:,} refute {tolerance}, at rows {refuted[:4]}")
+        print(f"  errors of the first windows {shown}; mean of all {np.mean(errors):.4f}")
+        print(state, flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parts = ("false", "delay", "late", "blocks", "diagnosis", "speed", "covtype")
+    parser.add_argument("--parts", nargs="+", choices=parts, default=parts)
+    parser.add_argument("--streams", type=int, default=800)
+    parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument("--only", nargs="+", default=[], help="worlds of 'false', or contestants of 'delay'")
+    parser.add_argument("--modes", nargs="+", default=["total", "rate"])
+    parser.add_argument("--data", type=Path, help="folder with covtype/covtype.data.gz; by default it is fetched")
+    chosen = parser.parse_args()
+    runs: dict[str, Callable[[], None]] = {
+        "false": lambda: false_alarms(chosen.streams, chosen.rows, chosen.only, chosen.modes),
+        "delay": lambda: delays(chosen.streams // 2, chosen.only),
+        "late": lambda: late_labels(chosen.streams // 4),
+        "blocks": lambda: blocks(chosen.streams // 4),
+        "diagnosis": lambda: diagnoses(chosen.streams // 5),
+        "speed": lambda: speed(10 * chosen.rows),
+        "covtype": lambda: covtype_stream(10_000, chosen.data),
+    }
+    for part in chosen.parts:
+        print(f"--- {part}", flush=True)
+        runs[part]()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""The command that reads new rows into the state of a monitor."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from calibrant.cli import terminal
+from calibrant.cli.options import AsJson, Confidence, Database, Files, Label, PosLabel, Score, Sql
+from calibrant.cli.sources import paths_of, source_of
+from calibrant.errors import ArgumentError, CalibrantError
+
+__all__ = ["monitor"]
+
+
+def monitor(
+    label: Label,
+    score: Score,
+    state: Annotated[
+        Path, typer.Option("--state", help="What is known so far; made by the first run.", metavar="STATE.json")
+    ],
+    files: Files = None,
+    query: Sql = None,
+    database: Database = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            "--time", help="Column of when a row was scored: dates or numbers. It orders rows.", metavar="COL"
+        ),
+    ] = None,
+    id: Annotated[  # the word of the option
+        str | None,
+        typer.Option("--id", help="Column that identifies a row: none is read twice.", metavar="COL"),
+    ] = None,
+    block: Annotated[
+        str | None,
+        typer.Option("--block", help="Column of blocks, such as days, within which labels may depend.", metavar="COL"),
+    ] = None,
+    pos_label: PosLabel = None,
+    tolerance: Annotated[
+        float | None, typer.Option("--tolerance", help="Calibration error that is acceptable; 0 allows none.")
+    ] = None,
+    odds_tolerance: Annotated[
+        float | None, typer.Option("--odds-tolerance", help="Factor by which odds may be off, such as 1.2.")
+    ] = None,
+    confidence: Confidence = 0.95,
+    mode: Annotated[
+        str,
+        typer.Option(
+            "--mode", help="total bounds the chance of any false alarm, rate their number per --horizon rows."
+        ),
+    ] = "total",
+    expect: Annotated[
+        str | None, typer.Option("--expect", help="shift, slope, interval, or the size of a shift of the log odds.")
+    ] = None,
+    horizon: Annotated[int, typer.Option("--horizon", help="Rows that are planned, or that --mode rate counts.")] = (
+        100_000
+    ),
+    maturity: Annotated[
+        float | None,
+        typer.Option("--maturity", help="Age at which a row is read, in days or in units of --time."),
+    ] = None,
+    missing: Annotated[
+        str, typer.Option("--missing", help="What a label missing at that age means: refuse, or negative.")
+    ] = "refuse",
+    delay: Annotated[
+        str,
+        typer.Option("--delay", help="independent: rows come in any order, and how late does not depend on the label."),
+    ] = "in order",
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw evidence and bias over time.", metavar="OUT.png")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read new rows into a monitor, and say whether calibration is lost.
+
+    Valid however often it is run. Exit code 1 is an alarm. The state is replaced whole, by one process at a time.
+    """
+    from calibrant.atomic_write import check_writable
+    from calibrant.ingest.ordered_rows import read_in_order
+    from calibrant.monitoring import Monitor
+    from calibrant.monitoring.settings import Settings
+    from calibrant.monitoring.state_file import check_settings, locked
+
+    settings = Settings(
+        tolerance=tolerance,
+        odds_tolerance=odds_tolerance,
+        confidence_level=confidence,
+        mode=mode,
+        expect=_expected(expect),
+        horizon=horizon,
+        blocks=block is not None,
+        maturity=maturity,
+        missing=missing,
+        delay=delay,
+    )
+    source = source_of(files, query, database)
+    check_writable(state, *paths_of(source))
+    if plot is not None:
+        if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
+            raise ArgumentError("`plot` to end in .png, .svg or .pdf", plot.suffix or "nothing", "name such a file")
+        check_writable(plot, *paths_of(source), state)
+    with locked(state):
+        found = Monitor.load(state) if state.exists() else Monitor(**settings.to_dict())
+        check_settings(found.settings, settings)
+        with terminal.progress():
+            rows = read_in_order(
+                source,
+                label=label,
+                score=score,
+                time=time,
+                id=id,
+                block=block,
+                pos_label=pos_label,
+                missing_labels=maturity is not None,
+            )
+            result = found.update(rows.label, rows.score, rows.time, rows.id, block=rows.block, pos_label=pos_label)
+        # First the verdict: should the state not be written, the next run reads these rows again and repeats it.
+        if as_json:
+            typer.echo(result.to_json())
+        else:
+            terminal.print_wrapped(str(result), indent=10)
+            if result.departure is not None:
+                named = {"label": label, "score": score, "time": time, "pos-label": pos_label}
+                terminal.print_wrapped(f"{'Next':<9} {_next_command(source, named, result.departure)}", indent=10)
+        found.write(state)
+    if plot is not None:
+        _draw(found, plot)
+    if result.alarm:
+        raise typer.Exit(1)
+
+
+def _expected(expect: str | None) -> str | float | None:
+    try:
+        return None if expect is None else float(expect)
+    except ValueError:
+        return expect
+
+
+def _draw(found: Any, path: Path) -> None:
+    """Draw the picture; where that fails, say so, and leave exit code and state to the verdict."""
+    from matplotlib.figure import Figure
+
+    from calibrant.atomic_write import replacing
+    from calibrant.plots import MonitorDisplay, drawing_style
+    from calibrant.plots.canvas import Canvas, panels
+
+    display = MonitorDisplay(found.history())
+    try:
+        with drawing_style() as palette, replacing(path) as draft:
+            figure = Figure(figsize=display.size, layout="constrained")
+            display.draw_on(Canvas(*panels(figure, beneath=True), own=True, palette=palette))
+            figure.savefig(draft, dpi=150)
+    except CalibrantError as error:
+        typer.echo(f"Warning: no picture written: {error}", err=True)
+    else:
+        typer.echo(f"picture written to {path}", err=True)
+
+
+def _next_command(source: Any, named: dict[str, str | None], departure: Any) -> str:
+    """Return the command that fits the repair on rows since the departure, as far as times tell which they are."""
+    method = "auto" if departure.repair == "refit" else "platt"
+    columns = " ".join(f"--{name} {shlex.quote(named[name] or '')}" for name in ("label", "score"))
+    if named["pos-label"] is not None:
+        columns += f" --pos-label {shlex.quote(named['pos-label'])}"
+    files = shlex.join(source) if isinstance(source, list) else "FILE"
+    if named["time"] is not None and departure.time is not None and isinstance(source, list) and len(source) == 1:
+        column, name = named["time"].replace('"', '""'), source[0].replace("'", "''")
+        since = f"'{departure.time}'" if isinstance(departure.time, str) else f"{departure.time:g}"
+        rows = f"""SELECT * FROM '{name}' WHERE "{column}" > {since}"""
+        files = f"--query {shlex.quote(rows)}"
+    return f"calibrant recalibrate {files} {columns} --method {method} --model repaired.json"

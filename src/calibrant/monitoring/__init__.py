@@ -1,0 +1,9 @@
+"""Monitor calibration while outcomes come in, with guarantees that hold however often one looks."""
+
+from calibrant.monitoring.combination import combine
+from calibrant.monitoring.diagnosis import Departure
+from calibrant.monitoring.history import MonitorHistory
+from calibrant.monitoring.monitor import Monitor
+from calibrant.monitoring.state import MonitorState
+
+__all__ = ["Departure", "Monitor", "MonitorHistory", "MonitorState", "combine"]

@@ -1,0 +1,74 @@
+"""Several monitors of different streams together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from calibrant.errors import ArgumentError
+from calibrant.monitoring.monitor import Monitor
+from calibrant.monitoring.state import MonitorState, bias_limits, described
+
+__all__ = ["combine"]
+
+
+def combine(monitors: Sequence[Monitor]) -> MonitorState:
+    """Return one state for monitors of several streams, such as machines or segments.
+
+    Parameters
+    ----------
+    monitors : sequence of Monitor
+        Of mode "total", with the same settings.
+
+    Returns
+    -------
+    MonitorState
+        Its evidence is the mean of theirs, which gives a false alarm with probability ``1 - confidence_level`` at most,
+        read as often as one likes and whatever the streams share. The sums behind the bias are added up, exactly.
+
+    Raises
+    ------
+    ArgumentError
+        If there are none, or their settings differ. What components know of single rows cannot be added up: for the
+        power of a single monitor pass all rows to one, in the order of time.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> north, south = cal.Monitor(tolerance=0.02), cal.Monitor(tolerance=0.02)
+    >>> _ = north.update([0, 1], [0.4, 0.6]), south.update([1, 1, 0], [0.5, 0.8, 0.1])
+    >>> cal.monitoring.combine([north, south]).rows
+    5
+    """
+    if not monitors:
+        raise ArgumentError("monitors to combine", "none", "pass one for each stream")
+    settings = monitors[0].settings
+    if any(monitor.settings != settings for monitor in monitors):
+        raise ArgumentError("monitors with the same settings", "different ones", "combine those that are alike")
+    if settings.mode != "total":
+        remedy = "their alarms are independent of each other: add up the numbers that are expected"
+        raise ArgumentError("monitors of mode 'total'", f"mode {settings.mode!r}", remedy)
+    states = [monitor.state for monitor in monitors]
+    evidence = float(np.mean([state.evidence for state in states]))
+    mean, lower, upper = bias_limits(np.sum([monitor.bias_sums for monitor in monitors], axis=0), settings.alpha)
+    alarm = evidence >= states[0].threshold
+    return MonitorState(
+        rows=sum(state.rows for state in states),
+        alarm=alarm,
+        alarm_row=None,
+        alarm_time=None,
+        number_of_alarms=int(alarm),
+        evidence=evidence,
+        threshold=states[0].threshold,
+        by_kind={kind: float(np.mean([state.by_kind[kind] for state in states])) for kind in states[0].by_kind},
+        bias=mean,
+        bias_lower=lower,
+        bias_upper=upper,
+        departure=None,
+        waiting=sum(state.waiting for state in states),
+        earlier=sum(state.earlier for state in states),
+        unlabelled=sum(state.unlabelled for state in states),
+        confidence_level=settings.confidence_level,
+        description=described(settings),
+    )

@@ -1,0 +1,233 @@
+"""The evidence against the null hypothesis, row by row, and the rows at which it suffices for an alarm.
+
+M_t of docs/theory/11-monitor.md, equation (5): a nonnegative supermartingale that starts at 1 (`mode="total"`), or the
+sum that grows by 1 per `horizon` rows at most (`mode="rate"`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.monitoring.components import cell_of, cut_points, log_odds
+from calibrant.monitoring.families import Bets, Blocks, Family, Ratios, Rows
+from calibrant.monitoring.settings import Settings
+from calibrant.table.pooling import FloatArray
+
+__all__ = ["LEARNED", "Evidence", "Unit", "adaptive_shift", "spread_of"]
+
+LEARNED = 500  # rows whose scores say where the intervals are
+# Shares of the mass: on a shift that follows the rows, and on starts at row 1 and evenly up to the horizon. What is
+# left never runs out: it is spent as the sum v of `spread_of` grows, as 1 - 1 / (1 + ln(1 + v / 150)).
+_OWN, _FIRST, _EVEN = 0.2, 0.3, 0.35
+_FIRST_WITHOUT, _EVEN_WITHOUT = 0.4, 0.4
+_CLOCK = 150.0
+_LARGEST_LOG = 600.0
+_KEPT_ALARMS = 20
+
+
+class Unit(NamedTuple):
+    """Complete blocks of rows, an entry each: number of rows, sum of `spread_of`, and means by cell, see `Blocks`.
+
+    `impossible` says whether a label was one that its score rules out.
+    """
+
+    rows: FloatArray
+    spread: FloatArray
+    impossible: npt.NDArray[np.bool_]
+    residual: FloatArray
+    most: FloatArray
+    slack: FloatArray
+
+    def part(self, part: slice) -> Unit:
+        """Return some of the blocks."""
+        columns: list[Any] = [column[part] for column in self]
+        return Unit(*columns)
+
+
+class _Step(NamedTuple):
+    """M after each row or block of a slice, and what the evidence is after the last."""
+
+    path: FloatArray
+    after: dict[str, Any]
+
+
+class Evidence:
+    """Evidence of all components together; it learns from the first rows where the scores are.
+
+    Attributes
+    ----------
+    value : float
+        M after the last row.
+    alarms : list of int
+        Rows of the latest alarms, counted from 1.
+    """
+
+    def __init__(self, settings: Settings, reference: FloatArray | None = None) -> None:
+        self.settings = settings
+        self.threshold = 1.0 / settings.alpha
+        self.family, self._own_share = _family(settings)
+        self.rows = 0
+        self.positives = self.expected = self.spread = 0.0  # sums of y, s and `spread_of`
+        self.log_own = 0.0
+        self.mass = 0.0  # G so far
+        self.reset_at = 0.0  # G at the last alarm after which evidence began anew
+        self.value = 1.0 if settings.mode == "total" else 0.0
+        self.alarms: list[int] = []
+        self.number_of_alarms = 0
+        self.first_scores: list[float] = []
+        self.cuts: FloatArray | None = None
+        self.centre = 0.0
+        self.placed_at = 0  # rows read when the intervals were placed
+        if reference is not None:
+            self.place(cut_points(reference), _centre(reference))
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the one alarm of mode "total" has been given: what comes later is not read for another."""
+        return self.settings.mode == "total" and self.number_of_alarms > 0
+
+    def place(self, cuts: FloatArray, centre: float) -> None:
+        """Fix the intervals of scores."""
+        self.cuts, self.centre, self.placed_at = cuts, centre, self.rows
+        self.family.place(cuts, centre, self.mass - self.reset_at)
+
+    def learn(self, score: FloatArray) -> None:
+        """Take notice of scores, after their rows were read, until there are enough to place intervals."""
+        if self.cuts is None:
+            self.first_scores += score.tolist()
+            if len(self.first_scores) >= LEARNED:
+                found = np.array(self.first_scores)
+                self.place(cut_points(found), _centre(found))
+                self.first_scores = []
+
+    def cells(self, score: FloatArray) -> Any:
+        """Return the cell of each score; 0 until intervals are known."""
+        return np.zeros(len(score), np.uint8) if self.cuts is None else cell_of(score, self.cuts)
+
+    def read(self, y: FloatArray, score: FloatArray) -> FloatArray:
+        """Read rows and return M after each; after the alarm of mode "total" it stays what it was there."""
+        return self._read_all(len(y), lambda part: self._over_rows(y[part], score[part]), score)
+
+    def read_blocks(self, blocks: Unit) -> FloatArray:
+        """Read complete blocks and return M after each."""
+        return self._read_all(len(blocks.rows), lambda part: self._over_blocks(blocks.part(part)), None)
+
+    def _read_all(self, n: int, follow: Callable[[slice], _Step], score: FloatArray | None) -> FloatArray:
+        path, begin = np.empty(n), 0
+        while begin < n and not self.stopped:
+            learning = score is not None and self.cuts is None
+            most = LEARNED - len(self.first_scores) if learning else self.family.largest_slice
+            part = slice(begin, min(n, begin + most))
+            step = follow(part)
+            alarms = np.flatnonzero(step.path >= self.threshold)
+            if len(alarms) and begin + alarms[0] + 1 < part.stop:
+                part = slice(begin, begin + int(alarms[0]) + 1)
+                step = follow(part)
+            vars(self).update({name: value for name, value in step.after.items() if name != "values"})
+            self.family.values = step.after["values"]
+            self.value = float(step.path[-1])
+            path[part], begin = step.path, part.stop
+            if len(alarms):
+                self._raise_alarm()
+            if learning and score is not None:
+                self.learn(score[part])
+        path[begin:] = self.value
+        return path
+
+    def _raise_alarm(self) -> None:
+        self.number_of_alarms += 1
+        self.alarms = [*self.alarms[1 - _KEPT_ALARMS :], self.rows]
+        if self.settings.mode == "rate":
+            self.family.values = [np.zeros_like(value) for value in self.family.values]
+            self.reset_at = self.mass
+
+    def _over_rows(self, y: FloatArray, score: FloatArray) -> _Step:
+        numbers = self.rows + np.arange(1.0, len(y) + 1.0)
+        spread = np.cumsum(np.append(self.spread, spread_of(score, self.settings)))
+        expected = np.cumsum(np.append(self.expected, score))
+        positives = np.cumsum(np.append(self.positives, y))
+        mass = self.mass_at(numbers, spread[:-1])
+        rows = Rows(y, score, self.cells(score), mass - self.reset_at, self.mass - self.reset_at)
+        # Past an alarm, where these rows are cut off, evidence may leave the range of floats.
+        with np.errstate(over="ignore", invalid="ignore"):
+            path, values = self.family.follow(rows)
+        log_own = np.full(1, self.log_own)
+        if self._own_share:
+            shift = adaptive_shift(numbers - 1.0, positives[:-1], expected[:-1], spread[:-1])
+            log_own = np.cumsum(np.append(log_own, y * shift - np.log1p(score * np.expm1(shift))))
+            path = path + self._own_share * np.exp(np.minimum(log_own[1:], _LARGEST_LOG))
+        sums = {"positives": positives, "expected": expected, "spread": spread, "mass": mass, "log_own": log_own}
+        after = {"values": values, "rows": self.rows + len(y)} | {name: float(x[-1]) for name, x in sums.items()}
+        return _Step(self._with_reserve(path, mass, np.where(y > 0.0, score == 0.0, score == 1.0)), after)
+
+    def _over_blocks(self, blocks: Unit) -> _Step:
+        rows, spread = np.cumsum(np.append(self.rows, blocks.rows)), np.cumsum(np.append(self.spread, blocks.spread))
+        mass = self.mass_at(rows[:-1] + 1.0, spread[:-1])
+        columns = Blocks(*blocks[3:], mass - self.reset_at, self.mass - self.reset_at)
+        with np.errstate(over="ignore", invalid="ignore"):
+            path, values = self.family.follow(columns)
+        after = {"values": values, "rows": int(rows[-1]), "spread": float(spread[-1]), "mass": float(mass[-1])}
+        return _Step(self._with_reserve(path, mass, blocks.impossible), after)
+
+    def _with_reserve(self, path: FloatArray, mass: FloatArray, impossible: npt.NDArray[np.bool_]) -> FloatArray:
+        """Add the mass that is not spent, and let a label that its score rules out be proof."""
+        if self.settings.mode == "total":
+            path = path + (1.0 - self._own_share - mass)
+        return path if self.settings.tolerance else np.where(impossible, math.inf, path)
+
+    def mass_at(self, row: FloatArray, spread: FloatArray) -> FloatArray:
+        """Return G at rows, counted from 1, where v was so much before them."""
+        if self.settings.mode == "rate":
+            return row / self.settings.horizon
+        first, even = (_FIRST, _EVEN) if self._own_share else (_FIRST_WITHOUT, _EVEN_WITHOUT)
+        spent = 1.0 - 1.0 / (1.0 + np.log1p(spread / _CLOCK))
+        rest = 1.0 - self._own_share - first - even
+        return np.asarray(first + even * np.minimum(row / self.settings.horizon, 1.0) + rest * spent)
+
+    def by_kind(self) -> dict[str, float]:
+        """Return the evidence of each kind of component."""
+        found = self.family.by_kind()
+        if self._own_share:
+            found["shift"] += self._own_share * math.exp(min(self.log_own, _LARGEST_LOG))
+        return found
+
+
+def spread_of(score: FloatArray, settings: Settings) -> FloatArray:
+    """Return s (1 - s), which labels vary by; at least what they may vary by at scores of 0 and 1."""
+    tolerance = settings.tolerance or 0.0
+    return np.maximum(score * (1.0 - score), tolerance * (1.0 - tolerance))
+
+
+def _family(settings: Settings) -> tuple[Family, float]:
+    """Return the components for a null hypothesis, and the share of the shift that follows the rows."""
+    expect = settings.expect
+    if settings.bets:
+        shares = {"shift": (1.0, 0.0), "interval": (0.0, 1.0)}.get(str(expect), (0.5, 0.5))
+        return Bets(shares, settings.tolerance or 0.0, scores_first=not settings.tolerance), 0.0
+    own = _OWN if settings.exact and settings.mode == "total" and expect in (None, "shift") else 0.0
+    if expect is not None and not isinstance(expect, str):
+        return Ratios((1.0, 0.0, 0.0), settings.slack, float(expect)), own
+    kinds = {"shift": (1.0, 0.0, 0.0), "slope": (0.0, 1.0, 0.0), "interval": (0.0, 0.0, 1.0)}
+    return Ratios(kinds.get(str(expect), (0.6, 0.2, 0.2)), settings.slack), own
+
+
+def _centre(score: FloatArray) -> float:
+    return float(log_odds(np.clip(score, 1e-6, 1.0 - 1e-6)).mean())
+
+
+def adaptive_shift(n: FloatArray, positives: FloatArray, expected: FloatArray, spread: FloatArray) -> FloatArray:
+    """Return the shift of the log odds that the rows before suggest, shrunk as by a normal prior of variance 1/4.
+
+    Mean label and mean score say how far the log odds of the average are off; those of rows are off by more, by the
+    ratio of the variance of a label to the mean of s (1 - s).
+    """
+    mean = (expected + 0.01) / (n + 0.02)
+    observed = (positives + 0.5 * mean) / (n + 0.5)
+    away = log_odds(observed) - log_odds(mean)
+    widened = away * mean * (1.0 - mean) * (n + 0.02) / (spread + 0.01)
+    return np.asarray(np.clip(widened * spread / (spread + 4.0), -3.0, 3.0))

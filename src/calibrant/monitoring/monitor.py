@@ -1,0 +1,377 @@
+"""Watch the calibration of a model while outcomes come in: the evidence may be read after every row, for ever."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import DataError
+from calibrant.monitoring import state_file
+from calibrant.monitoring.blocks import BlockReader
+from calibrant.monitoring.diagnosis import Departure, departure
+from calibrant.monitoring.evidence import Evidence
+from calibrant.monitoring.history import MonitorHistory, history_of
+from calibrant.monitoring.order import Chosen, Position, choose, shown_time
+from calibrant.monitoring.settings import Settings
+from calibrant.monitoring.state import MonitorState, bias_limits, described
+from calibrant.monitoring.sums import Read, Sums
+from calibrant.table.pooling import FloatArray
+from calibrant.table.validation import as_array, clean_labels, clean_rows, clean_scores, one_column
+
+__all__ = ["Monitor"]
+
+_MISSING = ("None", "nan", "NaT", "<NA>")  # labels that are not known, as text
+_MISSING_TEXT = ("", "nan")  # texts that stand for such labels; the second one is how NumPy writes NaN among texts
+
+
+class Monitor:
+    """Raise an alarm when scores stop being calibrated, with a guarantee that holds however often one looks.
+
+    Parameters
+    ----------
+    tolerance : float, optional
+        Calibration error that is acceptable, in [0, 0.25): the null hypothesis is that no interval of scores ever has
+        an error, in the sense of `cutoff_calibration_error`, of more than that. With 0, every score is the probability
+        of its label; no real model is perfect, so such a monitor gives an alarm in the end.
+    odds_tolerance : float, optional
+        Factor by which odds may be off at every score, from 1; the better choice for rare events. Either this or
+        `tolerance` has to be given.
+    confidence_level : float
+        In mode "total" the probability that there is never a false alarm; in mode "rate" the expected number of false
+        alarms is at most ``1 - confidence_level`` per `horizon` rows.
+    mode : {"total", "rate"}
+        Whether the probability of any false alarm is bounded for ever, or their expected number per so many rows: with
+        "rate" one comes in the end. After an alarm, "total" stands still, and "rate" begins anew.
+    expect : {"shift", "slope", "interval"} or float, optional
+        What kind of departure is looked for, or a shift of the log odds by so much, up or down. By default all kinds.
+        It changes how fast an alarm comes, not the guarantee.
+    horizon : int
+        Rows over which mode "rate" counts, and mode "total" expects changes most; that holds for ever nevertheless.
+    reference : array-like, optional
+        Scores, without labels, that say where intervals of scores lie. By default the first 500 rows do.
+    blocks : bool
+        Whether labels of one block, such as a day, may depend on each other; every update then needs `block`. Scores
+        and number of rows of a block must not depend on its labels: rows of a customer up to the event are no block.
+    maturity : float, optional
+        Age at which rows are read, in days or in the unit of `time`, whatever is known of them earlier. Age is counted
+        from the latest time among the rows that are passed; those not after the last row read are passed over.
+    missing : {"refuse", "negative"}
+        What a label that is still missing at that age means.
+    delay : {"in order", "independent"}
+        With "independent", rows are read as they are passed, whatever their time: right only if, given the score, the
+        delay of a label does not depend on the label.
+
+    Attributes
+    ----------
+    state : MonitorState
+        What is known now.
+
+    Raises
+    ------
+    ArgumentError
+        If a parameter is out of range or contradicts another.
+
+    See Also
+    --------
+    calibrant.audit : What rows that are at hand say, once.
+
+    Notes
+    -----
+    The evidence is an e-detector: components for shifts, slopes and intervals of scores, each a product of likelihood
+    ratios or of bets, averaged over when the change began. docs/theory/11-monitor.md has the proofs.
+
+    Which rows are passed, and in which order, must not depend on their labels; and what was read before, with blocks
+    also the scores and the number of rows of the block, must not predict a label beyond its score. With a `tolerance`
+    above 0 scores have no part in the order either: it allows an error on average over the scores that a row might
+    have, so rows of one time that are sorted by score, or by an `id` that goes with it, give false alarms. Blocks, and
+    `odds_tolerance`, do not mind that.
+
+    References
+    ----------
+    Shin, Ramdas & Rinaldo (2023). E-detectors: a nonparametric framework for sequential change detection.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calibrant as cal
+    >>> rng = np.random.default_rng(0)
+    >>> score = rng.uniform(size=20_000)
+    >>> label = rng.uniform(size=20_000) < score
+    >>> monitor = cal.Monitor(tolerance=0.02)
+    >>> monitor.update(label, score).alarm
+    False
+    >>> later = rng.uniform(size=5_000)
+    >>> state = monitor.update(rng.uniform(size=5_000) < 0.8 * later, later)
+    >>> state.alarm, state.alarm_row
+    (True, 20551)
+    """
+
+    def __init__(
+        self,
+        tolerance: float | None = None,
+        *,
+        odds_tolerance: float | None = None,
+        confidence_level: float = 0.95,
+        mode: str = "total",
+        expect: str | float | None = None,
+        horizon: int = 100_000,
+        reference: npt.ArrayLike | None = None,
+        blocks: bool = False,
+        maturity: float | None = None,
+        missing: str = "refuse",
+        delay: str = "in order",
+    ) -> None:
+        self.settings = Settings(
+            tolerance, odds_tolerance, confidence_level, mode, expect, horizon, blocks, maturity, missing, delay
+        )
+        known = None if reference is None else clean_scores(reference).astype(np.float64)
+        self._evidence = Evidence(self.settings, known)
+        self._blocks = BlockReader()
+        self._sums = Sums()
+        self._position = Position()
+        self._alarm_times: list[Any] = []
+        self._departure: Departure | None = None  # as it looked at the latest alarm
+        self._last = {"waiting": 0, "earlier": 0, "unlabelled": 0, "alarms": 0}
+        self._digest: str | None = None  # of the file that it was read from or written to
+
+    def __repr__(self) -> str:
+        return f"Monitor(rows={self._sums.rows}, alarms={self._evidence.number_of_alarms})"
+
+    def update(
+        self,
+        y: npt.ArrayLike,
+        p: npt.ArrayLike,
+        time: npt.ArrayLike | None = None,
+        id: npt.ArrayLike | None = None,
+        *,
+        block: npt.ArrayLike | None = None,
+        pos_label: Any = None,
+    ) -> MonitorState:
+        """Read rows.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            Labels. With `maturity`, labels of younger rows may be missing (None or NaN).
+        p : array-like of shape (n,)
+            Scores.
+        time : array-like of shape (n,), optional
+            When each row was scored: dates or numbers. Rows are read in this order, and every update has to come after
+            the one before.
+        id : array-like of shape (n,), optional
+            What identifies a row: increasing numbers or texts; with `time` any, and rows of one time are sorted by it.
+            No row is read twice.
+        block : array-like of shape (n,), optional
+            The block of each row, if the monitor was made with ``blocks=True``. Its rows have to come one after the
+            other. The last block is kept until a row of another one comes; from then on its name is forgotten, and
+            if it came again in a later update, it would be another block.
+        pos_label : scalar, optional
+            The label value that counts as 1.
+
+        Returns
+        -------
+        MonitorState
+            What is known after these rows. The same however rows are divided among updates, as long as each block is
+            whole in one, or goes on at the beginning of the next.
+
+        Raises
+        ------
+        ArgumentError
+            If a column is missing or not expected.
+        DataError
+            If rows cannot be used, were read before, or come too late. Nothing has been read then.
+        """
+        score = clean_scores(p).astype(np.float64)
+        chosen = choose(len(score), time, id, self._position, self.settings)
+        labels, unlabelled = self._labels(y, score, chosen, pos_label)
+        named = self._block_names(block, len(score))
+        before = self._evidence.number_of_alarms
+        if len(chosen.rows):
+            shown = None if chosen.times is None else _Times(chosen.times, chosen.after.kind)
+            self._read(labels, score[chosen.rows], shown, named, chosen)
+        self._position = chosen.after
+        self._last = {
+            "waiting": chosen.waiting,
+            "earlier": chosen.earlier,
+            "unlabelled": unlabelled,
+            "alarms": self._evidence.number_of_alarms - before,
+        }
+        return self.state
+
+    def _labels(self, y: npt.ArrayLike, score: FloatArray, chosen: Chosen, pos_label: Any) -> tuple[FloatArray, int]:
+        """Return the labels of the rows that are read, and how many of them are missing and count as 0."""
+        if self.settings.maturity is None:
+            label = clean_rows(y, score, pos_label=pos_label, part=True).label
+            return label[chosen.rows].astype(np.float64), 0
+        raw = one_column(as_array(y, "labels"), "labels in one column", "pass a one-dimensional array")
+        if len(raw) != len(score):
+            found = f"{len(raw)} labels and {len(score)} scores"
+            raise DataError("as many labels as scores", found, "pass two columns of the same table")
+        raw = raw[chosen.rows]
+        missing = np.array([_is_missing(value) for value in raw.tolist()], dtype=bool)
+        if missing.any() and self.settings.missing == "refuse":
+            found = f"none in {int(missing.sum())} of {len(raw)} rows of that age"
+            remedy = "choose a higher `maturity`, or say `missing='negative'` if such labels are 0"
+            raise DataError("a label in every row that is old enough", found, remedy)
+        found_labels = np.zeros(len(raw))
+        if (~missing).any():
+            present = np.array(raw[~missing].tolist())
+            found_labels[~missing] = clean_labels(present, pos_label, part=True)
+        return found_labels, int(missing.sum())
+
+    def _block_names(self, block: npt.ArrayLike | None, n: int) -> npt.NDArray[Any] | None:
+        if not self.settings.blocks:
+            if block is not None:
+                remedy = "make the monitor with `blocks=True`, or leave `block` out"
+                raise DataError("no `block` in a monitor of independent rows", "one", remedy)
+            return None
+        if block is None:
+            raise DataError("`block` in every update of a monitor of blocks", "none", "pass the block of every row")
+        names = one_column(as_array(block, "blocks"), "blocks in one column", "pass a one-dimensional array")
+        if len(names) != n:
+            found = f"{len(names)} blocks and {n} scores"
+            raise DataError("as many blocks as scores", found, "pass columns of the same table")
+        return names.astype(str)
+
+    def _read(
+        self, y: FloatArray, score: FloatArray, times: _Times | None, names: npt.NDArray[Any] | None, chosen: Chosen
+    ) -> None:
+        evidence, first = self._evidence, self._sums.rows
+        alarms = evidence.number_of_alarms
+        if names is None:
+            path, terms, counted = evidence.read(y, score), y - score, np.ones(len(y))
+        else:
+            path, terms, counted = self._blocks.read(y, score, names[chosen.rows].tolist(), evidence)
+        cell = None if evidence.cuts is None else evidence.cells(score)
+        read = Read(y, score, cell, terms, counted, path)
+        new = evidence.number_of_alarms - alarms
+        at = evidence.alarms[-1] - first if new else 0  # 0 if its block was passed before
+        self._add(read.part(slice(0, at)), times)
+        if new:
+            self._departure = departure(self._sums, evidence.cuts, self.settings)
+        self._add(read.part(slice(at, len(y))), None if times is None else times.after(at))
+        for row in evidence.alarms[-new:] if new else []:
+            if row > first:
+                self._alarm_times.append(None if times is None else times[row - first - 1])
+            else:
+                self._alarm_times.append(shown_time(self._position.time, self._position.kind))
+        self._alarm_times = self._alarm_times[-len(evidence.alarms) :] if evidence.alarms else []
+
+    def _add(self, read: Read, times: _Times | None) -> None:
+        if len(read.y):
+            self._sums.add(read, self._evidence.placed_at, times)
+
+    @property
+    def state(self) -> MonitorState:
+        """What is known now."""
+        evidence, sums, settings = self._evidence, self._sums, self.settings
+        alarm = self._last["alarms"] > 0 if settings.mode == "rate" else evidence.number_of_alarms > 0
+        mean, lower, upper = bias_limits(sums.bias, settings.alpha)
+        return MonitorState(
+            rows=sums.rows,
+            alarm=alarm,
+            alarm_row=evidence.alarms[-1] if evidence.alarms else None,
+            alarm_time=self._alarm_times[-1] if self._alarm_times else None,
+            number_of_alarms=evidence.number_of_alarms,
+            evidence=evidence.value,
+            threshold=evidence.threshold,
+            by_kind=evidence.by_kind(),
+            bias=mean,
+            bias_lower=lower,
+            bias_upper=upper,
+            departure=self._departure if alarm else None,
+            waiting=self._last["waiting"],
+            earlier=self._last["earlier"],
+            unlabelled=self._last["unlabelled"],
+            confidence_level=settings.confidence_level,
+            description=described(settings),
+        )
+
+    @property
+    def bias_sums(self) -> FloatArray:
+        """Number of terms of the bias so far, their sum, and that of their squares."""
+        return self._sums.bias
+
+    def history(self) -> MonitorHistory:
+        """Return evidence and bias at rows at equal distances, for a picture: ``monitor.history().plot()``."""
+        return history_of(self._sums, self._evidence, self.settings)
+
+    def to_json(self) -> str:
+        """Return everything the monitor knows as a JSON document of some 30 kilobytes, with version and checksum."""
+        parts = state_file.Parts(
+            self.settings,
+            self._evidence,
+            self._blocks,
+            self._sums,
+            self._position,
+            self._alarm_times,
+            self._departure,
+            self._last,
+        )
+        return state_file.to_json(parts)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Continue where the monitor that wrote a document stood.
+
+        Raises
+        ------
+        SourceError
+            If it is no such document, is damaged, or was written in another version of the format.
+        """
+        parts = state_file.from_json(text)
+        monitor = cls(**parts.settings.to_dict())
+        monitor._evidence, monitor._blocks, monitor._sums = parts.evidence, parts.blocks, parts.sums
+        monitor._position, monitor._alarm_times = parts.position, parts.alarm_times
+        monitor._departure, monitor._last = parts.departure, parts.last_update
+        return monitor
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the state to a file, whole or not at all.
+
+        Raises
+        ------
+        SourceError
+            If the file cannot be written, another process is writing it, or it holds what this monitor did not start
+            from: somebody else wrote it.
+        """
+        with state_file.locked(path):
+            self.write(path)
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write the state to a file that `state_file.locked` keeps from others, as `save` does."""
+        self._digest = state_file.write_state(self.to_json(), path, self._digest)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        SourceError
+            As `from_json`, or if the file cannot be read.
+        """
+        text, digest = state_file.read_state(path)
+        monitor = cls.from_json(text)
+        monitor._digest = digest
+        return monitor
+
+
+def _is_missing(label: Any) -> bool:
+    return label in _MISSING_TEXT if isinstance(label, str) else str(label) in _MISSING
+
+
+class _Times:
+    """Times of the rows read, written when asked for."""
+
+    def __init__(self, times: npt.NDArray[Any], kind: str | None) -> None:
+        self._times, self._kind = times, kind
+
+    def after(self, row: int) -> _Times:
+        return _Times(self._times[row:], self._kind)
+
+    def __getitem__(self, row: int) -> str | float | None:
+        return shown_time(self._times[row].item(), self._kind)

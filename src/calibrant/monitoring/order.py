@@ -1,0 +1,191 @@
+"""In which order rows are read: by time and identifier, each row once, and where asked for only at a fixed age."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import ArgumentError, DataError
+from calibrant.monitoring.settings import Settings
+from calibrant.table.pooling import score_order
+from calibrant.table.validation import as_array, one_column
+
+__all__ = ["Chosen", "Position", "choose", "shown_time"]
+
+_DAY = 86_400_000_000  # microseconds
+_FIRST, _LAST = np.datetime64("0001-01-01"), np.datetime64("9999-12-31T23:59:59")
+_WRITTEN = "write dates as 2026-11-23"
+_AGAIN = "pass rows that were not read before, and rows of one time in one update"
+
+
+@dataclass
+class Position:
+    """The last row that was read: the kind of its time ("date" or "number"), its time, and its identifier."""
+
+    kind: str | None = None
+    time: int | float | None = None
+    id: int | str | None = None
+
+
+class Chosen(NamedTuple):
+    """Rows to be read now, in their order, as places among those that were passed; and what happened to the others.
+
+    `waiting` rows are too young; `earlier` ones were passed over, since they are not after the last row read.
+    """
+
+    rows: npt.NDArray[np.intp]
+    times: npt.NDArray[Any] | None
+    after: Position
+    waiting: int
+    earlier: int
+
+
+def choose(n: int, time: Any, identifier: Any, position: Position, settings: Settings) -> Chosen:
+    """Choose which of `n` rows are read, and in which order."""
+    times, kind = (None, None) if time is None else _times(time, n)
+    ids = None if identifier is None else _ids(identifier, n)
+    _check_same(kind, ids, position, settings, anything_read=position != Position())
+    rows, waiting, earlier = np.arange(n), 0, 0
+    if settings.maturity is not None and times is not None:
+        if kind == "number":
+            _refuse_digits(times)
+        age = (times.max() - times) / (_DAY if kind == "date" else 1)
+        rows = np.flatnonzero(age >= settings.maturity)
+        waiting = n - len(rows)
+        if position.time is not None:
+            new = times[rows] > position.time
+            earlier, rows = int((~new).sum()), rows[new]
+    if times is not None or ids is not None:
+        if settings.delay == "in order":
+            rows = _ordered(rows, times, ids)
+        if len(rows):
+            if settings.delay == "in order":
+                _check_after(rows[0], times, ids, position)
+            last = rows[-1]
+            position = Position(
+                kind, None if times is None else times[last].item(), None if ids is None else ids[last].item()
+            )
+    return Chosen(rows, None if times is None else times[rows], position, waiting, earlier)
+
+
+def shown_time(time: Any, kind: str | None) -> str | float | None:
+    """Return a time as it is written: a number, or a date as text."""
+    if time is None or kind is None:
+        return None
+    if kind == "number":
+        return float(time)
+    text = str(np.datetime64(int(time), "us"))
+    return text.removesuffix("T00:00:00.000000").removesuffix(".000000")
+
+
+def _times(time: Any, n: int) -> tuple[npt.NDArray[Any], str]:
+    """Return times as numbers, and of which kind they are."""
+    raw = one_column(as_array(time, "times"), "times in one column", "pass a one-dimensional array")
+    if len(raw) != n:
+        raise DataError(f"a time for each of {n} rows", f"{len(raw)} times", "pass columns of the same table")
+    is_date = raw.dtype.kind in "OUSM"
+    if is_date:
+        try:
+            seconds, dates = raw.astype("datetime64[s]"), raw.astype("datetime64[us]")
+        except (ValueError, TypeError):
+            found = repr(raw[0].item() if hasattr(raw[0], "item") else raw[0]) if len(raw) else "nothing"
+            raise DataError("times that are numbers or dates", found, _WRITTEN) from None
+        # Microseconds have no room for a year such as 20260131, and become another without a word.
+        strange = (seconds < _FIRST) | (seconds > _LAST)
+        if strange.any():
+            row = int(np.argmax(strange))
+            raise DataError("dates in years 1 to 9999", f"{raw[row]!s} in row {row}", _WRITTEN)
+        missing = np.isnat(dates)
+        numbers: npt.NDArray[Any] = dates.astype(np.int64)
+    else:
+        if raw.dtype.kind not in "iuf":
+            raise DataError("times that are numbers or dates", f"{raw.dtype} values", "convert them")
+        numbers = raw.astype(np.float64)
+        missing = ~np.isfinite(numbers)
+    if missing.any():
+        where = f"none in row {int(np.argmax(missing))}"
+        raise DataError("a time in every row", where, "drop rows without one, or fill it in")
+    return numbers, "date" if is_date else "number"
+
+
+def _refuse_digits(times: npt.NDArray[Any]) -> None:
+    """Refuse dates such as 20260131 as numbers: their differences are no ages."""
+    year, month, day = times // 10_000, times // 100 % 100, times % 100
+    dates = (year >= 1900) & (year < 2200) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
+    if dates.all():
+        raise DataError("times whose differences are ages", f"dates as numbers, {times[0]:.0f}", _WRITTEN)
+
+
+def _ids(identifier: Any, n: int) -> npt.NDArray[Any]:
+    raw = one_column(as_array(identifier, "identifiers"), "identifiers in one column", "pass one column")
+    if len(raw) != n:
+        raise DataError(f"an identifier for each of {n} rows", f"{len(raw)}", "pass columns of the same table")
+    if raw.dtype.kind == "O":
+        raw = raw.astype(str)
+    if raw.dtype.kind not in "iuU":
+        raise DataError("identifiers that are whole numbers or text", f"{raw.dtype} values", "convert them")
+    return raw
+
+
+def _check_same(
+    kind: str | None, ids: npt.NDArray[Any] | None, position: Position, settings: Settings, *, anything_read: bool
+) -> None:
+    if settings.maturity is not None and kind is None:
+        raise ArgumentError("`time` together with `maturity`", "none", "pass the time of each score")
+    if settings.delay == "independent" and ids is not None:
+        remedy = "leave `id` out and pass each row once: rows are recognised by their order, which these do not have"
+        raise ArgumentError("no `id` where rows are read as labels arrive", "one", remedy)
+    if anything_read and position.kind != kind:
+        found = "none" if kind is None else f"{kind}s"
+        raise ArgumentError(f"`time` in {position.kind}s, as before", found, "pass the same columns in every update")
+    if anything_read and (position.id is None) != (ids is None):
+        found = "one now" if position.id is None else "none now"
+        raise ArgumentError("`id` in all updates or in none", found, "pass the same columns in every update")
+    if ids is not None and position.id is not None and isinstance(position.id, str) != (ids.dtype.kind == "U"):
+        raise DataError("identifiers of the same type as before", f"{ids.dtype}", "convert them")
+
+
+def _ordered(
+    rows: npt.NDArray[np.intp], times: npt.NDArray[Any] | None, ids: npt.NDArray[Any] | None
+) -> npt.NDArray[np.intp]:
+    """Put rows in the order of their time, then of their identifier, then of the file: never of their label."""
+    keys = [column[rows] for column in (times, ids) if column is not None]
+    later = np.zeros(max(len(rows) - 1, 0), dtype=bool)
+    same = ~later
+    for key in keys:
+        later |= same & (key[1:] > key[:-1])
+        same &= key[1:] == key[:-1]
+    if not (later | same).all():
+        rows = rows[score_order(*keys)]
+    if ids is not None:
+        keys = [column[rows] for column in (times, ids) if column is not None]
+        twice = np.logical_and.reduce([key[1:] == key[:-1] for key in keys])
+        if twice.any():
+            raise DataError(
+                "every identifier once", f"{keys[-1][int(np.argmax(twice))]!s} twice", "drop the repetition"
+            )
+    return rows
+
+
+def _check_after(first: Any, times: npt.NDArray[Any] | None, ids: npt.NDArray[Any] | None, position: Position) -> None:
+    """Refuse rows that are not after the last row read: they were read before, or their labels came late."""
+    time = None if times is None else times[first].item()
+    name = None if ids is None else ids[first].item()
+    if position == Position():
+        return
+    here = [value for value in (time, name) if value is not None]
+    before = [value for value in (position.time, position.id) if value is not None]
+    if here > before:
+        return
+    remedy = (
+        f"{_AGAIN}; where labels come late, read every row at the same age with `maturity`, or, if the delay of a "
+        "label does not depend on the label, say `delay='independent'`"
+        if times is not None
+        else f"{_AGAIN}; identifiers have to increase, or pass `time` too"
+    )
+    wanted = shown_time(position.time, position.kind) if position.id is None else position.id
+    found = shown_time(time, position.kind) if name is None else name
+    raise DataError(f"rows after the last one read ({wanted})", f"{found}", remedy)

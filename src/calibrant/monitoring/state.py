@@ -1,0 +1,158 @@
+"""What a monitor says after an update: whether there is an alarm, the evidence, the bias, and what to do."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from calibrant.auditing.numbers import confidence, interval_text, number, rows
+from calibrant.certificates.widths import anytime_width
+from calibrant.monitoring.diagnosis import Departure
+from calibrant.monitoring.settings import Settings
+from calibrant.table.pooling import FloatArray
+from calibrant.table.results import Result
+
+__all__ = ["MonitorState", "bias_limits", "described"]
+
+_REPAIRS = {
+    "shift": "a shift of the log odds is enough: fit a PlattCalibrator",
+    "slope": "shift and slope of the log odds are enough: fit a PlattCalibrator",
+    "refit": "neither shift nor slope is enough: fit an AutoCalibrator, or train again",
+}
+
+
+@dataclass(frozen=True)
+class MonitorState(Result):
+    """What a monitor knows after an update.
+
+    Attributes
+    ----------
+    rows : int
+        Rows read so far.
+    alarm : bool
+        Whether there was an alarm: in mode "total" ever, in mode "rate" among the rows of this update.
+    alarm_row : int or None
+        Row of the latest alarm, counted from 1; with blocks the last row of the block.
+    alarm_time : str, float or None
+        Its time.
+    number_of_alarms : int
+        How many there were so far.
+    evidence : float
+        Evidence against the null hypothesis; after an alarm of mode "total", what it was there.
+    threshold : float
+        Evidence that makes an alarm, 1 / (1 - confidence_level).
+    by_kind : dict
+        The part of each kind of departure in the evidence.
+    bias, bias_lower, bias_upper : float
+        Mean of label minus score over all rows (with blocks: mean over blocks of their means), with a confidence
+        sequence for the mean of its conditional expectations, which holds at all rows at once.
+    departure : Departure or None
+        At an alarm: since when, where, and what would repair it.
+    waiting, earlier, unlabelled : int
+        Rows of this update that are too young to be read, that were passed over because their time is not after that
+        of the last row read, and that were old enough, had no label, and counted as 0.
+    confidence_level : float
+        Of the confidence sequence, and in mode "total" of the alarm.
+    description : str
+        The null hypothesis.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> state = cal.Monitor(tolerance=0.02).update([0, 1, 1], [0.2, 0.7, 0.6])
+    >>> state.alarm, state.rows
+    (False, 3)
+    """
+
+    rows: int
+    alarm: bool
+    alarm_row: int | None
+    alarm_time: Any
+    number_of_alarms: int
+    evidence: float
+    threshold: float
+    by_kind: dict[str, float]
+    bias: float
+    bias_lower: float
+    bias_upper: float
+    departure: Departure | None
+    waiting: int
+    earlier: int
+    unlabelled: int
+    confidence_level: float
+    description: str
+
+    def __str__(self) -> str:
+        return "\n".join(f"{label:<9} {text}" for label, text in self.lines().items())
+
+    def lines(self) -> dict[str, str]:
+        """Return what there is to say, by label: at most nine lines."""
+        found = {"ALARM" if self.alarm else "No alarm": self._verdict()}
+        seen = "infinite" if math.isinf(self.evidence) else f"{self.evidence:.3g}"
+        found["Evidence"] = f"{seen}, where {self.threshold:.3g} is an alarm; {rows(self.rows)} rows read"
+        if math.isfinite(self.bias):
+            bounds = f"{number(self.bias_lower)} to {number(self.bias_upper)}"
+            level = confidence(self.confidence_level)
+            found["Bias"] = f"mean label minus mean score {number(self.bias)} ({bounds}; {level} at all rows at once)"
+        if self.waiting or self.earlier or self.unlabelled:
+            found["Rows"] = (
+                f"{rows(self.waiting)} wait until they are old enough, {rows(self.earlier)} are not after the "
+                f"last one read and were passed over, "
+                f"{rows(self.unlabelled)} without a label count as 0"
+            )
+        if self.departure is not None and self.alarm:
+            found |= self._departure_lines(self.departure)
+        return found
+
+    def _verdict(self) -> str:
+        if not self.alarm:
+            return f"nothing speaks against: {self.description}"
+        if self.alarm_row is None:
+            return f"rejected by all together: {self.description}"
+        at = "" if self.alarm_time is None else f" ({self.alarm_time})"
+        return f"row {rows(self.alarm_row)}{at}; rejected: {self.description}"
+
+    def _departure_lines(self, found: Departure) -> dict[str, str]:
+        def named(row: int, time: Any) -> str:
+            return rows(row) if time is None else f"{rows(row)} ({time})"
+
+        first, last = (
+            named(found.row_lower, found.time_lower if found.row_lower > 1 else None),
+            named(found.row_upper, found.time_upper),
+        )
+        never = "; perhaps never calibrated" if found.row_lower == 1 else ""
+        where = "all scores" if math.isinf(found.low) and math.isinf(found.high) else _scores(found.low, found.high)
+        gains = ", ".join(f"{kind} {getattr(found, f'gain_{kind}'):.1f}" for kind in ("shift", "slope", "refit"))
+        return {
+            "Since": f"about row {named(found.row, found.time)}, likely {first} to {last} (approximate){never}; "
+            f"unless the alarm is false, at the latest row {rows(self.alarm_row or 0)}",
+            "Where": f"{where}: predictions too {'low' if found.bias > 0 else 'high'}, "
+            f"by {number(abs(found.bias))} of all rows since then",
+            "Repair": f"{_REPAIRS[found.repair]} (log-likelihood gained: {gains})",
+        }
+
+
+def _scores(low: float, high: float) -> str:
+    return f"scores above {number(low)}" if math.isinf(high) else f"scores {interval_text((low, high))}"
+
+
+def bias_limits(sums: FloatArray, alpha: float) -> tuple[float, float, float]:
+    """Return the mean of terms between -1 and 1, and a confidence sequence for the mean of their expectations.
+
+    `sums` are the number of terms, their sum, and that of their squares.
+    """
+    units, total, squares = sums.tolist()
+    if units < 1.0:
+        return math.nan, math.nan, math.nan
+    mean, width = total / units, anytime_width(units, min(1.0, squares / units), alpha / 2.0)
+    return mean, max(-1.0, mean - width), min(1.0, mean + width)
+
+
+def described(settings: Settings) -> str:
+    """Return the null hypothesis in words."""
+    if settings.exact:
+        return "every score is the probability of its label"
+    if settings.tolerance:
+        return f"the calibration error is at most {settings.tolerance:g}"
+    return f"odds are right up to a factor of {settings.odds_tolerance:g}"

@@ -1,0 +1,150 @@
+"""A monitor over time: the evidence with the height of an alarm, and the bias with its confidence sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.auditing.numbers import confidence
+from calibrant.errors import ArgumentError
+from calibrant.monitoring import Monitor, MonitorHistory
+from calibrant.plots.canvas import Canvas
+from calibrant.plots.display import Display
+from calibrant.plots.style import write_ticks
+from calibrant.table.pooling import FloatArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["MonitorDisplay"]
+
+_LEAST = -2.0  # what is shown of the logarithm of evidence that speaks for calibration
+_TICKS = 4
+
+
+class MonitorDisplay(Display):
+    """Evidence of a monitor by rows read, and on a figure of its own the bias below.
+
+    Parameters
+    ----------
+    history : MonitorHistory
+        What to draw.
+    name : str, optional
+        What is shown.
+
+    Attributes
+    ----------
+    line_ : matplotlib.lines.Line2D
+        The logarithm of the evidence.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from calibrant.plots import MonitorDisplay
+    >>> ax = Figure().subplots()
+    >>> display = MonitorDisplay.from_predictions([0, 1] * 32, [0.4, 0.6] * 32, tolerance=0.02, ax=ax)
+    >>> display.to_frame("pandas")["row"].tolist()
+    [16.0, 32.0, 48.0, 64.0]
+    """
+
+    size = (5.6, 4.4)
+    beneath = True
+
+    def __init__(self, history: MonitorHistory, *, name: str | None = None) -> None:
+        self.history, self.name = history, name
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: npt.ArrayLike,
+        y_proba: npt.ArrayLike | None = None,
+        *,
+        tolerance: float | None = None,
+        odds_tolerance: float | None = None,
+        mode: str = "total",
+        confidence_level: float = 0.95,
+        sample_weight: npt.ArrayLike | None = None,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **keywords: Any,
+    ) -> Self:
+        """Read rows in their order, and draw the monitor; other parameters as in `Display.from_predictions`.
+
+        Parameters
+        ----------
+        tolerance, odds_tolerance, mode, confidence_level
+            As `calibrant.Monitor` has them.
+        """
+        if y_proba is None or sample_weight is not None:
+            found = "a table" if y_proba is None else "weights"
+            raise ArgumentError("labels and scores row by row, in their order", found, "pass the rows themselves")
+        monitor = Monitor(tolerance, odds_tolerance=odds_tolerance, mode=mode, confidence_level=confidence_level)
+        monitor.update(y_true, y_proba, pos_label=pos_label)
+        return cls(monitor.history(), name=name).plot(ax, **keywords)
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **keywords: Any) -> Self:
+        """Draw the picture; parameters as in `Display.plot`."""
+        return self._plot(ax, name, self.size, beneath=True, **keywords)
+
+    def _sentences(self) -> Iterator[str]:
+        yield (
+            "x-axis: rows read. Upper panel: the evidence against calibration on a logarithmic scale; where it reaches "
+            "the dashed line, the monitor gives an alarm (vertical line)."
+        )
+        level = confidence(self.history.confidence_level)
+        yield (
+            "Lower panel: mean label minus mean score over all rows so far. The shaded strip is a confidence sequence: "
+            f"it contains the mean of the expectations at all rows at once with probability {level}."
+        )
+
+    def columns(self) -> dict[str, Any]:
+        """Return evidence and bias, one entry per row that is kept."""
+        return dict(self.history.columns())
+
+    def _draw(self, place: Canvas, name: str | None, **keywords: Any) -> None:
+        history, palette, ax = self.history, place.palette, place.ax
+        if not len(history.row):
+            raise ArgumentError("a monitor that has read 16 rows", "fewer", "draw it later")
+        high = max(history.log_threshold * 1.15, 0.5)
+        shown = np.clip(history.log_evidence, _LEAST, high)
+        manner: dict[str, Any] = {"color": place.colour(), "linewidth": 1.6} | keywords
+        (self.line_,) = ax.plot(history.row, shown, label=place.label("evidence", name), **manner)
+        place.mark(self.line_)
+        limit: dict[str, Any] = {"color": palette.muted, "linewidth": 1.0, "linestyle": (0, (4, 3))}
+        ax.axhline(history.log_threshold, label="alarm", **limit)
+        for row in history.alarms:
+            ax.axvline(row, color=palette.orange, linewidth=1.2)
+        ax.set_ylim(min(0.0, float(shown.min())) - 0.1, high + 0.1)
+        powers = np.arange(np.ceil(ax.get_ylim()[0]), np.floor(ax.get_ylim()[1]) + 1)
+        ax.set_yticks(powers, [f"{10.0**power:g}" for power in powers])
+        ax.set_ylabel("evidence")
+        place.legend()
+        if place.beneath is not None:
+            self._draw_bias(place.beneath, place)
+        last = ax if place.beneath is None else place.beneath
+        _write_rows(last, history.row, history.time)
+
+    def _draw_bias(self, ax: Axes, place: Canvas) -> None:
+        history, palette = self.history, place.palette
+        ax.axhline(0.0, color=palette.rule, linewidth=0.8)
+        colour = self.line_.get_color()
+        ax.fill_between(history.row, history.lower, history.upper, color=colour, alpha=0.18, linewidth=0.0)
+        ax.plot(history.row, history.bias, color=colour, linewidth=1.3)
+        # What the first rows leave open would hide what later ones say.
+        some = history.row >= history.row[-1] / 8
+        reach = 1.1 * max(float(np.abs([history.lower[some], history.upper[some]]).max()), 1e-6)
+        ax.set_ylim(-reach, reach)
+        ax.set_ylabel("bias")
+        write_ticks(ax.yaxis)
+
+
+def _write_rows(ax: Axes, row: FloatArray, time: npt.NDArray[Any]) -> None:
+    """Write rows below the picture, with their times where they are dates."""
+    ax.set_xlabel("rows read")
+    places = [int(i) for i in np.linspace(0, len(row) - 1, min(_TICKS, len(row)))]
+    dated = isinstance(time[0], str)
+    ax.set_xticks([row[i] for i in places], [f"{row[i]:,.0f}" + (f"\n{time[i][:10]}" if dated else "") for i in places])

@@ -1,0 +1,128 @@
+"""The command that monitors: exit codes, state, order of rows, messages, picture."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from calibrant.cli.main import app
+from calibrant.errors import SourceError
+from calibrant.monitoring import Monitor
+
+
+def run(*arguments, code=0):
+    done = CliRunner().invoke(app, ["monitor", *map(str, arguments)])
+    assert done.exit_code == code, done.output
+    return done
+
+
+@pytest.fixture
+def months(tmp_path):
+    rng = np.random.default_rng(5)
+    for month in range(3):
+        score = rng.beta(1, 4, 4000)
+        y = rng.uniform(size=4000) < score ** (1.0 if month < 2 else 0.75)
+        day = np.datetime64("2026-01-01") + 30 * month + np.arange(4000) // 160
+        name = 4000 * month + np.arange(4000)
+        lines = [f"{a:d},{b:.6f},{c},{d}" for a, b, c, d in zip(y, score, day, name, strict=True)]
+        (tmp_path / f"{month}.csv").write_text("\n".join(["y,p,day,loan", *lines]) + "\n")
+    return tmp_path
+
+
+OPTIONS = ["--label", "y", "--score", "p", "--time", "day", "--tolerance", "0.01", "--state"]
+
+
+def test_months_one_after_the_other(months):
+    state = months / "s.json"
+    for month in range(2):
+        done = run(months / f"{month}.csv", *OPTIONS, state, "--id", "loan")
+        assert done.stdout.startswith("No alarm")
+    picture = months / "s.png"
+    done = run(months / "2.csv", *OPTIONS, state, "--id", "loan", "--plot", picture, code=1)
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 10
+    assert lines[0].startswith("ALARM     row 8,")
+    assert "(2026-03-0" in lines[0]
+    assert lines[-1].startswith("Next      calibrant recalibrate --query ")
+    assert 'WHERE "day" > \'' in lines[-1].replace("'\"'\"'", "'")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    before = state.read_bytes()
+    assert (
+        "rows after the last one read (11999), found 8000"
+        in run(months / "2.csv", *OPTIONS, state, "--id", "loan", code=2).stderr
+    )
+    assert state.read_bytes() == before
+    at_once = run(*(months / f"{m}.csv" for m in range(3)), *OPTIONS, months / "t.json", "--id", "loan", code=1)
+    assert at_once.stdout.splitlines()[0] == lines[0]
+
+
+def test_json_holds_the_numbers(months):
+    found = json.loads(run(months / "0.csv", *OPTIONS, months / "s.json", "--json").stdout)
+    assert found["alarm"] is False
+    assert found["rows"] == 4000
+    assert found["departure"] is None
+
+
+def test_other_settings_are_refused_with_their_names(months):
+    run(months / "0.csv", *OPTIONS, months / "s.json")
+    done = run(months / "1.csv", *OPTIONS, months / "s.json", "--mode", "rate", code=2)
+    assert "mode='total'" in done.stderr
+    assert "begin a new state" in done.stderr
+
+
+def test_a_tolerance_has_to_be_given(months):
+    done = run(months / "0.csv", "--label", "y", "--score", "p", "--state", months / "s.json", code=2)
+    assert "expected either --tolerance or --odds-tolerance, found neither" in done.stderr
+    assert not (months / "s.json").exists()
+
+
+def test_blocks_and_an_expected_size(months):
+    state = months / "s.json"
+    run(months / "0.csv", "--label", "y", "--score", "p", "--block", "day", "--tolerance", "0", "--state", state)
+    assert json.loads(state.read_text())["block"]["name"] == "2026-01-25"
+    sized = ["--odds-tolerance", "1.1", "--expect", "0.3", "--state", months / "t.json"]
+    run(months / "0.csv", "--label", "y", "--score", "p", *sized)
+
+
+def test_rows_wait_for_their_age(months):
+    lines = (months / "0.csv").read_text().splitlines()
+    young = [line.replace(line[0], "", 1) if line[11:] > "2026-01-20" else line for line in lines[1:]]
+    path = months / "young.csv"
+    path.write_text("\n".join([lines[0], *young]) + "\n")
+    done = run(path, *OPTIONS, months / "s.json", "--maturity", "10")
+    assert "wait until they are old enough" in done.stdout
+    refused = run(path, *OPTIONS, months / "t.json", code=2)
+    assert "label" in refused.stderr
+
+
+def test_strange_values_are_named(months):
+    path = months / "bad.csv"
+    path.write_text("y,p,day\n0,0.2,2026-01-01\n1,0.7,\n")
+    assert "a value of day in every row, found none in row 2" in run(path, *OPTIONS, months / "s.json", code=2).stderr
+    path.write_text("y,p,day\n0,0.2,2026-01-01\nmaybe,0.7,2026-01-02\n")
+    found = run(path, *OPTIONS, months / "s.json", "--maturity", "0", code=2).stderr
+    assert "labels 0 and 1, found 'maybe'" in found
+    named = run(path, *OPTIONS, months / "s.json", "--maturity", "0", "--pos-label", "maybe")
+    assert "2 rows read" in named.stdout
+    assert (
+        "end in .png" in run(months / "0.csv", *OPTIONS, months / "u.json", "--plot", months / "x.gif", code=2).stderr
+    )
+
+
+def test_an_alarm_is_said_though_the_picture_or_the_state_cannot_be_written(tmp_path, monkeypatch):
+    path, picture = tmp_path / "few.csv", tmp_path / "x.png"
+    path.write_text("y,p\n1,0.0\n0,0.5\n")
+    options = ["--label", "y", "--score", "p", "--tolerance", "0", "--mode", "rate", "--state"]
+    done = run(path, *options, tmp_path / "s.json", "--plot", picture, code=1)
+    assert done.stdout.startswith("ALARM     row 1;")
+    assert "Warning: no picture written: expected a monitor that has read 16 rows, found fewer" in done.stderr
+    assert not picture.exists()
+
+    def full(self, path):
+        raise SourceError("to write it", "No space left on device", "free some")
+
+    monkeypatch.setattr(Monitor, "write", full)
+    done = run(path, *options, tmp_path / "t.json", code=2)
+    assert done.stdout.startswith("ALARM     row 1;")
+    assert "No space left on device" in done.stderr

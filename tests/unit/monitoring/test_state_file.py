@@ -1,0 +1,168 @@
+"""The state of a monitor: states of every version are read, and what is not as it was written is refused."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.errors import SourceError
+from calibrant.monitoring.settings import Settings
+from calibrant.monitoring.state_file import check_settings, locked
+
+GOLDEN = Path(__file__).parent / "golden"
+# How the states in that folder were made: settings, and whether there are times and identifiers, or blocks.
+CASES = {
+    "new": {"tolerance": 0.02},
+    "tolerance": {"tolerance": 0.02},
+    "odds_rate": {"odds_tolerance": 1.1, "mode": "rate", "horizon": 5000},
+    "exact_alarm": {"tolerance": 0.0},
+    "blocks": {"tolerance": 0.02, "blocks": True},
+    "maturity": {"odds_tolerance": 1.2, "maturity": 30, "missing": "negative"},
+}
+
+
+def rows_of(name):
+    """Return the rows of a case, in whole numbers of thousandths so that every version draws the same."""
+    number = {"new": 0, "exact_alarm": 900}.get(name, 700)
+    score = np.array([(37 * i * i + 11 * i) % 997 for i in range(number)]) / 1000 + 0.001
+    level = np.array([(613 * i + 7 * i * i) % 991 for i in range(number)]) / 991
+    return (level < (score**0.5 if name == "exact_alarm" else score)).astype(int), score
+
+
+def made(name):
+    monitor = cal.Monitor(**CASES[name])
+    y, score = rows_of(name)
+    day = np.datetime64("2026-01-01") + np.arange(len(y)) // 10
+    columns = {"block": np.arange(len(y)) // 9} if name == "blocks" else {"time": day, "id": np.arange(len(y))}
+    if len(y):
+        monitor.update(y, score, **columns)
+    return monitor
+
+
+def continued(monitor, name):
+    y, score = rows_of("tolerance")
+    day = np.datetime64("2027-01-01") + np.arange(len(y)) // 10
+    block = 1000 + np.arange(len(y)) // 9
+    columns = {"block": block} if name == "blocks" else {"time": day, "id": 5000 + np.arange(len(y))}
+    return monitor.update(1 - y, score, **columns)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_state_of_an_earlier_version_continues(name):
+    old = cal.Monitor.load(GOLDEN / f"{name}.json")
+    new = made(name)
+    assert old.settings == new.settings
+    assert old.state.evidence == pytest.approx(new.state.evidence, rel=1e-9)
+    first, second = continued(old, name), continued(new, name)
+    assert first.alarm_row == second.alarm_row
+    assert first.alarm_time == second.alarm_time
+    assert first.evidence == pytest.approx(second.evidence, rel=1e-9)
+    assert first.bias_lower == pytest.approx(second.bias_lower, rel=1e-9)
+
+
+def test_a_state_is_a_few_kilobytes(tmp_path):
+    monitor = cal.Monitor(tolerance=0.02)
+    score = np.random.default_rng(0).uniform(size=100_000)
+    monitor.update(np.random.default_rng(1).uniform(size=100_000) < score, score)
+    assert len(monitor.to_json()) < 30_000
+
+
+def test_a_state_is_refused_if_anything_was_changed():
+    text = made("tolerance").to_json()
+    document = json.loads(text)
+    assert document["kind"] == "monitor"
+    document["evidence"]["rows"] += 1
+    with pytest.raises(SourceError, match="a checksum that does not fit"):
+        cal.Monitor.from_json(json.dumps(document))
+    with pytest.raises(SourceError, match="schema_version 1 in the state of a monitor, found 2"):
+        cal.Monitor.from_json(text.replace('"schema_version":1', '"schema_version":2'))
+    with pytest.raises(SourceError, match="text that is not JSON"):
+        cal.Monitor.from_json(text[:1000])
+    with pytest.raises(SourceError, match="another kind of JSON"):
+        cal.Monitor.from_json('{"kind": "calibrator"}')
+    with pytest.raises(SourceError, match="another kind of JSON"):
+        cal.Monitor.from_json("[]")
+
+
+def test_infinite_evidence_is_kept():
+    monitor = cal.Monitor(tolerance=0)
+    assert monitor.update([1], [0.0]).evidence == np.inf
+    assert cal.Monitor.from_json(monitor.to_json()).state.evidence == np.inf
+
+
+def test_other_settings_are_refused():
+    with pytest.raises(SourceError, match=r"mode='total', horizon=100000, found mode='rate', horizon=500"):
+        check_settings(Settings(tolerance=0.02), Settings(tolerance=0.02, mode="rate", horizon=500))
+
+
+def test_of_two_writers_the_second_is_refused(tmp_path):
+    path = tmp_path / "state.json"
+    cal.Monitor(tolerance=0.02).save(path)
+    first, second = cal.Monitor.load(path), cal.Monitor.load(path)
+    first.update([0, 1], [0.2, 0.7])
+    second.update([0, 1], [0.3, 0.6])
+    first.save(path)
+    first.save(path)
+    with pytest.raises(SourceError, match="another one, written since or by another monitor"):
+        second.save(path)
+    with pytest.raises(SourceError, match="another one, written since"):
+        cal.Monitor(tolerance=0.02).save(path)
+    assert cal.Monitor.load(path).state.rows == 2
+    with locked(path), pytest.raises(SourceError, match="another one at work"):
+        first.save(path)
+
+
+def test_a_lock_ends_with_its_process_and_leaves_the_old_state(tmp_path):
+    path = tmp_path / "state.json"
+    cal.Monitor(tolerance=0.02).save(path)
+    before = path.read_bytes()
+    script = f"""
+        import os, signal
+        import calibrant.atomic_write, calibrant as cal
+        from pathlib import Path
+        monitor = cal.Monitor.load({str(path)!r})
+        monitor.update([0, 1], [0.2, 0.7])
+        plain = Path.replace
+        def die(*arguments):
+            os.kill(os.getpid(), signal.SIGKILL)
+        Path.replace = die
+        monitor.save({str(path)!r})
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False, env=os.environ)
+    assert done.returncode == -signal.SIGKILL
+    assert path.read_bytes() == before
+    monitor = cal.Monitor.load(path)
+    monitor.update([0, 1], [0.2, 0.7])
+    monitor.save(path)
+    assert cal.Monitor.load(path).state.rows == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_leaves_the_old_state(tmp_path, monkeypatch):
+    path = tmp_path / "state.json"
+    monitor = cal.Monitor(tolerance=0.02)
+    monitor.save(path)
+    before = path.read_bytes()
+    plain = Path.write_text
+    monkeypatch.setattr(Path, "write_text", lambda self, *a, **k: plain(Path("/dev/full"), *a, **k))
+    monitor.update([0, 1], [0.2, 0.7])
+    with pytest.raises(SourceError, match="No space left on device"):
+        monitor.save(path)
+    monkeypatch.undo()
+    assert path.read_bytes() == before
+
+
+def test_what_is_no_state_says_so(tmp_path):
+    with pytest.raises(SourceError, match=re.escape("the state of a monitor at")):
+        cal.Monitor.load(tmp_path / "none.json")
+    (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(SourceError, match="a binary file"):
+        cal.Monitor.load(tmp_path / "binary.json")

@@ -8,6 +8,7 @@ it; the calibration error of a segment is then known within limits, which are cl
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -21,7 +22,7 @@ from calibrant.ingest.faults import Columns
 from calibrant.ingest.frame_rows import Arrays, fetched
 from calibrant.ingest.frames import FrameArrays, open_frame
 from calibrant.ingest.query import Query
-from calibrant.segments.columns import SegmentColumn, clean_cuts
+from calibrant.segments.columns import SegmentColumn, clean_cuts, refuse_identifier, short_cuts
 from calibrant.segments.families import Family, families_of
 from calibrant.segments.sums import BucketRows, CellTotals, SortedRows
 from calibrant.segments.values import column_values, describe_dates, distinct_values
@@ -248,9 +249,21 @@ def _fitted(
     if cuts is not None:
         return SegmentColumn.of_cuts(name, clean_cuts(name, cuts), missing=bool(n_missing))
     finite = known.filter(value.abs() < math.inf) if column.float_ else known
-    asked = {f"q{i}": nw.col(place).quantile(q, "linear") for i, q in enumerate(_QUANTILES)}
-    quantiles = [float(value[0]) for value in fetch(finite.select(**asked)).values()]
-    return SegmentColumn.of_cuts(name, sorted(set(quantiles)), missing=bool(n_missing), from_rows=True)
+    asked = {f"q{i}": value.quantile(q, "linear") for i, q in enumerate(_QUANTILES)}
+    ends = {key: of[0] for key, of in fetch(finite.select(**asked, largest=value.max())).items()}
+    whole = isinstance(ends["largest"], numbers.Integral)
+    if whole:
+        different = int(fetch(known.select(n=value.n_unique()))["n"][0])
+        if different == rows - n_missing:
+            refuse_identifier(name, different, different, numbers=True)
+    # Between two whole numbers the lower one divides them as their mean does.
+    ends = {key: math.floor(end) if whole else float(end) for key, end in ends.items()}
+    largest = ends.pop("largest")
+    quantiles = [quantile for quantile in ends.values() if quantile < largest]
+    if not quantiles:
+        second = fetch(finite.filter(value < largest).select(second=value.max()))["second"][0]
+        quantiles = [int(second) if whole else float(second)]
+    return SegmentColumn.of_cuts(name, short_cuts(quantiles, largest), missing=bool(n_missing), from_rows=True)
 
 
 def _totals(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import itertools
 import math
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from calibrant.table.parameters import is_number
 from calibrant.table.pooling import score_order
 from calibrant.table.row_errors import describe_no_rows
 
-__all__ = ["MIN_ROWS", "SegmentColumn"]
+__all__ = ["MIN_ROWS", "SegmentColumn", "clean_cuts", "refuse_identifier", "short_cuts"]
 
 # Rows that a level needs not to be pooled with others.
 MIN_ROWS = 100
@@ -128,7 +129,9 @@ class SegmentColumn:
             column = cls.of_cuts(name, clean_cuts(name, cuts), missing=bool(missing))
             _need_two(name, len(set(column._of_levels(levels).tolist())) + bool(missing), levels)
             return column
-        _refuse_identifier(name, levels, rows)
+        whole = numeric and all(isinstance(level, int) for level in levels)
+        if not numeric or (whole and len(levels) == rows):
+            refuse_identifier(name, len(levels), rows, numbers=numeric)
         if numeric and len(levels) > _FEW:
             return cls.of_cuts(name, _quantiles(levels, counts), missing=bool(missing), from_rows=True)
         largest = np.zeros(len(counts), dtype=bool)
@@ -222,14 +225,31 @@ def clean_cuts(name: str, cuts: Any) -> tuple[int | float, ...]:
 
 
 def _quantiles(levels: tuple[Level, ...], counts: npt.NDArray[np.int64]) -> tuple[int | float, ...]:
-    """Return values of the column at which it falls into parts of about equal numbers of rows."""
-    places = [place for place, level in enumerate(levels) if not isinstance(level, str) and math.isfinite(level)]
-    below = np.cumsum(counts[places])
+    """Return cuts at which a column of numbers falls into parts of about equal numbers of rows."""
+    finite = [place for place, level in enumerate(levels) if isinstance(level, int) or abs(float(level)) < math.inf]
+    below = np.cumsum(counts[finite])
     wanted = below[-1] * np.arange(1, _INTERVALS) / _INTERVALS
-    at = np.minimum(np.searchsorted(below, wanted), len(places) - 1)
-    cuts = {levels[places[place]]: None for place in at.tolist()}
+    at = np.minimum(np.searchsorted(below, wanted), len(finite) - 1)
+    values = [level for level in levels if not isinstance(level, str)]
     # A cut at the largest value leaves nothing above it.
-    return tuple(cut for cut in cuts if not isinstance(cut, str) and cut != levels[-1])
+    below_all = [values[finite[place]] for place in at.tolist() if finite[place] < len(values) - 1]
+    return short_cuts(below_all or [values[finite[-2]]], values[-1])
+
+
+def short_cuts(quantiles: Sequence[int | float], largest: int | float) -> tuple[int | float, ...]:
+    """Return cuts of few digits near some quantiles, all below the largest value of the column.
+
+    Cuts are shown as they are, so that a segment holds what its name says. They are rounded up, by at most a hundredth
+    of the smallest distance between them: no frequent value changes sides.
+    """
+    cuts = sorted(set(quantiles))
+    least = min(after - before for before, after in itertools.pairwise([*cuts, largest]))
+    for digits in range(4, 17):
+        up = decimal.Context(prec=digits, rounding=decimal.ROUND_CEILING)
+        rounded = [cut if isinstance(cut, int) else float(up.create_decimal_from_float(cut)) for cut in cuts]
+        if all(100 * (new - cut) <= least for new, cut in zip(rounded, cuts, strict=True)):
+            return tuple(rounded)
+    return tuple(cuts)
 
 
 def _place(value: Level, cuts: tuple[int | float, ...]) -> int:
@@ -239,17 +259,14 @@ def _place(value: Level, cuts: tuple[int | float, ...]) -> int:
     return bisect_left(cuts, value)
 
 
-def _refuse_identifier(name: str, levels: tuple[Level, ...], rows: int) -> None:
-    """Raise a `DataError` for a column that tells rows apart: text, or whole numbers of which none occurs twice."""
-    number = bool(levels) and isinstance(levels[0], (int, float)) and not isinstance(levels[0], bool)
-    whole = number and all(isinstance(level, int) for level in levels)
-    if len(levels) <= _MANY or (number and not (whole and len(levels) == rows)):
+def refuse_identifier(name: str, values: int, rows: int, *, numbers: bool) -> None:
+    """Raise a `DataError` for a column of so many different values that it tells rows apart."""
+    if values <= max(_MANY, _TELLING * rows):
         return
-    if len(levels) > _TELLING * rows:
-        remedy = "name a column with a few groups"
-        if number:
-            remedy += f", or pass the `cuts` of a measurement, such as cuts={{{name!r}: [10, 20]}}"
-        raise DataError(f"groups of rows in column {name}", f"{len(levels)} different values in {rows} rows", remedy)
+    remedy = "name a column with a few groups"
+    if numbers:
+        remedy += f", or pass the `cuts` of a measurement, such as cuts={{{name!r}: [10, 20]}}"
+    raise DataError(f"groups of rows in column {name}", f"{values} different values in {rows} rows", remedy)
 
 
 def _need_two(name: str, segments: int, levels: tuple[Level, ...], min_rows: int | None = None) -> None:
@@ -274,11 +291,8 @@ def _text(level: Level) -> str:
 
 
 def _intervals(cuts: tuple[int | float, ...]) -> list[str]:
-    """Name the intervals between cuts, with as many digits as tell all cuts apart."""
+    """Name the intervals between cuts, which are written in full: a segment holds what its name says."""
     shown = [_text(cut) for cut in cuts]
-    if any(len(text) > 7 and isinstance(cut, float) for text, cut in zip(shown, cuts, strict=True)):
-        rounded = ([f"{cut:.{digits}g}" for cut in cuts] for digits in range(4, 17))
-        shown = next((names for names in rounded if len(set(names)) == len(cuts)), shown)
     between = [f"over {low} to {high}" for low, high in itertools.pairwise(shown)]
     return [f"up to {shown[0]}", *between, f"over {shown[-1]}"]
 

@@ -93,6 +93,33 @@ def test_the_engine_finds_quantiles_of_very_many_values(frame, files, monkeypatc
     assert n[5] == frame["age"].isna().sum()
 
 
+@pytest.mark.parametrize(
+    ("sql", "cuts"),
+    [
+        ("range + 1", None),
+        ("range // 2", [799, 1599, 2399, 3199]),
+        ("CASE WHEN range < 900 THEN range ELSE 5000 END", [899]),
+        ("CASE WHEN range < 900 THEN range / 7 ELSE 5000.5 END", [128.5]),
+        ("CAST(range / 8000 AS DECIMAL(9, 6))", [0.2, 0.4, 0.6, 0.8]),
+        ("range / 7 * 100", [22860, 45710, 68570, 91420]),
+    ],
+    ids=["identifier", "whole", "most whole at the top", "most at the top", "decimals", "rounded"],
+)
+@pytest.mark.parametrize("library", ["duckdb", "polars lazily"])
+def test_cuts_that_the_engine_finds(sql, cuts, library, monkeypatch):
+    monkeypatch.setattr(segment_sums, "_MOST_EXACT", 100)
+    monkeypatch.setattr(segment_sums, "_MOST_VALUES", 500)
+    rows = duckdb.connect().sql(f"SELECT range % 2 AS y, 0.5 AS p, {sql} AS x FROM range(8000)")
+    rows = rows if library == "duckdb" else rows.pl().lazy()
+    if cuts is None:
+        with pytest.raises(DataError, match="pass the cuts of a measurement"):
+            segments_of_source(rows, ["x"], Request(1, 100, {}), label="y", score="p")
+        return
+    found = segments_of_source(rows, ["x"], Request(1, 100, {}), label="y", score="p").families[0].columns[0]
+    assert found.cuts == tuple(cuts)
+    assert found.labels[0] == f"up to {cuts[0]}"
+
+
 @pytest.mark.parametrize("few", [True, False])
 def test_columns_of_files_that_name_no_segments(files, few, monkeypatch):
     if not few:

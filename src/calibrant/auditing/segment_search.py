@@ -14,6 +14,7 @@ from calibrant.auditing.segment_audit import ASYMPTOTIC_LOWER, CHOSEN_BEFORE, MI
 from calibrant.auditing.segment_rows import judged_segments, segment_totals
 from calibrant.certificates.certify import check_request
 from calibrant.certificates.segments import detectable_error, lower_bounds
+from calibrant.ingest.segment_sums import SegmentTotals
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.table.pooling import score_order
 from calibrant.table.results import Tabular
@@ -46,8 +47,9 @@ class SegmentSearch(Tabular):
     n, n_segments, n_unlisted, min_rows : int
         Rows; segments searched; segments with rows, but fewer than `min_rows`, which were not.
     detectable : dict of str to float
-        For segments with 1, 5 and 20% of the rows: the error that would have been found with a probability of about
-        80%.
+        For segments with 1, 5 and 20% of the rows, and scores like those of all rows: the error in one direction that
+        would have been found with a probability of about 80%. Shares with fewer than `min_rows` rows, and errors of 1
+        or more, are left out; so are all if each score is 0 or 1.
     segment, rows, share, observed_rate, mean_predicted, error, low, high, direction, lower : ndarray
         As in `SegmentAudit`.
     columns_of, levels : tuple
@@ -139,9 +141,9 @@ def find_segments(
 
     Notes
     -----
-    A segment with a share a of n rows is found with a probability of about ``Phi(e sqrt(n a / B) - q)``, for an error e
-    in one direction, the Brier score B inside it, and q the quantile of the range of a Brownian motion at ``delta / K``
-    for K segments. Derivation: docs/theory/10-segments.md.
+    A segment of m rows is found with a probability of about ``Phi(e sqrt(m / B) - q)``, for an error e in one
+    direction, the Brier score B inside it, which grows with the error, and q the quantile of the range of a Brownian
+    motion at ``delta / K`` for K segments. Derivation: docs/theory/10-segments.md.
 
     References
     ----------
@@ -175,9 +177,6 @@ def find_segments(
     lower = lower_bounds(judged.families, np.full(n_segments, delta / n_segments))
     columns = judged.columns
     order = score_order(-lower, -columns["error"] * np.sqrt(columns["rows"]))
-    all_rows = found.totals[0]
-    squares, risen = float(all_rows.squares.sum()), float((all_rows.rise + all_rows.fall).sum())
-    variance = max(squares, risen - squares) / found.n
     n_found = int((lower > 0.0).sum())
     worst = str(columns["segment"][order[0]]) if n_found else None
     assumptions = [COUNTED_ROWS, FIXED_CLASSIFIER, CHOSEN_BEFORE, ASYMPTOTIC_LOWER]
@@ -191,10 +190,7 @@ def find_segments(
         n_segments=n_segments,
         n_unlisted=judged.unlisted,
         min_rows=min_rows,
-        detectable={
-            f"{share:g}": min(1.0, detectable_error(max(1.0, found.n * share), variance, delta / n_segments, _POWER))
-            for share in _SHARES
-        },
+        detectable=_detectable(found, min_rows, delta / n_segments),
         **{name: values[order] for name, values in columns.items()},
         lower=lower[order],
         columns_of=tuple(judged.names[place] for place in order),
@@ -202,6 +198,21 @@ def find_segments(
         assumptions=(*assumptions, MIXTURE) if judged.mixed else tuple(assumptions),
         references=("gao2017", "feller1951", "anderson1955"),
     )
+
+
+def _detectable(found: SegmentTotals, min_rows: int, delta: float) -> dict[str, float]:
+    """Return the errors that would be found in segments with some shares of the rows, of those that are searched."""
+    whole = found.totals[0]  # the cells of one family are all rows
+    squares, rise, fall = (float(each.sum()) for each in (whole.squares, whole.rise, whole.fall))
+    variance, mean_score = max(squares, rise + fall - squares) / found.n, (found.k - rise + fall) / found.n
+    if variance <= 0.0:
+        return {}
+    errors = {
+        f"{share:g}": detectable_error(found.n * share, variance, mean_score, delta, _POWER)
+        for share in _SHARES
+        if found.n * share >= min_rows
+    }
+    return {share: error for share, error in errors.items() if error < 1.0}
 
 
 def _claim(worst: str | None, lower: float, n_found: int, segments: int, confidence_level: float) -> str:

@@ -150,6 +150,11 @@ def _table(lines: list[tuple[str, ...]], kept: list[int]) -> str:
 
 
 def detectable_sentence(search: Any) -> str:
-    """Which errors would have been found, in segments with some shares of the rows."""
+    """Which errors would have been found, in segments with some shares of the rows; empty if none can be named."""
     found = [f"{number(error)} in a segment with {100 * float(of):g}%" for of, error in search.detectable.items()]
-    return f"Found with a probability of about 80%: an error of {', '.join(found)} of the rows."
+    if not found:
+        return ""
+    return (
+        f"Found with a probability of about 80%: an error of {', '.join(found)} of the rows, if its scores are like "
+        "those of all rows."
+    )

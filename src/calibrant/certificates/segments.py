@@ -80,8 +80,21 @@ def lower_bounds(families: Sequence[Listed], deltas: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(0.0, value - np.array(widths)))
 
 
-def detectable_error(n: float, variance: float, delta: float, power: float) -> float:
-    """Error of a segment of n rows whose lower bound is above 0 with a probability of about `power`."""
+def detectable_error(n: float, variance: float, mean_score: float, delta: float, power: float) -> float:
+    """Error of a segment of n rows whose lower bound is above 0 with a probability of about `power`.
+
+    Parameters
+    ----------
+    n : float
+        Rows of the segment.
+    variance, mean_score : float
+        Mean of s (1 - s), or Brier score, and mean of s in the segment.
+    delta, power : float
+        Probability of failure of the lower bound; probability that it is above 0.
+    """
     from calibrant.distributions.brownian import normal_quantile
 
-    return brownian_width(n, variance, delta) + normal_quantile(power) * math.sqrt(variance / n)
+    # The error itself adds to the Brier score, which the width is made of: e = q sqrt((variance + a e) / n).
+    unit = brownian_width(1.0, 1.0, delta) + normal_quantile(power)
+    half = 0.5 * unit * unit * abs(1.0 - 2.0 * mean_score) / n
+    return half + math.sqrt(half * half + unit * unit * variance / n)

@@ -233,21 +233,38 @@ def test_search_finds_the_segment(frame):
 
 def test_search_says_what_it_could_have_found(frame):
     good = frame[(frame.sex == "M") | (frame.branch != "north")]
-    found = find_segments(good, by=["sex", "branch"], **NAMED)
+    found = find_segments(good, by=["sex", "branch"], min_rows=50, **NAMED)
     assert found.worst is None
     assert (found.lower_bound, found.n_found) == (0.0, 0)
     assert found.claim.startswith("None of 10 segments is shown to be miscalibrated")
     brier = max(calibrant.brier_score(good["y"], good["p"]), float((good["p"] * (1 - good["p"])).mean()))
-    # quantile of the range of a Brownian motion at 0.05 / 10, and of the normal at 0.8
+    assert list(found.detectable) == ["0.01", "0.05", "0.2"]
     for share, error in found.detectable.items():
-        wanted = (3.226 + 0.8416) * np.sqrt(brier / (len(good) * float(share)))
+        inside = brier + error * abs(1 - 2 * good["p"].mean())
+        # quantile of the range of a Brownian motion at 0.05 / 10, and of the normal at 0.8
+        wanted = (3.226 + 0.8416) * np.sqrt(inside / (len(good) * float(share)))
         assert error == pytest.approx(wanted, rel=1e-2)
+    assert "like those of all rows" in " ".join(str(found).split())
+
+
+def test_search_names_only_errors_that_it_could_have_found():
+    label, group = np.arange(2000) % 2, np.arange(2000) // 1000
+    few = find_segments(label, np.full(2000, 0.5), by={"g": group})
+    assert list(few.detectable) == ["0.05", "0.2"], "20 rows are not searched"
+    for labels, scores, by, least in (
+        (label, label.astype(float), group, 100),
+        ([1, 0], [0.5, 0.2], ["a", "b"], 1),
+        (label[:80], np.full(80, 0.5), group[:40].tolist() + [1] * 40, 20),
+    ):
+        found = find_segments(labels, scores, by={"g": by}, min_rows=least)
+        assert found.detectable == {}
+        assert "about 80%" not in str(found)
 
 
 def test_hardly_any_rows():
     found = find_segments([0, 1, 0], [0.0, 0.5, 1.0], by={"g": ["a", "b", "a"]}, min_rows=1)
     assert found.worst is None
-    assert found.detectable["0.01"] == 1.0
+    assert found.detectable == {}
     assert audit_segments([0, 1, 0], [0.0, 0.5, 1.0], by={"g": ["a", "b", "a"]}, min_rows=1).bound == 1.0
 
 

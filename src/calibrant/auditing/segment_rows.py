@@ -73,10 +73,10 @@ def segment_totals(
         raise ArgumentError(
             "the names of both columns, label and score, and no array of scores", given, "name both, or pass arrays"
         )
+    _check_names(names, label, score)
     if isinstance(columns, dict):
         labels, scores = _two_columns(y_true, label, score)
         return segments_of_arrays(labels, scores, columns, request, pos_label=pos_label)
-    _check_names(names, label, score)
     return segments_of_source(y_true, names, request, label=label, score=score, pos_label=pos_label)
 
 
@@ -109,13 +109,18 @@ def _columns_of(by: Any) -> dict[str, Any] | list[str]:
         import narwhals as nw
 
         frame = nw.from_native(by, eager_only=True)
-        return {name: frame[name].to_native() for name in frame.columns}
+        remedy = "give its columns names that are text"
+        return {_name(name, wanted, remedy): frame[name].to_native() for name in frame.columns}
     if by is None or isinstance(by, bytes) or not isinstance(by, Iterable):
         raise ArgumentError(wanted, repr(by), remedy)
     names = [_name(name, wanted, remedy) for name in by]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise ArgumentError("different columns in `by`", f"{twice!r} more than once", "name each column once")
+        raise ArgumentError(
+            "different columns in `by`",
+            f"{twice!r} more than once",
+            "name each once; to pass values, write by={'sex': sex}",
+        )
     return names
 
 

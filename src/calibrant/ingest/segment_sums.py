@@ -161,7 +161,7 @@ class _Column(NamedTuple):
 
 
 def _of_file(source: Source, sql: str, i: int, name: str) -> tuple[str, _Column]:
-    """Return a column of a file as numbers, booleans or text; text of which all is numbers is numbers."""
+    """Return a column of a file as numbers, booleans or text; text of which all is numbers or booleans is such."""
     kind, column = source.type_of(name), f"by{i}"
     if kind.startswith(("DATE", "TIME", "INTERVAL")):
         raise describe_dates(name)
@@ -179,12 +179,15 @@ def _of_file(source: Source, sql: str, i: int, name: str) -> tuple[str, _Column]
     text = f"nullif({text}, '')"
     whole, number = f"TRY_CAST({text} AS BIGINT)", f"TRY_CAST({text} AS DOUBLE)"
     # TRY_CAST rounds 1.5 to a whole number.
-    all_whole, all_numbers = source.rows(
+    all_whole, all_numbers, all_truth = source.rows(
         f"SELECT bool_and(regexp_full_match({text}, '[+-]?[0-9]+') AND {whole} IS NOT NULL), "
-        f"bool_and({number} IS NOT NULL) FROM ({sql}) WHERE {text} IS NOT NULL"
+        f"bool_and({number} IS NOT NULL), bool_and(lower({text}) IN ('false', 'true')) "
+        f"FROM ({sql}) WHERE {text} IS NOT NULL"
     )[0]
     if all_whole:
         return whole, as_float._replace(float_=False)
+    if all_truth:
+        return f"CAST({text} AS BOOLEAN)", as_text
     return (number, as_float) if all_numbers else (text, as_text)
 
 

@@ -135,6 +135,17 @@ def test_columns_of_files_that_name_no_segments(files, few, monkeypatch):
             segments_of_source(wide, [name], Request(1, 100, {}), label="y", score="p")
 
 
+@pytest.mark.parametrize(("name", "write"), [("rows.csv", "to_csv"), ("rows.jsonl", "to_json")])
+def test_booleans_of_text_files_are_those_of_frames(name, write, tmp_path):
+    frame = pd.DataFrame({"y": [0, 1, 1, 0] * 100, "p": 0.5, "truth": [True, False, False, True] * 100})
+    keywords = {"orient": "records", "lines": True} if write == "to_json" else {"index": False}
+    getattr(frame, write)(tmp_path / name, **keywords)
+    (tmp_path / "lower.csv").write_text(frame.to_csv(index=False).lower())
+    for source in (frame, tmp_path / name, tmp_path / "lower.csv"):
+        found = segments_of_source(source, ["truth"], Request(1, 100, {}), label="y", score="p")
+        assert found.families[0].columns[0].labels == ("False", "True")
+
+
 def test_cuts_of_a_misspelt_column(frame):
     with pytest.raises(ArgumentError, match="check the spelling"):
         segments_of_source(frame, ["age"], Request(1, 100, {"agee": [1.0]}), label="y", score="p")

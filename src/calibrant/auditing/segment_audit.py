@@ -27,6 +27,7 @@ MIXTURE = (
     "segment is that of its mixture of levels at the shares that they have in these rows, given who is in which "
     "segment."
 )
+OF_MIXTURES = ", for the mixture of levels at the shares in these rows, given who is in which segment"
 CHOSEN_BEFORE = (
     "The columns, the depth, the cuts, the least number of rows, the tolerance and the confidence level were chosen "
     "before looking at outcomes."
@@ -44,8 +45,8 @@ class SegmentAudit(Drawable):
     claim : str
         What is claimed of all segments listed, in one sentence.
     verdict : {"certified", "refuted", "undecided"} or None
-        On all of them: "certified" if no segment is off by more than the tolerance, "refuted" if some segment is. None
-        if no tolerance was asked.
+        On all segments listed: "certified" if none is off by more than the tolerance, "refuted" if some segment is.
+        None if no tolerance was asked.
     bound : float
         No segment listed is off by more than this; see `claim`.
     lower_bound : float
@@ -81,7 +82,8 @@ class SegmentAudit(Drawable):
         "certified" if `upper` is within the tolerance, "refuted" if `lower` is above it, else "undecided"; without a
         tolerance empty.
     contribution : ndarray
-        Share times error: by how much the segment can add to the error of all rows.
+        Share times error: an estimate of the most that the segment adds to the error of all rows. At the shares of
+        these rows it adds at most ``share * upper``.
     exact : bool
         Whether errors are exact. Of more than a million rows in files or engines they are known within limits, which
         the bounds include.
@@ -163,8 +165,9 @@ def audit_segments(
         Predicted probabilities of the positive class, in [0, 1].
     by : str, sequence of str, mapping of str to array-like, or dataframe
         Columns that make segments: their names, or beside arrays the columns themselves, by name. A segment is a level
-        of a column; missing values are one, and levels with fewer than `min_rows` rows are one together. Numbers with
-        more than 20 different values are cut at their quintiles, or at `cuts`.
+        of a column; missing values are one (in CSV and JSON files empty text too), and levels with fewer than
+        `min_rows` rows are one together. Numbers with more than 20 different values are cut at about their quintiles,
+        or at `cuts`.
     label, score : str, optional
         Names of columns, where the first argument has columns.
     pos_label : scalar, optional
@@ -278,8 +281,7 @@ def _verdict(lower: float, upper: float, tolerance: float) -> str:
 def _claim(bound: float, segments: int, min_rows: int, confidence_level: float, *, mixed: bool) -> str:
     which = f"the {rows(segments)} segments listed" if segments > 1 else "the one segment listed"
     least = f"at least {rows(min_rows)} row{'s' if min_rows > 1 else ''} each"
-    mixture = ", for the mixture of levels at the shares in these rows, given who is in which segment" if mixed else ""
     return (
         f"None of {which} ({least}) is off by more than {number(bound)}, with {confidence(confidence_level)} "
-        f"confidence{mixture}."
+        f"confidence{OF_MIXTURES if mixed else ''}."
     )

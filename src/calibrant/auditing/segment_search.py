@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.numbers import confidence, number, rows
-from calibrant.auditing.segment_audit import ASYMPTOTIC_LOWER, CHOSEN_BEFORE, MIXTURE
+from calibrant.auditing.segment_audit import ASYMPTOTIC_LOWER, CHOSEN_BEFORE, MIXTURE, OF_MIXTURES
 from calibrant.auditing.segment_rows import judged_segments, segment_totals
 from calibrant.certificates.certify import check_request
 from calibrant.certificates.segments import detectable_error, lower_bounds
@@ -181,7 +181,7 @@ def find_segments(
     worst = str(columns["segment"][order[0]]) if n_found else None
     assumptions = [COUNTED_ROWS, FIXED_CLASSIFIER, CHOSEN_BEFORE, ASYMPTOTIC_LOWER]
     return SegmentSearch(
-        claim=_claim(worst, float(lower.max()), n_found, n_segments, confidence_level),
+        claim=_claim(worst, float(lower.max()), n_found, n_segments, confidence_level, mixed=judged.mixed),
         worst=worst,
         lower_bound=float(lower.max()),
         n_found=n_found,
@@ -215,9 +215,11 @@ def _detectable(found: SegmentTotals, min_rows: int, delta: float) -> dict[str, 
     return {share: error for share, error in errors.items() if error < 1.0}
 
 
-def _claim(worst: str | None, lower: float, n_found: int, segments: int, confidence_level: float) -> str:
-    sure = f"with {confidence(confidence_level)} confidence"
-    if worst is None:
-        return f"None of {rows(segments)} segments is shown to be miscalibrated, {sure}."
+def _claim(
+    worst: str | None, lower: float, n_found: int, segments: int, confidence_level: float, *, mixed: bool
+) -> str:
+    if worst is None:  # no statement about the population, so none of confidence
+        return f"None of {rows(segments)} segments is shown to be miscalibrated."
     others = f", {rows(n_found)} of {rows(segments)} are shown to be miscalibrated" if n_found > 1 else ""
+    sure = f"with {confidence(confidence_level)} confidence{OF_MIXTURES if mixed else ''}"
     return f"The segment {worst} is off by at least {number(lower)}{others}, {sure}."

@@ -144,7 +144,7 @@ def audit(
 ) -> None:
     """Assess calibration: error, certificate, expected cost and advice.
 
-    With --tolerance, exit code 0 means certified, with --by in all segments too, and 1 means any other verdict.
+    With --tolerance, exit code 0 means certified, with --by all segments listed too; 1 means any other verdict.
     """
     from calibrant.auditing.audit import audit as run_audit
     from calibrant.auditing.audit import check_audit

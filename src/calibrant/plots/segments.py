@@ -93,7 +93,7 @@ class SegmentDisplay(Display):
     def _sentences(self) -> Iterator[str]:
         yield (
             "x-axis: calibration error of a segment, with its lower and upper bound; all bounds hold together. Dotted: "
-            "no segment is off by more."
+            "no segment listed is off by more."
         )
         if self.audit.tolerance is not None:
             yield "Dashed: the tolerance. Certified segments lie left of it with their bounds, refuted ones right."

@@ -168,6 +168,10 @@ REFUSED = [
     ({"by": "age", "cuts": [1]}, "mapping of names to numbers"),
     ({"by": "sex", "cuts": {"sex": [1]}}, "leave out its cuts"),
     ({"by": "sex", "confidence_level": 1.0}, "confidence_level"),
+    ({"by": np.array(["F", "M", "F"])}, "to pass values, write by={'sex': sex}"),
+    ({"by": pd.DataFrame({0: ["F", "M"]})}, "0 among them; give its columns names that are text"),
+    ({"by": {"y": ["F", "M"] * 6000}}, "among rows with one outcome no score is right"),
+    ({"by": {"p": ["F", "M"] * 6000}}, "all intervals of scores anyway"),
     ({"by": {"sex": ["F", "M"]}}, "2 values in column sex and 12000 scores"),
     ({"by": "p", "score": None}, "no name of a score"),
 ]
@@ -238,7 +242,7 @@ def test_search_says_what_it_could_have_found(frame):
     found = find_segments(good, by=["sex", "branch"], min_rows=50, **NAMED)
     assert found.worst is None
     assert (found.lower_bound, found.n_found) == (0.0, 0)
-    assert found.claim.startswith("None of 10 segments is shown to be miscalibrated")
+    assert found.claim == "None of 10 segments is shown to be miscalibrated."
     brier = max(calibrant.brier_score(good["y"], good["p"]), float((good["p"] * (1 - good["p"])).mean()))
     assert list(found.detectable) == ["0.01", "0.05", "0.2"]
     for share, error in found.detectable.items():

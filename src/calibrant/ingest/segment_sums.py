@@ -8,6 +8,7 @@ it; the calibration error of a segment is then known within limits, which are cl
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -268,19 +269,21 @@ def _fitted(
     cuts = request.cuts.get(name)
     if cuts is not None:
         return SegmentColumn.of_cuts(name, clean_cuts(name, cuts), missing=bool(n_missing))
-    if not column.float_:
+    finite = known.filter(value.abs() < math.inf) if column.float_ else known
+    asked = {f"q{i}": value.quantile(q, "linear") for i, q in enumerate(_QUANTILES)}
+    ends = {key: of[0] for key, of in fetch(finite.select(**asked, largest=value.max())).items()}
+    whole = isinstance(ends["largest"], numbers.Integral)
+    if whole:
         different = int(fetch(known.select(n=value.n_unique()))["n"][0])
         if different == rows - n_missing:
             refuse_identifier(name, different, different, numbers=True)
-    finite = known.filter(value.abs() < math.inf) if column.float_ else known
-    asked = {f"q{i}": value.quantile(q, "linear") for i, q in enumerate(_QUANTILES)}
-    found_there = fetch(finite.select(**asked, largest=value.max()))
     # Between two whole numbers the lower one divides them as their mean does.
-    ends = {key: float(of[0]) if column.float_ else math.floor(of[0]) for key, of in found_there.items()}
+    ends = {key: math.floor(end) if whole else float(end) for key, end in ends.items()}
     largest = ends.pop("largest")
     quantiles = [quantile for quantile in ends.values() if quantile < largest]
     if not quantiles:
-        quantiles = [fetch(finite.filter(value < largest).select(second=value.max()))["second"][0].item()]
+        second = fetch(finite.filter(value < largest).select(second=value.max()))["second"][0]
+        quantiles = [int(second) if whole else float(second)]
     return SegmentColumn.of_cuts(name, short_cuts(quantiles, largest), missing=bool(n_missing), from_rows=True)
 
 

@@ -100,9 +100,10 @@ def test_the_engine_finds_quantiles_of_very_many_values(frame, files, monkeypatc
         ("range // 2", [799, 1599, 2399, 3199]),
         ("CASE WHEN range < 900 THEN range ELSE 5000 END", [899]),
         ("CASE WHEN range < 900 THEN range / 7 ELSE 5000.5 END", [128.5]),
+        ("CAST(range / 8000 AS DECIMAL(9, 6))", [0.2, 0.4, 0.6, 0.8]),
         ("range / 7 * 100", [22860, 45710, 68570, 91420]),
     ],
-    ids=["identifier", "whole", "most whole at the top", "most at the top", "rounded"],
+    ids=["identifier", "whole", "most whole at the top", "most at the top", "decimals", "rounded"],
 )
 @pytest.mark.parametrize("library", ["duckdb", "polars lazily"])
 def test_cuts_that_the_engine_finds(sql, cuts, library, monkeypatch):

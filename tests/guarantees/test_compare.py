@@ -130,6 +130,24 @@ def test_clusters_that_hide_a_model_that_is_wrong_in_all_of_their_rows(sizes, sh
     assert_failures_within(failed, runs, 0.025)
 
 
+def test_errors_that_are_largest_where_only_one_model_tells_scores_apart():
+    """Sixty scores, of which the second model pools the two between which the error of the first is largest."""
+    rng, failed, runs, n, j = np.random.default_rng(4), 0, 60, 40_000, 30
+    first = np.linspace(0.3, 0.7, 60)
+    second = np.where(np.arange(60) == j, first[j + 1], first)
+    rate = first + np.where(np.arange(60) < j, 0.1, -0.1)
+    rate[[j, j + 1]] = first[j] + 0.25, first[j + 1] - 0.25
+    truth = true_differences_of(rate, first, second)["calibration_error"]
+    for _ in range(runs):
+        level = rng.integers(0, 60, n)
+        y = (rng.uniform(size=n) < rate[level]).astype(float)
+        scores = first[level], second[level]
+        errors = cutoff_calibration_error(y, scores[0]), cutoff_calibration_error(y, scores[1])
+        lower, upper = calibration_limits(y, scores, errors, Units(n), 0.025, rng)
+        failed += not lower <= truth <= upper
+    assert_failures_within(failed, runs, 0.025)
+
+
 @pytest.mark.parametrize(("part", "name"), [("calibration", "one score each"), ("means", "both calibrated")])
 def test_intervals_that_are_narrower_fail(part, name):
     """Nearly by half for the calibration error, where it is tightest; by a quarter for the others, together."""

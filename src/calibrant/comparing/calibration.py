@@ -18,12 +18,12 @@ import numpy.typing as npt
 from calibrant.comparing.units import Units
 from calibrant.table.pooling import FloatArray, distinct_numbers, score_order
 
-__all__ = ["calibration_limits"]
+__all__ = ["calibration_limits", "least_probability"]
 
 # Parts into which the scores are cut for standard errors and simulated paths; the estimates are exact everywhere.
 _CELLS = 40
-# Simulated paths, and how many of them are above a quantile, at least.
-_DRAWS, _ABOVE = 2000, 3.0
+# Simulated paths, and how many of them are above a quantile, at least; with more paths, memory would be short.
+_DRAWS, _ABOVE, _MOST_DRAWS = 2000, 3.0, 170_000
 _AT_ONCE = 32  # intervals of which a quantile is found together
 
 IndexArray = npt.NDArray[np.intp]
@@ -93,6 +93,11 @@ class _Deviations(NamedTuple):
         return found
 
 
+def least_probability(pairs: int) -> float:
+    """Least probability of error at which limits of so many pairs can be simulated."""
+    return 6.0 * pairs * _ABOVE / _MOST_DRAWS
+
+
 def calibration_limits(
     label: FloatArray,
     scores: tuple[FloatArray, FloatArray],
@@ -106,6 +111,8 @@ def calibration_limits(
     `errors` are the errors of either in these rows.
     """
     tail = delta / 6.0  # of each of the three bounds, on either side
+    if np.array_equal(*scores):  # bound B is 0 at every interval
+        return -units.hidden(tail), units.hidden(tail)
     residuals = label - scores[0], label - scores[1]
     cells, paths = _cut(scores, residuals, units.n)
     products = units.products(cells.of_rows, residuals, cells.size) / units.n**2
@@ -189,7 +196,7 @@ def _parts(
 def _largest_squares(
     cell: IndexArray, draw: npt.NDArray[np.int64], added: FloatArray, inside: npt.NDArray[np.bool_], n_cells: int
 ) -> FloatArray:
-    """Largest sum, in each cell, of the squares of what each draw has added to it up to a place `inside`; at least 0."""
+    """Largest sum, in each cell, of squares of what each draw has added to it up to a place `inside`; at least 0."""
     by_draw = score_order(cell, draw)
     values = added[by_draw]
     total = np.cumsum(values)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from calibrant.auditing.provenance import provenance_of
 from calibrant.auditing.scope import fingerprint_of
-from calibrant.comparing.calibration import calibration_limits
+from calibrant.comparing.calibration import calibration_limits, least_probability
 from calibrant.comparing.joint import Limits, critical_value, paired_limits
 from calibrant.comparing.losses import AUC, CALIBRATION, MEASURES, Measure, measures_of, possible_changes, terms_of
 from calibrant.comparing.results import ComparedModel, ComparisonFindings, MeasureDifference
@@ -30,6 +30,7 @@ from calibrant.comparing.wording import (
 )
 from calibrant.curves import binned_curve, cumulative_residuals
 from calibrant.decisions.cost import cost_pair
+from calibrant.errors import ArgumentError
 from calibrant.metrics import cutoff_calibration
 from calibrant.table.clusters import Clusters
 from calibrant.table.parameters import check_random_state, failure_probability
@@ -96,7 +97,7 @@ class Comparison(ComparisonFindings, Drawable):
 
 def compare(
     y_true: Any,
-    y_proba: Mapping[str, npt.ArrayLike] | None = None,
+    y_proba: Any = None,
     *,
     label: str | None = None,
     scores: Sequence[str] | None = None,
@@ -117,7 +118,7 @@ def compare(
     y_true : array-like of shape (n,), dataframe, path or Query
         Labels of both classes; or, with `label` and `scores`, a dataframe of any library, a file, a pattern, a folder,
         a list of files, or a `calibrant.Query`.
-    y_proba : mapping of str to array-like of shape (n,)
+    y_proba : mapping of str to array-like of shape (n,), or dataframe in memory
         Predicted probabilities of the positive class, in [0, 1], of two to ten models by name.
     label, scores : str and sequence of str, optional
         Names of columns, where the first argument has columns.
@@ -128,7 +129,7 @@ def compare(
         The cluster of each row, such as the patient it was measured on. Rows of one cluster may then depend on each
         other; every row counts the same. With `label` and `scores`, the name of a column or names of several.
     confidence_level : float
-        Probability with which all intervals hold together, in (0, 1).
+        Probability with which all intervals hold together, in (0, 1): for two models at most 0.9997, for ten 0.9904.
     pos_label : scalar, optional
         The label value that counts as 1.
     random_state : int or numpy.random.Generator
@@ -189,6 +190,7 @@ def compare(
     prices = None if costs is None else cost_pair(costs)
     check_random_state(random_state)
     rows = compared_rows(y_true, y_proba, label=label, scores=scores, clusters=clusters, pos_label=pos_label)
+    _need_few_pairs(len(rows.scores), half, confidence_level)
     rng = generator_for(rows, random_state)
     models = {one: _model(rows, one, prices) for one in rows.scores}
     calibration = list(_calibration(rows, models, half, rng))
@@ -219,6 +221,18 @@ def compare(
         fingerprint=fingerprint_of(result),
     )
     return replace(result, provenance=found)
+
+
+def _need_few_pairs(models: int, delta: float, confidence_level: float) -> None:
+    """Refuse a confidence level so high that quantiles of all pairs could not be simulated."""
+    least = least_probability(math.comb(models, 2))
+    if delta < least:
+        most = math.floor(1e4 * (1.0 - 2.0 * least)) / 1e4
+        raise ArgumentError(
+            f"confidence_level at most {most:g} for {models} models",
+            f"{confidence_level!r}",
+            "choose a lower one" + (", or compare fewer models" if models > 2 else ""),
+        )
 
 
 def _model(rows: ComparedRows, name: str, costs: tuple[float, float] | None) -> ComparedModel:
@@ -284,8 +298,10 @@ def _limits(
 ) -> Limits:
     infinite = [not np.isfinite(values).all() for values in (first, second)]
     if any(infinite):
-        # A positive had score 0, or a negative score 1: the log loss is infinite in the population too.
-        if all(infinite):
+        # A positive had score 0, or a negative score 1: the log loss is infinite in the population too; and that of the
+        # other model may be, if it gives any row a score of 0 or 1.
+        sure = [score.min() == 0.0 or score.max() == 1.0 for score in scores]
+        if all(sure):
             return Limits(math.nan, math.nan, -math.inf, math.inf)
         value = -math.inf if infinite[0] else math.inf
         return Limits(value, math.nan, value, value)

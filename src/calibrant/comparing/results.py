@@ -65,8 +65,8 @@ class MeasureDifference(Result):
     better : str or None
         The better model; None if the interval holds 0.
     rows_needed : int or None
-        If undecided: about how many rows would decide, were the difference what it seems. None if decided, or if no
-        practicable number would do.
+        If undecided: about how many rows would decide, were the difference what it seems; fewer where the models differ
+        in few rows. None if decided, or if no practicable number would do.
     """
 
     measure: str

@@ -43,7 +43,7 @@ class ComparedRows:
 
 def compared_rows(
     y_true: Any,
-    y_proba: Mapping[str, npt.ArrayLike] | None,
+    y_proba: Any,
     *,
     label: str | None,
     scores: Sequence[str] | None,
@@ -61,6 +61,11 @@ def compared_rows(
             )
         with portion(0.0, READ):
             y_true, y_proba, clusters, pos_label = _named(y_true, label, scores, clusters, pos_label)
+    if hasattr(y_proba, "columns"):
+        import narwhals as nw
+
+        if isinstance(nw.from_native(y_proba, pass_through=True), nw.DataFrame):
+            y_proba = {name: y_proba[name] for name in y_proba.columns}
     if not isinstance(y_proba, Mapping):
         found = "labels alone" if y_proba is None else f"a {type(y_proba).__name__}"
         raise ArgumentError(

@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 
 import numpy as np
 import pandas as pd
@@ -138,6 +139,15 @@ def test_an_infinite_log_loss_is_worse_than_a_finite_one():
     assert "infinite" in str(found)
 
 
+def test_a_model_that_may_be_infinite_too_is_not_called_better():
+    y = np.repeat([1, 0], 50)
+    first, second = (np.where(y == 1, 0.8, 0.2) for _ in range(2))
+    first[0] = first[70] = second[70] = 0.0  # both sure of some rows, only the first wrongly
+    found = cal.compare(y, {"first": first, "second": second}).difference("log_loss")
+    assert math.isnan(found.value)
+    assert (found.lower, found.upper, found.better) == (-math.inf, math.inf, None)
+
+
 def test_a_score_of_zero_leaves_the_log_loss_undecided_on_one_side():
     rng = np.random.default_rng(1)
     s = rng.uniform(0.2, 0.8, 400)
@@ -175,6 +185,21 @@ def test_frames_files_and_arrays_agree(rows, tmp_path):
     assert found.provenance.digest == expected.provenance.digest
 
 
+def test_scores_in_a_dataframe(rows):
+    y, scores = rows
+    expected = cal.compare(y, two(scores)).differences
+    for frame in (pd.DataFrame(two(scores)), pl.DataFrame(two(scores))):
+        assert cal.compare(y, frame).differences == expected
+
+
+def test_ten_equal_models_take_no_time(rows):
+    y, scores = rows
+    before = time.process_time()
+    found = cal.compare(y, {str(i): scores["old"] for i in range(10)})
+    assert time.process_time() - before < 5.0
+    assert all(one.lower < 0.0 < one.upper for one in found.differences)
+
+
 def test_clusters_widen_what_they_make_uncertain(rows):
     y, scores = rows
     repeated = {name: np.repeat(s, 4) for name, s in two(scores).items()}
@@ -201,6 +226,12 @@ def test_clusters_widen_what_they_make_uncertain(rows):
         ({"y_true": cal.ScoreTable.from_scores([0, 1], [0.2, 0.3])}, ArgumentError, "a table does not know which row"),
         ({"y_proba": {str(i): [0.2, 0.3] for i in range(11)}}, ArgumentError, "at most 10 models, found 11"),
         ({"confidence_level": 1.0}, ArgumentError, "confidence_level"),
+        ({"confidence_level": 0.9999}, ArgumentError, "at most 0.9997 for 2 models, found 0.9999; choose a lower one$"),
+        (
+            {"confidence_level": 0.995, "y_proba": {str(i): [0.2, 0.3] for i in range(10)}},
+            ArgumentError,
+            "at most 0.9904 for 10 models, found 0.995; .* compare fewer models",
+        ),
         ({"costs": (1,)}, ArgumentError, "costs as a pair"),
         ({"random_state": "x"}, ArgumentError, "random_state"),
         ({"clusters": [1, 2]}, DataError, "clusters worth at least 5 of equal size, found 2 clusters"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from calibrant.comparing.calibration import calibration_limits
+from calibrant.comparing.calibration import _cut, _parts, calibration_limits
 from calibrant.comparing.joint import critical_value, paired_limits
 from calibrant.comparing.losses import MEASURES, Possible, measures_of, possible_changes, terms_of
 from calibrant.comparing.units import Units
@@ -103,6 +103,26 @@ def test_paired_limits_are_normal_for_many_rows_and_exact_where_none_differs(rng
     tail = norm.sf(1.96)
     assert nothing.upper == pytest.approx(1.0 - tail ** (1 / 200), rel=1e-6)
     assert nothing.lower == pytest.approx(-4.0 * (1.0 - tail ** (1 / 200)), rel=1e-6)
+
+
+@pytest.mark.parametrize("cluster", [None, np.arange(400) // 4])
+@pytest.mark.parametrize("models", [(0, 1), (0,), (1,)])
+def test_variance_of_parts_of_cells(rng, cluster, models):
+    s = np.round(rng.uniform(size=400), 2)
+    scores = s, np.round(s + 0.03 * rng.standard_normal(400), 2).clip(0.0, 1.0)
+    y = (rng.uniform(size=400) < s).astype(float)
+    residuals, units = (y - scores[0], y - scores[1]), Units(400, cluster)
+    cells, _ = _cut(scores, residuals, 400)
+    expected = np.zeros((2, cells.size))
+    for cell in range(cells.size):
+        here = [cells.of_rows[i] == cell for i in (0, 1)]
+        for place in np.unique(np.concatenate([scores[i][here[i]] for i in models]))[:-1]:
+            for side, within in enumerate((np.less_equal, np.greater)):
+                parts = [np.where(here[i] & within(scores[i], place), residuals[i], 0.0) for i in models]
+                sums = units.sums(parts[0] - parts[1] if len(parts) == 2 else parts[0])
+                expected[side, cell] = max(expected[side, cell], (sums**2).sum() * units.few / 400**2)
+    chosen = [scores[i] for i in models], [residuals[i] for i in models]
+    np.testing.assert_allclose(_parts(*chosen, cells, units, first=models[0]), expected, atol=1e-15)
 
 
 @pytest.mark.parametrize("n", [2, 7, 60, 500])

@@ -18,7 +18,7 @@ import numpy as np
 
 from calibrant import Monitor
 from calibrant.monitoring.components import log_odds
-from calibrant.monitoring.evidence import Evidence, adaptive_shift
+from calibrant.monitoring.evidence import Evidence, adaptive_shift, spread_of
 from calibrant.monitoring.families import Rows
 from calibrant.monitoring.settings import Settings
 
@@ -76,7 +76,7 @@ class Streams:
             self.row += 1
             self.positives += y
             self.expected += score
-            self.spread += score * (1.0 - score)
+            self.spread += spread_of(score, self.settings)
             if i % 50 == 0:
                 np.minimum(self.w, np.float32(1e30), out=self.w)
                 if until_all and first.all():

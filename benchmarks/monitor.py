@@ -18,7 +18,7 @@ import numpy as np
 
 from calibrant import Monitor
 from calibrant.monitoring.components import log_odds
-from calibrant.monitoring.evidence import Evidence, adaptive_shift
+from calibrant.monitoring.evidence import Evidence, adaptive_shift, spread_of
 from calibrant.monitoring.families import Rows
 from calibrant.monitoring.settings import Settings
 
@@ -76,7 +76,7 @@ class Streams:
             self.row += 1
             self.positives += y
             self.expected += score
-            self.spread += score * (1.0 - score)
+            self.spread += spread_of(score, self.settings)
             if i % 50 == 0:
                 np.minimum(self.w, np.float32(1e30), out=self.w)
                 if until_all and first.all():
@@ -349,6 +349,20 @@ def delays(streams: int, only: list[str]) -> None:
             print(f"    {time.process_time() - begin:.0f} s of processor time", flush=True)
 
 
+def default_arguments(streams: int, rows: int) -> None:
+    """Print false alarms of `Monitor` itself, with continuous scores and intervals learned from the first of them."""
+    rng, block = np.random.default_rng(12), np.arange(rows) // 50
+    found: dict[str, list[bool]] = {"rows independent": [], "one uniform variable per block of 50, blocks": []}
+    for _ in range(streams):
+        score = rng.uniform(size=rows)
+        found["rows independent"].append(Monitor(0.0).update(rng.uniform(size=rows) < score, score).alarm)
+        y = rng.uniform(size=block[-1] + 1)[block] < score
+        shared = Monitor(0.0, blocks=True).update(y, score, block=block).alarm
+        found["one uniform variable per block of 50, blocks"].append(shared)
+    for name, alarms in found.items():
+        print(f"{name:44s} {np.mean(alarms):.4f} of {streams} streams of {rows:,} rows", flush=True)
+
+
 def late_labels(streams: int) -> None:
     """Print false alarms where labels come late and rows are read as they come, or at a fixed age."""
     rows, rng = 20_000, np.random.default_rng(7)
@@ -489,7 +503,7 @@ def covtype_stream(window: int, folder: Path | None) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = ("false", "delay", "late", "blocks", "diagnosis", "speed", "covtype")
+    parts = ("false", "default", "delay", "late", "blocks", "diagnosis", "speed", "covtype")
     parser.add_argument("--parts", nargs="+", choices=parts, default=parts)
     parser.add_argument("--streams", type=int, default=800)
     parser.add_argument("--rows", type=int, default=ROWS)
@@ -499,6 +513,7 @@ def main() -> None:
     chosen = parser.parse_args()
     runs: dict[str, Callable[[], None]] = {
         "false": lambda: false_alarms(chosen.streams, chosen.rows, chosen.only, chosen.modes),
+        "default": lambda: default_arguments(chosen.streams, chosen.rows),
         "delay": lambda: delays(chosen.streams // 2, chosen.only),
         "late": lambda: late_labels(chosen.streams // 4),
         "blocks": lambda: blocks(chosen.streams // 4),

@@ -144,6 +144,22 @@ def test_rows_of_a_block_may_be_the_same():
     assert_failures_within(blockwise, 60, 0.05)
 
 
+def test_with_a_tolerance_rows_sorted_by_score_need_blocks():
+    """The tolerance is an average over scores: an error of .15 in a tenth of them is within it, in any other order."""
+    rng, found = np.random.default_rng(17), {"as they come": 0, "sorted": 0, "blocks": 0}
+    day = np.repeat(np.arange(10), 2000)
+    for _ in range(20):
+        score = rng.uniform(size=20_000)
+        y = rng.uniform(size=20_000) < score + np.where((score > 0.6) & (score < 0.7), 0.15, 0.0)
+        order = np.lexsort([score, day])
+        found["as they come"] += cal.Monitor(tolerance=0.02).update(y, score, day).alarm
+        found["sorted"] += cal.Monitor(tolerance=0.02).update(y[order], score[order], day).alarm
+        found["blocks"] += cal.Monitor(tolerance=0.02, blocks=True).update(y[order], score[order], block=day).alarm
+    assert found["sorted"] > 15
+    assert_failures_within(found["as they come"], 20, 0.05)
+    assert_failures_within(found["blocks"], 20, 0.05)
+
+
 def test_late_labels_are_harmless_at_a_fixed_age_only():
     """Positives known after 800 rows on average and negatives after 1,200: as they come, alarms are nearly certain."""
     rng, as_they_come, mature = np.random.default_rng(14), 0, 0

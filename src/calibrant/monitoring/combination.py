@@ -25,7 +25,9 @@ def combine(monitors: Sequence[Monitor]) -> MonitorState:
     -------
     MonitorState
         Its evidence is the mean of theirs, which gives a false alarm with probability ``1 - confidence_level`` at most,
-        read as often as one likes and whatever the streams share. The sums behind the bias are added up, exactly.
+        read as often as one likes, if the null hypothesis of each holds given the earlier rows of *all* streams. Where
+        streams share something that scores do not know, such as the weather of a day, that holds for one look at a
+        time fixed before. The sums behind the bias are added up, under the same assumption.
 
     Raises
     ------
@@ -47,7 +49,7 @@ def combine(monitors: Sequence[Monitor]) -> MonitorState:
     if any(monitor.settings != settings for monitor in monitors):
         raise ArgumentError("monitors with the same settings", "different ones", "combine those that are alike")
     if settings.mode != "total":
-        remedy = "their alarms are independent of each other: add up the numbers that are expected"
+        remedy = "their expected numbers of false alarms add up, whatever the streams share"
         raise ArgumentError("monitors of mode 'total'", f"mode {settings.mode!r}", remedy)
     states = [monitor.state for monitor in monitors]
     evidence = float(np.mean([state.evidence for state in states]))

@@ -30,6 +30,7 @@ from calibrant.table.pooling import FloatArray
 __all__ = ["Bets", "Blocks", "Family", "Ratios", "Rows"]
 
 _LANE = 64  # rows of a lane of an interval
+_LEAST_LOSS = 1e-100
 _BET_DEPTH = 3  # bets on smaller intervals gain little and would double the time of a row
 
 
@@ -199,7 +200,8 @@ class Bets:
             low, high = (0.0, 1.0) if where is None else (max(0.0, where.low), min(1.0, where.high))
             for sign in (1.0, -1.0):
                 worst = (high if sign > 0 else 1.0 - low) + self._tolerance
-                listed += [(first, last, sign, bet, bet / worst, share / 2 / len(bets)) for bet in bets]
+                scale = 0.0 if self._scores_first else 1.0 / worst  # else the scores of a block say what it may lose
+                listed += [(first, last, sign, bet, bet * scale, share / 2 / len(bets)) for bet in bets]
         first, last, *columns = (np.array(column) for column in zip(*listed, strict=True))
         self._first, self._last, self._sign, self._bet, self._rate, self._weight = first, last, *columns
         cells = np.arange(CELLS)
@@ -249,7 +251,8 @@ class Bets:
         slack = np.where(up, *(blocks.slack[:, side] @ self._inside.T for side in (0, 1)))
         if self._scores_first:
             worst = np.where(up, *(blocks.most[:, side] @ self._inside.T for side in (0, 1))) + slack
-            rate = np.divide(self._bet, worst, out=np.zeros_like(worst), where=worst > 0.0)
+            # Where nothing can be lost nothing is bet; a bet has an end where floats have theirs.
+            rate = np.where(worst > 0.0, self._bet / np.maximum(worst, _LEAST_LOSS), 0.0)
         else:
             slack, rate = np.full_like(found, self._tolerance), self._rate
         factors: FloatArray = np.append(1.0 + rate * (found - slack), np.ones((1, found.shape[1])), axis=0)

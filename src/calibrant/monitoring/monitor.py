@@ -43,8 +43,8 @@ class Monitor:
         In mode "total" the probability that there is never a false alarm; in mode "rate" the expected number of false
         alarms is at most ``1 - confidence_level`` per `horizon` rows.
     mode : {"total", "rate"}
-        Whether the probability of any false alarm is bounded for ever, or their expected number per so many rows: with
-        "rate" one comes in the end. After an alarm, "total" stands still, and "rate" begins anew.
+        Whether the probability of any false alarm is bounded for ever, or their expected number per so many rows, so
+        that some may come in the long run. After an alarm, "total" stands still, and "rate" begins anew.
     expect : {"shift", "slope", "interval"} or float, optional
         What kind of departure is looked for, or a shift of the log odds by so much, up or down. By default all kinds.
         It changes how fast an alarm comes, not the guarantee.

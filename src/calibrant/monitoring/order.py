@@ -93,7 +93,7 @@ def _times(time: Any, n: int) -> tuple[npt.NDArray[Any], str]:
         except (ValueError, TypeError):
             found = repr(raw[0].item() if hasattr(raw[0], "item") else raw[0]) if len(raw) else "nothing"
             raise DataError("times that are numbers or dates", found, _WRITTEN) from None
-        # Microseconds have no room for a year such as 20260131, and become another without a word.
+        # In microseconds a year such as 20260131 would overflow, and become another without a word.
         strange = (seconds < _FIRST) | (seconds > _LAST)
         if strange.any():
             row = int(np.argmax(strange))

@@ -107,7 +107,7 @@ class MonitorState(Result):
 
     def _verdict(self) -> str:
         if not self.alarm:
-            return f"nothing speaks against: {self.description}"
+            return f"not rejected: {self.description}"
         if self.alarm_row is None:
             return f"rejected by all together: {self.description}"
         at = "" if self.alarm_time is None else f" ({self.alarm_time})"

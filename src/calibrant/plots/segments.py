@@ -188,7 +188,9 @@ class SegmentMapDisplay(Display):
         self.turned = len(self.across) > len(self.down)
         if self.turned:
             self.down, self.across = self.across, self.down
-        self.size = (2.4 + 0.42 * len(self.across), 1.2 + 0.28 * len(self.down) + 0.05 * max(map(len, self.across)))
+        # Not narrower than other pictures: a page that gives all the same width would magnify its text.
+        width = max(6.4, 2.4 + 0.42 * len(self.across))
+        self.size = (width, 1.2 + 0.28 * len(self.down) + 0.05 * max(map(len, self.across)))
 
     def _levels(self, name: str, side: int) -> list[str]:
         """Levels of one of the two columns that are in the map, in the order of its own segments."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         CalibratedClassifier,
         IsotonicCalibrator,
         PlattCalibrator,
+        SegmentCalibrator,
         TemperatureCalibrator,
         VennAbersCalibrator,
     )
@@ -54,6 +55,7 @@ _HOME = {
         "CalibratedClassifier",
         "IsotonicCalibrator",
         "PlattCalibrator",
+        "SegmentCalibrator",
         "TemperatureCalibrator",
         "VennAbersCalibrator",
     ],
@@ -106,6 +108,7 @@ __all__ = [
     "ReliabilityDisplay",
     "ScoreTable",
     "SegmentAudit",
+    "SegmentCalibrator",
     "SegmentSearch",
     "SourceError",
     "TemperatureCalibrator",

@@ -8,6 +8,7 @@ from typing import Literal
 
 from calibrant.auditing.next_steps import NextStep, Place, next_step
 from calibrant.auditing.recalibration import Recalibration
+from calibrant.auditing.segment_audit import SegmentAudit
 from calibrant.auditing.warnings import DECISIONS, DEPENDENCE, REVERSED, DataWarning
 from calibrant.certificates import CalibrationTest, Certificate
 from calibrant.metrics import CutoffCalibration
@@ -20,6 +21,7 @@ _BEYOND_CHANCE = 0.05
 Action = Literal[
     "leave alone",
     "recalibrate",
+    "recalibrate by segment",
     "collect more data",
     "check the scores",
     "check the labels",
@@ -48,8 +50,9 @@ class Advice(Result):
     Attributes
     ----------
     action : str
-        What to do: "leave alone", "recalibrate", "collect more data"; "check the scores", "check the labels" or "name
-        the clusters" if a warning comes first; "none" if the weights leave no basis for advice.
+        What to do: "leave alone", "recalibrate", "recalibrate by segment", "collect more data"; "check the scores",
+        "check the labels" or "name the clusters" if a warning comes first; "none" if the weights leave no basis for
+        advice.
     reason : str
         Why, in one sentence.
     command, python : str or None
@@ -68,26 +71,37 @@ def advise(
     test: CalibrationTest | None,
     certificate: Certificate | None,
     recalibration: Recalibration | None,
+    segments: SegmentAudit | None,
     warnings: Sequence[DataWarning],
     place: Place,
 ) -> Advice:
-    """Weigh warnings, the verdict, the evidence and the cross-fitted gain.
+    """Weigh warnings, segments that are refuted, the verdict, the evidence and the cross-fitted gain.
 
     Without a test of perfect calibration the 95% limit under perfect calibration decides. There is no certificate if
     the weights are not whole numbers, and no recalibration if there were too few rows to assess it.
     """
-    action, reason = _first(warnings) or _weighed(cutoff, test, certificate, recalibration)
+    action, reason = _first(warnings) or _segments(segments) or _weighed(cutoff, test, certificate, recalibration)
     tolerance = None if certificate is None else certificate.tolerance
     level = 0.95 if certificate is None else certificate.confidence_level
     if action == "collect more data" and certificate is not None and certificate.n_clusters is not None:
         # A plan counts independent rows, and would ask for too few.
         return Advice(action, reason, *NextStep())
-    return Advice(action, reason, *next_step(action, place, tolerance, level))
+    columns = () if segments is None else tuple(dict.fromkeys(name for of in segments.columns_of for name in of))
+    return Advice(action, reason, *next_step(action, place, tolerance, level, columns))
 
 
 def _first(warnings: Sequence[DataWarning]) -> tuple[Action, str] | None:
     codes = {warning.code for warning in warnings}
     return next((advice for code, advice in _FIRST.items() if code in codes), None)
+
+
+def _segments(segments: SegmentAudit | None) -> tuple[Action, str] | None:
+    """Advise where segments are refuted, which the verdict on all rows does not show."""
+    if segments is None or segments.verdict != "refuted":
+        return None
+    refuted = int((segments.verdicts == "refuted").sum())
+    which = f"{refuted} of the {segments.n_segments} segments listed {'is' if refuted == 1 else 'are'} refuted"
+    return "recalibrate by segment", f"{which}, and a map for all rows treats all segments alike."
 
 
 def _weighed(

@@ -277,7 +277,7 @@ def audit(
         max_regret=regret,
         recalibration=recalibration,
         warnings=warnings,
-        advice=advise(cutoff, statements.test, statements.certificate, recalibration, warnings, rows.place),
+        advice=advise(cutoff, statements.test, statements.certificate, recalibration, segments, warnings, rows.place),
         measures=measure(table),
         reliability=binned_curve(table),
         isotonic=isotonic_curve(table),

@@ -55,8 +55,17 @@ def place_of(source: Any, label: str, score: str, weight: str | None, pos_label:
     return Place(f"{file} {named}", f"{rows}, {keywords}", f"cal.read_table({rows}, {keywords})")
 
 
-def next_step(action: str, place: Place, tolerance: float | None, confidence_level: float) -> NextStep:
+def next_step(
+    action: str, place: Place, tolerance: float | None, confidence_level: float, by: Sequence[str] = ()
+) -> NextStep:
     """Return what an action leads to: a calibrator, a number of rows, or another audit."""
+    if action == "recalibrate by segment":
+        listed = " ".join(f"--by {shlex.quote(name)}" for name in by)
+        held = f"frame[{list(by)!r}]" if place.fit.startswith("frame[") else "segments"
+        command = f"calibrant recalibrate {place.command} {listed} --model model.json"
+        if place.fit.startswith("cal."):  # a table, which has no columns
+            return NextStep(command)
+        return NextStep(command, f"calibrator = cal.SegmentCalibrator().fit({place.fit}, segments={held})")
     if action == "recalibrate":
         return NextStep(
             f"calibrant recalibrate {place.command} --model model.json",

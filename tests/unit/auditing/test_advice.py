@@ -209,3 +209,36 @@ def test_certified_scores_that_are_clearly_off_are_said_to_be(factor, said):
     found = cal.audit(rng.uniform(size=len(p)) < factor * p, p, tolerance=0.02)
     assert (found.certificate.verdict, found.advice.action) == ("certified", "leave alone")
     assert ("more than chance explains" in found.advice.reason) == said
+
+
+class TestSegments:
+    """Predictions that are right on average, and wrong in both halves."""
+
+    @pytest.fixture
+    def frame(self):
+        rng = np.random.default_rng(0)
+        p, half = rng.uniform(0.2, 0.6, 4_000), rng.choice(["one", "other half"], 4_000)
+        y = rng.uniform(size=4_000) < p + np.where(half == "one", 0.15, -0.15)
+        return pd.DataFrame({"y": y.astype(int), "p": p, "half": half, "third": np.arange(4_000) % 3})
+
+    def test_refuted_segments_come_before_a_certified_whole(self, frame):
+        result = cal.audit(frame, label="y", score="p", tolerance=0.05, by=["half"])
+        assert result.certificate.verdict == "certified"
+        assert result.advice.action == "recalibrate by segment"
+        assert result.advice.reason.startswith("2 of the 2 segments listed are refuted")
+        assert result.advice.command == "calibrant recalibrate FILE --label y --score p --by half --model model.json"
+        found = {}
+        exec(result.advice.python, {"cal": cal, "frame": frame}, found)
+        repaired = found["calibrator"].predict(frame["p"], frame[["half"]])
+        after = cal.audit_segments(frame["y"], repaired, by={"half": frame["half"]}, tolerance=0.05)
+        assert after.verdict != "refuted"
+
+    def test_arrays_files_and_segments_without_fault(self, frame, tmp_path):
+        arrays = cal.audit(frame["y"], frame["p"], tolerance=0.05, by={"half": frame["half"]})
+        assert arrays.advice.python == "calibrator = cal.SegmentCalibrator().fit(p, y, segments=segments)"
+        frame.to_csv(tmp_path / "scores.csv", index=False)
+        file = cal.audit(tmp_path / "scores.csv", label="y", score="p", tolerance=0.05, by=["half", "third"])
+        assert file.advice.command.endswith("--by half --by third --model model.json")
+        assert file.advice.python is None
+        fine = cal.audit(frame, label="y", score="p", tolerance=0.05, by=["third"])
+        assert fine.advice.action == "leave alone"

@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -32,12 +32,36 @@ def expit(z: Array) -> Array:
     return 1.0 / (1.0 + np.exp(-z))
 
 
-class Streams:
-    """Streams of rows on levels of score, each with its monitor; float32 holds the evidence."""
+class Peer:
+    """Streams of rows on levels of score, each read by a monitor of its own."""
+
+    def __init__(self, levels: Array, streams: int, seed: int = 0) -> None:
+        self.levels, self.streams, self.rng = levels, streams, np.random.default_rng(seed)
+        self.row, self.last = 0, np.zeros(streams, np.int64)  # `last`: label of the row before
+
+    def copy(self) -> Self:
+        """Return the same streams, to be continued otherwise."""
+        found = object.__new__(type(self))
+        vars(found).update({name: x.copy() if isinstance(x, np.ndarray) else x for name, x in vars(self).items()})
+        found.rng = np.random.default_rng(self.row + 1)
+        return found
+
+    def counts_of(self, rows: int, draw: Callable[[Any], tuple[Array, Array]]) -> Array:
+        """Draw so many rows and count them by stream, label and level."""
+        new, where = np.zeros((self.streams, 2, len(self.levels))), np.arange(self.streams)
+        for _ in range(rows):
+            level, y = draw(self)
+            new[where, y, level] += 1.0
+            self.row += 1
+        return new
+
+
+class Streams(Peer):
+    """Read by `Monitor`; float32 holds the evidence."""
 
     def __init__(self, levels: Array, streams: int, settings: Settings, reference: Array, seed: int = 0) -> None:
-        self.levels, self.streams, self.settings = levels, streams, settings
-        self.rng = np.random.default_rng(seed)
+        super().__init__(levels, streams, seed)
+        self.settings = settings
         self.model = Evidence(settings, reference)
         family = self.model.family
         factors = []
@@ -50,8 +74,7 @@ class Streams:
         self.weights = np.concatenate([weight.ravel() for weight in family.weights]).astype(np.float32)
         self.w = np.zeros((streams, len(self.weights)), np.float32)
         self.positives, self.expected, self.spread, self.log_own = np.zeros((4, streams))
-        self.row, self.mass = 0, np.zeros(streams)
-        self.last = np.zeros(streams, np.int64)  # label of the row before
+        self.mass = np.zeros(streams)
 
     def run(self, rows: int, draw: Callable[[Streams], tuple[Array, Array]], *, until_all: bool = False) -> Array:
         """Read so many rows and return the first alarm of each stream, counted from now, or 0."""
@@ -82,13 +105,6 @@ class Streams:
                 if until_all and first.all():
                     break
         return first
-
-    def copy(self) -> Streams:
-        """Return the same streams, to be continued otherwise."""
-        found = object.__new__(Streams)
-        vars(found).update({name: x.copy() if isinstance(x, np.ndarray) else x for name, x in vars(self).items()})
-        found.rng = np.random.default_rng(self.row + 1)
-        return found
 
 
 def even(streams: Streams, rate: Array | None = None) -> tuple[Array, Array]:
@@ -170,12 +186,11 @@ def false_alarms(streams: int, rows: int, only: list[str], modes: list[str]) -> 
             )
 
 
-class Cusum:
+class Cusum(Peer):
     """Two-sided charts of likelihood ratios for one shift of the log odds (Steiner et al. 2000), limits simulated."""
 
     def __init__(self, levels: Array, streams: int, shift: float, seed: int = 0) -> None:
-        self.levels, self.streams, self.rng = levels, streams, np.random.default_rng(seed)
-        self.row, self.last = 0, np.zeros(streams, np.int64)
+        super().__init__(levels, streams, seed)
         moves = np.array([shift, -shift])[:, None]
         below = np.log1p(levels * np.expm1(moves))
         self.terms = np.stack([-below, moves - below], axis=2).reshape(2, -1)
@@ -197,22 +212,14 @@ class Cusum:
                 break
         return first
 
-    def copy(self) -> Cusum:
-        """Return the same streams, to be continued otherwise."""
-        found = object.__new__(Cusum)
-        vars(found).update({name: x.copy() if isinstance(x, np.ndarray) else x for name, x in vars(self).items()})
-        found.rng = np.random.default_rng(self.row + 1)
-        return found
 
-
-class Probcal:
+class Probcal(Peer):
     """What probcal 0.4.0 computes (its default offset and shape processes, no grades), in batches of 50 rows."""
 
     batch = 50
 
     def __init__(self, levels: Array, streams: int, seed: int = 0) -> None:
-        self.levels, self.streams, self.rng = levels, streams, np.random.default_rng(seed)
-        self.row, self.last = 0, np.zeros(streams, np.int64)
+        super().__init__(levels, streams, seed)
         self.odds = log_odds(levels)
         self.counts = np.zeros((streams, 2, len(levels)))
         self.offset, self.shape, self.slope = np.zeros((3, streams))
@@ -244,13 +251,8 @@ class Probcal:
     def run(self, rows: int, draw: Callable[[Any], tuple[Array, Array]], *, until_all: bool = False) -> Array:
         """Read so many rows and return the first alarm of each stream, counted from now, or 0."""
         first = np.zeros(self.streams, np.int64)
-        where = np.arange(self.streams)
         for i in range(self.batch, rows + 1, self.batch):
-            new = np.zeros_like(self.counts)
-            for _ in range(self.batch):
-                level, y = draw(self)
-                new[where, y, level] += 1.0
-                self.row += 1
+            new = self.counts_of(self.batch, draw)
             if self.counts.any():
                 self._fit()
                 self.log_plug += self._ratio(new, self.odds + self.offset[:, None])
@@ -265,12 +267,98 @@ class Probcal:
                 break
         return first
 
-    def copy(self) -> Probcal:
-        """Return the same streams, to be continued otherwise."""
-        found = object.__new__(Probcal)
-        vars(found).update({name: x.copy() if isinstance(x, np.ndarray) else x for name, x in vars(self).items()})
-        found.rng = np.random.default_rng(self.row + 1)
+
+class SafeHosmerLemeshow(Peer):
+    """A sequential e-test in the manner of Henzi, Puke, Dimitriadis and Ziegel (2023), in batches of 50 rows.
+
+    The factor of a row is the likelihood ratio of an isotonic regression of all earlier batches and of the score, and
+    the product starts at the first row. Each level holds 25 further rows whose mean label is its score, so that no fit
+    is 0 or 1, and the first batch has factors of 1; of 1/4, 1, 5, 25, 100 and 400, 25 find a shift from the first row
+    on the soonest. It is not the test published for one fixed sample, but the product that may be read at any time.
+    """
+
+    batch, further = 50, 25.0
+
+    def __init__(self, levels: Array, streams: int, seed: int = 0) -> None:
+        super().__init__(levels, streams, seed)
+        self.counts = np.tile(self.further * np.stack([1.0 - levels, levels]), (streams, 1, 1))
+        self.log_product = np.zeros(streams)
+
+    def _fit(self) -> Array:
+        """Return the isotonic regression: the largest over first levels of the least mean over last levels."""
+        upto = np.pad(self.counts.cumsum(axis=2), [(0, 0), (0, 0), (1, 0)])
+        rows, positives = (x[:, None, 1:] - x[:, :-1, None] for x in (upto.sum(axis=1), upto[:, 1]))
+        ordered = np.triu(np.ones(rows.shape[1:], bool))
+        mean = np.divide(positives, rows, out=np.full(rows.shape, math.inf), where=ordered)
+        least = np.minimum.accumulate(mean[:, :, ::-1], axis=2)[:, :, ::-1]
+        return np.where(ordered, least, -math.inf).max(axis=1)
+
+    def run(self, rows: int, draw: Callable[[Any], tuple[Array, Array]], *, until_all: bool = False) -> Array:
+        """Read so many rows and return the first alarm of each stream, counted from now, or 0."""
+        first = np.zeros(self.streams, np.int64)
+        for i in range(self.batch, rows + 1, self.batch):
+            fit = self._fit()
+            new = self.counts_of(self.batch, draw)
+            ratios = np.log(np.stack([(1.0 - fit) / (1.0 - self.levels), fit / self.levels], axis=1))
+            self.log_product += (new * ratios).sum(axis=(1, 2))
+            self.counts += new
+            first[(first == 0) & (self.log_product >= math.log(20.0))] = i
+            if until_all and first.all():
+                break
+        return first
+
+
+class PitMonitor(Peer):
+    """What PITMonitor computes, with 100 bins, of randomised probability integral transforms; exact at every row.
+
+    Ranks among all earlier transforms are independent and uniform as long as nothing changes, whether scores are right
+    or not. The histogram of earlier ranks, each bin with one further rank, is the density of the next; starts of a
+    change have weights 1 / (t (t + 1)).
+    """
+
+    bins, chunk = 100, 250
+
+    def __init__(self, levels: Array, streams: int, seed: int = 0) -> None:
+        super().__init__(levels, streams, seed)
+        self.past = np.zeros((streams, 0))  # transforms, sorted
+        self.counts = np.ones((streams, self.bins))
+        self.evidence = np.zeros(streams)
+
+    def _transforms(self, rows: int, draw: Callable[[Any], tuple[Array, Array]]) -> Array:
+        found = np.empty((self.streams, rows))
+        for i in range(rows):
+            level, y = draw(self)
+            score, uniform = self.levels[level], self.rng.random(self.streams)
+            found[:, i] = np.where(y > 0, 1.0 - score + score * uniform, (1.0 - score) * uniform)
+            self.row += 1
         return found
+
+    def _densities(self, new: Array) -> Array:
+        """Return the factors of rows."""
+        rows, found = new.shape[1], np.empty_like(new)
+        before, numbers = np.tri(rows, k=-1, dtype=bool), self.past.shape[1] + np.arange(rows)
+        for factors, past, counts, value in zip(found, self.past, self.counts, new, strict=True):
+            rank = np.searchsorted(past, value) + (before & (value < value[:, None])).sum(axis=1)
+            place = (self.bins * (rank + self.rng.random(rows)) / (numbers + 1)).astype(np.uint8)
+            known = counts[place] + (before & (place == place[:, None])).sum(axis=1)
+            factors[:] = self.bins * known / (numbers + self.bins)
+            np.add.at(counts, place, 1.0)
+        self.past = np.sort(np.concatenate([self.past, np.sort(new, axis=1)], axis=1), axis=1, kind="stable")
+        return found
+
+    def run(self, rows: int, draw: Callable[[Any], tuple[Array, Array]], *, until_all: bool = False) -> Array:
+        """Read so many rows and return the first alarm of each stream, counted from now, or 0."""
+        first = np.zeros(self.streams, np.int64)
+        for begin in range(0, rows, self.chunk):
+            number = self.past.shape[1]
+            factors = self._densities(self._transforms(min(self.chunk, rows - begin), draw))
+            for i, factor in enumerate(factors.T, start=1):
+                t = number + i
+                self.evidence = np.minimum(factor * (self.evidence + 1.0 / (t * (t + 1))), 1e200)
+                first[(first == 0) & (self.evidence >= 20.0)] = begin + i
+            if until_all and first.all():
+                break
+        return first
 
 
 def changes(levels: Array, *, rare: bool) -> dict[str, Callable[[Any], tuple[Array, Array]]]:
@@ -320,6 +408,8 @@ def contestants(levels: Array, streams: int, shift: float, only: list[str]) -> d
         "odds 1.1, total": monitor(odds_tolerance=1.1),
         "tolerance .01, total": monitor(tolerance=0.01),
         "probcal": lambda: Probcal(levels, streams, seed=3),
+        "safe Hosmer-Lemeshow": lambda: SafeHosmerLemeshow(levels, streams, seed=3),
+        "PITMonitor": lambda: PitMonitor(levels, streams, seed=3),
         "CUSUM odds x2": chart(math.log(2.0)),
         f"CUSUM +-{shift:g}": chart(shift),
     }

@@ -141,17 +141,22 @@ class Ratios:
         lists = [np.flatnonzero((rows.cell - np.uint8(i.first)) < np.uint8(i.last - i.first)) for i in self._intervals]
         lanes = lanes_of(lists, min(_LANE, n), n)
         beyond = lanes.rows == n
-        y, score = (np.append(column, 0.0)[lanes.rows] for column in (rows.y, rows.score))
+        # Intervals overlap: factors are found once for each row.
+        factors = np.ones((len(before), n + 1))
+        likelihood_ratio(rows.y, rows.score, *self._local, factors[:, :n])
         mass = np.append(rows.mass, 0.0)[lanes.rows]
         prior = np.empty_like(mass)  # G after the row before it in the same list
         prior[1:], prior[0, 1:] = mass[:-1], mass[-1, :-1]
         starts = lanes.first[:-1][np.diff(lanes.first) > 0]
         prior[0, starts] = rows.mass_before
-        masses = np.where(beyond, 0.0, mass - prior)
+        masses = mass - prior
+        masses[beyond] = 0.0
         equal = np.full(len(before), 1.0 / len(before))
-        totals, after = advance(
-            before, lambda i, out: likelihood_ratio(y[i], score[i], *self._local, out), masses, lanes, equal
-        )
+
+        def factor(i: int, out: FloatArray) -> None:
+            np.take(factors, lanes.rows[i], axis=1, out=out, mode="clip")
+
+        totals, after = advance(before, factor, masses, lanes, equal)
         # What an interval has beyond its share of G changes only at its rows.
         weights = share * np.array([i.weight for i in self._intervals])
         excess = (totals - mass) * np.repeat(weights, np.diff(lanes.first))
@@ -233,7 +238,7 @@ class Bets:
     def _of_rows(self, rows: Rows, place: Any) -> Callable[[int, FloatArray], None]:
         residual = np.append(rows.y - rows.score, 0.0)[place]
         cell = np.append(rows.cell, np.uint8(0))[place]
-        elsewhere = (1.0 - self._rate * self._tolerance)[:, None]
+        elsewhere = np.repeat((1.0 - self._rate * self._tolerance)[:, None], place.shape[1], axis=1)
         beyond = place == len(rows.y)
         ends = beyond.any(axis=1)
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, score_order
 
 __all__ = ["Lanes", "advance", "lanes_of", "one_list"]
 
@@ -41,8 +41,11 @@ def lanes_of(lists: list[IntArray], length: int, beyond: int) -> Lanes:
 
 
 def one_list(n: int) -> Lanes:
-    """Cut all of `n` rows, in their order, into about as many lanes as rows in each."""
-    return lanes_of([np.arange(n)], max(1, round(n**0.5)), n)
+    """Cut all of `n` rows, in their order, into about four times as many lanes as rows in each.
+
+    So many make arrays long enough that calls of numpy cost little, and short enough to stay in a fast cache.
+    """
+    return lanes_of([np.arange(n)], max(1, round(0.5 * n**0.5)), n)
 
 
 def advance(
@@ -72,23 +75,41 @@ def advance(
     """
     factors = np.empty((len(masses), len(before), masses.shape[1]))
     slope, rise = np.ones(factors.shape[1:]), np.zeros(factors.shape[1:])
+    idle = np.flatnonzero(weights == 0.0)
     for i, mass in enumerate(masses):
         here = factors[i]
         factor(i, here)
-        here[weights == 0.0] = 0.0  # what does not count may grow until it is not a number
+        if len(idle):
+            here[idle] = 0.0  # what does not count may grow until it is not a number
         slope *= here
         rise += mass
         rise *= here
-    counts = np.diff(lanes.first)
-    after, w = before.copy(), np.empty_like(slope)
-    for lane in range(int(counts.max(initial=0))):
-        lists = np.flatnonzero(counts > lane)
-        here = lanes.first[lists] + lane
-        w[:, here] = after[:, lists]
-        after[:, lists] = slope[:, here] * after[:, lists] + rise[:, here]
+    w, after = _before_lanes(before, slope, rise, lanes.first)
     totals = np.empty_like(masses)
     for i, mass in enumerate(masses):
         w += mass
         w *= factors[i]
         np.matmul(weights, w, out=totals[i])
     return totals, after
+
+
+def _before_lanes(
+    before: FloatArray, slope: FloatArray, rise: FloatArray, first: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Apply the maps of whole lanes one after the other: return W before each lane, and after the last of each list."""
+    counts = np.diff(first)
+    longest_first = score_order(-counts)
+    lists, begin = before.T[longest_first], first[:-1][longest_first]
+    slope, rise = np.ascontiguousarray(slope.T), np.ascontiguousarray(rise.T)  # components of a lane side by side
+    w = np.empty_like(slope)
+    for lane in range(int(counts.max(initial=0))):
+        active = int(np.count_nonzero(counts > lane))
+        # Slices take less time than lists of one entry.
+        here = slice(begin[0] + lane, begin[0] + lane + 1) if active == 1 else begin[:active] + lane
+        now = lists[:active]
+        w[here] = now
+        now *= slope[here]
+        now += rise[here]
+    after = np.empty_like(before)
+    after[:, longest_first] = lists.T
+    return np.ascontiguousarray(w.T), after

@@ -64,12 +64,22 @@ def folder(tmp_path):
     rng = np.random.default_rng(0)
     p = rng.uniform(size=3_000)
     y = (rng.uniform(size=p.size) < p).astype(int)
-    columns = {"y": y, "p": p, "outcome": y, "score": p, "year": np.full(p.size, 2024)}
+    columns = {"y": y, "p": p, "outcome": y, "score": p, "year": np.full(p.size, 2024), "default": y, "age": y + 40}
+    columns |= {name: rng.choice(levels, p.size) for name, levels in (("sex", ["F", "M"]), ("branch", ["a", "b"]))}
     (tmp_path / "scores").mkdir()
     with duckdb.connect(str(tmp_path / "cases.duckdb")) as connection:
         connection.register("columns", columns)
         connection.execute("CREATE TABLE cases AS SELECT * FROM columns")
-        files = ("scores.csv", "scores.csv.gz", "scores.parquet", "cases.parquet", "part-1.parquet")
+        files = (
+            "scores.csv",
+            "scores.csv.gz",
+            "scores.parquet",
+            "cases.parquet",
+            "part-1.parquet",
+            "loans.parquet",
+            "known.parquet",
+            "new.parquet",
+        )
         for name in (*files, "monday.csv.gz", "tuesday.csv.gz", "scores/part-0.parquet"):
             connection.execute(f"COPY cases TO '{tmp_path / name}'")
     with sqlite3.connect(tmp_path / "cases.sqlite") as source:

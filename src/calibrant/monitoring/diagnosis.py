@@ -83,11 +83,8 @@ class _Fit:
 
 def departure(sums: Sums, cuts: FloatArray | None, settings: Settings) -> Departure:
     """Search the start of a departure among the rows that are kept, and say what it is; as it looks at the last row."""
-    tails = {0: sums.total}
-    for row, moment in sums.moments.items():
-        if moment.sums is not None and row < sums.rows:
-            tails[row] = sums.total - moment.sums
-    found = [(row, _fit(tail, settings), tail) for row, tail in tails.items()]
+    tails = {0: sums.total} | {row: sums.total - upto for row, upto in sums.earlier.items() if row < sums.rows}
+    found = [(row, _fit(tail, cuts, settings), tail) for row, tail in tails.items()]
     gains = [max(fit.shift, fit.slope - _SLOPE, fit.refit - _INTERVAL) for _, fit, _ in found]
     best = int(np.argmax(gains))
     likely = [i for i, gain in enumerate(gains) if gain >= gains[best] - _DROP]
@@ -120,7 +117,7 @@ def departure(sums: Sums, cuts: FloatArray | None, settings: Settings) -> Depart
     )
 
 
-def _fit(tail: FloatArray, settings: Settings) -> _Fit:
+def _fit(tail: FloatArray, cuts: FloatArray | None, settings: Settings) -> _Fit:
     """Return by how much the log-likelihood of rows gains, to second order, beyond what the null hypothesis allows."""
     rows, spread, residual, odds_residual, odds_spread, squared, found, odds_found = tail[:8].tolist()
     if spread <= 0.0:
@@ -142,7 +139,11 @@ def _fit(tail: FloatArray, settings: Settings) -> _Fit:
     if width > 1e-9 * spread:
         excess = 1.0 + max(0.0, found / spread - 1.0, odds_found / squared - 1.0) / 3.0
         slope += max(abs(turned) - free, 0.0) ** 2 / (2.0 * excess * width)
-    sums = [np.concatenate([[0.0], np.cumsum(column)]) for column in by_place(tail)]
+    inside, spread_inside = by_place(tail)
+    # (y - s)^2 = (y - s) (1 - 2 s) + s (1 - s), and the scores of a pair of cells are about the cut between them.
+    found_inside = spread_inside if cuts is None else inside * (1.0 - 2.0 * cuts[::2]) + spread_inside
+    columns = (inside, spread_inside, found_inside)
+    sums = [np.concatenate([[0.0], np.cumsum(column)]) for column in columns]
     gains = np.triu(gain(*(column[None, :] - column[:, None] for column in sums)))
     first, last = divmod(int(np.argmax(gains)), PLACES + 1)
     if gains[first, last] <= 0.0:

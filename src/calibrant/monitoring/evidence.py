@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.monitoring.components import cell_of, cut_points, log_odds
+from calibrant.monitoring.components import CELLS, cell_of, cut_points, inverse_ratios, log_odds
 from calibrant.monitoring.families import Bets, Blocks, Family, Ratios, Rows
+from calibrant.monitoring.recursion import GROUP, Layout, accumulate, follow
 from calibrant.monitoring.settings import Settings
 from calibrant.table.pooling import FloatArray
 
@@ -28,6 +29,7 @@ _FIRST_WITHOUT, _EVEN_WITHOUT = 0.4, 0.4
 _CLOCK = 150.0
 _LARGEST_LOG = 600.0
 _KEPT_ALARMS = 20
+_SLICE = 16384  # rows or blocks that are read at a time, so that columns stay in a fast cache
 
 
 class Unit(NamedTuple):
@@ -50,9 +52,15 @@ class Unit(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """M after each row or block of a slice, and what the evidence is after the last."""
+    """M after groups of rows, or blocks, of a slice, a bound on it on the way, and what holds after the last.
+
+    `last` are the rows, or blocks, of the slice that end each group.
+    """
 
     path: FloatArray
+    peak: FloatArray
+    last: npt.NDArray[np.int64]
+    values: FloatArray
     after: dict[str, Any]
 
 
@@ -73,7 +81,7 @@ class Evidence:
         self.family, self._own_share = _family(settings)
         self.rows = 0
         self.positives = self.expected = self.spread = 0.0  # sums of y, s and `spread_of`
-        self.log_own = 0.0
+        self.own_shift = self.log_own = 0.0  # of the shift that follows the rows: as it is now, and its evidence
         self.mass = 0.0  # G so far
         self.reset_at = 0.0  # G at the last alarm after which evidence began anew
         self.value = 1.0 if settings.mode == "total" else 0.0
@@ -94,7 +102,7 @@ class Evidence:
     def place(self, cuts: FloatArray, centre: float) -> None:
         """Fix the intervals of scores."""
         self.cuts, self.centre, self.placed_at = cuts, centre, self.rows
-        self.family.place(cuts, centre, self.mass - self.reset_at)
+        self.family.place(cuts, centre)
 
     def learn(self, score: FloatArray) -> None:
         """Take notice of scores, after their rows were read, until there are enough to place intervals."""
@@ -110,28 +118,34 @@ class Evidence:
         return np.zeros(len(score), np.uint8) if self.cuts is None else cell_of(score, self.cuts)
 
     def read(self, y: FloatArray, score: FloatArray) -> FloatArray:
-        """Read rows and return M after each; after the alarm of mode "total" it stays what it was there."""
-        return self._read_all(len(y), lambda part: self._over_rows(y[part], score[part]), score)
+        """Read rows and return M after each that ends a group, nan between; after the last alarm it stays the same."""
+        return self._read_all(len(y), lambda part, size: self._over_rows(y[part], score[part], size), GROUP, score)
 
     def read_blocks(self, blocks: Unit) -> FloatArray:
         """Read complete blocks and return M after each."""
-        return self._read_all(len(blocks.rows), lambda part: self._over_blocks(blocks.part(part)), None)
+        return self._read_all(len(blocks.rows), lambda part, _: self._over_blocks(blocks.part(part)), 1, None)
 
-    def _read_all(self, n: int, follow: Callable[[slice], _Step], score: FloatArray | None) -> FloatArray:
-        path, begin = np.empty(n), 0
+    def _read_all(
+        self, n: int, follow: Callable[[slice, int], _Step], size: int, score: FloatArray | None
+    ) -> FloatArray:
+        """Read slice by slice, in groups of so many; row by row where there may be an alarm, and up to it."""
+        path, begin = np.full(n, math.nan), 0
         while begin < n and not self.stopped:
             learning = score is not None and self.cuts is None
-            most = LEARNED - len(self.first_scores) if learning else self.family.largest_slice
+            most = LEARNED - len(self.first_scores) if learning else _SLICE
             part = slice(begin, min(n, begin + most))
-            step = follow(part)
-            alarms = np.flatnonzero(step.path >= self.threshold)
+            step = follow(part, size)
+            alarms = np.flatnonzero(step.peak >= self.threshold)
+            if len(alarms) and size > 1:
+                step = follow(part, 1)
+                alarms = np.flatnonzero(step.path >= self.threshold)
             if len(alarms) and begin + alarms[0] + 1 < part.stop:
                 part = slice(begin, begin + int(alarms[0]) + 1)
-                step = follow(part)
-            vars(self).update({name: value for name, value in step.after.items() if name != "values"})
-            self.family.values = step.after["values"]
-            self.value = float(step.path[-1])
-            path[part], begin = step.path, part.stop
+                step = follow(part, 1)
+            path[begin + step.last] = step.path
+            vars(self).update(step.after)
+            self.family.values = step.values
+            self.value, begin = float(step.path[-1]), part.stop
             if len(alarms):
                 self._raise_alarm()
             if learning and score is not None:
@@ -143,36 +157,49 @@ class Evidence:
         self.number_of_alarms += 1
         self.alarms = [*self.alarms[1 - _KEPT_ALARMS :], self.rows]
         if self.settings.mode == "rate":
-            self.family.values = [np.zeros_like(value) for value in self.family.values]
+            self.family.values = np.zeros_like(self.family.values)
             self.reset_at = self.mass
 
-    def _over_rows(self, y: FloatArray, score: FloatArray) -> _Step:
-        numbers = self.rows + np.arange(1.0, len(y) + 1.0)
-        spread = np.cumsum(np.append(self.spread, spread_of(score, self.settings)))
-        expected = np.cumsum(np.append(self.expected, score))
-        positives = np.cumsum(np.append(self.positives, y))
-        mass = self.mass_at(numbers, spread[:-1])
-        rows = Rows(y, score, self.cells(score), mass - self.reset_at, self.mass - self.reset_at)
-        # Past an alarm, where these rows are cut off, evidence may leave the range of floats.
+    def _over_rows(self, y: FloatArray, score: FloatArray, size: int) -> _Step:
+        layout = Layout(self.rows, len(y), size)
+        label, scores = (np.ascontiguousarray(layout.of(column).T) for column in (y, score))
+        rows = Rows(label, scores, layout.of(self.cells(score), CELLS))
+        columns = {"positives": y, "expected": score, "spread": spread_of(score, self.settings)}
+        sums = {
+            name: np.cumsum(np.append(getattr(self, name), layout.of(column).sum(axis=1)))
+            for name, column in columns.items()
+        }
+        before = {name: column[:-1] for name, column in sums.items()}
+        mass = layout.since_start(self.mass_at(layout.first + 1.0, before["spread"]), self.mass)
         with np.errstate(over="ignore", invalid="ignore"):
-            path, values = self.family.follow(rows)
-        log_own = np.full(1, self.log_own)
+            path, peak, values = follow(
+                self.family.values, self.family.growth(rows), np.diff(mass, prepend=self.mass), self.family.weights
+            )
+        after: dict[str, Any] = {name: float(column[-1]) for name, column in sums.items()}
+        after |= {"rows": self.rows + len(y), "mass": float(mass[-1])}
         if self._own_share:
-            shift = adaptive_shift(numbers - 1.0, positives[:-1], expected[:-1], spread[:-1])
-            log_own = np.cumsum(np.append(log_own, y * shift - np.log1p(score * np.expm1(shift))))
-            path = path + self._own_share * np.exp(np.minimum(log_own[1:], _LARGEST_LOG))
-        sums = {"positives": positives, "expected": expected, "spread": spread, "mass": mass, "log_own": log_own}
-        after = {"values": values, "rows": self.rows + len(y)} | {name: float(x[-1]) for name, x in sums.items()}
-        return _Step(self._with_reserve(path, mass, np.where(y > 0.0, score == 0.0, score == 1.0)), after)
+            shift = layout.since_start(adaptive_shift(layout.first, **before), self.own_shift)
+            log_own, log_most = own_evidence(rows, shift, self.log_own)
+            path = path + self._own_share * np.exp(np.minimum(log_own, _LARGEST_LOG))
+            peak = peak + self._own_share * np.exp(np.minimum(log_most, _LARGEST_LOG))
+            after |= {"own_shift": float(shift[-1]), "log_own": float(log_own[-1])}
+        impossible = layout.of(np.where(y > 0.0, score == 0.0, score == 1.0)).any(axis=1)
+        path, peak = (self._with_reserve(found, mass, impossible) for found in (path, peak))
+        return _Step(path, peak, layout.last, values, after)
 
     def _over_blocks(self, blocks: Unit) -> _Step:
         rows, spread = np.cumsum(np.append(self.rows, blocks.rows)), np.cumsum(np.append(self.spread, blocks.spread))
         mass = self.mass_at(rows[:-1] + 1.0, spread[:-1])
-        columns = Blocks(*blocks[3:], mass - self.reset_at, self.mass - self.reset_at)
         with np.errstate(over="ignore", invalid="ignore"):
-            path, values = self.family.follow(columns)
-        after = {"values": values, "rows": int(rows[-1]), "spread": float(spread[-1]), "mass": float(mass[-1])}
-        return _Step(self._with_reserve(path, mass, blocks.impossible), after)
+            path, _, values = follow(
+                self.family.values,
+                self.family.growth(Blocks(*blocks[3:])),
+                np.diff(mass, prepend=self.mass),
+                self.family.weights,
+            )
+        path = self._with_reserve(path, mass, blocks.impossible)
+        after = {"rows": int(rows[-1]), "spread": float(spread[-1]), "mass": float(mass[-1])}
+        return _Step(path, path, np.arange(len(path)), values, after)
 
     def _with_reserve(self, path: FloatArray, mass: FloatArray, impossible: npt.NDArray[np.bool_]) -> FloatArray:
         """Add the mass that is not spent, and let a label that its score rules out be proof."""
@@ -191,7 +218,9 @@ class Evidence:
 
     def by_kind(self) -> dict[str, float]:
         """Return the evidence of each kind of component."""
-        found = self.family.by_kind()
+        family = self.family
+        weighted = family.weights * family.values
+        found = {kind: float(weighted[part].sum()) for kind, part in family.kinds.items()}
         if self._own_share:
             found["shift"] += self._own_share * math.exp(min(self.log_own, _LARGEST_LOG))
         return found
@@ -220,14 +249,23 @@ def _centre(score: FloatArray) -> float:
     return float(log_odds(np.clip(score, 1e-6, 1.0 - 1e-6)).mean())
 
 
-def adaptive_shift(n: FloatArray, positives: FloatArray, expected: FloatArray, spread: FloatArray) -> FloatArray:
+def adaptive_shift(rows: FloatArray, positives: FloatArray, expected: FloatArray, spread: FloatArray) -> FloatArray:
     """Return the shift of the log odds that the rows before suggest, shrunk as by a normal prior of variance 1/4.
 
     Mean label and mean score say how far the log odds of the average are off; those of rows are off by more, by the
     ratio of the variance of a label to the mean of s (1 - s).
     """
-    mean = (expected + 0.01) / (n + 0.02)
-    observed = (positives + 0.5 * mean) / (n + 0.5)
+    mean = (expected + 0.01) / (rows + 0.02)
+    observed = (positives + 0.5 * mean) / (rows + 0.5)
     away = log_odds(observed) - log_odds(mean)
-    widened = away * mean * (1.0 - mean) * (n + 0.02) / (spread + 0.01)
+    widened = away * mean * (1.0 - mean) * (rows + 0.02) / (spread + 0.01)
     return np.asarray(np.clip(widened * spread / (spread + 4.0), -3.0, 3.0))
+
+
+def own_evidence(rows: Rows, shift: FloatArray, before: float) -> tuple[FloatArray, FloatArray]:
+    """Return the log evidence of a shift that each group has its own of, after the group and at most on the way."""
+    odds = np.where(rows.y > 0.0, np.exp(-shift), np.exp(shift))
+    inverse_ratios(odds, rows.other, 0.0)
+    accumulate(odds[None])
+    begun = np.cumsum(np.append(before, -np.log(odds[-1])))
+    return begun[1:], begun[:-1] - np.log(odds.min(axis=0))

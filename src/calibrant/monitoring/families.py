@@ -1,47 +1,63 @@
 """The components of one monitor: likelihood ratios of single rows, or bets on the residuals of rows or of blocks.
 
-Both follow the recursion (1) of docs/theory/11-monitor.md over a slice of rows and say what they would hold after it,
-without changing: a slice that ends at an alarm is read again up to there.
+Both say by what the evidence of each component is multiplied over groups of rows, or over blocks.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.monitoring.components import (
+    BETS,
     CELLS,
     DEPTH,
     FARTHEST,
     LOCAL_SHIFTS,
+    SLOPES,
     Cells,
+    Interval,
     bet_shares,
     intervals_of,
-    likelihood_ratio,
-    log_odds,
-    moved_and_allowed,
-    ratio_moves,
+    inverse_ratios,
+    inverse_ratios_of_shifts,
+    powers,
+    shift_sizes,
 )
-from calibrant.monitoring.recursion import advance, lanes_of, one_list
+from calibrant.monitoring.recursion import GROUP, Growth, accumulate
 from calibrant.table.pooling import FloatArray
 
 __all__ = ["Bets", "Blocks", "Family", "Ratios", "Rows"]
 
-_LANE = 64  # rows of a lane of an interval
 _LEAST_LOSS = 1e-100
+_LEAST_FACTOR = 0.01  # less only in rows outside the intervals of a factor, where it does not matter
 _BET_DEPTH = 3  # bets on smaller intervals gain little and would double the time of a row
+_HIGHEST_RATE = 6  # bets on an interval are up to about 2 to this power as high as on all scores
 
 
 class Rows(NamedTuple):
-    """Rows in their order: labels 0.0 and 1.0, scores, cells, and the mass G after each and before the first."""
+    """Rows in groups: labels 0.0 and 1.0 and scores of shape (rows of a group, groups), cells the other way round.
+
+    Where there is no row, label and score are 0, of which every factor is 1, and the cell is `CELLS`.
+    """
 
     y: FloatArray
     score: FloatArray
     cell: Cells
-    mass: FloatArray
-    mass_before: float
+
+    @property
+    def other(self) -> FloatArray:
+        """Scores of the labels that were not seen."""
+        return np.where(self.y > 0.0, 1.0 - self.score, self.score)
+
+    def by_cell(self, *columns: FloatArray) -> list[FloatArray]:
+        """Return columns with the rows of each group in the order of their cells."""
+        order = np.argsort(self.cell, axis=1, kind="stable").T
+        return [np.take_along_axis(column, order, axis=0) for column in columns]
 
 
 class Blocks(NamedTuple):
@@ -54,29 +70,20 @@ class Blocks(NamedTuple):
     residual: FloatArray
     most: FloatArray
     slack: FloatArray
-    mass: FloatArray
-    mass_before: float
 
 
 class Family(Protocol):
-    """What holds the evidence of components."""
+    """What components there are; the evidence of a component is W."""
 
-    values: list[FloatArray]  # W of every component
-    largest_slice: int  # of rows read at a time
+    values: FloatArray  # W of every component
+    weights: FloatArray
+    kinds: dict[str, slice]  # which components are of a kind
 
-    @property
-    def weights(self) -> list[FloatArray]:
-        """Weights of the components, in the shape of `values`."""
-        ...
+    def place(self, cuts: FloatArray, centre: float) -> None:
+        """Begin with intervals of scores, once it is known where they are; until then their factors were 1."""
 
-    def place(self, cuts: FloatArray, centre: float, mass: float) -> None:
-        """Begin with intervals of scores, once it is known where they are; `mass` is G so far."""
-
-    def follow(self, rows: Any) -> tuple[FloatArray, list[FloatArray]]:
-        """Return the weighted sum of W after every row, and W after the last."""
-
-    def by_kind(self) -> dict[str, float]:
-        """Return the weighted sums of W by kind of component."""
+    def growth(self, rows: Any) -> Growth:
+        """Return by what W is multiplied over groups."""
 
 
 class Ratios:
@@ -85,101 +92,75 @@ class Ratios:
     `shares` are the weights of shifts, slopes and intervals; with a `size`, shifts have that size.
     """
 
-    largest_slice = 1 << 14
-
     def __init__(self, shares: tuple[float, float, float], slack: float = 0.0, size: float | None = None) -> None:
-        self._shares, self._slack, self._size = shares, slack, size
+        self._shares, self._slack = shares, slack
+        shift, slope, _ = shares
+        self._shifts = shift_sizes(slack, size) if shift else np.empty(0)
+        self._local = np.array([sign * (slack + d) for sign in (1, -1) for d in LOCAL_SHIFTS])
         self._centre: float | None = None
-        self._moves = ratio_moves(shares[:2], slack, 0.0, size)
-        self._intervals: list[Any] = []
-        signed = [sign * (slack + d) for sign in (1, -1) for d in LOCAL_SHIFTS]
-        self._local = moved_and_allowed(np.array(signed)[:, None], slack)
-        self.values = [np.zeros((len(self._moves.weights), 1)), np.zeros((len(signed), 0))]
+        turned = 2 * len(SLOPES) if slope else 0  # about 0 and about the centre of the scores
+        self._fixed = len(self._shifts) + turned
+        weights = [shift / max(1, len(self._shifts))] * len(self._shifts) + [slope / max(1, turned)] * turned
+        self._weights_on_all = np.array(weights)
+        self.kinds = {
+            "shift": slice(0, len(self._shifts)),
+            "slope": slice(len(self._shifts), self._fixed),
+            "interval": slice(self._fixed, None),
+        }
+        self._set_intervals([])
+        self.values = np.zeros(len(self.weights))
 
-    def place(self, cuts: FloatArray, centre: float, mass: float) -> None:
+    def _set_intervals(self, intervals: list[Interval]) -> None:
+        """List the components of intervals; where there are none, one takes their place whose factors are 1."""
+        self._intervals = intervals
+        self._where = _Where.of(np.repeat(np.arange(len(self._local)), len(intervals)), intervals * len(self._local))
+        each = [i.weight / len(self._local) for i in intervals] * len(self._local) or [1.0]
+        self.weights = np.append(self._weights_on_all, self._shares[2] * np.array(each) if self._shares[2] else [])
+
+    def place(self, cuts: FloatArray, centre: float) -> None:
         """Begin with intervals of scores and slopes about their centre: until now their factors were 1."""
         self._centre = centre
-        self._moves = ratio_moves(self._shares[:2], self._slack, centre, self._size)
-        self._intervals = intervals_of(cuts) if self._shares[2] else []
-        self.values[1] = np.full((len(self.values[1]), len(self._intervals)), mass)
+        if self._shares[2]:
+            waiting = self.values[self._fixed]
+            self._set_intervals(intervals_of(cuts))
+            added = np.full(len(self.weights) - self._fixed, waiting)
+            self.values = np.append(self.values[: self._fixed], added)
 
-    def follow(self, rows: Rows) -> tuple[FloatArray, list[FloatArray]]:
-        """Return the weighted sum of W after every row, and W after the last."""
-        everywhere, after = self._on_all(rows)
-        where, after_local = self._on_intervals(rows)
-        return everywhere + where, [after, after_local]
+    def growth(self, rows: Rows) -> Growth:
+        """Return by what W is multiplied over groups."""
+        growth = Growth.ones(rows.y.shape[1], len(self.weights))
+        product, largest = growth.product.T, growth.largest.T
+        self._on_all(rows, product[: self._fixed], largest[: self._fixed])
+        if self._intervals:
+            y, other = rows.by_cell(rows.y, rows.other)
 
-    def _on_all(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
-        moves, n = self._moves, len(rows.y)
-        lanes = one_list(n)
-        y, score = (np.append(column, 0.0)[lanes.rows] for column in (rows.y, rows.score))
-        shifts = moved_and_allowed(moves.shifts[:, None], self._slack)
-        known = len(moves.slopes) if self._centre is not None else len(moves.slopes) // 2
-        slopes, centres = moves.slopes[:known, None], moves.centres[:known, None]
-        odds = np.append(log_odds(rows.score), 0.0)[lanes.rows]
-        fixed = len(moves.shifts)
+            def write(out: FloatArray) -> None:
+                inverse_ratios_of_shifts(self._local, y, other, self._slack, out)
+                np.divide(1.0, out, out=out)
 
-        def factor(i: int, out: FloatArray) -> None:
-            likelihood_ratio(y[i], score[i], *shifts, out[:fixed])
-            away = odds[i] - centres
-            away *= slopes
-            np.clip(away, -FARTHEST, FARTHEST, out=away)
-            turned = moved_and_allowed(away, self._slack)
-            likelihood_ratio(y[i], score[i], *turned, out[fixed : fixed + known])
-            out[fixed + known :] = 1.0
+            _inside(write, len(self._local), rows, self._where, product[self._fixed :], largest[self._fixed :])
+        return growth
 
-        masses = np.append(np.diff(rows.mass, prepend=rows.mass_before), 0.0)[lanes.rows]
-        totals, after = advance(self.values[0], factor, masses, lanes, moves.weights)
-        return totals.T.ravel()[:n], after
+    def _on_all(self, rows: Rows, product: FloatArray, largest: FloatArray) -> None:
+        inverse = np.ones((self._fixed, *rows.y.shape))
+        inverse_ratios_of_shifts(self._shifts, rows.y, rows.other, self._slack, inverse[self.kinds["shift"]])
+        if self._shares[1]:
+            self._of_slopes(rows, inverse[self.kinds["slope"]])
+        accumulate(inverse)
+        np.divide(1.0, inverse[:, -1], out=product)
+        np.divide(1.0, inverse.min(axis=1), out=largest)
 
-    def _on_intervals(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
-        """Follow each interval over the rows in it: elsewhere the factor is 1, and W grows with G."""
-        share = self._shares[2]
-        if not self._intervals:
-            return share * rows.mass, self.values[1]
-        n, before = len(rows.y), self.values[1]
-        lists = [np.flatnonzero((rows.cell - np.uint8(i.first)) < np.uint8(i.last - i.first)) for i in self._intervals]
-        lanes = lanes_of(lists, min(_LANE, n), n)
-        beyond = lanes.rows == n
-        # Intervals overlap: factors are found once for each row.
-        factors = np.ones((len(before), n + 1))
-        likelihood_ratio(rows.y, rows.score, *self._local, factors[:, :n])
-        mass = np.append(rows.mass, 0.0)[lanes.rows]
-        prior = np.empty_like(mass)  # G after the row before it in the same list
-        prior[1:], prior[0, 1:] = mass[:-1], mass[-1, :-1]
-        starts = lanes.first[:-1][np.diff(lanes.first) > 0]
-        prior[0, starts] = rows.mass_before
-        masses = mass - prior
-        masses[beyond] = 0.0
-        equal = np.full(len(before), 1.0 / len(before))
-
-        def factor(i: int, out: FloatArray) -> None:
-            np.take(factors, lanes.rows[i], axis=1, out=out, mode="clip")
-
-        totals, after = advance(before, factor, masses, lanes, equal)
-        # What an interval has beyond its share of G changes only at its rows.
-        weights = share * np.array([i.weight for i in self._intervals])
-        excess = (totals - mass) * np.repeat(weights, np.diff(lanes.first))
-        initial = weights * (equal @ before - rows.mass_before)
-        earlier = np.empty_like(excess)
-        earlier[1:], earlier[0, 1:] = excess[:-1], excess[-1, :-1]
-        earlier[0, starts] = initial[np.diff(lanes.first) > 0]
-        steps = np.bincount(lanes.rows.ravel(), weights=(excess - earlier).ravel(), minlength=n + 1)[:n]
-        last = np.array([rows.mass[found[-1]] if len(found) else rows.mass_before for found in lists])
-        return initial.sum() + np.cumsum(steps) + share * rows.mass, after + (rows.mass[-1] - last)
-
-    @property
-    def weights(self) -> list[FloatArray]:
-        """Weights of the components, in the shape of `values`."""
-        intervals = self._shares[2] * np.array([i.weight for i in self._intervals])
-        return [self._moves.weights[:, None], np.tile(intervals / len(self.values[1]), (len(self.values[1]), 1))]
-
-    def by_kind(self) -> dict[str, float]:
-        """Return the weighted sums of W by kind of component."""
-        everywhere, where = (weight * value for weight, value in zip(self.weights, self.values, strict=True))
-        fixed = len(self._moves.shifts)
-        shift, slope = float(everywhere[:fixed].sum()), float(everywhere[fixed:].sum())
-        return {"shift": shift, "slope": slope, "interval": float(where.sum())}
+    def _of_slopes(self, rows: Rows, out: FloatArray) -> None:
+        """Write inverse factors of slopes, about 0 and, once it is known, about the centre: until then 1."""
+        other, number = rows.other, len(SLOPES)
+        with np.errstate(divide="ignore", over="ignore"):
+            powers(other / (1.0 - other), out[:number])
+            if self._centre is not None:
+                for slope, about_zero, about_centre in zip(SLOPES, out[:number], out[number:], strict=True):
+                    move = (slope - 1.0) * self._centre
+                    np.multiply(about_zero, np.where(rows.y > 0.0, math.exp(move), math.exp(-move)), out=about_centre)
+        np.clip(out, math.exp(-FARTHEST), math.exp(FARTHEST), out=out)
+        inverse_ratios(out if self._centre is not None else out[:number], other, self._slack)
 
 
 class Bets:
@@ -189,91 +170,116 @@ class Bets:
     `scores_first` says whether the scores of a block are known when the bet is made, and the null holds given them.
     """
 
-    largest_slice = 1 << 12
-
     def __init__(self, shares: tuple[float, float], tolerance: float, *, scores_first: bool) -> None:
         self._shares, self._tolerance, self._scores_first = shares, tolerance, scores_first
         self._set_components([])
-        self.values = [np.zeros((len(self._weight), 1))]
+        self.values = np.zeros(len(self.weights))
 
-    def _set_components(self, intervals: list[Any]) -> None:
+    def _set_components(self, intervals: list[Interval]) -> None:
         """List all bets: those on all scores come first."""
         listed = []
-        for where, share in [(None, self._shares[0]), *((i, self._shares[1] * i.weight) for i in intervals)]:
-            bets = bet_shares(where)
-            first, last = (0, CELLS) if where is None else (where.first, where.last)
-            low, high = (0.0, 1.0) if where is None else (max(0.0, where.low), min(1.0, where.high))
+        everywhere = [(Interval(0, CELLS, 0.0, 1.0, 1.0), self._shares[0])] if self._shares[0] else []
+        for where, share in [*everywhere, *((i, self._shares[1] * i.weight) for i in intervals)]:
+            bets = bet_shares(all_scores=(where.first, where.last) == (0, CELLS))
             for sign in (1.0, -1.0):
-                worst = (high if sign > 0 else 1.0 - low) + self._tolerance
-                scale = 0.0 if self._scores_first else 1.0 / worst  # else the scores of a block say what it may lose
-                listed += [(first, last, sign, bet, bet * scale, share / 2 / len(bets)) for bet in bets]
+                most = min(1.0, where.high) if sign > 0 else 1.0 - max(0.0, where.low)
+                # Rates are common to intervals, so that a row has few factors.
+                worst = max(most + self._tolerance, 2.0**-_HIGHEST_RATE)
+                scale = 2.0 ** int(np.log2((1.0 + self._tolerance) / worst)) / (1.0 + self._tolerance)
+                rates = [0.0 if self._scores_first else bet * scale for bet in bets]
+                listed += [
+                    (where.first, where.last, sign, bet, rate, share / 2 / len(bets))
+                    for bet, rate in zip(bets, rates, strict=True)
+                ]
+        on_all = len(BETS) * 2 if self._shares[0] else 0
+        if self._shares[1] and not intervals:
+            listed.append((0, 0, 1.0, 0.0, 0.0, self._shares[1]))  # until intervals are known
         first, last, *columns = (np.array(column) for column in zip(*listed, strict=True))
-        self._first, self._last, self._sign, self._bet, self._rate, self._weight = first, last, *columns
-        cells = np.arange(CELLS)
-        inside = (cells >= first[:, None]) & (cells < last[:, None])
-        self._slope = (self._sign * self._rate)[:, None] * inside  # of the factor in the residual, by cell
-        self._inside = inside.astype(float)
-        self._placed = bool(intervals) or not self._shares[1]
+        self._sign, self._bet, self._rate, self.weights = columns
+        self.kinds = {"all scores": slice(0, on_all), "interval": slice(on_all, None)}
+        cells = np.arange(CELLS)[:, None]
+        self._inside = ((cells >= first) & (cells < last)).astype(float)
+        elsewhere = 1.0 - self._rate * self._tolerance
+        self._slopes, function = np.unique(self._sign * self._rate / elsewhere, return_inverse=True)
+        self._where = _Where(function, first, last)
+        self._elsewhere = elsewhere ** np.arange(GROUP + 1.0)[:, None]
 
-    def place(self, cuts: FloatArray, centre: float, mass: float) -> None:
+    def place(self, cuts: FloatArray, centre: float) -> None:
         """Begin with bets on intervals: until now their factors were 1."""
-        everywhere = self.values[0]
-        # An interval of a share of the scores up to the tolerance cannot break it.
-        depth = DEPTH if self._tolerance == 0.0 else int(np.log2(1.0 / (4.0 * self._tolerance)))
-        self._set_components(intervals_of(cuts, max(1, min(_BET_DEPTH, depth))) if self._shares[1] else [])
-        self._placed = True
-        added = np.full((len(self._weight) - len(everywhere), 1), mass)
-        self.values = [np.concatenate([everywhere, added])]
+        if self._shares[1]:
+            # An interval of a share of the scores up to the tolerance cannot break it.
+            depth = DEPTH if self._tolerance == 0.0 else int(np.log2(1.0 / (4.0 * self._tolerance)))
+            before, waiting = self.values[:-1], self.values[-1]
+            self._set_components(intervals_of(cuts, max(1, min(_BET_DEPTH, depth))))
+            self.values = np.append(before, np.full(len(self.weights) - len(before), waiting))
 
-    def follow(self, rows: Rows | Blocks) -> tuple[FloatArray, list[FloatArray]]:
-        """Return the weighted sum of W after every row or block, and W after the last."""
-        n = len(rows.mass)
-        lanes = one_list(n)
-        factor = self._of_rows(rows, lanes.rows) if isinstance(rows, Rows) else self._of_blocks(rows, lanes.rows)
-        masses = np.append(np.diff(rows.mass, prepend=rows.mass_before), 0.0)[lanes.rows]
-        totals, after = advance(self.values[0], factor, masses, lanes, self._weight)
-        waiting = 0.0 if self._placed else self._shares[1] * rows.mass
-        return totals.T.ravel()[:n] + waiting, [after]
+    def growth(self, rows: Rows | Blocks) -> Growth:
+        """Return by what W is multiplied over groups of rows, or over blocks."""
+        return self._of_rows(rows) if isinstance(rows, Rows) else self._of_blocks(rows)
 
-    def _of_rows(self, rows: Rows, place: Any) -> Callable[[int, FloatArray], None]:
-        residual = np.append(rows.y - rows.score, 0.0)[place]
-        cell = np.append(rows.cell, np.uint8(0))[place]
-        elsewhere = np.repeat((1.0 - self._rate * self._tolerance)[:, None], place.shape[1], axis=1)
-        beyond = place == len(rows.y)
-        ends = beyond.any(axis=1)
+    def _of_rows(self, rows: Rows) -> Growth:
+        growth = Growth.ones(len(rows.cell), len(self.weights))
+        (residual,) = rows.by_cell(rows.y - rows.score)
 
-        def factor(i: int, out: FloatArray) -> None:
-            np.take(self._slope, cell[i], axis=1, out=out, mode="clip")
-            out *= residual[i]
-            out += elsewhere
-            if ends[i]:
-                out[:, beyond[i]] = 1.0
+        def write(out: FloatArray) -> None:
+            # Rows elsewhere have the factor 1 - rate * tolerance; this is by how much more it is inside.
+            np.multiply(self._slopes[:, None, None], residual, out=out)
+            out += 1.0
 
-        return factor
+        _inside(write, len(self._slopes), rows, self._where, growth.product.T, growth.largest.T)
+        number = (rows.cell < CELLS).sum(axis=1)
+        growth.product[:] *= self._elsewhere[number]
+        return growth
 
-    def _of_blocks(self, blocks: Blocks, place: Any) -> Callable[[int, FloatArray], None]:
-        found, up = self._sign * (blocks.residual @ self._inside.T), self._sign > 0
-        slack = np.where(up, *(blocks.slack[:, side] @ self._inside.T for side in (0, 1)))
+    def _of_blocks(self, blocks: Blocks) -> Growth:
+        found, up = self._sign * (blocks.residual @ self._inside), self._sign > 0
+        slack = np.where(up, *(blocks.slack[:, side] @ self._inside for side in (0, 1)))
         if self._scores_first:
-            worst = np.where(up, *(blocks.most[:, side] @ self._inside.T for side in (0, 1))) + slack
+            worst = np.where(up, *(blocks.most[:, side] @ self._inside for side in (0, 1))) + slack
             # Where nothing can be lost nothing is bet; a bet has an end where floats have theirs.
             rate = np.where(worst > 0.0, self._bet / np.maximum(worst, _LEAST_LOSS), 0.0)
         else:
             slack, rate = np.full_like(found, self._tolerance), self._rate
-        factors: FloatArray = np.append(1.0 + rate * (found - slack), np.ones((1, found.shape[1])), axis=0)
+        product = 1.0 + rate * (found - slack)
+        return Growth(product, product)
 
-        def factor(i: int, out: FloatArray) -> None:
-            out[:] = factors[place[i]].T
 
-        return factor
+class _Where(NamedTuple):
+    """For each component, which of several factors of a row is its own, and between which cells it is multiplied."""
 
-    @property
-    def weights(self) -> list[FloatArray]:
-        """Weights of the components, in the shape of `values`."""
-        return [self._weight[:, None]]
+    factor: npt.NDArray[np.intp]
+    first: npt.NDArray[np.intp]
+    last: npt.NDArray[np.intp]
 
-    def by_kind(self) -> dict[str, float]:
-        """Return the weighted sums of W by kind of component."""
-        weighted = self._weight * self.values[0][:, 0]
-        everywhere = int(((self._first == 0) & (self._last == CELLS)).sum())
-        return {"all scores": float(weighted[:everywhere].sum()), "interval": float(weighted[everywhere:].sum())}
+    @classmethod
+    def of(cls, factor: npt.NDArray[np.intp], intervals: list[Interval]) -> _Where:
+        first, last = np.array([i[:2] for i in intervals], dtype=np.intp).reshape(-1, 2).T
+        return cls(factor, first, last)
+
+
+def _inside(
+    write: Callable[[FloatArray], None], kinds: int, rows: Rows, where: _Where, product: FloatArray, largest: FloatArray
+) -> None:
+    """Write the products of factors over the rows of each group that lie in an interval, and the most they can be.
+
+    `write` writes factors of shape (kinds, rows of a group, groups), where the rows of a group are in the order of
+    their cells; the products have the shape (components, groups).
+    """
+    size, groups = rows.y.shape
+    ends = _ends_of_cells(rows.cell) * groups + np.arange(groups)
+    factors = np.empty((kinds, size, groups))
+    so_far = np.ones((kinds, size + 1, groups))
+    write(factors)
+    for out, least in ((product, _LEAST_FACTOR), (largest, 1.0)):
+        np.maximum(factors, least, out=so_far[:, 1:])
+        accumulate(so_far)
+        upto = np.take(so_far.reshape(kinds, -1), ends, axis=1)
+        np.divide(upto[where.factor, where.last], upto[where.factor, where.first], out=out)
+
+
+def _ends_of_cells(cell: Cells) -> npt.NDArray[np.intp]:
+    """Return how many rows of each group lie in cells before each, of shape (CELLS + 1, groups)."""
+    groups = len(cell)
+    counted = np.arange(groups)[:, None] * (CELLS + 1) + cell
+    rows = np.bincount(counted.ravel(), minlength=groups * (CELLS + 1)).reshape(groups, CELLS + 1).T
+    return np.concatenate([np.zeros((1, groups), dtype=np.intp), np.cumsum(rows[:CELLS], axis=0)])

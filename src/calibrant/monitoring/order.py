@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,16 +19,24 @@ __all__ = ["Chosen", "Position", "choose", "shown_time"]
 _DAY = 86_400_000_000  # microseconds
 _FIRST, _LAST = np.datetime64("0001-01-01"), np.datetime64("9999-12-31T23:59:59")
 _WRITTEN = "write dates as 2026-11-23"
+_SAMPLE = 128  # identifiers that are kept where rows have no order
+_UPDATES = 32
 _AGAIN = "pass rows that were not read before, and rows of one time in one update"
 
 
 @dataclass
 class Position:
-    """The last row that was read: the kind of its time ("date" or "number"), its time, and its identifier."""
+    """The last row that was read: the kind of its time ("date" or "number"), its time, and its identifier.
+
+    Where rows are read as labels arrive, also what recognises rows that come again: `sample` of the identifiers read,
+    and `updates`, one text for all identifiers of each of the last updates.
+    """
 
     kind: str | None = None
     time: int | float | None = None
     id: int | str | None = None
+    sample: list[int] = field(default_factory=list)
+    updates: list[str] = field(default_factory=list)
 
 
 class Chosen(NamedTuple):
@@ -64,9 +73,10 @@ def choose(n: int, time: Any, identifier: Any, position: Position, settings: Set
         if len(rows):
             if settings.delay == "in order":
                 _check_after(rows[0], times, ids, position)
+            seen = _seen(ids, position) if ids is not None and settings.delay == "independent" else ([], [])
             last = rows[-1]
             position = Position(
-                kind, None if times is None else times[last].item(), None if ids is None else ids[last].item()
+                kind, None if times is None else times[last].item(), None if ids is None else ids[last].item(), *seen
             )
     return Chosen(rows, None if times is None else times[rows], position, waiting, earlier)
 
@@ -135,9 +145,6 @@ def _check_same(
 ) -> None:
     if settings.maturity is not None and kind is None:
         raise ArgumentError("`time` together with `maturity`", "none", "pass the time of each score")
-    if settings.delay == "independent" and ids is not None:
-        remedy = "leave `id` out and pass each row once: rows are recognised by their order, which these do not have"
-        raise ArgumentError("no `id` where rows are read as labels arrive", "one", remedy)
     if anything_read and position.kind != kind:
         found = "none" if kind is None else f"{kind}s"
         raise ArgumentError(f"`time` in {position.kind}s, as before", found, "pass the same columns in every update")
@@ -146,6 +153,25 @@ def _check_same(
         raise ArgumentError("`id` in all updates or in none", found, "pass the same columns in every update")
     if ids is not None and position.id is not None and isinstance(position.id, str) != (ids.dtype.kind == "U"):
         raise DataError("identifiers of the same type as before", f"{ids.dtype}", "convert them")
+
+
+def _seen(ids: npt.NDArray[Any], position: Position) -> tuple[list[int], list[str]]:
+    """Return what recognises these rows and earlier ones if they come again; refuse those that are recognised.
+
+    A state of a few kilobytes cannot hold all identifiers. It has those of a random sample, which are the ones with the
+    smallest digests, and one digest for all those of an update.
+    """
+    digests = {int.from_bytes(blake2b(str(name).encode(), digest_size=8).digest()): name for name in ids.tolist()}
+    if len(digests) < len(ids):
+        names, counts = np.unique(ids, return_counts=True)
+        raise DataError("every identifier once", f"{names[np.argmax(counts)]!s} twice", "drop the repetition")
+    again = digests.keys() & set(position.sample)
+    update = blake2b(str(sorted(digests)).encode(), digest_size=8).hexdigest()
+    if again or update in position.updates:
+        found = f"{digests[min(again)]!s} again" if again else "the same identifiers as in an earlier update"
+        raise DataError("rows that were not read before", found, "pass every row once")
+    sample = sorted({*position.sample, *digests})[:_SAMPLE]
+    return sample, [*position.updates[1 - _UPDATES :], update]
 
 
 def _ordered(

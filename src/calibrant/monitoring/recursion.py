@@ -1,115 +1,99 @@
-"""The recursion of all components over many rows at once, docs/theory/11-monitor.md, equation (1).
+"""The recursion of all components over groups of rows, docs/theory/11-monitor.md, equation (1).
 
-W_t = (W_{t-1} + g_t) L_t is an affine map of W_{t-1}. Rows are cut into lanes of equal length. The maps of whole lanes
-are found side by side, a place in all lanes at a time, and applied one lane after the other; with W before each lane
-known, the recursion itself runs in all of them at once. Nothing is divided, so factors may become arbitrarily small.
+Evidence begins anew, with more mass, only where a group begins: within a group W is multiplied and nothing else. So a
+group needs no more than the products of all its factors, and a bound on W on the way tells whether the rows of the
+group have to be followed one by one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from calibrant.table.pooling import FloatArray, score_order
+from calibrant.table.pooling import FloatArray
 
-__all__ = ["Lanes", "advance", "lanes_of", "one_list"]
+__all__ = ["GROUP", "Growth", "Layout", "accumulate", "follow"]
 
-IntArray = npt.NDArray[np.int64]
+GROUP = 32  # rows
 
 
-class Lanes(NamedTuple):
-    """Lists of rows, each cut into lanes: `rows` of shape (length, lanes), filled up with the number after the last.
+class Growth(NamedTuple):
+    """By what W is multiplied over each group, and at most on the way, of shape (groups, components)."""
 
-    `first` is the first lane of each list, and at its end the number of lanes.
+    product: FloatArray
+    largest: FloatArray
+
+    @classmethod
+    def ones(cls, groups: int, components: int) -> Growth:
+        """Return arrays to be written to."""
+        return cls(np.ones((groups, components)), np.ones((groups, components)))
+
+
+class Layout:
+    """Where rows lie in groups: a group begins at row 1 and after every `size` rows, whatever is passed at a time.
+
+    With a `size` of 1, rows are followed one by one; evidence begins anew with every `GROUP` of them all the same.
     """
 
-    rows: IntArray
-    first: IntArray
+    def __init__(self, before: int, n: int, size: int) -> None:
+        self.size = size
+        self._offset, self._n = before % size, n
+        self.groups = -(-(self._offset + n) // size)
+        first = before - self._offset + size * np.arange(self.groups)
+        starts = (first % GROUP == 0) & (first >= before)
+        self.first = np.maximum(first, before)  # rows before those of each group that are passed
+        self.last = np.minimum(first + size, before + n) - before - 1  # row, of those passed, that ends it
+        self._start = np.maximum.accumulate(np.where(starts, np.arange(self.groups), -1))
+
+    def of(self, column: Any, beyond: float = 0.0) -> Any:
+        """Return a column in groups, of shape (groups, size), with `beyond` where there is no row."""
+        found = np.full(self.groups * self.size, beyond, dtype=column.dtype)
+        found[self._offset : self._offset + self._n] = column
+        return found.reshape(self.groups, self.size)
+
+    def since_start(self, found: FloatArray, before: float) -> FloatArray:
+        """Return what was found where the latest group of `GROUP` rows began, or held before if none did."""
+        return np.where(self._start < 0, before, found[self._start])
 
 
-def lanes_of(lists: list[IntArray], length: int, beyond: int) -> Lanes:
-    """Cut lists of rows into lanes; `beyond` stands for no row."""
-    sizes = np.array([len(rows) for rows in lists], dtype=np.int64)
-    first = np.concatenate([[0], np.cumsum(-(-sizes // length))]).astype(np.int64)
-    flat = np.full(int(first[-1]) * length, beyond, dtype=np.int64)
-    for rows, lane in zip(lists, first[:-1].tolist(), strict=True):
-        flat[lane * length : lane * length + len(rows)] = rows
-    return Lanes(np.ascontiguousarray(flat.reshape(-1, length).T), first)
+def accumulate(factors: FloatArray) -> None:
+    """Multiply each row by all before it in its group, in place; `factors` has shape (kinds, rows of a group, groups).
 
-
-def one_list(n: int) -> Lanes:
-    """Cut all of `n` rows, in their order, into about four times as many lanes as rows in each.
-
-    So many make arrays long enough that calls of numpy cost little, and short enough to stay in a fast cache.
+    A row of all groups at a time takes less time than `np.multiply.accumulate`, which goes along each group.
     """
-    return lanes_of([np.arange(n)], max(1, round(0.5 * n**0.5)), n)
+    for i in range(1, factors.shape[1]):
+        factors[:, i] *= factors[:, i - 1]
 
 
-def advance(
-    before: FloatArray, factor: Callable[[int, FloatArray], None], masses: FloatArray, lanes: Lanes, weights: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Follow the recursion along every list.
+def follow(
+    before: FloatArray, growth: Growth, masses: FloatArray, weights: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Follow the recursion over groups.
 
     Parameters
     ----------
-    before : ndarray of shape (components, lists)
+    before : ndarray of shape (components,)
         W before the first row.
-    factor : callable
-        Writes L at a place of all lanes, of shape (components, lanes), into an array; 1 where there is no row.
-    masses : ndarray of shape (length, lanes)
-        g at every row; 0 where there is none.
-    lanes : Lanes
-        Where the lists begin.
+    growth : Growth
+        Products of the factors.
+    masses : ndarray of shape (groups,)
+        What is added to W before each group.
     weights : ndarray of shape (components,)
         What W is multiplied by where components are added up.
 
     Returns
     -------
-    totals : ndarray of shape (length, lanes)
-        Weighted sum of the components of a list after every row.
-    after : ndarray of shape (components, lists)
-        W after the last row.
+    path : ndarray of shape (groups,)
+        Weighted sum of the components after every group.
+    peak : ndarray of shape (groups,)
+        At least what that sum reaches after any row of the group.
+    after : ndarray of shape (components,)
+        W after the last group.
     """
-    factors = np.empty((len(masses), len(before), masses.shape[1]))
-    slope, rise = np.ones(factors.shape[1:]), np.zeros(factors.shape[1:])
-    idle = np.flatnonzero(weights == 0.0)
-    for i, mass in enumerate(masses):
-        here = factors[i]
-        factor(i, here)
-        if len(idle):
-            here[idle] = 0.0  # what does not count may grow until it is not a number
-        slope *= here
-        rise += mass
-        rise *= here
-    w, after = _before_lanes(before, slope, rise, lanes.first)
-    totals = np.empty_like(masses)
-    for i, mass in enumerate(masses):
-        w += mass
-        w *= factors[i]
-        np.matmul(weights, w, out=totals[i])
-    return totals, after
-
-
-def _before_lanes(
-    before: FloatArray, slope: FloatArray, rise: FloatArray, first: IntArray
-) -> tuple[FloatArray, FloatArray]:
-    """Apply the maps of whole lanes one after the other: return W before each lane, and after the last of each list."""
-    counts = np.diff(first)
-    longest_first = score_order(-counts)
-    lists, begin = before.T[longest_first], first[:-1][longest_first]
-    slope, rise = np.ascontiguousarray(slope.T), np.ascontiguousarray(rise.T)  # components of a lane side by side
-    w = np.empty_like(slope)
-    for lane in range(int(counts.max(initial=0))):
-        active = int(np.count_nonzero(counts > lane))
-        # Slices take less time than lists of one entry.
-        here = slice(begin[0] + lane, begin[0] + lane + 1) if active == 1 else begin[:active] + lane
-        now = lists[:active]
-        w[here] = now
-        now *= slope[here]
-        now += rise[here]
-    after = np.empty_like(before)
-    after[:, longest_first] = lists.T
-    return np.ascontiguousarray(w.T), after
+    begun, w = np.empty_like(growth.product), before
+    for now, mass, factor in zip(begun, masses.tolist(), growth.product, strict=True):
+        np.add(w, mass, out=now)
+        w = now * factor
+    path, peak = (np.einsum("gc,gc,c->g", begun, factor, weights) for factor in growth)
+    return path, peak, w

@@ -22,7 +22,7 @@ from calibrant.monitoring.diagnosis import Departure
 from calibrant.monitoring.evidence import Evidence
 from calibrant.monitoring.order import Position
 from calibrant.monitoring.settings import Settings
-from calibrant.monitoring.sums import Sums, moment_of
+from calibrant.monitoring.sums import Moment, Sums
 
 __all__ = ["Parts", "check_settings", "from_json", "locked", "read_state", "to_json", "write_state"]
 
@@ -36,6 +36,7 @@ _PLAIN = (
     "positives",
     "expected",
     "spread",
+    "own_shift",
     "log_own",
     "mass",
     "reset_at",
@@ -71,15 +72,14 @@ def to_json(parts: Parts) -> str:
         | {
             "value": None if math.isinf(evidence.value) else evidence.value,
             "cuts": None if evidence.cuts is None else evidence.cuts.tolist(),
-            "components": [values.tolist() for values in evidence.family.values],
+            "components": [float(f"{value:.12g}") for value in evidence.family.values],
         },
         "block": {"name": blocks.name, "sums": [] if blocks.name is None else blocks.sums.tolist()},
         "sums": {
             "total": sums.total.tolist(),
-            "moments": [
-                [row, m.time, _rounded(m.evidence), *_short(m.bias if m.sums is None else m.sums)]
-                for row, m in sums.moments.items()
-            ],
+            "bias": sums.bias.tolist(),
+            "moments": [[row, m.time, _rounded(m.evidence), *_short(m.bias)] for row, m in sums.moments.items()],
+            "since": [[row, *_short(since)] for row, since in sums.since().items()],
         },
         "position": vars(parts.position),
         "alarm_times": parts.alarm_times,
@@ -118,17 +118,16 @@ def _rebuilt(document: dict[str, Any]) -> Parts:
     evidence.value = math.inf if found["value"] is None else found["value"]
     if found["cuts"] is not None:
         evidence.place(np.array(found["cuts"]), found["centre"])
-    evidence.family.values = [
-        np.array(values, dtype=np.float64).reshape(empty.shape)
-        for values, empty in zip(found["components"], evidence.family.values, strict=True)
-    ]
+    evidence.family.values = np.array(found["components"])
     if document["block"]["name"] is not None:
         blocks.name, blocks.sums = document["block"]["name"], np.array(document["block"]["sums"])
     sums.total = np.array(document["sums"]["total"])
+    sums.bias = np.array(document["sums"]["bias"])
     sums.moments = {
-        row: moment_of(time, math.inf if value is None else value, np.array(columns))
-        for row, time, value, *columns in document["sums"]["moments"]
+        row: Moment(time, math.inf if value is None else value, np.array(bias))
+        for row, time, value, *bias in document["sums"]["moments"]
     }
+    sums.restore({row: np.array(since) for row, *since in document["sums"]["since"]})
     departure = None if document["departure"] is None else _departure(document["departure"])
     position, times = Position(**document["position"]), document["alarm_times"]
     return Parts(settings, evidence, blocks, sums, position, times, departure, document["last_update"])
@@ -194,8 +193,8 @@ def _digest(text: str) -> str:
 
 
 def _short(sums: Any) -> list[float]:
-    """Round what only estimates are made of."""
-    return [int(x) if float(x).is_integer() else round(float(x), 2) for x in sums.tolist()]
+    """Round what only estimates are made of, but not numbers of rows."""
+    return [int(x) if float(x).is_integer() else round(float(f"{x:.5g}"), 2) for x in sums.tolist()]
 
 
 def _rounded(value: float) -> float | None:

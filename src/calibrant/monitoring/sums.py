@@ -11,18 +11,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calibrant.monitoring.components import CELLS, log_odds
+from calibrant.monitoring.recursion import GROUP
 from calibrant.table.pooling import FloatArray
 
-__all__ = ["PLACES", "Moment", "Read", "Sums", "by_place", "moment_of"]
+__all__ = ["PLACES", "Moment", "Read", "Sums", "by_place"]
 
 PLACES = CELLS // 2  # pairs of cells
 # What is added up over rows, where z is the log odds: 1, s (1 - s), y - s, z (y - s), z s (1 - s),
-# z^2 s (1 - s), (y - s)^2 and z^2 (y - s)^2; then for the bias; then by pair of cells, see `by_place`.
+# z^2 s (1 - s), (y - s)^2 and z^2 (y - s)^2; then, by pair of cells, y - s and s (1 - s).
 _SUMS = 8
 _BIAS = 3
-_GRAIN = 16  # rows between which nothing earlier is kept
+_GRAIN = GROUP  # rows between which nothing earlier is kept
 _PICTURE = 64
-_EACH = 6  # multiples of every power of two
+_EACH = 4  # multiples of every power of two
 _LARGEST_ODDS = 10.0  # what scores of 0 and 1 count as
 
 
@@ -47,17 +48,11 @@ class Read(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """What is kept of an earlier row: the time, the evidence, sums for the bias, and perhaps all sums up to there."""
+    """What a picture needs to know of an earlier row: the time, the evidence, and sums for the bias."""
 
     time: Any
     evidence: float
     bias: FloatArray
-    sums: FloatArray | None
-
-
-def moment_of(time: Any, evidence: float, sums: FloatArray) -> Moment:
-    """Return a moment from all sums, or those of the bias alone."""
-    return Moment(time, evidence, *((sums, None) if len(sums) == _BIAS else (sums[_SUMS : _SUMS + _BIAS], sums)))
 
 
 class Sums:
@@ -66,14 +61,32 @@ class Sums:
     Attributes
     ----------
     total : ndarray
-        Sums over rows; for the bias the number of terms, their sum and the sum of their squares; and by pair of cells.
+        Sums over rows, and by pair of cells.
+    bias : ndarray
+        Number of terms of the bias so far, their sum, and that of their squares.
     moments : dict
         Earlier rows, in their order.
+    earlier : dict
+        What `total` was at some of them.
     """
 
     def __init__(self) -> None:
-        self.total = np.zeros(_SUMS + _BIAS + 3 * PLACES)
+        self.total, self.bias = np.zeros(_SUMS + 2 * PLACES), np.zeros(_BIAS)
         self.moments: dict[int, Moment] = {}
+        self.earlier: dict[int, FloatArray] = {}
+
+    def restore(self, since: dict[int, FloatArray]) -> None:
+        """Rebuild `earlier` from `total` and what `since` returned."""
+        upto = self.total
+        for row in reversed(since):
+            upto = upto - since[row]
+            self.earlier[row] = upto
+        self.earlier = {row: self.earlier[row] for row in since}
+
+    def since(self) -> dict[int, FloatArray]:
+        """Return sums from each of the rows in `earlier` to the next, and from the last one on: short numbers."""
+        upto = [*self.earlier.values(), self.total]
+        return {row: upto[i + 1] - upto[i] for i, row in enumerate(self.earlier)}
 
     @property
     def rows(self) -> int:
@@ -85,38 +98,32 @@ class Sums:
         y, score, cell, terms, counted, path = read
         first, n = self.rows, len(y)
         wanted = [row for row in sorted(_kept(first + n)) if row > first]
-        ends = np.array([*(row - first for row in wanted), n], dtype=np.int64)
-        segment = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+        ends = np.unique([*(row - first for row in wanted), n])
+        starts = np.append(0, ends[:-1])
         begin = max(0, placed_at - first) if cell is not None else n
         odds = np.clip(log_odds(score), -_LARGEST_ODDS, _LARGEST_ODDS)
         residual, spread = y - score, score * (1.0 - score)
-        columns = [np.ones(n), spread, residual, residual * odds, spread * odds, spread * odds * odds]
-        columns += [residual * residual, (residual * odds) ** 2, counted, terms, terms * terms]
-        added = np.zeros((len(ends), len(self.total)))
+        columns = [counted, terms, terms * terms, np.ones(n), spread, residual, residual * odds, spread * odds]
+        columns += [spread * odds * odds, residual * residual, (residual * odds) ** 2]
+        added = np.zeros((len(ends), _BIAS + len(self.total)))
         for i, column in enumerate(columns):
-            added[:, i] = np.bincount(segment, weights=column, minlength=len(ends))
+            added[:, i] = np.add.reduceat(column, starts)
         if cell is not None:
+            segment = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
             place = segment[begin:] * PLACES + (cell[begin:] >> 1)
-            for i, column in enumerate((residual, spread, residual * residual)):
+            for i, column in enumerate((residual, spread)):
                 found = np.bincount(place, weights=column[begin:], minlength=len(ends) * PLACES)
                 at = len(columns) + i * PLACES
                 added[:, at : at + PLACES] = found.reshape(len(ends), PLACES)
-        upto = self.total + np.cumsum(added, axis=0)
+        upto = np.append(self.bias, self.total) + np.cumsum(added, axis=0)
         for row, sums in zip(wanted, upto, strict=False):
             i = row - first - 1
-            self.moments[row] = moment_of(None if times is None else times[i], float(path[i]), sums)
-        self.total = upto[-1]
-        kept, whole = _kept(self.rows), _latest(self.rows)
-        self.moments = {
-            row: moment if row in whole else moment._replace(sums=None)
-            for row, moment in self.moments.items()
-            if row in kept
-        }
-
-    @property
-    def bias(self) -> FloatArray:
-        """Number of terms of the bias so far, their sum, and that of their squares."""
-        return self.total[_SUMS : _SUMS + _BIAS]
+            self.moments[row] = Moment(None if times is None else times[i], float(path[i]), sums[:_BIAS])
+            self.earlier[row] = sums[_BIAS:]
+        self.bias, self.total = upto[-1, :_BIAS], upto[-1, _BIAS:]
+        kept, latest = _kept(self.rows), _latest(self.rows)
+        self.moments = {row: moment for row, moment in self.moments.items() if row in kept}
+        self.earlier = {row: sums for row, sums in self.earlier.items() if row in latest}
 
     def pictured(self) -> dict[int, Moment]:
         """Return moments at equal distances."""
@@ -149,5 +156,5 @@ def _latest(rows: int) -> set[int]:
 
 
 def by_place(sums: FloatArray) -> FloatArray:
-    """Return the sums of y - s, of s (1 - s) and of (y - s)^2, by pair of cells."""
-    return sums[_SUMS + _BIAS :].reshape(3, PLACES)
+    """Return the sums of y - s and of s (1 - s), by pair of cells."""
+    return sums[_SUMS:].reshape(2, PLACES)

@@ -1,13 +1,13 @@
 """The monitor in simulated streams: how often is it wrong, how long does it take, and how many rows does it read?
 
-Streams run side by side, all reading a row at a time. Scores stand on a few levels, so that the factors of every
-component at every level and label are found once, by the code of the monitor itself; the prior over the start of a
-change and the shift that follows the rows are also its own. `--parts` chooses what is simulated.
+Streams are drawn side by side. Where other monitors read them too, scores stand on a few levels, which makes what those
+compute fast. `--parts` chooses what is simulated.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import math
 import time
 from collections.abc import Callable
@@ -18,9 +18,6 @@ import numpy as np
 
 from calibrant import Monitor
 from calibrant.monitoring.components import log_odds
-from calibrant.monitoring.evidence import Evidence, adaptive_shift, spread_of
-from calibrant.monitoring.families import Rows
-from calibrant.monitoring.settings import Settings
 
 LEVELS = 40
 ROWS = 100_000
@@ -56,58 +53,40 @@ class Peer:
         return new
 
 
-class Streams(Peer):
-    """Read by `Monitor`; float32 holds the evidence."""
+class Monitors(Peer):
+    """Read by `Monitor` with these settings, of which intervals are known from the start."""
 
-    def __init__(self, levels: Array, streams: int, settings: Settings, reference: Array, seed: int = 0) -> None:
+    chunk = 2_000
+
+    def __init__(self, levels: Array, streams: int, seed: int = 0, **settings: Any) -> None:
         super().__init__(levels, streams, seed)
-        self.settings = settings
-        self.model = Evidence(settings, reference)
-        family = self.model.family
-        factors = []
-        for level in levels:
-            for y in (0.0, 1.0):
-                score = np.array([level])
-                rows = Rows(np.array([y]), score, self.model.cells(score), np.ones(1), 0.0)
-                factors.append(np.concatenate([value.ravel() for value in family.follow(rows)[1]]))
-        self.factors = np.array(factors, dtype=np.float32)
-        self.weights = np.concatenate([weight.ravel() for weight in family.weights]).astype(np.float32)
-        self.w = np.zeros((streams, len(self.weights)), np.float32)
-        self.positives, self.expected, self.spread, self.log_own = np.zeros((4, streams))
-        self.mass = np.zeros(streams)
+        self.monitors = [Monitor(**settings, reference=np.repeat(levels, 25)) for _ in range(streams)]
 
-    def run(self, rows: int, draw: Callable[[Streams], tuple[Array, Array]], *, until_all: bool = False) -> Array:
+    def copy(self) -> Self:
+        """Return the same streams, to be continued otherwise."""
+        found = super().copy()
+        found.monitors = copy.deepcopy(self.monitors)
+        return found
+
+    def run(self, rows: int, draw: Callable[[Any], tuple[Array, Array]], *, until_all: bool = False) -> Array:
         """Read so many rows and return the first alarm of each stream, counted from now, or 0."""
-        first, own = np.zeros(self.streams, np.int64), self.model._own_share
-        total = self.settings.mode == "total"
-        for i in range(1, rows + 1):
-            level, y = draw(self)
-            score = self.levels[level]
-            if own:
-                shift = adaptive_shift(
-                    np.full(self.streams, float(self.row)), self.positives, self.expected, self.spread
-                )
-                self.log_own += y * shift - np.log1p(score * np.expm1(shift))
-            mass = self.model.mass_at(np.full(self.streams, self.row + 1.0), self.spread)
-            self.w += (mass - self.mass).astype(np.float32)[:, None]
-            self.w *= self.factors[2 * level + y]
-            evidence = self.w @ self.weights
-            if total:
-                evidence = evidence + own * np.exp(np.minimum(self.log_own, 80.0)) + (1.0 - own - mass)
-            first[(first == 0) & (evidence >= self.model.threshold)] = i
-            self.mass, self.last = mass, y
-            self.row += 1
-            self.positives += y
-            self.expected += score
-            self.spread += spread_of(score, self.settings)
-            if i % 50 == 0:
-                np.minimum(self.w, np.float32(1e30), out=self.w)
-                if until_all and first.all():
-                    break
+        first, start = np.zeros(self.streams, np.int64), self.row
+        while self.row < start + rows and not (until_all and first.all()):
+            drawn = []
+            for _ in range(min(self.chunk, start + rows - self.row)):
+                level, self.last = draw(self)
+                drawn.append((level, self.last))
+                self.row += 1
+            levels, labels = (np.array(column).T for column in zip(*drawn, strict=True))
+            for i, monitor in enumerate(self.monitors):
+                if not first[i]:
+                    state = monitor.update(labels[i], self.levels[levels[i]])
+                    alarms = [row for row in monitor.history().alarms if row > start] if state.alarm else []
+                    first[i] = alarms[0] - start if alarms else 0
         return first
 
 
-def even(streams: Streams, rate: Array | None = None) -> tuple[Array, Array]:
+def even(streams: Any, rate: Array | None = None) -> tuple[Array, Array]:
     """Draw every level equally often; the rates are the levels unless others are given."""
     level = streams.rng.integers(0, len(streams.levels), streams.streams)
     true = streams.levels if rate is None else rate
@@ -119,7 +98,7 @@ def levels_of(quantile: Callable[[Array], Array], number: int = LEVELS) -> Array
     return quantile((np.arange(number) + 0.5) / number)
 
 
-def worlds(streams: int) -> dict[str, tuple[Array, Callable[[Streams], tuple[Array, Array]], dict[str, Any]]]:
+def worlds(streams: int) -> dict[str, tuple[Array, Callable[[Any], tuple[Array, Array]], dict[str, Any]]]:
     """Return calibrated worlds, and worlds at the edge of a tolerance: levels, draw, and settings."""
     from scipy.stats import beta
 
@@ -128,19 +107,19 @@ def worlds(streams: int) -> dict[str, tuple[Array, Callable[[Streams], tuple[Arr
     skewed = levels_of(lambda u: beta.ppf(u, 0.7, 1.6))
     exact: dict[str, Any] = {"tolerance": 0.0}
 
-    def chosen(s: Streams) -> tuple[Array, Array]:
+    def chosen(s: Any) -> tuple[Array, Array]:
         """After a positive a score of the upper half comes, else one of the lower half."""
         half = len(s.levels) // 2
         level = s.rng.integers(0, half, s.streams) + half * s.last
         return level, (s.rng.random(s.streams) < s.levels[level]).astype(np.int64)
 
-    def drifting(s: Streams) -> tuple[Array, Array]:
+    def drifting(s: Any) -> tuple[Array, Array]:
         """The scores move from low to high and back every 20,000 rows."""
         centre = 0.5 - 0.4 * math.cos(2 * math.pi * s.row / 20_000)
         level = np.clip((s.rng.normal(centre, 0.15, s.streams) * len(s.levels)).astype(int), 0, len(s.levels) - 1)
         return level, (s.rng.random(s.streams) < s.levels[level]).astype(np.int64)
 
-    def flipping(s: Streams) -> tuple[Array, Array]:
+    def flipping(s: Any) -> tuple[Array, Array]:
         """Rates are above and below the score by the tolerance, in turns of 5,000 rows."""
         return even(s, s.levels + (0.02 if (s.row // 5_000) % 2 else -0.02))
 
@@ -177,7 +156,7 @@ def false_alarms(streams: int, rows: int, only: list[str], modes: list[str]) -> 
             continue
         for mode in modes:
             begin = time.process_time()
-            s = Streams(levels, streams, Settings(**settings, mode=mode), np.repeat(levels, 25), seed=1)
+            s = Monitors(levels, streams, seed=1, mode=mode, **settings)
             found = s.run(rows, draw) > 0
             print(
                 f"{name:34s} {mode:5s} {found.mean():.4f} of {streams} streams of {rows:,} rows"
@@ -385,10 +364,9 @@ def changes(levels: Array, *, rare: bool) -> dict[str, Callable[[Any], tuple[Arr
 
 def contestants(levels: Array, streams: int, shift: float, only: list[str]) -> dict[str, Callable[[], Any]]:
     """Return what is timed on each stream, as constructors."""
-    reference = np.repeat(levels, 25)
 
-    def monitor(**settings: Any) -> Callable[[], Streams]:
-        return lambda: Streams(levels, streams, Settings(**settings), reference, seed=3)
+    def monitor(**settings: Any) -> Callable[[], Monitors]:
+        return lambda: Monitors(levels, streams, seed=3, **settings)
 
     def chart(size: float) -> Callable[[], Cusum]:
         def made() -> Cusum:
@@ -439,69 +417,75 @@ def delays(streams: int, only: list[str]) -> None:
             print(f"    {time.process_time() - begin:.0f} s of processor time", flush=True)
 
 
-def default_arguments(streams: int, rows: int) -> None:
-    """Print false alarms of `Monitor` itself, with continuous scores and intervals learned from the first of them."""
-    rng, block = np.random.default_rng(12), np.arange(rows) // 50
-    found: dict[str, list[bool]] = {"rows independent": [], "one uniform variable per block of 50, blocks": []}
-    for _ in range(streams):
-        score = rng.uniform(size=rows)
-        found["rows independent"].append(Monitor(0.0).update(rng.uniform(size=rows) < score, score).alarm)
-        y = rng.uniform(size=block[-1] + 1)[block] < score
-        shared = Monitor(0.0, blocks=True).update(y, score, block=block).alarm
-        found["one uniform variable per block of 50, blocks"].append(shared)
-    for name, alarms in found.items():
-        print(f"{name:44s} {np.mean(alarms):.4f} of {streams} streams of {rows:,} rows", flush=True)
+def default_arguments(streams: int, rows: int, modes: list[str]) -> None:
+    """Print false alarms with continuous scores and intervals learned from the first of them."""
+    for mode in modes:
+        rng, alarms = np.random.default_rng(12), 0
+        for _ in range(streams):
+            score = rng.uniform(size=rows)
+            alarms += Monitor(0.0, mode=mode).update(rng.uniform(size=rows) < score, score).alarm
+        print(f"{mode:5s} {alarms / streams:.4f} of {streams} streams of {rows:,} rows", flush=True)
 
 
-def late_labels(streams: int) -> None:
+def late_labels(streams: int, rows: int, modes: list[str]) -> None:
     """Print false alarms where labels come late and rows are read as they come, or at a fixed age."""
-    rows, rng = 20_000, np.random.default_rng(7)
-    found: dict[str, list[bool]] = {}
-    for _ in range(streams):
-        score = rng.uniform(size=rows)
-        y = rng.uniform(size=rows) < score
-        chance = rng.exponential(size=rows)
-        arrival = {
-            "in order": np.zeros(rows),
-            "delay 1,000 on average": 1_000 * chance,
-            "delay grows with the score": 2_000 * score * chance,
-            "positives after 800, negatives after 1,200": np.where(y, 800, 1_200) * chance,
-            "positives at once, negatives after 1,000": np.where(y, 0, 1_000),
-        }
-        for name, delay in arrival.items():
-            order = np.argsort(np.arange(rows) + delay, kind="stable")
-            monitor = Monitor(tolerance=0.0, delay="independent")
-            found.setdefault(name, []).append(monitor.update(y[order], score[order], time=order).alarm)
-        monitor = Monitor(tolerance=0.0, maturity=1_500)
-        state = monitor.update(y.astype(float), score, time=np.arange(rows))
-        found.setdefault("every row at age 1,500", []).append(state.alarm)
-    for name, alarms in found.items():
-        print(f"{name:44s} {np.mean(alarms):.4f} of {streams} streams of {rows:,} rows", flush=True)
+    for mode in modes:
+        rng, found = np.random.default_rng(7), {}
+        for _ in range(streams):
+            score = rng.uniform(size=rows)
+            y = rng.uniform(size=rows) < score
+            chance = rng.exponential(size=rows)
+            arrival = {
+                "in order": np.zeros(rows),
+                "delay 1,000 on average": 1_000 * chance,
+                "delay grows with the score": 2_000 * score * chance,
+                "positives after 800, negatives after 1,200": np.where(y, 800, 1_200) * chance,
+                "positives at once, negatives after 1,000": np.where(y, 0, 1_000),
+            }
+            for name, delay in arrival.items():
+                order = np.argsort(np.arange(rows) + delay, kind="stable")
+                # Where nearly every stream has an alarm, its first rows show it.
+                part = order[:20_000] if name.startswith("positives") else order
+                monitor = Monitor(tolerance=0.0, mode=mode, delay="independent")
+                found.setdefault(name, []).append(monitor.update(y[part], score[part], time=part).alarm)
+            monitor = Monitor(tolerance=0.0, mode=mode, maturity=1_500)
+            state = monitor.update(y.astype(float), score, time=np.arange(rows))
+            found.setdefault("every row at age 1,500", []).append(state.alarm)
+        for name, alarms in found.items():
+            print(f"{mode:5s} {name:44s} {np.mean(alarms):.4f} of {streams} streams of {rows:,} rows", flush=True)
 
 
-def blocks(streams: int) -> None:
+def blocks(streams: int, rows: int, modes: list[str]) -> None:
     """Print false alarms where the rows of a block of 50 depend on each other."""
-    rows, size, rng = 20_000, 50, np.random.default_rng(8)
+    size, calm = 50, 20_000
     block = np.arange(rows) // size
-    found: dict[str, list[bool]] = {}
-    for _ in range(streams):
-        score = rng.uniform(size=rows)
-        shared = rng.uniform(size=rows // size)[block]
-        copied = rng.uniform(size=rows) < math.sqrt(3 / (size - 1))  # design effect 4
-        worlds = {"one uniform per block": shared, "design effect 4": np.where(copied, shared, rng.uniform(size=rows))}
-        for name, uniform in worlds.items():
-            y = uniform < score
-            rowwise = Monitor(tolerance=0.0).update(y, score).alarm
-            blockwise = Monitor(tolerance=0.0, blocks=True).update(y, score, block=block).alarm
-            found.setdefault(f"{name}, rows", []).append(rowwise)
-            found.setdefault(f"{name}, blocks", []).append(blockwise)
-        y = rng.uniform(size=rows) < expit(log_odds(score) + 0.3)
+    for mode in modes:
+        rng, found = np.random.default_rng(8), {}
+        for _ in range(streams):
+            score = rng.uniform(size=rows)
+            shared = rng.uniform(size=rows // size)[block]
+            copied = rng.uniform(size=rows) < math.sqrt(3 / (size - 1))  # design effect 4
+            worlds = {
+                "one uniform per block": shared,
+                "design effect 4": np.where(copied, shared, rng.uniform(size=rows)),
+            }
+            for name, uniform in worlds.items():
+                y = uniform < score
+                rowwise = Monitor(tolerance=0.0, mode=mode).update(y[:calm], score[:calm]).alarm
+                blockwise = Monitor(tolerance=0.0, mode=mode, blocks=True).update(y, score, block=block).alarm
+                found.setdefault(f"{name}, rows, first {calm:,}", []).append(rowwise)
+                found.setdefault(f"{name}, blocks", []).append(blockwise)
+        for name, alarms in found.items():
+            print(f"{mode:5s} {name:44s} {np.mean(alarms):.4f} of {streams} streams of {rows:,} rows", flush=True)
+    rng, delay = np.random.default_rng(8), {"rows": [], "blocks": []}
+    for _ in range(streams // 4):
+        score = rng.uniform(size=calm)
+        y = rng.uniform(size=calm) < expit(log_odds(score) + 0.3)
         for name, monitor in (("rows", Monitor(0.0)), ("blocks", Monitor(0.0, blocks=True))):
-            state = monitor.update(y, score, block=block if name == "blocks" else None)
-            found.setdefault(f"rows until a shift of .3 is found, {name}", []).append(state.alarm_row or rows)
-    for name, values in found.items():
-        shown = np.median(values) if "until" in name else np.mean(values)
-        print(f"{name:44s} {shown:.4f} of {streams} streams of {rows:,} rows", flush=True)
+            state = monitor.update(y, score, block=block[:calm] if name == "blocks" else None)
+            delay[name].append(state.alarm_row or calm)
+    for name, found_rows in delay.items():
+        print(f"rows until a shift of .3 is found, {name}: {np.median(found_rows):.0f}", flush=True)
 
 
 def diagnoses(streams: int) -> None:
@@ -603,10 +587,10 @@ def main() -> None:
     chosen = parser.parse_args()
     runs: dict[str, Callable[[], None]] = {
         "false": lambda: false_alarms(chosen.streams, chosen.rows, chosen.only, chosen.modes),
-        "default": lambda: default_arguments(chosen.streams, chosen.rows),
+        "default": lambda: default_arguments(chosen.streams, chosen.rows, chosen.modes),
         "delay": lambda: delays(chosen.streams // 2, chosen.only),
-        "late": lambda: late_labels(chosen.streams // 4),
-        "blocks": lambda: blocks(chosen.streams // 4),
+        "late": lambda: late_labels(chosen.streams, chosen.rows, chosen.modes),
+        "blocks": lambda: blocks(chosen.streams, chosen.rows, chosen.modes),
         "diagnosis": lambda: diagnoses(chosen.streams // 5),
         "speed": lambda: speed(10 * chosen.rows),
         "covtype": lambda: covtype_stream(10_000, chosen.data),

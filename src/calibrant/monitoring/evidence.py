@@ -29,7 +29,7 @@ _FIRST_WITHOUT, _EVEN_WITHOUT = 0.4, 0.4
 _CLOCK = 150.0
 _LARGEST_LOG = 600.0
 _KEPT_ALARMS = 20
-_SLICE = 16384  # rows or blocks that are read at a time, so that columns stay in a fast cache
+_SLICE, _CLOSE = 16384, 1024  # rows or blocks that are read at a time; rows, where an alarm may be near
 
 
 class Unit(NamedTuple):
@@ -128,17 +128,21 @@ class Evidence:
     def _read_all(
         self, n: int, follow: Callable[[slice, int], _Step], size: int, score: FloatArray | None
     ) -> FloatArray:
-        """Read slice by slice, in groups of so many; row by row where there may be an alarm, and up to it."""
-        path, begin = np.full(n, math.nan), 0
+        """Read slice by slice, in groups of so many rows; where there may be an alarm, in single rows, and up to it."""
+        path, begin, most = np.full(n, math.nan), 0, _SLICE
         while begin < n and not self.stopped:
             learning = score is not None and self.cuts is None
-            most = LEARNED - len(self.first_scores) if learning else _SLICE
-            part = slice(begin, min(n, begin + most))
+            part = slice(begin, min(n, begin + (LEARNED - len(self.first_scores) if learning else most)))
             step = follow(part, size)
             alarms = np.flatnonzero(step.peak >= self.threshold)
             if len(alarms) and size > 1:
+                if part.stop - begin > _CLOSE:
+                    most = _CLOSE
+                    continue
                 step = follow(part, 1)
                 alarms = np.flatnonzero(step.path >= self.threshold)
+            else:
+                most = min(2 * most, _SLICE)
             if len(alarms) and begin + alarms[0] + 1 < part.stop:
                 part = slice(begin, begin + int(alarms[0]) + 1)
                 step = follow(part, 1)

@@ -25,6 +25,7 @@ __all__ = ["MonitorDisplay", "moments"]
 
 _LEAST = -2.0  # what is shown of the logarithm of evidence that speaks for calibration
 _TICKS = 4
+_CROWD = 5  # alarms from which their lines are thin, so that they hide nothing
 
 
 class MonitorDisplay(Display):
@@ -97,6 +98,8 @@ class MonitorDisplay(Display):
             "x-axis: rows read. Upper panel: the evidence against calibration, on a logarithmic scale; where it "
             "reaches the threshold (dashed), the monitor gives an alarm (vertical line)."
         )
+        if len(self.history.alarms) > 1:
+            yield f"Shown are the latest {len(self.history.alarms)} alarms; after each the evidence begins anew."
         level = confidence(self.history.confidence_level)
         yield (
             "Lower panel: mean label minus mean score over all rows so far. The shaded strip is a confidence sequence: "
@@ -127,14 +130,16 @@ class MonitorDisplay(Display):
         place.mark(self.line_)
         limit: dict[str, Any] = {"color": palette.muted, "linewidth": 1.0, "linestyle": (0, (4, 3))}
         ax.axhline(history.log_threshold, label="threshold", **limit)
+        crowded = len(history.alarms) > _CROWD
+        alarm: dict[str, Any] = {"color": palette.orange, "linewidth": 0.6 if crowded else 1.2, "zorder": 1.5}
         for panel in filter(None, (ax, place.beneath)):
             for i, at in enumerate(history.alarms):
-                panel.axvline(at, color=palette.orange, linewidth=1.2, label="_" if i else "alarm")
-        ax.set_ylim(min(0.0, float(shown.min())) - 0.1, high + 0.1)
+                panel.axvline(at, label="_" if i else "alarm", **alarm)
+        ax.set_ylim(min(0.0, float(np.nanmin(shown))) - 0.1, high + 0.1)
         powers = np.arange(np.ceil(ax.get_ylim()[0]), np.floor(ax.get_ylim()[1]) + 1)
         ax.set_yticks(powers, [f"{10.0**power:g}" for power in powers])
         ax.set_ylabel("evidence")
-        place.legend()
+        place.legend(columns=3)
         if place.beneath is not None:
             self._draw_bias(place.beneath, place)
         last = ax if place.beneath is None else place.beneath
@@ -148,7 +153,8 @@ class MonitorDisplay(Display):
         ax.plot(history.row, history.bias, color=colour, linewidth=1.3)
         # What the first rows leave open would hide what later ones say.
         some = (history.row >= history.row[-1] / 8) & np.isfinite(history.bias)  # not finite before the first block
-        reach = 1.1 * float(np.abs([history.lower[some], history.upper[some]]).max(initial=1e-6))
+        widest = np.abs([history.lower[some], history.upper[some]]).max() if some.any() else 1.0
+        reach = 1.1 * max(float(widest), 1e-6)
         ax.set_ylim(-reach, reach)
         ax.set_ylabel("bias")
         write_ticks(ax.yaxis)
@@ -171,10 +177,17 @@ def moments(history: MonitorHistory) -> list[tuple[str, str, str, str, str]]:
 
 
 def _with_alarms(history: MonitorHistory) -> tuple[FloatArray, FloatArray]:
-    """Return rows and evidence, with the alarms between the rows that are kept, where it reached the threshold."""
+    """Return rows and evidence with the alarms between them, where it reached the threshold, and breaks after these.
+
+    After the alarm of mode "total" evidence stays where it is, and there is no break.
+    """
+    height = history.log_threshold
     new = np.array([row for row in history.alarms if row not in history.row], dtype=np.float64)
     places = np.searchsorted(history.row, new)
-    return np.insert(history.row, places, new), np.insert(history.log_evidence, places, history.log_threshold)
+    row, evidence = np.insert(history.row, places, new), np.insert(history.log_evidence, places, height)
+    alarm = np.isin(row, history.alarms)
+    anew = np.flatnonzero(alarm[:-1] & (alarm[1:] | (evidence[1:] < height)))
+    return np.insert(row, anew + 1, row[anew]), np.insert(evidence, anew + 1, np.nan)
 
 
 def _write_rows(ax: Axes, row: FloatArray, time: npt.NDArray[Any]) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 from calibrant.auditing.findings import Findings
 from calibrant.comparing import ComparisonFindings
 from calibrant.errors import ArgumentError
+from calibrant.monitoring import Monitor
 from calibrant.report.models import render_comparison
+from calibrant.report.monitor import render_monitor
 from calibrant.report.page import render
 
 __all__ = ["page_of"]
@@ -21,4 +23,6 @@ def page_of(result: Any) -> str:
             return render([result], title=found.title or f"Calibration audit: {result.name}", note=found.note or "")
         case ComparisonFindings():
             return render_comparison(result)
-    raise ArgumentError("an audit or a comparison", f"a {type(result).__name__}", "see calibrant.report")
+        case Monitor():
+            return render_monitor(result)
+    raise ArgumentError("an audit, a comparison or a monitor", f"a {type(result).__name__}", "see calibrant.report")

@@ -53,6 +53,13 @@ def render_monitor(
     -------
     str
         The page. It is dated, as `calibrant.audit` dates its results; all else is the same for the same monitor.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> from calibrant.report import render_monitor
+    >>> "<h1>Loans</h1>" in render_monitor(cal.Monitor(tolerance=0.02), title="Loans")
+    True
     """
     state, history, settings, now = monitor.state, monitor.history(), monitor.settings, utc_now()
     title = title or "Calibration monitor"

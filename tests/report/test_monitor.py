@@ -105,6 +105,8 @@ def test_guarantee_and_assumptions_are_those_of_the_settings():
     rate = text(mode="rate", horizon=5000, confidence_level=0.9)
     assert "At most 0.1 false alarms are expected per 5,000 rows." in rate
     assert "ever a false alarm" not in rate
+    assert "starts at 0, and its mean grows by at most 1 in 5,000 rows." in rate
+    assert "starts at 1, and its mean stays at 1 or below." in text()
     assert "sorted by score give false alarms" in text()
     assert "sorted by score" not in text(tolerance=0)
     assert "sorted by score" not in text(blocks=True)
@@ -114,7 +116,7 @@ def test_guarantee_and_assumptions_are_those_of_the_settings():
     assert "right scores give an alarm" not in late
     assert "An outcome that is missing at that age is a negative." in late
     assert "How late an outcome comes does not depend on the outcome" in text(delay="independent")
-    assert "a shift of the log odds by 0.3, up or down;" in text(tolerance=None, odds_tolerance=1.2, expect=0.3)
+    assert "a shift of the log odds by 0.3, up or down." in text(tolerance=None, odds_tolerance=1.2, expect=0.3)
 
 
 def test_rows_that_were_not_read_are_counted():

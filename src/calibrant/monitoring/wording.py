@@ -10,7 +10,7 @@ from calibrant.monitoring.settings import Settings
 __all__ = ["LIMITATIONS", "assumptions", "guarantee", "sought"]
 
 LIMITATIONS = (
-    "No alarm does not show that scores are right: it takes rows to find a departure, the more the smaller it is.",
+    "Without an alarm the scores may still be wrong: to find a departure takes rows, and a small one takes many.",
     "Since when, where, and what repairs it are estimates, unless a limit is given with its confidence.",
     "The bias is an average over all rows so far, so that a recent departure moves it little.",
     "How well scores tell positives from negatives, and what decisions by them are worth, is not monitored.",
@@ -41,7 +41,7 @@ def sought(settings: Settings) -> str:
 
 def assumptions(settings: Settings) -> Iterator[str]:
     """Yield what has to be true of the rows, sentence by sentence."""
-    yield "Which rows are passed, and in which order, does not depend on their outcomes."
+    yield "Which rows are given to the monitor, and in which order, does not depend on their outcomes."
     if settings.blocks:
         yield (
             "What was read before a block, its scores and its number of rows do not predict an outcome beyond its "
@@ -58,10 +58,10 @@ def assumptions(settings: Settings) -> Iterator[str]:
         yield "How late an outcome comes does not depend on the outcome, given the score."
     elif settings.maturity is None:
         yield (
-            "A row is passed at an age at which its outcome is known whatever it is. Where events are known sooner "
+            "A row is given at an age at which its outcome is known whatever it is. Where events are known sooner "
             "than non-events, right scores give an alarm."
         )
     else:
-        yield "Every row of that age is passed, with or without its outcome."
+        yield "Every row that is old enough is given, with or without its outcome."
     if settings.missing == "negative":
         yield "An outcome that is missing at that age is a negative."

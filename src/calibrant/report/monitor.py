@@ -95,7 +95,7 @@ def _meaning(state: MonitorState, settings: Settings) -> str:
         return "No rows have been read yet."
     if state.alarm:
         then = (
-            "Repair the scores, and begin a new monitor."
+            "Repair the scores, and begin a new monitor: this one stands still."
             if settings.mode == "total"
             else "After an alarm evidence begins anew."
         )
@@ -122,18 +122,22 @@ def _picture(history: MonitorHistory, state: MonitorState, title: str) -> Pictur
 
 def _guaranteed(state: MonitorState, settings: Settings) -> list[tuple[str, str]]:
     """Return what is accepted, and what holds, by name."""
-    expected = (
-        "the evidence starts at 1 and is 1 at most on average"
-        if settings.mode == "total"
-        else f"the evidence starts at 0 and grows by 1 in {rows(settings.horizon)} rows at most on average"
-    )
-    horizon = f"{rows(settings.horizon)} rows, over which changes are looked for most; false alarms stay rare beyond"
+    start = "starts at 1, and its mean stays at 1 or below"
+    if settings.mode == "rate":
+        start = f"starts at 0, and its mean grows by at most 1 in {rows(settings.horizon)} rows"
+    horizon = f"changes are expected within {rows(settings.horizon)} rows; what is guaranteed holds beyond"
     return [
         ("Accepted", f"{state.description}, at every row"),
-        ("Alarm", f"where the evidence against this reaches {state.threshold:.3g}; while it is true, {expected}"),
+        (
+            "Alarm",
+            f"where the evidence against this reaches {state.threshold:.3g}. While it is true, the evidence {start}.",
+        ),
         ("False alarms", f"{guarantee(settings)} This holds however often one looks."),
         ("Bias", f"its limits hold at all rows at once with {confidence(state.confidence_level)} confidence"),
-        ("Looked for", f"{sought(settings)}; this changes how soon an alarm comes, not how rare false ones are"),
+        (
+            "Looked for",
+            f"{sought(settings)}. This choice changes how soon an alarm comes, not how rare false ones are.",
+        ),
         *([("Horizon", horizon)] if settings.mode == "total" else []),
     ]
 
@@ -147,11 +151,11 @@ def _data(state: MonitorState, history: MonitorHistory, settings: Settings) -> l
         ("Rows read", rows(state.rows), "in all updates"),
         ("Alarms", rows(state.number_of_alarms), f"{which} {', '.join(alarms)}{at}" if alarms else ""),
         (
-            "Dependence",
-            "blocks" if settings.blocks else "none",
+            "Read by",
+            "block" if settings.blocks else "row",
             "outcomes of one block may depend on each other; its rows count once it is complete"
             if settings.blocks
-            else "every row is taken by itself: see the assumptions",
+            else "outcomes of earlier rows are assumed not to predict an outcome beyond its score",
         ),
     ]
     if settings.delay == "independent":

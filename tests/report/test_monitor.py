@@ -172,6 +172,13 @@ def test_the_digest_is_that_of_the_file(alarmed, tmp_path):
     assert hashlib.sha256((tmp_path / "state.json").read_bytes()).hexdigest() in alarmed.to_html()
 
 
+def test_the_numbers_behind_the_picture_are_in_a_table(alarmed):
+    table = Page(alarmed.to_html()).text.partition("Evidence and bias of all rows so far")[2]
+    history = alarmed.history()
+    assert f"{history.row[0]:,.0f} ({history.time[0]}) {10 ** history.log_evidence[0]:.3g} " in table
+    assert all(f"{row:,.0f} ({time})" in table for row, time in zip(history.row, history.time, strict=True))
+
+
 def test_what_has_no_page():
     with pytest.raises(ArgumentError, match="an audit, a comparison or a monitor, found a dict"):
         page_of({})

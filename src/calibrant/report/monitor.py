@@ -81,7 +81,7 @@ def render_monitor(
         data=_data(state, history, settings),
         rest="; the rest waits for departures that begin later" if settings.mode == "total" else "",
         kinds=[(kind.capitalize(), f"{value:.3g}", _KINDS[kind]) for kind, value in state.by_kind.items()],
-        moments=moments(history),
+        moments=_moments(history),
         assumptions=list(assumptions(settings)),
         limitations=LIMITATIONS,
         provenance=_provenance(monitor, now, command),
@@ -171,6 +171,11 @@ def _data(state: MonitorState, history: MonitorHistory, settings: Settings) -> l
         ("Passed over", rows(state.earlier), "rows of the last update not after the last row read before"),
         ("Without outcome", rows(state.unlabelled), "rows of the last update that were old enough and counted as 0"),
     ]
+
+
+def _moments(history: MonitorHistory) -> list[Row]:
+    """Return row with its time, evidence, bias and limits at every row that is kept."""
+    return [(f"{row} ({time})" if time else row, *others) for row, time, *others in moments(history)]
 
 
 def _provenance(monitor: Monitor, date: str, command: str | None) -> list[tuple[str, str]]:

@@ -1,6 +1,8 @@
-"""The command that monitors: exit codes, state, order of rows, messages, picture."""
+"""The command that monitors: exit codes, state, order of rows, messages, picture, report."""
 
 import json
+import re
+import sys
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from typer.testing import CliRunner
 from calibrant.cli.main import app
 from calibrant.errors import SourceError
 from calibrant.monitoring import Monitor
+from support.html_page import NASTY, Page
 
 
 def run(*arguments, code=0):
@@ -126,3 +129,58 @@ def test_an_alarm_is_said_though_the_picture_or_the_state_cannot_be_written(tmp_
     done = run(path, *options, tmp_path / "t.json", code=2)
     assert done.stdout.startswith("ALARM     row 1;")
     assert "No space left on device" in done.stderr
+
+
+def test_a_report_has_the_verdict_and_the_next_command(months):
+    state, report = months / "s.json", months / "monitor.html"
+    for month in range(2):
+        run(months / f"{month}.csv", *OPTIONS, state, "--report", report)
+        assert "No alarm" in Page(report.read_text(encoding="utf-8")).text
+    words = ["--title", "Loans", "--note", NASTY, "--author", "A. Body"]
+    done = run(months / "2.csv", *OPTIONS, state, "--report", report, *words, code=1)
+    assert f"report written to {report}" in done.stderr
+    page = Page(report.read_text(encoding="utf-8"))
+    assert ("h1", "Loans") in page.headings
+    assert ("h2", "Alarm") in page.headings
+    assert NASTY in page.text
+    assert page.count("script") == 1
+    for line in done.stdout.splitlines()[1:]:
+        label, _, text = line.partition(" ")
+        assert re.sub(r"\s+", " ", text).strip() in page.text, label
+    assert f"Command calibrant monitor {months}/2.csv --label y" in page.text
+    again = run(months / "2.csv", *OPTIONS, state, "--report", report, code=2)
+    assert "rows after the last one read" in again.stderr
+    assert Page(report.read_text(encoding="utf-8")).text == page.text
+
+
+def test_hostile_names_of_columns_are_only_words(tmp_path):
+    path, report = tmp_path / "rows.csv", tmp_path / "monitor.html"
+    name = NASTY.replace('"', "")
+    path.write_text(f'y,"{name}"\n' + "1,0.05\n1,0.1\n" * 40)
+    written = ["--state", tmp_path / "s.json", "--report", report]
+    run(path, "--label", "y", "--score", name, "--tolerance", "0.01", *written, code=1)
+    text = report.read_text(encoding="utf-8")
+    page = Page(text)
+    assert page.count("script") == 1
+    assert page.text.count("<script>alert(1)</script>") >= 3
+    assert "<script>alert" not in text
+
+
+def test_a_report_is_checked_before_rows_are_read(months):
+    for name, said in (("x.txt", r"\.html or \.pdf"), ("nowhere/x.html", "no folder")):
+        done = run(months / "0.csv", *OPTIONS, months / "s.json", "--report", months / name, code=2)
+        assert re.search(said, done.stderr)
+    state = months / "state.html"
+    run(months / "0.csv", *OPTIONS, state)
+    assert "another file as output" in run(months / "1.csv", *OPTIONS, state, "--report", state, code=2).stderr
+    assert not (months / "s.json").exists()
+
+
+def test_an_alarm_is_said_though_the_report_cannot_be_written(months, monkeypatch):
+    monkeypatch.setenv("CHROME", sys.executable)  # starts, and prints no file
+    report = months / "x.pdf"
+    done = run(*(months / f"{m}.csv" for m in range(3)), *OPTIONS, months / "s.json", "--report", report, code=1)
+    assert done.stdout.startswith("ALARM")
+    assert "Warning: no report written: expected" in done.stderr
+    assert not report.exists()
+    assert json.loads((months / "s.json").read_text())["sums"]["total"][0] == 12_000

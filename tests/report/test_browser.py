@@ -29,6 +29,14 @@ def usual():
     return rng.uniform(size=2000) < s**1.4, s
 
 
+def monitor_with_an_alarm():
+    y, p = rare()
+    monitor = calibrant.Monitor(odds_tolerance=1.1)
+    monitor.update(y, p, time=np.datetime64("2026-01-01") + np.arange(len(y)) // 100)
+    assert monitor.state.alarm
+    return monitor
+
+
 @pytest.fixture(scope="module")
 def rows():
     return {"usual": usual(), "rare": rare(), "very rare": rare(rate=0.003)}
@@ -50,6 +58,7 @@ def pages(audits, tmp_path_factory):
         audit.to_html(folder / f"{name}.html")
     several = render(list(audits.values()) * 3, title="Nine audits with names that are compared", note="A note.")
     (folder / "several.html").write_text(several, encoding="utf-8")
+    monitor_with_an_alarm().to_html(folder / "monitor.html")
     return folder
 
 
@@ -59,7 +68,7 @@ def window(tmp_path_factory):
         yield opened
 
 
-PAGES = ("usual", "rare", "very rare", "several")
+PAGES = ("usual", "rare", "very rare", "monitor", "several")
 
 # Texts of pictures that reach beyond the frame of their picture, and how far.
 CLIPPED = """
@@ -100,14 +109,14 @@ class TestLayout:
         window.run("for (const folded of document.querySelectorAll('details')) folded.open = true")
         assert window.run(TOO_WIDE) == []
 
-    @pytest.mark.parametrize("name", PAGES[:3])
+    @pytest.mark.parametrize("name", PAGES[:4])
     def test_verdict_advice_and_picture_are_on_the_first_screen(self, window, pages, name):
         window.open(pages / f"{name}.html")
         for what in (".verdict h2", ".advice", "figure > svg"):
             bottom = window.run(f"return document.querySelector('{what}').getBoundingClientRect().bottom")
             assert 0 < bottom <= 800, what
 
-    @pytest.mark.parametrize("name", PAGES[:3])
+    @pytest.mark.parametrize("name", PAGES[:4])
     def test_type_is_legible_on_a_telephone(self, window, pages, name):
         window.open(pages / f"{name}.html", width=390, height=844)
         smallest = window.run(

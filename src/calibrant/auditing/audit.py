@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -33,6 +32,7 @@ from calibrant.metrics import cutoff_calibration
 from calibrant.table.clusters import ClusteredRows, Clusters
 from calibrant.table.parameters import check_random_state
 from calibrant.table.progress import portion, tell
+from calibrant.table.results import Reported
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.shown import html_table
 
@@ -48,7 +48,7 @@ _WIDTH = 80
 
 
 @dataclass(frozen=True, repr=False)
-class Audit(Findings):
+class Audit(Findings, Reported):
     """Result of `calibrant.audit`: its numbers are those of `Findings`; print it, or show it in another form."""
 
     def __str__(self) -> str:
@@ -71,35 +71,6 @@ class Audit(Findings):
     def details(self) -> str:
         """Return the long text: every statement of the audit, with what it assumes, in lines of 80 characters."""
         return details(self, _WIDTH)
-
-    def to_html(self, path: str | PathLike[str] | None = None) -> str:
-        """Return the report as one self-contained HTML page, and write it to a file if a path is given.
-
-        Parameters
-        ----------
-        path : path-like, optional
-            Where to write it: as HTML, or, if the name ends in .pdf, printed by an installed Chromium. An existing file
-            is replaced, only once the new one is complete.
-
-        Returns
-        -------
-        str
-            The page.
-
-        Raises
-        ------
-        ArgumentError
-            If the name of the file ends in neither .html nor .pdf.
-        SourceError
-            If the path cannot be written, or no browser is found to print a PDF: see the environment variable CHROME.
-        """
-        from calibrant.report import render, write_report
-
-        found = self.provenance
-        page = render([self], title=found.title or f"Calibration audit: {self.name}", note=found.note or "")
-        if path is not None:
-            write_report(page, path)
-        return page
 
     def plot(self) -> Figure:
         """Draw the reliability diagram with the distribution of scores, and the cumulative residuals.

@@ -20,7 +20,7 @@ from calibrant.ingest.query import Query
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
 
-__all__ = ["Provenance", "of_command", "provenance_of"]
+__all__ = ["Provenance", "command_text", "of_command", "provenance_of"]
 
 # Parameters that hold rows, and those that say something about an audit without changing it.
 _ROWS = ("y_true", "y_proba", "sample_weight", "clusters")
@@ -127,7 +127,12 @@ def provenance_of(function: Callable[..., Any], given: Mapping[str, Any], *, row
 
 def of_command(known: Provenance, words: Sequence[str]) -> Provenance:
     """Return the provenance with the words of a shell command in place of the call that it made."""
-    return replace(known, command=_without_passwords(shlex.join(words)))
+    return replace(known, command=command_text(words))
+
+
+def command_text(words: Sequence[str]) -> str:
+    """Write the words of a shell command as they can be typed, without passwords in addresses of databases."""
+    return _without_passwords(shlex.join(words))
 
 
 def _described(source: Any, *, named: bool) -> _Source:

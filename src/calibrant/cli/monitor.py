@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from calibrant.cli import terminal
-from calibrant.cli.options import AsJson, Confidence, Database, Files, Label, PosLabel, Score, Sql
+from calibrant.cli.options import (
+    AsJson,
+    Author,
+    Confidence,
+    Database,
+    Files,
+    Label,
+    Note,
+    PosLabel,
+    Report,
+    Score,
+    Sql,
+    Title,
+)
 from calibrant.cli.sources import paths_of, source_of
 from calibrant.errors import ArgumentError, CalibrantError
 
@@ -17,6 +31,7 @@ __all__ = ["monitor"]
 
 
 def monitor(
+    context: typer.Context,
     label: Label,
     score: Score,
     state: Annotated[
@@ -73,13 +88,18 @@ def monitor(
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw evidence and bias over time.", metavar="OUT.png")
     ] = None,
+    title: Title = None,
+    note: Note = None,
+    author: Author = None,
     as_json: AsJson = False,
+    report: Report = None,
 ) -> None:
     """Read new rows into a monitor, and say whether calibration is lost.
 
     Valid however often it is run. Exit code 1 is an alarm. The state is replaced whole, by one process at a time.
     """
     from calibrant.atomic_write import check_writable
+    from calibrant.auditing.provenance import command_text
     from calibrant.ingest.ordered_rows import read_in_order
     from calibrant.monitoring import Monitor
     from calibrant.monitoring.settings import Settings
@@ -103,6 +123,10 @@ def monitor(
         if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
             raise ArgumentError("`plot` to end in .png, .svg or .pdf", plot.suffix or "nothing", "name such a file")
         check_writable(plot, *paths_of(source), state)
+    if report is not None:
+        from calibrant.report import check_report
+
+        check_report(report, *paths_of(source), state)
     with locked(state):
         found = Monitor.load(state) if state.exists() else Monitor(**settings.to_dict())
         check_settings(found.settings, settings)
@@ -118,17 +142,31 @@ def monitor(
                 missing_labels=maturity is not None,
             )
             result = found.update(rows.label, rows.score, rows.time, rows.id, block=rows.block, pos_label=pos_label)
+        next_command = None
+        if result.departure is not None:
+            named = {"label": label, "score": score, "time": time, "pos-label": pos_label}
+            next_command = _next_command(source, named, result.departure)
         # First the verdict: should the state not be written, the next run reads these rows again and repeats it.
         if as_json:
             typer.echo(result.to_json())
         else:
             terminal.print_wrapped(str(result), indent=10)
-            if result.departure is not None:
-                named = {"label": label, "score": score, "time": time, "pos-label": pos_label}
-                terminal.print_wrapped(f"{'Next':<9} {_next_command(source, named, result.departure)}", indent=10)
+            if next_command is not None:
+                terminal.print_wrapped(f"{'Next':<9} {next_command}", indent=10)
         found.write(state)
     if plot is not None:
-        _draw(found, plot)
+        _show("picture", plot, lambda: _draw(found, plot))
+    if report is not None:
+        from calibrant.report import render_monitor, write_report
+
+        words = {
+            "title": title or f"Calibration monitor: column {score}, {state.name}",
+            "note": note,
+            "author": author,
+            "command": command_text(context.obj),
+            "next_command": next_command,
+        }
+        _show("report", report, lambda: write_report(render_monitor(found, **words), report))
     if result.alarm:
         raise typer.Exit(1)
 
@@ -140,8 +178,17 @@ def _expected(expect: str | None) -> str | float | None:
         return expect
 
 
+def _show(what: str, path: Path, write: Callable[[], None]) -> None:
+    """Write a picture or a report; where that fails, say so, and leave exit code and state to the verdict."""
+    try:
+        write()
+    except CalibrantError as error:
+        typer.echo(f"Warning: no {what} written: {error}", err=True)
+    else:
+        typer.echo(f"{what} written to {path}", err=True)
+
+
 def _draw(found: Any, path: Path) -> None:
-    """Draw the picture; where that fails, say so, and leave exit code and state to the verdict."""
     from matplotlib.figure import Figure
 
     from calibrant.atomic_write import replacing
@@ -149,15 +196,10 @@ def _draw(found: Any, path: Path) -> None:
     from calibrant.plots.canvas import Canvas, panels
 
     display = MonitorDisplay(found.history())
-    try:
-        with drawing_style() as palette, replacing(path) as draft:
-            figure = Figure(figsize=display.size, layout="constrained")
-            display.draw_on(Canvas(*panels(figure, beneath=True), own=True, palette=palette))
-            figure.savefig(draft, dpi=150)
-    except CalibrantError as error:
-        typer.echo(f"Warning: no picture written: {error}", err=True)
-    else:
-        typer.echo(f"picture written to {path}", err=True)
+    with drawing_style() as palette, replacing(path) as draft:
+        figure = Figure(figsize=display.size, layout="constrained")
+        display.draw_on(Canvas(*panels(figure, beneath=True), own=True, palette=palette))
+        figure.savefig(draft, dpi=150)
 
 
 def _next_command(source: Any, named: dict[str, str | None], departure: Any) -> str:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -36,7 +35,7 @@ from calibrant.table.clusters import Clusters
 from calibrant.table.parameters import check_random_state, failure_probability
 from calibrant.table.pooling import FloatArray
 from calibrant.table.progress import tell
-from calibrant.table.results import Drawable
+from calibrant.table.results import Drawable, Reported
 from calibrant.table.seeding import generator_for
 from calibrant.table.shown import html_table
 from calibrant.table.statements import INDEPENDENT_ROWS
@@ -49,7 +48,7 @@ _MOST_ROWS = 1e9  # more could not be collected
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
-class Comparison(ComparisonFindings, Drawable):
+class Comparison(ComparisonFindings, Drawable, Reported):
     """Result of `calibrant.compare`: its numbers are those of `ComparisonFindings`; print it, or show it otherwise."""
 
     def __str__(self) -> str:
@@ -65,34 +64,6 @@ class Comparison(ComparisonFindings, Drawable):
 
         picture = figure_html(own_figure(DifferenceDisplay(self)), "Differences with their intervals")
         return html_table(self.name, facts(self)) + picture
-
-    def to_html(self, path: str | PathLike[str] | None = None) -> str:
-        """Return the comparison as one self-contained HTML page, and write it to a file if a path is given.
-
-        Parameters
-        ----------
-        path : path-like, optional
-            Where to write it: as HTML, or, if the name ends in .pdf, printed by an installed Chromium. An existing file
-            is replaced, only once the new one is complete.
-
-        Returns
-        -------
-        str
-            The page.
-
-        Raises
-        ------
-        ArgumentError
-            If the name of the file ends in neither .html nor .pdf.
-        SourceError
-            If the path cannot be written, or no browser is found to print a PDF: see the environment variable CHROME.
-        """
-        from calibrant.report import render_comparison, write_report
-
-        page = render_comparison(self)
-        if path is not None:
-            write_report(page, path)
-        return page
 
 
 def compare(

@@ -19,6 +19,7 @@ from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.state import MonitorState, bias_limits, described
 from calibrant.monitoring.sums import Read, Sums
 from calibrant.table.pooling import FloatArray
+from calibrant.table.results import Reported
 from calibrant.table.validation import as_array, clean_labels, clean_rows, clean_scores, one_column
 
 __all__ = ["Monitor"]
@@ -27,7 +28,7 @@ _MISSING = ("None", "nan", "NaT", "<NA>")  # labels that are not known, as text
 _MISSING_TEXT = ("", "nan")  # texts that stand for such labels; the second one is how NumPy writes NaN among texts
 
 
-class Monitor:
+class Monitor(Reported):
     """Raise an alarm when scores stop being calibrated, with a guarantee that holds however often one looks.
 
     Parameters

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.numbers import confidence
+from calibrant.auditing.numbers import confidence, rows, signed
 from calibrant.errors import ArgumentError
 from calibrant.monitoring import Monitor, MonitorHistory
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display
+from calibrant.plots.readings import Reading, halfway
 from calibrant.plots.style import write_ticks
 from calibrant.table.pooling import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MonitorDisplay"]
+__all__ = ["MonitorDisplay", "moments"]
 
 _LEAST = -2.0  # what is shown of the logarithm of evidence that speaks for calibration
 _TICKS = 4
+_CROWD = 5  # alarms from which their lines are thin, so that they hide nothing
 
 
 class MonitorDisplay(Display):
@@ -92,37 +95,51 @@ class MonitorDisplay(Display):
 
     def _sentences(self) -> Iterator[str]:
         yield (
-            "x-axis: rows read. Upper panel: the evidence against calibration on a logarithmic scale; where it reaches "
-            "the dashed line, the monitor gives an alarm (vertical line)."
+            "x-axis: rows read. Upper panel: the evidence against calibration, on a logarithmic scale; where it "
+            "reaches the threshold (dashed), the monitor gives an alarm (vertical line)."
         )
+        if len(self.history.alarms) > 1:
+            yield f"Shown are the latest {len(self.history.alarms)} alarms; after each the evidence begins anew."
         level = confidence(self.history.confidence_level)
         yield (
             "Lower panel: mean label minus mean score over all rows so far. The shaded strip is a confidence sequence: "
-            f"it contains the mean of the expectations at all rows at once with probability {level}."
+            f"it contains the mean of the expectations at all rows at once with probability {level}. Above 0, scores "
+            "were too low on average."
         )
 
     def columns(self) -> dict[str, Any]:
         """Return evidence and bias, one entry per row that is kept."""
         return dict(self.history.columns())
 
+    def readings(self) -> Iterator[Reading]:
+        """Give evidence and bias at every row that is kept."""
+        parts = halfway(self.history.row, *self.ax_.get_xlim())
+        for part, (row, time, evidence, bias, limits) in zip(parts, moments(self.history), strict=True):
+            at = f"row {row}, {time}" if time else f"row {row}"
+            yield Reading(self.ax_, *part, f"{at}: evidence {evidence}, bias {bias} ({limits})")
+
     def _draw(self, place: Canvas, name: str | None, **keywords: Any) -> None:
         history, palette, ax = self.history, place.palette, place.ax
         if not len(history.row):
             raise ArgumentError("a monitor that has read 16 rows", "fewer", "draw it later")
         high = max(history.log_threshold * 1.15, 0.5)
-        shown = np.clip(history.log_evidence, _LEAST, high)
+        row, evidence = _with_alarms(history)
+        shown = np.clip(evidence, _LEAST, high)
         manner: dict[str, Any] = {"color": place.colour(), "linewidth": 1.6} | keywords
-        (self.line_,) = ax.plot(history.row, shown, label=place.label("evidence", name), **manner)
+        (self.line_,) = ax.plot(row, shown, label=place.label("evidence", name), **manner)
         place.mark(self.line_)
         limit: dict[str, Any] = {"color": palette.muted, "linewidth": 1.0, "linestyle": (0, (4, 3))}
-        ax.axhline(history.log_threshold, label="alarm", **limit)
-        for row in history.alarms:
-            ax.axvline(row, color=palette.orange, linewidth=1.2)
-        ax.set_ylim(min(0.0, float(shown.min())) - 0.1, high + 0.1)
+        ax.axhline(history.log_threshold, label="threshold", **limit)
+        crowded = len(history.alarms) > _CROWD
+        alarm: dict[str, Any] = {"color": palette.orange, "linewidth": 0.6 if crowded else 1.2, "zorder": 1.5}
+        for panel in filter(None, (ax, place.beneath)):
+            for i, at in enumerate(history.alarms):
+                panel.axvline(at, label="_" if i else "alarm", **alarm)
+        ax.set_ylim(min(0.0, float(np.nanmin(shown))) - 0.1, high + 0.1)
         powers = np.arange(np.ceil(ax.get_ylim()[0]), np.floor(ax.get_ylim()[1]) + 1)
         ax.set_yticks(powers, [f"{10.0**power:g}" for power in powers])
         ax.set_ylabel("evidence")
-        place.legend()
+        place.legend(columns=3)
         if place.beneath is not None:
             self._draw_bias(place.beneath, place)
         last = ax if place.beneath is None else place.beneath
@@ -135,11 +152,42 @@ class MonitorDisplay(Display):
         ax.fill_between(history.row, history.lower, history.upper, color=colour, alpha=0.18, linewidth=0.0)
         ax.plot(history.row, history.bias, color=colour, linewidth=1.3)
         # What the first rows leave open would hide what later ones say.
-        some = history.row >= history.row[-1] / 8
-        reach = 1.1 * max(float(np.abs([history.lower[some], history.upper[some]]).max()), 1e-6)
+        some = (history.row >= history.row[-1] / 8) & np.isfinite(history.bias)  # not finite before the first block
+        widest = np.abs([history.lower[some], history.upper[some]]).max() if some.any() else 1.0
+        reach = 1.1 * max(float(widest), 1e-6)
         ax.set_ylim(-reach, reach)
         ax.set_ylabel("bias")
         write_ticks(ax.yaxis)
+
+
+def moments(history: MonitorHistory) -> list[tuple[str, str, str, str, str]]:
+    """Write row, time, evidence, bias and limits of the bias at every row that is kept."""
+    return [
+        (
+            rows(row),
+            "" if time is None else str(time),
+            "infinite" if math.isinf(evidence) and evidence > 0 else f"{10.0**evidence:.3g}",
+            signed(bias),
+            "unknown" if math.isnan(bias) else f"{signed(lower)} to {signed(upper)}",
+        )
+        for row, time, evidence, bias, lower, upper in zip(
+            *(column.tolist() for column in history.columns().values()), strict=True
+        )
+    ]
+
+
+def _with_alarms(history: MonitorHistory) -> tuple[FloatArray, FloatArray]:
+    """Return rows and evidence with the alarms between them, where it reached the threshold, and breaks after these.
+
+    After the alarm of mode "total" evidence stays where it is, and there is no break.
+    """
+    height = history.log_threshold
+    new = np.array([row for row in history.alarms if row not in history.row], dtype=np.float64)
+    places = np.searchsorted(history.row, new)
+    row, evidence = np.insert(history.row, places, new), np.insert(history.log_evidence, places, height)
+    alarm = np.isin(row, history.alarms)
+    anew = np.flatnonzero(alarm[:-1] & (alarm[1:] | (evidence[1:] < height)))
+    return np.insert(row, anew + 1, row[anew]), np.insert(evidence, anew + 1, np.nan)
 
 
 def _write_rows(ax: Axes, row: FloatArray, time: npt.NDArray[Any]) -> None:

@@ -1,7 +1,8 @@
-"""Audits and comparisons as one HTML page that needs nothing else, no network and no other files; and as PDF."""
+"""Audits, comparisons and monitors as one HTML page that needs no network and no other files; and as PDF."""
 
 from calibrant.report.files import check_report, write_report
 from calibrant.report.models import render_comparison
+from calibrant.report.monitor import render_monitor
 from calibrant.report.page import render
 
-__all__ = ["check_report", "render", "render_comparison", "write_report"]
+__all__ = ["check_report", "render", "render_comparison", "render_monitor", "write_report"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from calibrant.auditing.numbers import confidence, number, signed
 from calibrant.comparing import ComparisonFindings
 from calibrant.comparing.losses import MEASURES
@@ -14,12 +16,11 @@ from calibrant.comparing.wording import (
     verdict,
     verdict_sentences,
 )
-from calibrant.plots import ComparisonDisplay, DifferenceDisplay, Display, Model, figure_svg
-from calibrant.plots.figure import own_figure
+from calibrant.plots import ComparisonDisplay, DifferenceDisplay, Model
 from calibrant.references import cite
 from calibrant.report import view
 from calibrant.report.page import fill_page
-from calibrant.report.pictures import Picture
+from calibrant.report.pictures import Picture, drawn
 from calibrant.report.view import Row
 
 __all__ = ["render_comparison"]
@@ -92,26 +93,8 @@ def _pictures(comparison: ComparisonFindings) -> dict[str, Picture]:
         for name, model in comparison.models.items()
     }
     errors = ", ".join(f"{name} {number(model.cutoff.value)}" for name, model in comparison.models.items())
+    picture = partial(drawn, of_what=comparison.name, anchor="comparison")
     return {
-        "differences": _picture(
-            "Differences", DifferenceDisplay(comparison), " ".join(verdict_sentences(comparison)), comparison.name
-        ),
-        "reliability": _picture(
-            "Reliability diagram", ComparisonDisplay(models), f"Calibration errors: {errors}.", comparison.name
-        ),
+        "differences": picture("Differences", DifferenceDisplay(comparison), " ".join(verdict_sentences(comparison))),
+        "reliability": picture("Reliability diagram", ComparisonDisplay(models), f"Calibration errors: {errors}."),
     }
-
-
-def _picture(name: str, display: Display, description: str, of_what: str) -> Picture:
-    from markupsafe import Markup
-
-    figure = own_figure(display)
-    svg = figure_svg(
-        figure,
-        title=f"{name}: {of_what}",
-        description=description,
-        prefix=name.lower().replace(" ", "-"),
-        readings=display.readings(),
-    )
-    # figure_svg escapes what it is given.
-    return Picture(Markup(svg), display.how_to_read)

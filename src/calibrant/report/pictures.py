@@ -32,7 +32,7 @@ def pictures(audit: Findings, anchor: str) -> dict[str, Picture | None]:
     """
 
     def picture(name: str, display: Display, description: str) -> Picture:
-        return drawn(name, display, description, audit=audit.name, anchor=anchor)
+        return drawn(name, display, description, of_what=audit.name, anchor=anchor)
 
     costs = costs_of(audit)
     return {
@@ -45,14 +45,14 @@ def pictures(audit: Findings, anchor: str) -> dict[str, Picture | None]:
     }
 
 
-def drawn(name: str, display: Display, description: str, *, audit: str, anchor: str) -> Picture:
-    """Draw a display as a picture of that name, of an audit of that name."""
+def drawn(name: str, display: Display, description: str, *, of_what: str, anchor: str) -> Picture:
+    """Draw a display as a picture of that name; the anchor, unique on the page, starts the ids inside."""
     from markupsafe import Markup
 
     figure = own_figure(display)
     prefix = f"{anchor}-{name.lower().replace(' ', '-')}"
     svg = figure_svg(
-        figure, title=f"{name}: {audit}", description=description, prefix=prefix, readings=display.readings()
+        figure, title=f"{name}: {of_what}", description=description, prefix=prefix, readings=display.readings()
     )
     # figure_svg escapes what it is given, and matplotlib the text of the user in the drawing.
     return Picture(Markup(svg), display.how_to_read)

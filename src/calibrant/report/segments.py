@@ -43,14 +43,14 @@ def segments(audit: Findings, anchor: str) -> SegmentSection | None:
     if pairs_of(found):
         display = SegmentMapDisplay(found, name=audit.name)
         said = f"Calibration errors by {display.pair[0]} and {display.pair[1]}. The table has the numbers."
-        chart = drawn("Map of segments", display, said, audit=audit.name, anchor=anchor)
+        chart = drawn("Map of segments", display, said, of_what=audit.name, anchor=anchor)
     heads, lines = audit_rows(found)
     sure = confidence(found.confidence_level)
     return SegmentSection(
         claim=found.claim,
         sentences=" ".join(filter(None, sentences)),
         caption=f"calibration errors with bounds that hold together, with {sure} confidence",
-        forest=drawn("Segments", forest, described, audit=audit.name, anchor=anchor),
+        forest=drawn("Segments", forest, described, of_what=audit.name, anchor=anchor),
         map=chart,
         heads=heads,
         first=lines[:_SHOWN],

@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from calibrant.table.shown import html_table, one_line
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Count", "Drawable", "Estimate", "Result", "Tabular", "frame_of", "plain"]
+__all__ = ["Count", "Drawable", "Estimate", "Reported", "Result", "Tabular", "frame_of", "plain"]
 
 
 # A number of rows, or their weight. Plain data has an integer where it is whole.
@@ -133,6 +134,40 @@ class Drawable(Tabular):
         import calibrant
 
         return calibrant.plots.draw(self, ax=ax, **keywords)
+
+
+class Reported:
+    """Base of what has a report."""
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the report as one self-contained HTML page, and write it to a file if a path is given.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            Where to write it: as HTML, or, if the name ends in .pdf, printed by an installed Chromium. An existing file
+            is replaced, only once the new one is complete.
+
+        Returns
+        -------
+        str
+            The page.
+
+        Raises
+        ------
+        ArgumentError
+            If the name of the file ends in neither .html nor .pdf.
+        SourceError
+            If the path cannot be written, or no browser is found to print a PDF: see the environment variable CHROME.
+        """
+        # As pictures are, pages are made in a layer above that of results.
+        from calibrant.report.files import write_report
+        from calibrant.report.pages import page_of
+
+        page = page_of(self)
+        if path is not None:
+            write_report(page, path)
+        return page
 
 
 _BACKENDS = ("pandas", "polars", "pyarrow")

@@ -1,0 +1,189 @@
+"""The page of a monitor."""
+
+from __future__ import annotations
+
+import hashlib
+
+import calibrant
+from calibrant.auditing.numbers import confidence, rows
+from calibrant.clock import utc_now
+from calibrant.monitoring import Departure, Monitor, MonitorHistory, MonitorState
+from calibrant.monitoring.settings import Settings
+from calibrant.monitoring.wording import LIMITATIONS, assumptions, guarantee, sought
+from calibrant.plots import MonitorDisplay
+from calibrant.plots.monitor import moments
+from calibrant.references import cite
+from calibrant.report.page import fill_page
+from calibrant.report.pictures import Picture, drawn
+from calibrant.report.view import Row
+
+__all__ = ["render_monitor"]
+
+# Keys of `calibrant.references`: e-detectors, and the confidence sequence of the bias.
+_REFERENCES = ("shin2023", "fan2015", "howard2021")
+_KINDS = {
+    "shift": "a shift of the log odds of all scores",
+    "slope": "scores that are too extreme, or not extreme enough",
+    "all scores": "an error of all scores together",
+    "interval": "an error within an interval of scores",
+}
+
+
+def render_monitor(
+    monitor: Monitor,
+    *,
+    title: str | None = None,
+    note: str | None = None,
+    author: str | None = None,
+    command: str | None = None,
+    next_command: str | None = None,
+) -> str:
+    """Write what a monitor knows as one self-contained HTML page.
+
+    Parameters
+    ----------
+    monitor : Monitor
+        What to show; it may have read any number of rows.
+    title, note, author : str, optional
+        Heading of the page, a remark below it, and who answers for it.
+    command, next_command : str, optional
+        The command that read the latest rows, and the one that repairs the scores after an alarm.
+
+    Returns
+    -------
+    str
+        The page. It is dated, as `calibrant.audit` dates its results; all else is the same for the same monitor.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> from calibrant.report import render_monitor
+    >>> "<h1>Loans</h1>" in render_monitor(cal.Monitor(tolerance=0.02), title="Loans")
+    True
+    """
+    state, history, settings, now = monitor.state, monitor.history(), monitor.settings, utc_now()
+    title = title or "Calibration monitor"
+    (heading, verdict), *lines = state.lines().items()
+    return fill_page(
+        "monitor.html.j2",
+        title=title,
+        note=note or "",
+        byline={"author": author, "date": now},
+        verdict="refuted" if state.alarm else "no-verdict",
+        heading=heading.capitalize(),
+        sentence=f"{verdict[0].upper()}{verdict[1:]}.",
+        meaning=_meaning(state, settings),
+        lines=lines,
+        next_command=next_command,
+        python=None if state.departure is None or next_command else _repair(state.departure),
+        picture=_picture(history, state, title) if len(history.row) else None,
+        guaranteed=_guaranteed(state, settings),
+        data=_data(state, history, settings),
+        rest="; the rest waits for departures that begin later" if settings.mode == "total" else "",
+        kinds=[(kind.capitalize(), f"{value:.3g}", _KINDS[kind]) for kind, value in state.by_kind.items()],
+        moments=_moments(history),
+        assumptions=list(assumptions(settings)),
+        limitations=LIMITATIONS,
+        provenance=_provenance(monitor, now, command),
+        references=cite(_REFERENCES),
+    )
+
+
+def _meaning(state: MonitorState, settings: Settings) -> str:
+    """Say what the verdict means to somebody who reads it for the first time."""
+    if not state.rows:
+        return "No rows have been read yet."
+    if state.alarm:
+        then = (
+            "Repair the scores, and begin a new monitor: this one stands still."
+            if settings.mode == "total"
+            else "After an alarm evidence begins anew."
+        )
+        return (
+            f"By that row, outcomes contradict the scores by more than what is accepted. {guarantee(settings)} {then}"
+        )
+    since = ""
+    if state.number_of_alarms:
+        since = f" since row {rows(state.alarm_row or 0)}, the latest of {rows(state.number_of_alarms)} alarms"
+    return f"Outcomes do not contradict the scores{since or ' so far'}; this does not prove that the scores are right."
+
+
+def _repair(found: Departure) -> str:
+    """Return the line of Python that fits the repair, where all rows stand in the order in which they were read."""
+    calibrator = "AutoCalibrator" if found.repair == "refit" else "PlattCalibrator"
+    return f"calibrant.{calibrator}().fit(p[{found.row - 1}:], y[{found.row - 1}:])"
+
+
+def _picture(history: MonitorHistory, state: MonitorState, title: str) -> Picture:
+    lines = state.lines()
+    said = ". ".join(lines[label] for label in ("Evidence", "Bias") if label in lines)
+    return drawn("Evidence and bias", MonitorDisplay(history), f"{said}.", of_what=title, anchor="monitor")
+
+
+def _guaranteed(state: MonitorState, settings: Settings) -> list[tuple[str, str]]:
+    """Return what is accepted, and what holds, by name."""
+    start = "starts at 1, and its mean stays at 1 or below"
+    if settings.mode == "rate":
+        start = f"starts at 0, and its mean grows by at most 1 in {rows(settings.horizon)} rows"
+    horizon = f"changes are expected within {rows(settings.horizon)} rows; what is guaranteed holds beyond"
+    return [
+        ("Accepted", f"{state.description}, at every row"),
+        (
+            "Alarm",
+            f"where the evidence against this reaches {state.threshold:.3g}. While it is true, the evidence {start}.",
+        ),
+        ("False alarms", f"{guarantee(settings)} This holds however often one looks."),
+        ("Bias", f"its limits hold at all rows at once with {confidence(state.confidence_level)} confidence"),
+        (
+            "Looked for",
+            f"{sought(settings)}. This choice changes how soon an alarm comes, not how rare false ones are.",
+        ),
+        *([("Horizon", horizon)] if settings.mode == "total" else []),
+    ]
+
+
+def _data(state: MonitorState, history: MonitorHistory, settings: Settings) -> list[Row]:
+    """Return how rows reached the monitor: what is counted, and what was said of them."""
+    alarms = [rows(row) for row in history.alarms]
+    at = "" if state.alarm_time is None else f" ({state.alarm_time})"
+    which = "the latest at rows" if state.number_of_alarms > len(alarms) else "at row" + "s" * (len(alarms) > 1)
+    facts: list[Row] = [
+        ("Rows read", rows(state.rows), "in all updates"),
+        ("Alarms", rows(state.number_of_alarms), f"{which} {', '.join(alarms)}{at}" if alarms else ""),
+        (
+            "Read by",
+            "block" if settings.blocks else "row",
+            "outcomes of one block may depend on each other; its rows count once it is complete"
+            if settings.blocks
+            else "outcomes of earlier rows are assumed not to predict an outcome beyond its score",
+        ),
+    ]
+    if settings.delay == "independent":
+        facts.append(("Order", "as passed", "how late an outcome comes does not depend on it"))
+    if settings.maturity is None:
+        return facts
+    missing = ("negative", "counts as 0") if settings.missing == "negative" else ("refused", "is an error")
+    return [
+        *facts,
+        ("Age", f"{settings.maturity:g}", "at which a row is read: in days, or in the unit of the times"),
+        ("Missing outcomes", missing[0], f"an outcome that is missing at that age {missing[1]}"),
+        ("Waiting", rows(state.waiting), "rows of the last update that were too young"),
+        ("Passed over", rows(state.earlier), "rows of the last update not after the last row read before"),
+        ("Without outcome", rows(state.unlabelled), "rows of the last update that were old enough and counted as 0"),
+    ]
+
+
+def _moments(history: MonitorHistory) -> list[Row]:
+    """Return row with its time, evidence, bias and limits at every row that is kept."""
+    return [(f"{row} ({time})" if time else row, *others) for row, time, *others in moments(history)]
+
+
+def _provenance(monitor: Monitor, date: str, command: str | None) -> list[tuple[str, str]]:
+    settings = ", ".join(f"{name}={value!r}" for name, value in monitor.settings.to_dict().items() if value is not None)
+    return [
+        ("Date", date),
+        *([("Command", command)] if command else []),
+        ("Settings", settings),
+        ("SHA-256 of the state", hashlib.sha256(monitor.to_json().encode()).hexdigest()),
+        ("Version", f"calibrant {calibrant.__version__}"),
+    ]

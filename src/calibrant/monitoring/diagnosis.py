@@ -34,7 +34,7 @@ class Departure(Result):
         Estimated first row of the departure.
     row_lower, row_upper : int
         Approximate 95% set of that row, from simulations. If it begins with row 1, the scores may never have been
-        calibrated.
+        calibrated. What is proved is that the departure began by the row of the alarm, unless the alarm is false.
     time, time_lower, time_upper : str or float, optional
         Times of about these rows.
     low, high : float

@@ -164,7 +164,9 @@ class Monitor(Reported):
             the one before.
         id : array-like of shape (n,), optional
             What identifies a row: increasing numbers or texts; with `time` any, and rows of one time are sorted by it.
-            No row is read twice.
+            No row is read twice. With ``delay="independent"`` rows have no order by which they could be recognised:
+            the rows of one of the last 32 updates are refused if they come again, and others if one of them is in a
+            random sample of 128 of all identifiers so far.
         block : array-like of shape (n,), optional
             The block of each row, if the monitor was made with ``blocks=True``. Its rows have to come one after the
             other. The last block is kept until a row of another one comes; from then on its name is forgotten, and
@@ -301,7 +303,7 @@ class Monitor(Reported):
         return history_of(self._sums, self._evidence, self.settings)
 
     def to_json(self) -> str:
-        """Return everything the monitor knows as a JSON document of some 30 kilobytes, with version and checksum."""
+        """Return everything the monitor knows as a JSON document of some 17 kilobytes, with version and checksum."""
         parts = state_file.Parts(
             self.settings,
             self._evidence,

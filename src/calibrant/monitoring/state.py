@@ -126,7 +126,7 @@ class MonitorState(Result):
         gains = ", ".join(f"{kind} {getattr(found, f'gain_{kind}'):.1f}" for kind in ("shift", "slope", "refit"))
         return {
             "Since": f"about row {named(found.row, found.time)}, likely {first} to {last} (approximate){never}; "
-            f"unless the alarm is false, at the latest row {rows(self.alarm_row or 0)}",
+            f"proved, unless the alarm is false: by row {rows(self.alarm_row or 0)}",
             "Where": f"{where}: predictions too {'low' if found.bias > 0 else 'high'}, "
             f"by {number(abs(found.bias))} of all rows since then",
             "Repair": f"{_REPAIRS[found.repair]} (log-likelihood gained: {gains})",

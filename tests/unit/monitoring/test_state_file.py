@@ -36,7 +36,7 @@ def test_a_state_is_a_few_kilobytes(tmp_path):
     monitor = cal.Monitor(tolerance=0.02)
     score = np.random.default_rng(0).uniform(size=100_000)
     monitor.update(np.random.default_rng(1).uniform(size=100_000) < score, score)
-    assert len(monitor.to_json()) < 30_000
+    assert len(monitor.to_json()) < 15_000
 
 
 def test_a_state_is_refused_if_anything_was_changed():

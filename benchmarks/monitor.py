@@ -60,7 +60,7 @@ class Peer:
 class Monitors(Peer):
     """Read by `Monitor` with these settings, of which intervals are known from the start."""
 
-    chunk = 2_000
+    chunk = 10_000
 
     def __init__(self, levels: Array, streams: int, seed: int = 0, **settings: Any) -> None:
         super().__init__(levels, streams, seed)

@@ -60,8 +60,6 @@ class Peer:
 class Monitors(Peer):
     """Read by `Monitor` with these settings, of which intervals are known from the start."""
 
-    chunk = 10_000
-
     def __init__(self, levels: Array, streams: int, seed: int = 0, **settings: Any) -> None:
         super().__init__(levels, streams, seed)
         self.monitors = [Monitor(**settings, reference=np.repeat(levels, 25)) for _ in range(streams)]
@@ -75,9 +73,10 @@ class Monitors(Peer):
     def run(self, rows: int, draw: Callable[[Any], tuple[Array, Array]], *, until_all: bool = False) -> Array:
         """Read so many rows and return the first alarm of each stream, counted from now, or 0."""
         first, start = np.zeros(self.streams, np.int64), self.row
+        chunk = 1_000 if until_all else 10_000
         while self.row < start + rows and not (until_all and first.all()):
             drawn = []
-            for _ in range(min(self.chunk, start + rows - self.row)):
+            for _ in range(min(chunk, start + rows - self.row)):
                 level, self.last = draw(self)
                 drawn.append((level, self.last))
                 self.row += 1

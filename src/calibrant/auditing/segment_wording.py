@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -76,26 +77,31 @@ def _where(found: Any, place: int) -> str:
     return interval_text((float(found.low[place]), float(found.high[place])))
 
 
+def _cells(found: Any, place: int) -> dict[str, str]:
+    """Return what a table says of a segment, by the heads of its columns, whatever is claimed of it."""
+    return {
+        "Segment": str(found.segment[place]),
+        "Rows": rows(float(found.rows[place])),
+        "Observed": share(float(found.observed_rate[place])),
+        "Predicted": share(float(found.mean_predicted[place])),
+        "Error": number(float(found.error[place])),
+        "Lower": number(float(found.lower[place])),
+        "Where": "" if math.isnan(found.high[place]) else f"{found.direction[place]} {_where(found, place)}",
+    }
+
+
+def _grid(heads: tuple[str, ...], segments: Iterable[dict[str, str]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    return heads, [tuple(cells[head] for head in heads) for cells in segments]
+
+
 def audit_rows(audit: Any, most: int | None = None) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Heads and rows of the table of segments, the most notable first."""
-    lines: list[tuple[str, ...]] = []
-    for i in notable(audit)[:most]:
-        where = "" if math.isnan(audit.high[i]) else f"{audit.direction[i]} {_where(audit, i)}"
-        lines.append(
-            (
-                str(audit.segment[i]),
-                rows(float(audit.rows[i])),
-                share(float(audit.observed_rate[i])),
-                share(float(audit.mean_predicted[i])),
-                number(float(audit.error[i])),
-                number(float(audit.lower[i])),
-                number(float(audit.upper[i])),
-                where,
-                str(audit.verdicts[i]),
-            )
-        )
-    judged = audit.tolerance is not None
-    return (HEADS, lines) if judged else (HEADS[:-1], [line[:-1] for line in lines])
+    heads = HEADS if audit.tolerance is not None else HEADS[:-1]
+    lines = (
+        _cells(audit, i) | {"Upper": number(float(audit.upper[i])), "Verdict": str(audit.verdicts[i])}
+        for i in notable(audit)[:most]
+    )
+    return _grid(heads, lines)
 
 
 def audit_text(audit: Any) -> str:
@@ -108,22 +114,10 @@ def audit_text(audit: Any) -> str:
     return text + (f"\n... and {rows(left)} more segments" if left > 0 else "")
 
 
-def search_rows(search: Any, most: int | None = None) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def search_rows(search: Any, most: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Heads and rows of the table of segments of a search, as it has them: those shown to be miscalibrated first."""
-    heads = ("Segment", "Rows", "Observed", "Predicted", "Error", "Lower", "Where")
-    lines: list[tuple[str, ...]] = [
-        (
-            str(search.segment[i]),
-            rows(float(search.rows[i])),
-            share(float(search.observed_rate[i])),
-            share(float(search.mean_predicted[i])),
-            number(float(search.error[i])),
-            number(float(search.lower[i])),
-            "" if math.isnan(search.high[i]) else f"{search.direction[i]} {_where(search, i)}",
-        )
-        for i in range(len(search.segment))[:most]
-    ]
-    return heads, lines
+    heads = tuple(head for head in HEADS if head not in ("Upper", "Verdict"))
+    return _grid(heads, (_cells(search, i) for i in range(len(search.segment))[:most]))
 
 
 def search_text(search: Any) -> str:

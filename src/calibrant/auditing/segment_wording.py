@@ -14,12 +14,11 @@ import numpy as np
 
 from calibrant.auditing.numbers import interval_text, number, rows, share
 from calibrant.table.pooling import score_order
+from calibrant.table.shown import text_grid
 
 __all__ = [
-    "HEADS",
     "audit_rows",
     "audit_text",
-    "detectable_sentence",
     "lower_sentence",
     "notable",
     "search_rows",
@@ -28,7 +27,7 @@ __all__ = [
     "verdict_counts",
 ]
 
-HEADS: tuple[str, ...] = ("Segment", "Rows", "Observed", "Predicted", "Error", "Lower", "Upper", "Where", "Verdict")
+_HEADS: tuple[str, ...] = ("Segment", "Rows", "Observed", "Predicted", "Error", "Lower", "Upper", "Where", "Verdict")
 _PRINTED = 20  # segments of a printed table
 _WIDTH = 80
 _ONLY_ON_PAGES = ("Observed", "Predicted", "Where")
@@ -96,7 +95,7 @@ def _grid(heads: tuple[str, ...], segments: Iterable[dict[str, str]]) -> tuple[t
 
 def audit_rows(audit: Any, most: int | None = None) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Heads and rows of the table of segments, the most notable first."""
-    heads = HEADS if audit.tolerance is not None else HEADS[:-1]
+    heads = _HEADS if audit.tolerance is not None else _HEADS[:-1]
     lines = (
         _cells(audit, i) | {"Upper": number(float(audit.upper[i])), "Verdict": str(audit.verdicts[i])}
         for i in notable(audit)[:most]
@@ -108,42 +107,37 @@ def audit_text(audit: Any) -> str:
     """The printed text: the claim, the verdicts, and the most notable segments."""
     sentences = [audit.claim, verdict_counts(audit), lower_sentence(audit), unlisted_sentence(audit)]
     heads, lines = audit_rows(audit, _PRINTED)
-    kept = [i for i, head in enumerate(heads) if head not in _ONLY_ON_PAGES]
-    text = _wrapped(sentences) + "\n\n" + _table([heads, *lines], kept)
+    text = _wrapped(sentences) + "\n\n" + _table(heads, lines)
     left = audit.n_segments - len(lines)
     return text + (f"\n... and {rows(left)} more segments" if left > 0 else "")
 
 
 def search_rows(search: Any, most: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Heads and rows of the table of segments of a search, as it has them: those shown to be miscalibrated first."""
-    heads = tuple(head for head in HEADS if head not in ("Upper", "Verdict"))
+    heads = tuple(head for head in _HEADS if head not in ("Upper", "Verdict"))
     return _grid(heads, (_cells(search, i) for i in range(len(search.segment))[:most]))
 
 
 def search_text(search: Any) -> str:
     """The printed text: what was found, and what could have been."""
     heads, lines = search_rows(search, 5)
-    kept = [i for i, head in enumerate(heads) if head not in _ONLY_ON_PAGES]
-    return _wrapped([search.claim, detectable_sentence(search)]) + "\n\n" + _table([heads, *lines], kept)
+    return _wrapped([search.claim, _detectable_sentence(search)]) + "\n\n" + _table(heads, lines)
 
 
 def _wrapped(sentences: list[str]) -> str:
     return "\n".join(textwrap.fill(sentence, _WIDTH) for sentence in sentences if sentence)
 
 
-def _table(lines: list[tuple[str, ...]], kept: list[int]) -> str:
-    """Write some columns as text: names and verdicts to the left, names cut at their width, numbers to the right."""
-    name, *numbers = [[line[i] for line in lines] for i in kept]
-    width = _WIDTH - sum(2 + max(map(len, cells)) for cells in numbers)
-    name = [text if len(text) <= width else f"{text[: width - 4]} ..." for text in name]
-    columns = [[text.ljust(max(map(len, name))) for text in name]]
-    for cells in numbers:
-        longest = max(map(len, cells))
-        columns.append([cell.ljust(longest) if cells[0] == "Verdict" else cell.rjust(longest) for cell in cells])
-    return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
+def _table(heads: tuple[str, ...], lines: list[tuple[str, ...]]) -> str:
+    """Write a table as text, without the columns that only pages have; names are cut where it would be too wide."""
+    kept = [i for i, head in enumerate(heads) if head not in _ONLY_ON_PAGES]
+    cells = [[line[i] for i in kept] for line in [heads, *lines]]
+    width = _WIDTH - sum(2 + max(map(len, column)) for column in list(zip(*cells, strict=True))[1:])
+    cut = [[name if len(name) <= width else f"{name[: width - 4]} ...", *further] for name, *further in cells]
+    return text_grid(cut, words=[i for i, head in enumerate(cells[0]) if head in ("Segment", "Verdict")])
 
 
-def detectable_sentence(search: Any) -> str:
+def _detectable_sentence(search: Any) -> str:
     """Which errors would have been found, in segments with some shares of the rows; empty if none can be named."""
     found = [f"{number(error)} in a segment with {100 * float(of):g}%" for of, error in search.detectable.items()]
     if not found:

@@ -26,7 +26,7 @@ from calibrant.table.validation import clean_counts, clean_rows
 if TYPE_CHECKING:
     from calibrant.ingest.chunk_rows import Chunks
 
-__all__ = ["CellSums", "FloatArray", "NumberArray", "ScoreTable"]
+__all__ = ["FloatArray", "NumberArray", "ScoreTable"]
 
 
 @dataclass(frozen=True, eq=False)

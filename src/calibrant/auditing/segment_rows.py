@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.ingest.query import Query
-from calibrant.ingest.segment_sums import Request, SegmentTotals, segments_of_arrays, segments_of_source
+from calibrant.ingest.segment_source import segments_of_source
+from calibrant.ingest.segment_sums import Request, SegmentTotals, segments_of_arrays
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.families import check_depth
 from calibrant.table.parameters import check_count

@@ -102,7 +102,7 @@ def _fit_by_segment(calibrator: Any, source: Any, model: Path, by: list[str], co
     from calibrant.auditing.segment_rows import check_names
     from calibrant.calibrators import SegmentCalibrator
     from calibrant.export import save_model
-    from calibrant.ingest.segment_sums import rows_with_columns
+    from calibrant.ingest.segment_source import rows_with_columns
     from calibrant.table.progress import portion, tell
 
     check_names(by, columns["label"], columns["score"])

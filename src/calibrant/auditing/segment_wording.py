@@ -14,7 +14,7 @@ import numpy as np
 
 from calibrant.auditing.numbers import interval_text, number, rows, share
 from calibrant.table.pooling import score_order
-from calibrant.table.shown import text_grid
+from calibrant.table.shown import short_name, text_grid
 
 __all__ = [
     "audit_rows",
@@ -133,7 +133,7 @@ def _table(heads: tuple[str, ...], lines: list[tuple[str, ...]]) -> str:
     kept = [i for i, head in enumerate(heads) if head not in _ONLY_ON_PAGES]
     cells = [[line[i] for i in kept] for line in [heads, *lines]]
     width = _WIDTH - sum(2 + max(map(len, column)) for column in list(zip(*cells, strict=True))[1:])
-    cut = [[name if len(name) <= width else f"{name[: width - 4]} ...", *further] for name, *further in cells]
+    cut = [[short_name(name, width), *further] for name, *further in cells]
     return text_grid(cut, words=[i for i, head in enumerate(cells[0]) if head in ("Segment", "Verdict")])
 
 

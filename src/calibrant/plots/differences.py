@@ -17,6 +17,7 @@ from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import ModelsDisplay
 from calibrant.plots.readings import Reading
 from calibrant.plots.style import write_ticks
+from calibrant.table.shown import short_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -169,7 +170,5 @@ class DifferenceDisplay(ModelsDisplay):
 
 
 def _label(one: MeasureDifference) -> str:
-    first, second = (
-        name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..." for name in (one.first, one.second)
-    )
+    first, second = (short_name(name, _LONGEST) for name in (one.first, one.second))
     return f"{second} \N{MINUS SIGN} {first}"

@@ -15,6 +15,7 @@ from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display
 from calibrant.plots.style import write_ticks
 from calibrant.table.parameters import check_count
+from calibrant.table.shown import short_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -143,7 +144,7 @@ class SegmentDisplay(_AuditDisplay):
         if audit.tolerance is not None:
             ax.axvline(audit.tolerance, color=palette.ink, linestyle=(0, (5, 2)), linewidth=0.9, label="Tolerance")
         ax.axvline(audit.bound, color=palette.muted, linestyle=":", linewidth=1.1, label="Bound for all")
-        names = [_short(str(audit.segment[i])) for i in self.places]
+        names = [short_name(str(audit.segment[i]), _NAME) for i in self.places]
         ax.set_yticks(range(len(names)), labels=names, parse_math=False)
         ax.set_ylim(len(names) - 0.4, -0.6)
         ax.set_xlim(0.0, 1.04 * max(audit.bound, audit.tolerance or 0.0))  # no upper bound is above that of all
@@ -241,8 +242,13 @@ class SegmentMapDisplay(_AuditDisplay):
                 ax.text(x, y, f"{sign}{audit.error[i]:.2f}", ha="center", va="center", fontsize=7, color=ink)
         manner: dict[str, Any] = {"cmap": shades, "vmin": 0.0, "vmax": top, "aspect": "auto"}
         self.image_ = ax.imshow(errors, **(manner | keywords))
-        ax.set_xticks(range(len(self.across)), labels=list(map(_short, self.across)), rotation=90, parse_math=False)
-        ax.set_yticks(range(len(self.down)), labels=list(map(_short, self.down)), parse_math=False)
+        ax.set_xticks(
+            range(len(self.across)),
+            labels=[short_name(level, _NAME) for level in self.across],
+            rotation=90,
+            parse_math=False,
+        )
+        ax.set_yticks(range(len(self.down)), labels=[short_name(level, _NAME) for level in self.down], parse_math=False)
         down, across = self.pair[::-1] if self.turned else self.pair
         ax.set_xlabel(across, parse_math=False)
         ax.set_ylabel(down, parse_math=False)
@@ -252,7 +258,3 @@ def pairs_of(audit: SegmentAudit) -> list[tuple[str, str]]:
     """Pairs of columns of an audit, that of the most notable segment first."""
     found = [audit.columns_of[i] for i in notable(audit) if len(audit.columns_of[i]) == 2]
     return [(first, second) for first, second in dict.fromkeys(found)]
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _NAME else f"{name[: _NAME - 4]} ..."

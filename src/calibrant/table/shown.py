@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["html_grid", "html_table", "one_line", "text_grid"]
+__all__ = ["html_grid", "html_table", "one_line", "short_name", "text_grid"]
 
 _MOST = 300  # characters of a line
 _CELL = "text-align:left;vertical-align:top;white-space:normal"
@@ -66,6 +66,11 @@ def html_grid(title: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -
         lines.append(f'<tr><th style="{_CELL}">{escape(name)}</th>{further}</tr>')
     caption = f'<caption style="text-align:left;font-weight:bold">{escape(title)}</caption>'
     return f"<table>{caption}<tr>{head}</tr>{''.join(lines)}</table>"
+
+
+def short_name(name: str, most: int) -> str:
+    """Cut a name that has more than so many letters."""
+    return name if len(name) <= most else f"{name[: most - 3]}..."
 
 
 def text_grid(lines: Sequence[Sequence[str]], words: Container[int] = (0,)) -> str:

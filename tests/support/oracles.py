@@ -11,7 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from calibrant.table.score_table import CellSums, ScoreTable
+from calibrant.table.cells import CellSums
+from calibrant.table.score_table import ScoreTable
 
 
 def weights_or_ones(y, w):

@@ -29,7 +29,7 @@ from calibrant.table.clusters import ClusteredRows, cap_clusters
 from calibrant.table.progress import portion, tell
 from calibrant.table.score_table import ScoreTable
 
-__all__ = ["Statements", "affordable_test", "bounds_of_expected_error", "drawable_band", "statements_about"]
+__all__ = ["Statements", "bounds_of_expected_error", "drawable_band", "statements_about"]
 
 # Labels are simulated at every distinct score: a fifth of a second at so many, and some seconds at the second limit.
 _EXACT, _MOST = 20_000, 200_000
@@ -38,7 +38,7 @@ _BAND_POINTS = 400
 _SIMULATIONS = 999  # of paths, behind statements about clusters
 
 
-def affordable_test(table: ScoreTable, random_state: int | np.random.Generator) -> CalibrationTest | None:
+def _affordable_test(table: ScoreTable, random_state: int | np.random.Generator) -> CalibrationTest | None:
     """Test by simulated labels where scores are few, by the asymptotic distribution where rows are many.
 
     None if the weights are not whole numbers, or if so many scores predict so few events that the asymptotic
@@ -113,7 +113,7 @@ def statements_about(
     tell("Certificate", READ)
     certificate = certify(table, random_state=random_state, **asked)
     with portion(0.65, 0.75):
-        test = affordable_test(table, random_state)
+        test = _affordable_test(table, random_state)
     decision = None
     if prices is not None:
         decision = saving_bound(

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.numbers import confidence, number, rows
-from calibrant.auditing.segment_rows import judged_segments, segment_totals
+from calibrant.auditing.segment_rows import segment_totals
+from calibrant.auditing.segment_table import OF_MIXTURES, SegmentTable, judged_segments
 from calibrant.certificates.certify import check_request
 from calibrant.certificates.segments import SHARES, confidence_shares, largest_error, lower_bounds, upper_bounds
 from calibrant.ingest.segment_sums import SegmentTotals
@@ -18,26 +19,14 @@ from calibrant.segments.columns import MIN_ROWS
 from calibrant.table.results import Drawable
 from calibrant.table.score_table import FloatArray
 from calibrant.table.shown import html_grid
-from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER
 
-__all__ = ["MIXTURE", "SegmentAudit", "audit_segments", "segment_audit"]
+__all__ = ["SegmentAudit", "audit_segments", "segment_audit"]
 
-MIXTURE = (
-    "Where segments overlap, rare levels are pooled or numbers are cut at quantiles of these rows: the error of a "
-    "segment is that of its mixture of levels at the shares that they have in these rows, given who is in which "
-    "segment."
-)
-OF_MIXTURES = ", for the mixture of levels at the shares in these rows, given who is in which segment"
-CHOSEN_BEFORE = (
-    "The columns, the depth, the cuts, the least number of rows, the tolerance and the confidence level were chosen "
-    "before looking at outcomes."
-)
-ASYMPTOTIC_LOWER = "Lower bounds, and with them the verdict 'refuted', are asymptotic in the rows of the segment."
 _REFERENCES = ("gao2017", "bentkus2004", "shevtsova2010", "shevtsova2013", "fan2015", "berger1982", "feller1951")
 
 
-@dataclass(frozen=True)
-class SegmentAudit(Drawable):
+@dataclass(frozen=True, kw_only=True)
+class SegmentAudit(SegmentTable, Drawable):
     """Result of `calibrant.audit_segments`: one entry of each array per segment, column by column.
 
     Attributes
@@ -93,40 +82,14 @@ class SegmentAudit(Drawable):
         What must hold, and keys of `calibrant.references`.
     """
 
-    claim: str
     verdict: str | None
     bound: float
-    lower_bound: float
-    confidence_level: float
     tolerance: float | None
-    n: int
-    n_segments: int
     n_families: int
-    n_unlisted: int
-    min_rows: int
-    segment: npt.NDArray[Any]
-    rows: npt.NDArray[np.int64]
-    share: FloatArray
-    observed_rate: FloatArray
-    mean_predicted: FloatArray
-    error: FloatArray
-    low: FloatArray
-    high: FloatArray
-    direction: npt.NDArray[Any]
-    lower: FloatArray
     upper: FloatArray
     verdicts: npt.NDArray[Any]
     contribution: FloatArray
     exact: bool
-    columns_of: tuple[tuple[str, ...], ...]
-    levels: tuple[tuple[str, ...], ...]
-    assumptions: tuple[str, ...]
-    references: tuple[str, ...]
-
-    def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
-        """Return the fields as plain data, the table of segments too: it is not a curve."""
-        del curves
-        return super().to_dict()
 
     def __str__(self) -> str:
         from calibrant.auditing.segment_wording import audit_text
@@ -242,32 +205,21 @@ def segment_audit(
     # Both hold together with what is said of the worst segment, so that caps all of them.
     upper = np.minimum(upper_bounds(judged.families, SHARES[1] * delta * shares), bound)
     lower = lower_bounds(judged.families, SHARES[2] * delta * shares)
-    lower_bound = float(lower.max())
-    columns = judged.columns
-    assumptions = [COUNTED_ROWS, FIXED_CLASSIFIER, CHOSEN_BEFORE, ASYMPTOTIC_LOWER]
+    known = judged.fields(lower)
     return SegmentAudit(
+        **known,
         claim=_claim(bound, len(upper), min_rows, confidence_level, mixed=judged.mixed),
-        verdict=None if tolerance is None else _verdict(lower_bound, bound, tolerance),
+        verdict=None if tolerance is None else _verdict(known["lower_bound"], bound, tolerance),
         bound=bound,
-        lower_bound=lower_bound,
         confidence_level=confidence_level,
         tolerance=tolerance,
-        n=found.n,
-        n_segments=len(upper),
         n_families=len(judged.families),
-        n_unlisted=judged.unlisted,
-        min_rows=min_rows,
-        **columns,
-        lower=lower,
         upper=upper,
         verdicts=np.array(
             ["" if tolerance is None else _verdict(*ends, tolerance) for ends in zip(lower, upper, strict=True)]
         ),
-        contribution=columns["share"] * columns["error"],
+        contribution=known["share"] * known["error"],
         exact=found.exact,
-        columns_of=judged.names,
-        levels=judged.levels,
-        assumptions=(*assumptions, MIXTURE) if judged.mixed else tuple(assumptions),
         references=_REFERENCES,
     )
 

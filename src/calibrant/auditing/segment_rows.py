@@ -4,32 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.segments import Listed
 from calibrant.errors import ArgumentError, DataError
 from calibrant.ingest.query import Query
-from calibrant.ingest.segment_sums import Request, SegmentTotals, segments_of_arrays, segments_of_source
+from calibrant.ingest.segment_source import segments_of_source
+from calibrant.ingest.segment_sums import Request, SegmentTotals, segments_of_arrays
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.families import check_depth
 from calibrant.table.parameters import check_count
 from calibrant.table.score_table import ScoreTable
 
-__all__ = ["Judged", "check_names", "check_segments", "judged_segments", "names_of", "segment_totals"]
-
-
-class Judged(NamedTuple):
-    """The segments with enough rows, of all families."""
-
-    families: list[Listed]
-    columns: dict[str, npt.NDArray[Any]]  # what is said of each of them, whatever is claimed
-    levels: tuple[tuple[str, ...], ...]  # of each segment, the names of its levels
-    names: tuple[tuple[str, ...], ...]  # of each segment, the names of its columns
-    unlisted: int  # segments that have rows, but too few
-    mixed: bool  # whether some rows of a segment are not taken for identically distributed
+__all__ = ["check_names", "check_segments", "names_of", "segment_totals"]
 
 
 def segment_totals(
@@ -157,41 +146,3 @@ def _two_columns(frame: Any, label: str, score: str) -> tuple[Any, Any]:
 
             raise DataError(*describe_no_column(name, there))
     return rows_in_order(frame, label, score)
-
-
-def judged_segments(found: SegmentTotals, min_rows: int) -> Judged:
-    """Keep the segments that have enough rows, and say what is known of each."""
-    families, names, levels, labels = [], [], [], []
-    unlisted = 0
-    for family, totals in zip(found.families, found.totals, strict=True):
-        cells = np.flatnonzero(totals.n >= max(1, min_rows))
-        unlisted += int(((totals.n > 0) & (totals.n < min_rows)).sum())
-        families.append(Listed(totals.pick(cells), family.identical[cells], found.n))
-        labels += family.labels(cells)
-        levels += family.levels(cells)
-        names += [tuple(column.name for column in family.columns)] * len(cells)
-    if not labels:
-        most = max(int(totals.n.max(initial=0)) for totals in found.totals)
-        raise DataError(
-            f"a segment with at least {min_rows} rows (`min_rows`)",
-            f"at most {most} rows in one",
-            "lower `min_rows`, or name other columns",
-        )
-    joined = {name: np.concatenate([getattr(of.totals, name) for of in families]) for name in _WANTED}
-    n = joined["n"]
-    columns: dict[str, npt.NDArray[Any]] = {
-        "segment": np.array(labels),
-        "rows": n,
-        "share": n / found.n,
-        "observed_rate": joined["k"] / n,
-        "mean_predicted": joined["mean_predicted"],
-        "error": joined["value"],
-        "low": joined["low"],
-        "high": joined["high"],
-        "direction": np.array(["", "too low", "too high"])[joined["sign"]],
-    }
-    mixed = len(families) > 1 or not all(bool(of.identical.all()) for of in families)
-    return Judged(families, columns, tuple(levels), tuple(names), unlisted, mixed)
-
-
-_WANTED = ("n", "k", "mean_predicted", "value", "low", "high", "sign")

@@ -10,17 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.numbers import confidence, number, rows
-from calibrant.auditing.segment_audit import ASYMPTOTIC_LOWER, CHOSEN_BEFORE, MIXTURE, OF_MIXTURES
-from calibrant.auditing.segment_rows import judged_segments, segment_totals
+from calibrant.auditing.segment_rows import segment_totals
+from calibrant.auditing.segment_table import OF_MIXTURES, SegmentTable, judged_segments
 from calibrant.certificates.certify import check_request
 from calibrant.certificates.segments import detectable_error, lower_bounds
 from calibrant.ingest.segment_sums import SegmentTotals
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.table.pooling import score_order
-from calibrant.table.results import Tabular
-from calibrant.table.score_table import FloatArray
 from calibrant.table.shown import html_grid
-from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER
 
 __all__ = ["SegmentSearch", "find_segments"]
 
@@ -28,8 +25,8 @@ __all__ = ["SegmentSearch", "find_segments"]
 _SHARES, _POWER = (0.01, 0.05, 0.2), 0.8
 
 
-@dataclass(frozen=True)
-class SegmentSearch(Tabular):
+@dataclass(frozen=True, kw_only=True)
+class SegmentSearch(SegmentTable):
     """Result of `calibrant.find_segments`: one entry of each array per segment, the highest lower bound first.
 
     Attributes
@@ -58,35 +55,9 @@ class SegmentSearch(Tabular):
         What must hold, and keys of `calibrant.references`.
     """
 
-    claim: str
     worst: str | None
-    lower_bound: float
     n_found: int
-    confidence_level: float
-    n: int
-    n_segments: int
-    n_unlisted: int
-    min_rows: int
     detectable: dict[str, float]
-    segment: npt.NDArray[Any]
-    rows: npt.NDArray[np.int64]
-    share: FloatArray
-    observed_rate: FloatArray
-    mean_predicted: FloatArray
-    error: FloatArray
-    low: FloatArray
-    high: FloatArray
-    direction: npt.NDArray[Any]
-    lower: FloatArray
-    columns_of: tuple[tuple[str, ...], ...]
-    levels: tuple[tuple[str, ...], ...]
-    assumptions: tuple[str, ...]
-    references: tuple[str, ...]
-
-    def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
-        """Return the fields as plain data, the table of segments too: it is not a curve."""
-        del curves
-        return super().to_dict()
 
     def __str__(self) -> str:
         from calibrant.auditing.segment_wording import search_text
@@ -177,25 +148,16 @@ def find_segments(
     lower = lower_bounds(judged.families, np.full(n_segments, delta / n_segments))
     columns = judged.columns
     order = score_order(-lower, -columns["error"] * np.sqrt(columns["rows"]))
+    known = judged.fields(lower, order)
     n_found = int((lower > 0.0).sum())
-    worst = str(columns["segment"][order[0]]) if n_found else None
-    assumptions = [COUNTED_ROWS, FIXED_CLASSIFIER, CHOSEN_BEFORE, ASYMPTOTIC_LOWER]
+    worst = str(known["segment"][0]) if n_found else None
     return SegmentSearch(
-        claim=_claim(worst, float(lower.max()), n_found, n_segments, confidence_level, mixed=judged.mixed),
+        **known,
+        claim=_claim(worst, known["lower_bound"], n_found, n_segments, confidence_level, mixed=judged.mixed),
         worst=worst,
-        lower_bound=float(lower.max()),
         n_found=n_found,
         confidence_level=confidence_level,
-        n=found.n,
-        n_segments=n_segments,
-        n_unlisted=judged.unlisted,
-        min_rows=min_rows,
         detectable=_detectable(found, min_rows, delta / n_segments),
-        **{name: values[order] for name, values in columns.items()},
-        lower=lower[order],
-        columns_of=tuple(judged.names[place] for place in order),
-        levels=tuple(judged.levels[place] for place in order),
-        assumptions=(*assumptions, MIXTURE) if judged.mixed else tuple(assumptions),
         references=("gao2017", "feller1951", "anderson1955"),
     )
 

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from calibrant.auditing.numbers import interval_text, number, rows, share
 from calibrant.table.pooling import score_order
+from calibrant.table.shown import short_name, text_grid
 
 __all__ = [
-    "HEADS",
     "audit_rows",
     "audit_text",
-    "detectable_sentence",
     "lower_sentence",
     "notable",
     "search_rows",
@@ -27,7 +27,7 @@ __all__ = [
     "verdict_counts",
 ]
 
-HEADS: tuple[str, ...] = ("Segment", "Rows", "Observed", "Predicted", "Error", "Lower", "Upper", "Where", "Verdict")
+_HEADS: tuple[str, ...] = ("Segment", "Rows", "Observed", "Predicted", "Error", "Lower", "Upper", "Where", "Verdict")
 _PRINTED = 20  # segments of a printed table
 _WIDTH = 80
 _ONLY_ON_PAGES = ("Observed", "Predicted", "Where")
@@ -76,80 +76,68 @@ def _where(found: Any, place: int) -> str:
     return interval_text((float(found.low[place]), float(found.high[place])))
 
 
+def _cells(found: Any, place: int) -> dict[str, str]:
+    """Return what a table says of a segment, by the heads of its columns, whatever is claimed of it."""
+    return {
+        "Segment": str(found.segment[place]),
+        "Rows": rows(float(found.rows[place])),
+        "Observed": share(float(found.observed_rate[place])),
+        "Predicted": share(float(found.mean_predicted[place])),
+        "Error": number(float(found.error[place])),
+        "Lower": number(float(found.lower[place])),
+        "Where": "" if math.isnan(found.high[place]) else f"{found.direction[place]} {_where(found, place)}",
+    }
+
+
+def _grid(heads: tuple[str, ...], segments: Iterable[dict[str, str]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    return heads, [tuple(cells[head] for head in heads) for cells in segments]
+
+
 def audit_rows(audit: Any, most: int | None = None) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Heads and rows of the table of segments, the most notable first."""
-    lines: list[tuple[str, ...]] = []
-    for i in notable(audit)[:most]:
-        where = "" if math.isnan(audit.high[i]) else f"{audit.direction[i]} {_where(audit, i)}"
-        lines.append(
-            (
-                str(audit.segment[i]),
-                rows(float(audit.rows[i])),
-                share(float(audit.observed_rate[i])),
-                share(float(audit.mean_predicted[i])),
-                number(float(audit.error[i])),
-                number(float(audit.lower[i])),
-                number(float(audit.upper[i])),
-                where,
-                str(audit.verdicts[i]),
-            )
-        )
-    judged = audit.tolerance is not None
-    return (HEADS, lines) if judged else (HEADS[:-1], [line[:-1] for line in lines])
+    heads = _HEADS if audit.tolerance is not None else _HEADS[:-1]
+    lines = (
+        _cells(audit, i) | {"Upper": number(float(audit.upper[i])), "Verdict": str(audit.verdicts[i])}
+        for i in notable(audit)[:most]
+    )
+    return _grid(heads, lines)
 
 
 def audit_text(audit: Any) -> str:
     """The printed text: the claim, the verdicts, and the most notable segments."""
     sentences = [audit.claim, verdict_counts(audit), lower_sentence(audit), unlisted_sentence(audit)]
     heads, lines = audit_rows(audit, _PRINTED)
-    kept = [i for i, head in enumerate(heads) if head not in _ONLY_ON_PAGES]
-    text = _wrapped(sentences) + "\n\n" + _table([heads, *lines], kept)
+    text = _wrapped(sentences) + "\n\n" + _table(heads, lines)
     left = audit.n_segments - len(lines)
     return text + (f"\n... and {rows(left)} more segments" if left > 0 else "")
 
 
-def search_rows(search: Any, most: int | None = None) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def search_rows(search: Any, most: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Heads and rows of the table of segments of a search, as it has them: those shown to be miscalibrated first."""
-    heads = ("Segment", "Rows", "Observed", "Predicted", "Error", "Lower", "Where")
-    lines: list[tuple[str, ...]] = [
-        (
-            str(search.segment[i]),
-            rows(float(search.rows[i])),
-            share(float(search.observed_rate[i])),
-            share(float(search.mean_predicted[i])),
-            number(float(search.error[i])),
-            number(float(search.lower[i])),
-            "" if math.isnan(search.high[i]) else f"{search.direction[i]} {_where(search, i)}",
-        )
-        for i in range(len(search.segment))[:most]
-    ]
-    return heads, lines
+    heads = tuple(head for head in _HEADS if head not in ("Upper", "Verdict"))
+    return _grid(heads, (_cells(search, i) for i in range(len(search.segment))[:most]))
 
 
 def search_text(search: Any) -> str:
     """The printed text: what was found, and what could have been."""
     heads, lines = search_rows(search, 5)
-    kept = [i for i, head in enumerate(heads) if head not in _ONLY_ON_PAGES]
-    return _wrapped([search.claim, detectable_sentence(search)]) + "\n\n" + _table([heads, *lines], kept)
+    return _wrapped([search.claim, _detectable_sentence(search)]) + "\n\n" + _table(heads, lines)
 
 
 def _wrapped(sentences: list[str]) -> str:
     return "\n".join(textwrap.fill(sentence, _WIDTH) for sentence in sentences if sentence)
 
 
-def _table(lines: list[tuple[str, ...]], kept: list[int]) -> str:
-    """Write some columns as text: names and verdicts to the left, names cut at their width, numbers to the right."""
-    name, *numbers = [[line[i] for line in lines] for i in kept]
-    width = _WIDTH - sum(2 + max(map(len, cells)) for cells in numbers)
-    name = [text if len(text) <= width else f"{text[: width - 4]} ..." for text in name]
-    columns = [[text.ljust(max(map(len, name))) for text in name]]
-    for cells in numbers:
-        longest = max(map(len, cells))
-        columns.append([cell.ljust(longest) if cells[0] == "Verdict" else cell.rjust(longest) for cell in cells])
-    return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
+def _table(heads: tuple[str, ...], lines: list[tuple[str, ...]]) -> str:
+    """Write a table as text, without the columns that only pages have; names are cut where it would be too wide."""
+    kept = [i for i, head in enumerate(heads) if head not in _ONLY_ON_PAGES]
+    cells = [[line[i] for i in kept] for line in [heads, *lines]]
+    width = _WIDTH - sum(2 + max(map(len, column)) for column in list(zip(*cells, strict=True))[1:])
+    cut = [[short_name(name, width), *further] for name, *further in cells]
+    return text_grid(cut, words=[i for i, head in enumerate(cells[0]) if head in ("Segment", "Verdict")])
 
 
-def detectable_sentence(search: Any) -> str:
+def _detectable_sentence(search: Any) -> str:
     """Which errors would have been found, in segments with some shares of the rows; empty if none can be named."""
     found = [f"{number(error)} in a segment with {100 * float(of):g}%" for of, error in search.detectable.items()]
     if not found:

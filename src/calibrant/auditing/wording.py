@@ -39,7 +39,6 @@ __all__ = [
     "verdict_meaning",
     "verdict_sentence",
     "verdict_word",
-    "with_interval",
 ]
 
 # What warnings about rows do to a verdict.
@@ -213,7 +212,7 @@ def _limit(certificate: Certificate) -> str:
     return " (asymptotic)" if certificate.n_clusters is None else " (asymptotic, cluster-robust)"
 
 
-def with_interval(estimate: Estimate) -> str:
+def _with_interval(estimate: Estimate) -> str:
     """Write a number with its interval."""
     value = number(estimate.value)
     if math.isnan(estimate.lower):
@@ -230,20 +229,20 @@ def discrimination_sentence(audit: Findings) -> str:
     """Area under the ROC curve."""
     auc = audit.performance.roc_auc
     reversed_ = " (below 0.5: negatives tend to have the higher scores)" if auc.value < 0.5 else ""
-    return f"AUC {with_interval(auc)}{reversed_}"
+    return f"AUC {_with_interval(auc)}{reversed_}"
 
 
 def accuracy_sentence(audit: Findings) -> str:
     """Proper scores."""
     found, rate = audit.performance, audit.sample.base_rate
     loss = (
-        f"log loss {with_interval(found.log_loss)}"
+        f"log loss {_with_interval(found.log_loss)}"
         if math.isfinite(found.log_loss.value)
         else "log loss infinite (a positive had score 0, or a negative score 1)"
     )
     return (
-        f"Brier score {with_interval(found.brier)}, predicting the base rate {number(rate * (1.0 - rate))}, "
-        f"scaled {with_interval(found.scaled_brier)}; {loss}"
+        f"Brier score {_with_interval(found.brier)}, predicting the base rate {number(rate * (1.0 - rate))}, "
+        f"scaled {_with_interval(found.scaled_brier)}; {loss}"
     )
 
 
@@ -260,7 +259,7 @@ def data_sentence(audit: Findings) -> str:
     return (
         f"{rows(sample.n)} {unit}, {rows(sample.positives)} positive; mean predicted {share(sample.mean_score)}, "
         f"observed rate {share(sample.base_rate)}: calibration in the large {points(-audit.cutoff.mean_residual)}, "
-        f"O:E {with_interval(audit.performance.observed_expected)}{ties}"
+        f"O:E {_with_interval(audit.performance.observed_expected)}{ties}"
     )
 
 

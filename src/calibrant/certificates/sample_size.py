@@ -18,9 +18,9 @@ from calibrant.distributions.null_distribution import calibrated_limit
 from calibrant.table.parameters import check_between, check_choice, failure_probability
 from calibrant.table.results import Result
 
-__all__ = ["PLANNED_METHODS", "Plan", "plan_table", "required_sample_size", "rows_to_decide", "width_of"]
+__all__ = ["Plan", "plan_table", "required_sample_size", "rows_to_decide", "width_of"]
 
-PLANNED_METHODS = (
+_PLANNED_METHODS = (
     "default",
     "bernstein",
     "anytime",
@@ -53,7 +53,7 @@ def required_sample_size(
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
     method : str
-        One of `PLANNED_METHODS`: "default", "bernstein", "anytime", "hoeffding", "asymptotic" or
+        One of `_PLANNED_METHODS`: "default", "bernstein", "anytime", "hoeffding", "asymptotic" or
         "uniform_convergence-sharp", "-printed", "-proof".
     power : float or None
         Chance of getting the certificate, at least, if the classifier is exactly calibrated, in [0.5, 1). With None,
@@ -83,7 +83,7 @@ def required_sample_size(
     1714
     """
     check_between("tolerance", tolerance, 0.0, 1.0, remedy="a tolerance is an average gap in probability, such as 0.02")
-    check_choice("method", method, PLANNED_METHODS)
+    check_choice("method", method, _PLANNED_METHODS)
     delta = failure_probability(confidence_level)
     name, _, form = method.partition("-")
 
@@ -173,7 +173,7 @@ def plan_table(
         method: required_sample_size(
             tolerance, confidence_level=confidence_level, method=method, power=power, brier=brier
         )
-        for method in PLANNED_METHODS
+        for method in _PLANNED_METHODS
     }
     return Plan(tolerance, confidence_level, power, brier, rows)
 

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from calibrant.errors import ArgumentError
+
 __all__ = [
     "AsJson",
     "Author",
@@ -28,6 +30,7 @@ __all__ = [
     "Title",
     "Weight",
     "as_option",
+    "costs_of",
 ]
 
 _QUOTES = "'\""
@@ -114,3 +117,10 @@ def as_option(name: str, value: str | None) -> str:
     """Write a parameter that a message names, with its value in the spelling of Python, as it is typed in a shell."""
     option = "--" + _OPTIONS.get(name, name.replace("_", "-"))
     return option if not value else f"{option} {shlex.quote(value.strip(_QUOTES))}"
+
+
+def costs_of(cost_fp: float | None, cost_fn: float | None) -> tuple[float, float] | None:
+    """Return both costs, or None if neither was given."""
+    if (cost_fp is None) != (cost_fn is None):
+        raise ArgumentError("both --cost-fp and --cost-fn", "one of them", "give both, or neither")
+    return None if cost_fp is None or cost_fn is None else (cost_fp, cost_fn)

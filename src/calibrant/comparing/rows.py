@@ -21,9 +21,9 @@ from calibrant.table.row_errors import describe_one_outcome
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_rows
 
-__all__ = ["MOST_MODELS", "ComparedRows", "compared_rows"]
+__all__ = ["ComparedRows", "compared_rows"]
 
-MOST_MODELS = 10  # with more the intervals of all pairs would take minutes, and leave little undecided
+_MOST_MODELS = 10  # with more the intervals of all pairs would take minutes, and leave little undecided
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +84,9 @@ def _need_several(names: Sequence[str]) -> None:
     twice = [name for i, name in enumerate(names) if name in names[:i]]
     if twice:
         raise ArgumentError("different models", f"{twice[0]!r} twice", "name each column of scores once")
-    if len(names) > MOST_MODELS:
+    if len(names) > _MOST_MODELS:
         raise ArgumentError(
-            f"at most {MOST_MODELS} models", f"{len(names)}", "leave some out: every pair has its intervals"
+            f"at most {_MOST_MODELS} models", f"{len(names)}", "leave some out: every pair has its intervals"
         )
 
 

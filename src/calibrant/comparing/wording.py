@@ -9,6 +9,7 @@ from calibrant.auditing.numbers import confidence, number, rows, share, signed
 from calibrant.auditing.summary import wrapped
 from calibrant.comparing.losses import MEASURES
 from calibrant.comparing.results import ComparisonFindings, MeasureDifference
+from calibrant.table.shown import short_name
 from calibrant.table.wording import at_least
 
 __all__ = [
@@ -150,8 +151,8 @@ def facts(found: ComparisonFindings) -> list[tuple[str, str]]:
 def _table_of_two(found: ComparisonFindings) -> Iterator[str]:
     (one, first), (two, second) = found.models.items()
     heads = (
-        _cut(one, _VALUE - 1),
-        _cut(two, _VALUE - 1),
+        short_name(one, _VALUE - 1),
+        short_name(two, _VALUE - 1),
         "difference",
         f"{confidence(found.confidence_level)} interval",
     )
@@ -164,12 +165,12 @@ def _table_of_two(found: ComparisonFindings) -> Iterator[str]:
 
 def _line(measure: str, first: str, second: str, change: str, limits: str, better: str) -> str:
     text = f"{measure:<{_MEASURE}}{first:>{_VALUE - 1}}{second:>{_VALUE}}{change:>{_VALUE + 1}}  {limits:<{_INTERVAL}} "
-    return (text + _cut(better, 80 - len(text))).rstrip()
+    return (text + short_name(better, 80 - len(text))).rstrip()
 
 
 def _table_of_many(found: ComparisonFindings) -> Iterator[str]:
     """Value and rank of every model."""
-    longest = max(len(_cut(name, 16)) for name in found.models)
+    longest = max(len(short_name(name, 16)) for name in found.models)
     keys = list(found.ranks)
     short = {
         "calibration_error": "Calibration",
@@ -180,7 +181,7 @@ def _table_of_many(found: ComparisonFindings) -> Iterator[str]:
     yield f"{'':<{longest}}" + "".join(f"{short.get(key, MEASURES[key].name):>12}" for key in keys)
     for name, model in found.models.items():
         cells = (f"{number(model.measures[key])} ({found.ranks[key][name]})" for key in keys)
-        yield f"{_cut(name, 16):<{longest}}" + "".join(f"{cell:>12}" for cell in cells)
+        yield f"{short_name(name, 16):<{longest}}" + "".join(f"{cell:>12}" for cell in cells)
     yield "(rank): one more than the number of models that are better beyond chance"
 
 
@@ -190,10 +191,6 @@ def _labelled(label: str, text: str, width: int | None) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _cut(name: str, most: int) -> str:
-    return name if len(name) <= most else f"{name[: most - 3]}..."
 
 
 def _rounded(value: int) -> float:

@@ -13,7 +13,7 @@ from calibrant.distributions.bentkus import bentkus_distance
 from calibrant.distributions.mean_limits import bernstein_mean_width, chernoff_limit
 from calibrant.table.pooling import FloatArray
 
-__all__ = ["sharp_mean_width", "simultaneous_width"]
+__all__ = ["simultaneous_width"]
 
 # Share of delta spent on the upper limit of the second moment, half on each of two.
 _MOMENT = 0.05
@@ -47,13 +47,13 @@ def simultaneous_width(
     width = np.empty(len(n))
     for i in np.flatnonzero(~sharp).tolist():
         width[i] = bernstein_mean_width(n[i], squares[i], delta[i])
-    width[sharp] = sharp_mean_width(
+    width[sharp] = _sharp_mean_width(
         *(each[sharp] for each in (n, squares, fourths, delta)), estimate=estimate[sharp], identical=identical[sharp]
     )
     return width
 
 
-def sharp_mean_width(
+def _sharp_mean_width(
     n: FloatArray,
     squares: FloatArray,
     fourths: FloatArray,

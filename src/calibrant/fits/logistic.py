@@ -42,7 +42,6 @@ class LogisticFit(Result):
     coefficients: FloatArray
     covariance: FloatArray
     deviance: float
-    iterations: int
     status: Literal["converged", "separated", "collinear", "unfinished"]
 
     @property
@@ -71,7 +70,7 @@ def logistic_fit(
     basis = _basis(first)
     if basis is None:
         nowhere = np.full(p, np.nan)
-        return LogisticFit(nowhere, np.full((p, p), np.nan), float("nan"), 0, "collinear")
+        return LogisticFit(nowhere, np.full((p, p), np.nan), float("nan"), "collinear")
     start = np.zeros(p)
     if first is not data:
         attempt = _newton(first, basis, start)
@@ -80,7 +79,7 @@ def logistic_fit(
     found = _newton(data, basis, start)
     inverse = np.linalg.inv(found.here.information) if found.status == "converged" else np.full((p, p), np.nan)
     covariance = basis.T @ inverse @ basis
-    return LogisticFit(basis.T @ found.at, covariance, 2.0 * found.here.loss, found.steps, found.status)
+    return LogisticFit(basis.T @ found.at, covariance, 2.0 * found.here.loss, found.status)
 
 
 class _Groups(NamedTuple):
@@ -104,7 +103,6 @@ class _Place(NamedTuple):
 class _Found(NamedTuple):
     at: FloatArray
     here: _Place
-    steps: int
     status: Literal["converged", "separated", "collinear", "unfinished"]
 
 
@@ -144,16 +142,16 @@ def _newton(data: _Groups, basis: FloatArray, start: FloatArray) -> _Found:
         step = _newton_step(here)
         if step is None:  # the fitted probabilities are 0 and 1 in floating point
             if not here.slope.any() or _separates(data, basis, at):
-                return _Found(at, here, steps, "separated")
+                return _Found(at, here, "separated")
             step = 4.0 * here.slope / total  # the least step there is: the information is at most total / 4
         else:
             decrement = float(here.slope @ step)
             if decrement <= _NEAR * here.variance:
-                return _Found(at + step, here._replace(loss=here.loss - 0.5 * decrement), steps + 1, "converged")
+                return _Found(at + step, here._replace(loss=here.loss - 0.5 * decrement), "converged")
             if steps >= _FIRST_LOOK and _separates(data, basis, step):
-                return _Found(at, here, steps, "separated")
+                return _Found(at, here, "separated")
         at, here = _advance(data, basis, at, here, step)
-    return _Found(at, here, _MOST_STEPS, "unfinished")
+    return _Found(at, here, "unfinished")
 
 
 def _newton_step(here: _Place) -> FloatArray | None:

@@ -21,7 +21,6 @@ __all__ = [
     "RocAuc",
     "RocCurve",
     "area_of",
-    "need_both_classes",
     "roc_auc",
     "roc_auc_interval",
     "roc_auc_limits",
@@ -287,7 +286,7 @@ def _climb(steps: NumberArray) -> FloatArray:
     return np.append(0.0, heights / heights[-1])
 
 
-def need_both_classes(table: ScoreTable) -> None:
+def _need_both_classes(table: ScoreTable) -> None:
     """Refuse a table of positives or of negatives alone."""
     if not ((table.k > 0).any() and (table.k < table.n).any()):
         raise describe_one_outcome(f"only {'positives' if (table.k > 0).any() else 'negatives'}")
@@ -295,7 +294,7 @@ def need_both_classes(table: ScoreTable) -> None:
 
 def _shares_of_classes(table: ScoreTable) -> tuple[FloatArray, FloatArray]:
     """Positives and negatives of each row of the table, as shares of their class."""
-    need_both_classes(table)
+    _need_both_classes(table)
     positives, negatives = table.k.astype(np.float64), (table.n - table.k).astype(np.float64)
     # Shares instead of weights: products of very large or very small weights would leave the range of floats.
     return positives / positives.sum(), negatives / negatives.sum()

@@ -13,7 +13,7 @@ from calibrant.curves import CumulativeResiduals, Curve, binned_curve, cumulativ
 from calibrant.errors import ArgumentError
 from calibrant.metrics import CutoffCalibration, cutoff_calibration
 from calibrant.plots.canvas import Canvas
-from calibrant.plots.display import Display, positive_scores
+from calibrant.plots.display import ModelsDisplay
 from calibrant.plots.distribution import draw_shares
 from calibrant.plots.layers import draw_diagonal, frame_diagram
 from calibrant.plots.style import set_scale
@@ -49,7 +49,7 @@ class Model(NamedTuple):
     cumulative_residuals: CumulativeResiduals
 
 
-class ComparisonDisplay(Display):
+class ComparisonDisplay(ModelsDisplay):
     """Several models on one reliability diagram, with their calibration errors in the legend.
 
     Parameters
@@ -143,32 +143,6 @@ class ComparisonDisplay(Display):
             residuals = cumulative_residuals(table, n_points=_POINTS)
             models[str(model)] = Model(line, cutoff_calibration(table), residuals)
         return cls(models, name=name).plot(ax, **keywords)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Mapping[str, Any],
-        X: Any,  # noqa: N803
-        y: npt.ArrayLike,
-        *,
-        pos_label: Any = None,
-        **keywords: Any,
-    ) -> Self:
-        """Draw fitted classifiers on the same data; other parameters as in `Display.from_estimator`.
-
-        Parameters
-        ----------
-        estimator : mapping of str to object with ``predict_proba``
-            Fitted binary classifiers of the same two classes, by name.
-        """
-        if not isinstance(estimator, Mapping):
-            raise ArgumentError(
-                "a mapping of names to estimators", f"a {type(estimator).__name__}", "pass {'name': estimator, ...}"
-            )
-        scores = {}
-        for name, one in estimator.items():
-            scores[name], pos_label = positive_scores(one, X, pos_label)
-        return cls.from_predictions(y, scores, pos_label=pos_label, **keywords)
 
     def _sentences(self) -> Iterator[str]:
         yield (

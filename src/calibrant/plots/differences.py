@@ -14,9 +14,10 @@ from calibrant.comparing.results import ComparisonFindings, MeasureDifference
 from calibrant.comparing.wording import difference, interval, verdict
 from calibrant.errors import ArgumentError
 from calibrant.plots.canvas import Canvas
-from calibrant.plots.display import Display, positive_scores
+from calibrant.plots.display import ModelsDisplay
 from calibrant.plots.readings import Reading
 from calibrant.plots.style import write_ticks
+from calibrant.table.shown import short_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +29,7 @@ _LETTER, _MOST_LETTERS = 0.065, 26  # inches of a letter; with longer names pane
 _LONGEST = 20  # letters of a name
 
 
-class DifferenceDisplay(Display):
+class DifferenceDisplay(ModelsDisplay):
     """Differences between models on the same rows, with intervals that hold together.
 
     Parameters
@@ -96,28 +97,6 @@ class DifferenceDisplay(Display):
         )
         return cls(found, name=name).plot(ax, **keywords)
 
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Mapping[str, Any],
-        X: Any,  # noqa: N803
-        y: npt.ArrayLike,
-        *,
-        pos_label: Any = None,
-        **keywords: Any,
-    ) -> Self:
-        """Compare fitted classifiers on the same data; other parameters as in `Display.from_estimator`.
-
-        Parameters
-        ----------
-        estimator : mapping of str to object with ``predict_proba``
-            Fitted binary classifiers of the same two classes, by name.
-        """
-        scores = {}
-        for name, one in estimator.items():
-            scores[name], pos_label = positive_scores(one, X, pos_label)
-        return cls.from_predictions(y, scores, pos_label=pos_label, **keywords)
-
     def _sentences(self) -> Iterator[str]:
         sure = confidence(self.comparison.confidence_level)
         yield (
@@ -169,10 +148,8 @@ class DifferenceDisplay(Display):
         ax.set_ylim(len(found) - 0.4, -0.6)
         labels = list(map(_label, found))
         many = len(found) > 1
-        ax.set_yticks(range(len(found)) if many else [], labels if many else [])
+        ax.set_yticks(range(len(found)) if many else [], labels if many else [], parse_math=False)
         ax.tick_params(labelsize=7.5, color=palette.rule, labelcolor=palette.muted)
-        for text in ax.get_yticklabels():
-            text.set_parse_math(False)
         ax.spines[["left", "top", "right"]].set_visible(False)
         write_ticks(ax.xaxis)
         heading = MEASURES[key].name if many else f"{MEASURES[key].name}: {labels[0]}"
@@ -193,7 +170,5 @@ class DifferenceDisplay(Display):
 
 
 def _label(one: MeasureDifference) -> str:
-    first, second = (
-        name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..." for name in (one.first, one.second)
-    )
+    first, second = (short_name(name, _LONGEST) for name in (one.first, one.second))
     return f"{second} \N{MINUS SIGN} {first}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Display", "positive_scores"]
+__all__ = ["Display", "ModelsDisplay"]
 
 
 class Display(ABC):
@@ -179,7 +179,7 @@ class Display(ABC):
         DataError
             If the labels or scores cannot be used, or the estimator does not know the label.
         """
-        y_proba, pos_label = positive_scores(estimator, X, pos_label)
+        y_proba, pos_label = _positive_scores(estimator, X, pos_label)
         name = type(estimator).__name__ if name is None else name
         return cls.from_predictions(y, y_proba, pos_label=pos_label, name=name, **keywords)
 
@@ -202,7 +202,37 @@ class Display(ABC):
         return f"<{type(self).__name__}{'' if self.name is None else f' {self.name!r}'}>"
 
 
-def positive_scores(estimator: Any, X: Any, pos_label: Any = None) -> tuple[FloatArray, Any]:  # noqa: N803
+class ModelsDisplay(Display):
+    """Base of pictures of several models by name."""
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Mapping[str, Any],
+        X: Any,  # noqa: N803
+        y: npt.ArrayLike,
+        *,
+        pos_label: Any = None,
+        **keywords: Any,
+    ) -> Self:
+        """Draw fitted classifiers on the same data; other parameters as in `Display.from_estimator`.
+
+        Parameters
+        ----------
+        estimator : mapping of str to object with ``predict_proba``
+            Fitted binary classifiers of the same two classes, by name.
+        """
+        if not isinstance(estimator, Mapping):
+            raise ArgumentError(
+                "a mapping of names to estimators", f"a {type(estimator).__name__}", "pass {'name': estimator, ...}"
+            )
+        scores = {}
+        for name, one in estimator.items():
+            scores[name], pos_label = _positive_scores(one, X, pos_label)
+        return cls.from_predictions(y, scores, pos_label=pos_label, **keywords)
+
+
+def _positive_scores(estimator: Any, X: Any, pos_label: Any = None) -> tuple[FloatArray, Any]:  # noqa: N803
     """Return an estimator's probabilities of the positive class, and the label of that class."""
     if not hasattr(estimator, "predict_proba"):
         raise ArgumentError(

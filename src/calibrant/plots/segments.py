@@ -15,6 +15,7 @@ from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display
 from calibrant.plots.style import write_ticks
 from calibrant.table.parameters import check_count
+from calibrant.table.shown import short_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +27,55 @@ _NAME = 38  # letters of a name
 _WRITTEN = 12  # columns of a map up to which errors are written into it
 
 
-class SegmentDisplay(Display):
+class _AuditDisplay(Display):
+    """What pictures of an audit of segments have in common."""
+
+    places: list[int]  # of the segments drawn
+    _depth = 1
+
+    def __init__(self, audit: SegmentAudit, *, name: str | None = None) -> None:
+        self.audit, self.name = audit, name
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_proba: npt.ArrayLike | None = None,
+        *,
+        by: Any = None,
+        depth: int | None = None,
+        tolerance: float | None = None,
+        sample_weight: None = None,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **keywords: Any,
+    ) -> Self:
+        """Audit segments and draw them; parameters are those of `calibrant.audit_segments`.
+
+        Parameters
+        ----------
+        by : mapping of str to array-like
+            Columns that make segments.
+        depth : {1, 2}, optional
+            As there; by default 1, of a map 2.
+        tolerance
+            As there.
+        sample_weight : None
+            Weights are not supported.
+        """
+        if sample_weight is not None:
+            raise ArgumentError("rows without weights", "`sample_weight`", "leave it out: segments count rows")
+        depth = cls._depth if depth is None else depth
+        audit = audit_segments(y_true, y_proba, by=by, depth=depth, tolerance=tolerance, pos_label=pos_label)
+        return cls(audit, name=name).plot(ax, **keywords)
+
+    def columns(self) -> dict[str, Any]:
+        """Return what the audit says of the segments drawn."""
+        return {name: values[self.places] for name, values in self.audit.columns().items()}
+
+
+class SegmentDisplay(_AuditDisplay):
     """The calibration error of each segment with its bounds, which hold together.
 
     Parameters
@@ -55,40 +104,9 @@ class SegmentDisplay(Display):
 
     def __init__(self, audit: SegmentAudit, *, most: int = _MOST, name: str | None = None) -> None:
         check_count("most", most, 1, "how many segments to draw")
-        self.audit, self.name = audit, name
+        super().__init__(audit, name=name)
         self.places = notable(audit)[:most]
         self.size = (6.4, 1.2 + 0.2 * len(self.places))
-
-    @classmethod
-    def from_predictions(
-        cls,
-        y_true: Any,
-        y_proba: npt.ArrayLike | None = None,
-        *,
-        by: Any = None,
-        depth: int = 1,
-        tolerance: float | None = None,
-        sample_weight: None = None,
-        pos_label: Any = None,
-        name: str | None = None,
-        ax: Axes | None = None,
-        **keywords: Any,
-    ) -> Self:
-        """Audit segments and draw them; parameters are those of `calibrant.audit_segments`.
-
-        Parameters
-        ----------
-        by : mapping of str to array-like
-            Columns that make segments.
-        depth, tolerance
-            As there.
-        sample_weight : None
-            Weights are not supported.
-        """
-        if sample_weight is not None:
-            raise ArgumentError("rows without weights", "`sample_weight`", "leave it out: segments count rows")
-        audit = audit_segments(y_true, y_proba, by=by, depth=depth, tolerance=tolerance, pos_label=pos_label)
-        return cls(audit, name=name).plot(ax, **keywords)
 
     def _sentences(self) -> Iterator[str]:
         yield (
@@ -100,10 +118,6 @@ class SegmentDisplay(Display):
         left = self.audit.n_segments - len(self.places)
         if left > 0:
             yield f"{left} further segments are in the table."
-
-    def columns(self) -> dict[str, Any]:
-        """Return what the audit says of the segments drawn."""
-        return {name: values[self.places] for name, values in self.audit.columns().items()}
 
     def _draw(self, place: Canvas, name: str | None, **keywords: Any) -> None:
         audit, ax, palette = self.audit, place.ax, place.palette
@@ -130,10 +144,8 @@ class SegmentDisplay(Display):
         if audit.tolerance is not None:
             ax.axvline(audit.tolerance, color=palette.ink, linestyle=(0, (5, 2)), linewidth=0.9, label="Tolerance")
         ax.axvline(audit.bound, color=palette.muted, linestyle=":", linewidth=1.1, label="Bound for all")
-        names = [_short(str(audit.segment[i])) for i in self.places]
-        ax.set_yticks(range(len(names)), labels=names)
-        for text in ax.get_yticklabels():
-            text.set_parse_math(False)
+        names = [short_name(str(audit.segment[i]), _NAME) for i in self.places]
+        ax.set_yticks(range(len(names)), labels=names, parse_math=False)
         ax.set_ylim(len(names) - 0.4, -0.6)
         ax.set_xlim(0.0, 1.04 * max(audit.bound, audit.tolerance or 0.0))  # no upper bound is above that of all
         write_ticks(ax.xaxis)
@@ -141,7 +153,7 @@ class SegmentDisplay(Display):
         place.legend(columns=4, height=1.0)
 
 
-class SegmentMapDisplay(Display):
+class SegmentMapDisplay(_AuditDisplay):
     """The calibration errors of the segments of two columns as a map: the levels of one by those of the other.
 
     Parameters
@@ -173,6 +185,8 @@ class SegmentMapDisplay(Display):
     ('sex', 'town')
     """
 
+    _depth = 2
+
     def __init__(self, audit: SegmentAudit, *, columns: tuple[str, str] | None = None, name: str | None = None) -> None:
         there = pairs_of(audit)
         if not there:
@@ -180,7 +194,7 @@ class SegmentMapDisplay(Display):
         if columns is not None and tuple(columns) not in there:
             listed = ", ".join(map(str, there))
             raise ArgumentError(f"one of the pairs {listed}", repr(columns), "name two columns in this order")
-        self.audit, self.name = audit, name
+        super().__init__(audit, name=name)
         self.pair = tuple(columns) if columns is not None else there[0]
         self.places = [i for i, names in enumerate(audit.columns_of) if names == self.pair]
         self.down, self.across = (self._levels(name, side) for side, name in enumerate(self.pair))
@@ -199,36 +213,6 @@ class SegmentMapDisplay(Display):
         own = [levels[0] for names, levels in zip(audit.columns_of, audit.levels, strict=True) if names == (name,)]
         return [level for level in own if level in found] + [level for level in found if level not in own]
 
-    @classmethod
-    def from_predictions(
-        cls,
-        y_true: Any,
-        y_proba: npt.ArrayLike | None = None,
-        *,
-        by: Any = None,
-        tolerance: float | None = None,
-        sample_weight: None = None,
-        pos_label: Any = None,
-        name: str | None = None,
-        ax: Axes | None = None,
-        **keywords: Any,
-    ) -> Self:
-        """Audit the segments of pairs of columns and draw them; parameters are those of `calibrant.audit_segments`.
-
-        Parameters
-        ----------
-        by : mapping of str to array-like
-            Columns that make segments.
-        tolerance
-            As there.
-        sample_weight : None
-            Weights are not supported.
-        """
-        if sample_weight is not None:
-            raise ArgumentError("rows without weights", "`sample_weight`", "leave it out: segments count rows")
-        audit = audit_segments(y_true, y_proba, by=by, depth=2, tolerance=tolerance, pos_label=pos_label)
-        return cls(audit, name=name).plot(ax, **keywords)
-
     def _sentences(self) -> Iterator[str]:
         yield (
             "Calibration error of each pair of levels: the darker, the larger. + predictions too low, \N{MINUS SIGN} "
@@ -236,10 +220,6 @@ class SegmentMapDisplay(Display):
             + ("0." if self.audit.tolerance is None else "the tolerance: refuted.")
         )
         yield "Empty: too few rows to be judged."
-
-    def columns(self) -> dict[str, Any]:
-        """Return what the audit says of the segments drawn."""
-        return {name: values[self.places] for name, values in self.audit.columns().items()}
 
     def _draw(self, place: Canvas, name: str | None, **keywords: Any) -> None:
         from matplotlib.colors import LinearSegmentedColormap
@@ -262,10 +242,13 @@ class SegmentMapDisplay(Display):
                 ax.text(x, y, f"{sign}{audit.error[i]:.2f}", ha="center", va="center", fontsize=7, color=ink)
         manner: dict[str, Any] = {"cmap": shades, "vmin": 0.0, "vmax": top, "aspect": "auto"}
         self.image_ = ax.imshow(errors, **(manner | keywords))
-        ax.set_xticks(range(len(self.across)), labels=[_short(level) for level in self.across], rotation=90)
-        ax.set_yticks(range(len(self.down)), labels=[_short(level) for level in self.down])
-        for text in [*ax.get_xticklabels(), *ax.get_yticklabels()]:
-            text.set_parse_math(False)
+        ax.set_xticks(
+            range(len(self.across)),
+            labels=[short_name(level, _NAME) for level in self.across],
+            rotation=90,
+            parse_math=False,
+        )
+        ax.set_yticks(range(len(self.down)), labels=[short_name(level, _NAME) for level in self.down], parse_math=False)
         down, across = self.pair[::-1] if self.turned else self.pair
         ax.set_xlabel(across, parse_math=False)
         ax.set_ylabel(down, parse_math=False)
@@ -275,7 +258,3 @@ def pairs_of(audit: SegmentAudit) -> list[tuple[str, str]]:
     """Pairs of columns of an audit, that of the most notable segment first."""
     found = [audit.columns_of[i] for i in notable(audit) if len(audit.columns_of[i]) == 2]
     return [(first, second) for first, second in dict.fromkeys(found)]
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _NAME else f"{name[: _NAME - 4]} ..."

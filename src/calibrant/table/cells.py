@@ -33,6 +33,20 @@ class CellSums:
         """All sums that are arrays."""
         return [self.low, self.high, self.rise, self.fall]
 
+    def __add__(self, other: CellSums) -> CellSums:
+        """Put the cells of other rows beside these."""
+        low, high, rise, fall = map(np.concatenate, zip(self.arrays, other.arrays, strict=True))
+        one, two = self.residual, other.residual
+        return CellSums(
+            low,
+            high,
+            rise,
+            fall,
+            squared_total=self.squared_total + other.squared_total,
+            log_loss_total=self.log_loss_total + other.log_loss_total,
+            residual=None if one is None or two is None else FixedPoint.joined([one, two]),
+        )
+
 
 def join_cells(
     n: NumberArray, k: NumberArray, cells: CellSums

@@ -23,7 +23,6 @@ UNIT = 2.0**-BITS
 # stays in 64 bits, whatever the scores are.
 MOST_ROWS = 2.0**38
 _WORD = 32
-_MASK = (1 << _WORD) - 1
 
 
 def score_units(score: npt.NDArray[np.floating]) -> IntArray:

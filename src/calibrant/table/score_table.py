@@ -15,22 +15,22 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.cells import CellSums, join_cells, most_squared
-from calibrant.table.fixed_point import BITS, MOST_ROWS, FixedPoint, score_units
+from calibrant.table.cells import CellSums, join_cells
 from calibrant.table.pooling import FloatArray, NumberArray, pool_counts, pool_rows, pool_weighted
 from calibrant.table.seeding import digest_rows
 from calibrant.table.shown import html_table
 from calibrant.table.splitting import chances_of, split_counts
+from calibrant.table.table_sums import TableSums
 from calibrant.table.validation import clean_counts, clean_rows
 
 if TYPE_CHECKING:
     from calibrant.ingest.chunk_rows import Chunks
 
-__all__ = ["CellSums", "FloatArray", "NumberArray", "ScoreTable"]
+__all__ = ["FloatArray", "NumberArray", "ScoreTable"]
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreTable:
+class ScoreTable(TableSums):
     """Scores in increasing order, with the rows and the positives at each.
 
     Build one with `ScoreTable.from_scores`. Ties are pooled by exact equality (`-0.0` is `0.0`; float32 scores
@@ -54,15 +54,6 @@ class ScoreTable:
     >>> table.score.tolist(), table.n.tolist(), table.k.tolist()
     ([0.2, 0.7], [1, 3], [0, 2])
     """
-
-    score: FloatArray
-    n: NumberArray
-    k: NumberArray
-    cells: CellSums | None = None
-
-    def __post_init__(self) -> None:
-        for array in [self.score, self.n, self.k, *(self.cells.arrays if self.cells is not None else [])]:
-            array.setflags(write=False)
 
     @classmethod
     def from_scores(
@@ -200,110 +191,6 @@ class ScoreTable:
         """
         return cls(*join_cells(n, k, cells))
 
-    @property
-    def exact(self) -> bool:
-        """Whether every row is one distinct score."""
-        return self.cells is None or bool((self.cells.low == self.cells.high).all())
-
-    @property
-    def counts(self) -> bool:
-        """Whether weights are whole numbers, that is, whether a weight is a number of rows."""
-        return self.n.dtype.kind == "i"
-
-    @cached_property
-    def total(self) -> float:
-        """Number of rows, or total weight."""
-        return float(self.n.sum())
-
-    @cached_property
-    def positives(self) -> float:
-        """Number of positives, or their weight."""
-        return float(self.k.sum())
-
-    @property
-    def base_rate(self) -> float:
-        """Share of positives."""
-        return self.positives / self.total
-
-    @cached_property
-    def mean_score(self) -> float:
-        """Mean predicted probability."""
-        return float(np.dot(self.n, self.score)) / self.total
-
-    @property
-    def variance(self) -> FloatArray:
-        """Sum of `s (1 - s)` of each row: the variance of its positives if the scores were exactly right.
-
-        Of a cell as if all scores were their mean: too much by at most a quarter of its squared width for each row.
-        """
-        return np.asarray(self.n * (self.score * (1.0 - self.score)), dtype=np.float64)
-
-    @cached_property
-    def mean_variance(self) -> float:
-        """Mean of `s (1 - s)`: the expected Brier score if the scores were exactly right."""
-        if self.cells is None:
-            return float(self.variance.sum()) / self.total
-        return max(0.0, float(self.rise.sum() + self.fall.sum()) - self.squared_total) / self.total
-
-    @property
-    def low(self) -> FloatArray:
-        """Smallest score of each row of the table."""
-        return self.score if self.cells is None else self.cells.low
-
-    @property
-    def high(self) -> FloatArray:
-        """Largest score of each row of the table; the ends at which the cumulative residuals are known exactly."""
-        return self.score if self.cells is None else self.cells.high
-
-    @property
-    def rise(self) -> FloatArray:
-        """Sum of `1 - s` over the positives of each row."""
-        return self.k * (1.0 - self.score) if self.cells is None else self.cells.rise
-
-    @property
-    def fall(self) -> FloatArray:
-        """Sum of `s` over the negatives of each row."""
-        return (self.n - self.k) * self.score if self.cells is None else self.cells.fall
-
-    @property
-    def squared(self) -> FloatArray:
-        """Sum of squared residuals `(y - s)**2` of each row.
-
-        Of a cell the most that it can be, as if scores were either the lowest or the highest: too much by at most a
-        quarter of its squared width for each row.
-        """
-        if self.cells is None:
-            return self.k * (1.0 - self.score) ** 2 + (self.n - self.k) * self.score**2
-        of_positives = most_squared(self.rise, self.k, 1.0 - self.high, 1.0 - self.low)
-        return of_positives + most_squared(self.fall, self.n - self.k, self.low, self.high)
-
-    @cached_property
-    def squared_total(self) -> float:
-        """Sum of squared residuals of all rows, exact also for cells."""
-        return float(self.squared.sum()) if self.cells is None else self.cells.squared_total
-
-    @cached_property
-    def log_loss_total(self) -> float:
-        """Sum of `-log(probability given to the observed label)` of all rows; infinite if one was 0."""
-        if self.cells is not None:
-            return self.cells.log_loss_total
-        negatives = self.n - self.k
-        with np.errstate(divide="ignore", invalid="ignore"):
-            of_positives = np.where(self.k > 0, -self.k * np.log(self.score), 0.0)
-            of_negatives = np.where(negatives > 0, -negatives * np.log1p(-self.score), 0.0)
-        return float((of_positives + of_negatives).sum())
-
-    @property
-    def residual(self) -> FixedPoint | None:
-        """Sum of `y - s` of each row in whole units, or None if rows are not counted or are more than fit."""
-        if self.cells is not None:
-            return self.cells.residual
-        if not self.counts or not self.total < MOST_ROWS:
-            return None
-        return FixedPoint.product(self.k, np.full(len(self), 1 << BITS)) - FixedPoint.product(
-            self.n, score_units(self.score)
-        )
-
     @cached_property
     def digest(self) -> int:
         """A number below ``2**64`` made of the rows, for seeds (`calibrant.table.seeding`) and to recognise them.
@@ -312,9 +199,6 @@ class ScoreTable:
         count as rows at its lowest score.
         """
         return digest_rows(self.low, self.n, self.k)
-
-    def __len__(self) -> int:
-        return int(self.score.shape[0])
 
     def __repr__(self) -> str:
         kind = "distinct scores" if self.exact else "cells and scores"
@@ -344,16 +228,7 @@ class ScoreTable:
         k = np.concatenate([self.k, other.k])
         if self.cells is None and other.cells is None:
             return ScoreTable(*pool_counts(np.concatenate([self.score, other.score]), n, k))
-        both = {
-            name: np.concatenate([getattr(self, name), getattr(other, name)])
-            for name in ("low", "high", "rise", "fall")
-        }
-        squared, log_loss = self.squared_total + other.squared_total, self.log_loss_total + other.log_loss_total
-        one, two = self.residual, other.residual
-        residual = None if one is None or two is None else FixedPoint.joined([one, two])
-        return ScoreTable.from_cells(
-            n, k, CellSums(**both, squared_total=squared, log_loss_total=log_loss, residual=residual)
-        )
+        return ScoreTable.from_cells(n, k, self._cell_sums() + other._cell_sums())
 
     def split(self, parts: int | Sequence[float], rng: np.random.Generator) -> list[ScoreTable]:
         """Split the rows at random into exact tables, each row independently.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
 
-__all__ = ["html_grid", "html_table", "one_line"]
+__all__ = ["html_grid", "html_table", "one_line", "short_name", "text_grid"]
 
 _MOST = 300  # characters of a line
 _CELL = "text-align:left;vertical-align:top;white-space:normal"
@@ -66,6 +66,20 @@ def html_grid(title: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -
         lines.append(f'<tr><th style="{_CELL}">{escape(name)}</th>{further}</tr>')
     caption = f'<caption style="text-align:left;font-weight:bold">{escape(title)}</caption>'
     return f"<table>{caption}<tr>{head}</tr>{''.join(lines)}</table>"
+
+
+def short_name(name: str, most: int) -> str:
+    """Cut a name that has more than so many letters."""
+    return name if len(name) <= most else f"{name[: most - 3]}..."
+
+
+def text_grid(lines: Sequence[Sequence[str]], words: Container[int] = (0,)) -> str:
+    """Return a table as text, its columns as wide as they need: those of `words` to the left, numbers to the right."""
+    columns = []
+    for i, cells in enumerate(zip(*lines, strict=True)):
+        width = max(map(len, cells))
+        columns.append([cell.ljust(width) if i in words else cell.rjust(width) for cell in cells])
+    return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
 
 
 def _text(value: Any) -> str:

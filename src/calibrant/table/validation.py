@@ -29,7 +29,6 @@ from calibrant.table.row_errors import (
 __all__ = [
     "CleanRows",
     "as_array",
-    "as_floats",
     "check_same_rows",
     "check_weight_range",
     "clean_counts",
@@ -101,7 +100,7 @@ def clean_scores(y_proba: npt.ArrayLike) -> npt.NDArray[np.floating]:
     if raw.dtype.kind == "c":
         raise DataError("real numbers as scores", "complex numbers", "pass predicted probabilities")
     if raw.dtype.kind != "f" or raw.dtype.itemsize not in (4, 8) or not raw.dtype.isnative:
-        raw = as_floats(raw, "scores")
+        raw = _as_floats(raw, "scores")
     for start in range(0, raw.shape[0], _CHUNK):
         chunk = raw[start : start + _CHUNK]
         # A NaN makes both comparisons false, so one test finds every kind of bad score.
@@ -227,7 +226,7 @@ def clean_weights(sample_weight: npt.ArrayLike, n_rows: int, *, part: bool = Fal
     if raw.shape != (n_rows,):
         found = f"weights of shape {raw.shape}"
         raise DataError(f"one weight per row ({n_rows} rows)", found, "pass a column of the same table")
-    weight = as_floats(raw, "weights")
+    weight = _as_floats(raw, "weights")
     bad = ~(np.isfinite(weight) & (weight >= 0.0))
     if bad.any():
         where = int(np.argmax(bad))
@@ -277,7 +276,7 @@ def one_column(raw: npt.NDArray[Any], wanted: str, remedy: str) -> npt.NDArray[A
     return raw
 
 
-def as_floats(raw: npt.NDArray[Any], what: str) -> FloatArray:
+def _as_floats(raw: npt.NDArray[Any], what: str) -> FloatArray:
     """Return an array of one dimension as floats, or name the first value that is no number."""
     try:
         return raw.astype(np.float64)
@@ -313,7 +312,7 @@ def _as_counts(n: npt.ArrayLike, k: npt.ArrayLike) -> tuple[npt.NDArray[Any], np
     total, positive = as_array(n, "n"), as_array(k, "k")
     if total.dtype.kind in "iu" and positive.dtype.kind in "iu" and total.sum(dtype=np.float64) < 2.0**53:
         return total.astype(np.int64), positive.astype(np.int64)
-    return as_floats(total, "n"), as_floats(positive, "k")
+    return _as_floats(total, "n"), _as_floats(positive, "k")
 
 
 def need_counts(rows: _Weighted, because: str) -> None:

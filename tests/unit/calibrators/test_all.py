@@ -28,7 +28,7 @@ from calibrant.calibrators import (
 )
 from calibrant.calibrators.base import Calibrator
 from calibrant.errors import ArgumentError, CalibrantError
-from calibrant.table.score_table import CellSums
+from calibrant.table.cells import CellSums
 from support.strategies import small_rows
 
 # Logistic maps may fall by this between neighbouring scores: exp is not monotone to the last digit.

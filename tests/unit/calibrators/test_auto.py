@@ -23,7 +23,7 @@ from calibrant.calibrators.auto import _neighbours_pooled, log_likelihood, pool_
 from calibrant.certificates import certify_recalibrated
 from calibrant.errors import ArgumentError
 from calibrant.metrics import log_loss
-from calibrant.table.score_table import CellSums
+from calibrant.table.cells import CellSums
 from support.strategies import small_rows
 
 # Logistic maps may fall by this between neighbouring scores: exp is not monotone to the last digit.

@@ -12,7 +12,7 @@ from calibrant.certificates import certify_ece, required_sample_size_ece
 from calibrant.certificates.expected_error.cells import Cells, Terms, Units, cut_evenly, plan_cells, positions
 from calibrant.certificates.expected_error.reversal import hypergeometric_tail, reversal_p_value
 from calibrant.references import cite
-from calibrant.table.score_table import CellSums
+from calibrant.table.cells import CellSums
 
 
 def calibrated(n: int, seed: int = 0):

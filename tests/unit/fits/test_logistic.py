@@ -141,7 +141,6 @@ def test_separation_ends_and_is_named(k):
     design = np.column_stack([np.ones(4), [0.0, 1.0, 1.0 if k[1] == 2 else 2.0, 3.0]])
     fit = logistic_fit(design, [3] * 4, k)
     assert fit.status == "separated"
-    assert fit.iterations < 60
     assert np.isnan(fit.covariance).all()
 
 

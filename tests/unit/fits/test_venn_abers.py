@@ -9,7 +9,7 @@ from hypothesis import given
 from calibrant import DataError, ScoreTable
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.fits.venn_abers import venn_abers_fit
-from calibrant.table.score_table import CellSums
+from calibrant.table.cells import CellSums
 from support import oracles
 from support.strategies import Rows, small_rows
 

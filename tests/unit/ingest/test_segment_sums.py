@@ -8,9 +8,10 @@ import pyarrow as pa
 import pytest
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.ingest import segment_sums
+from calibrant.ingest import segment_scan
 from calibrant.ingest.query import Query
-from calibrant.ingest.segment_sums import Request, segments_of_source
+from calibrant.ingest.segment_source import segments_of_source
+from calibrant.ingest.segment_sums import Request
 
 BY = ["sex", "age", "branch", "year"]
 
@@ -69,7 +70,7 @@ def test_every_route(frame, files, few, monkeypatch):
     request = Request(2, 100, {"age": [30.0, 45.5]})
     wanted = segments_of_source(frame, BY, request, label="y", score="p")
     if not few:
-        monkeypatch.setattr(segment_sums, "_MOST_EXACT", 100)
+        monkeypatch.setattr(segment_scan, "_MOST_EXACT", 100)
     for name, source in sources(frame, files).items():
         found = segments_of_source(source, BY, request, label="y", score="p")
         assert found.families == wanted.families, name
@@ -85,8 +86,8 @@ def test_every_route(frame, files, few, monkeypatch):
 
 
 def test_the_engine_finds_quantiles_of_very_many_values(frame, files, monkeypatch):
-    monkeypatch.setattr(segment_sums, "_MOST_EXACT", 100)
-    monkeypatch.setattr(segment_sums, "_MOST_VALUES", 1000)
+    monkeypatch.setattr(segment_scan, "_MOST_EXACT", 100)
+    monkeypatch.setattr(segment_scan, "_MOST_VALUES", 1000)
     found = segments_of_source(files / "rows.parquet", ["age"], Request(1, 100, {}), label="y", score="p")
     n = found.totals[0].n
     assert n[:5] == pytest.approx(np.full(5, n[:5].mean()), rel=0.01)
@@ -107,8 +108,8 @@ def test_the_engine_finds_quantiles_of_very_many_values(frame, files, monkeypatc
 )
 @pytest.mark.parametrize("library", ["duckdb", "polars lazily"])
 def test_cuts_that_the_engine_finds(sql, cuts, library, monkeypatch):
-    monkeypatch.setattr(segment_sums, "_MOST_EXACT", 100)
-    monkeypatch.setattr(segment_sums, "_MOST_VALUES", 500)
+    monkeypatch.setattr(segment_scan, "_MOST_EXACT", 100)
+    monkeypatch.setattr(segment_scan, "_MOST_VALUES", 500)
     rows = duckdb.sql(f"SELECT range % 2 AS y, 0.5 AS p, {sql} AS x FROM range(8000)")
     rows = rows if library == "duckdb" else rows.pl().lazy()
     if cuts is None:
@@ -123,8 +124,8 @@ def test_cuts_that_the_engine_finds(sql, cuts, library, monkeypatch):
 @pytest.mark.parametrize("few", [True, False])
 def test_columns_of_files_that_name_no_segments(files, few, monkeypatch):
     if not few:
-        monkeypatch.setattr(segment_sums, "_MOST_EXACT", 100)
-        monkeypatch.setattr(segment_sums, "_MOST_VALUES", 1000)
+        monkeypatch.setattr(segment_scan, "_MOST_EXACT", 100)
+        monkeypatch.setattr(segment_scan, "_MOST_VALUES", 1000)
     wide = Query(
         "SELECT *, 'row ' || row_number() OVER () AS name, DATE '2020-01-01' + CAST(year AS INTEGER) AS day, "
         "'a' AS same "
@@ -154,7 +155,7 @@ def test_cuts_of_a_misspelt_column(frame):
 @pytest.mark.parametrize("few", [True, False], ids=["taken out", "added up there"])
 def test_types_that_only_engines_have(few, monkeypatch):
     if not few:
-        monkeypatch.setattr(segment_sums, "_MOST_EXACT", 100)
+        monkeypatch.setattr(segment_scan, "_MOST_EXACT", 100)
     relation = duckdb.sql(
         "SELECT i % 2 AS y, (i % 97) / 100 AS p, "
         "CASE i % 3 WHEN 0 THEN 'b' WHEN 1 THEN 'a' END::ENUM('b', 'a') AS name, "

@@ -24,7 +24,7 @@ from calibrant.metrics import (
     roc_auc_interval,
 )
 from calibrant.table.results import Count, Result
-from calibrant.table.shown import html_table
+from calibrant.table.shown import html_table, text_grid
 from guarantees.registry import PLACES, public_functions
 
 MOST = 300
@@ -138,3 +138,8 @@ def test_notebooks_show_what_a_fitted_calibrator_does():
         assert not hasattr(fitted, "_repr_html_")
         assert fitted._repr_mimebundle_() == {"text/plain": repr(fitted)}
     assert isinstance(fitted.training_, Result)
+
+
+def test_columns_of_a_text_are_as_wide_as_they_need():
+    lines = [["", "rows", "verdict"], ["all", "1,234", "good"], ["F", "7", ""]]
+    assert text_grid(lines, words=(0, 2)).split("\n") == ["      rows  verdict", "all  1,234  good", "F        7"]

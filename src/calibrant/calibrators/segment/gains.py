@@ -12,6 +12,7 @@ from calibrant.calibrators.segment.offsets import IntArray
 from calibrant.segments.columns import SegmentColumn
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Tabular
+from calibrant.table.shown import text_grid
 
 __all__ = ["SegmentGains", "log_losses", "mean_and_error", "segment_gains"]
 
@@ -47,10 +48,7 @@ class SegmentGains(Tabular):
         for column, segment, n, values in zip(self.column, self.segment, self.n.tolist(), numbers, strict=True):
             name = f"{column} = {segment}" if segment else str(column)
             lines.append([name, f"{n:,}", *(f"{value:.4f}" for value in values)])
-        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
-        return "\n".join(
-            "  ".join([name.ljust(widths[0]), *map(str.rjust, cells, widths[1:])]) for name, *cells in lines
-        )
+        return text_grid(lines)
 
 
 def segment_gains(

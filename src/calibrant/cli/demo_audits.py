@@ -19,10 +19,9 @@ from sklearn.svm import SVC
 
 from calibrant.auditing.audit import Audit, audit
 
-__all__ = ["CONFIDENCE_LEVEL", "NOTE", "TOLERANCE", "demo_audits", "demo_models"]
+__all__ = ["NOTE", "TOLERANCE", "demo_audits"]
 
 TOLERANCE = 0.05
-CONFIDENCE_LEVEL = 0.95
 
 NOTE = (
     "Scores are from 5-fold cross-validation. The certificate holds for one fixed classifier; for scores pooled "
@@ -30,7 +29,7 @@ NOTE = (
 )
 
 
-class Task(NamedTuple):
+class _Task(NamedTuple):
     """A data set with a question about it."""
 
     name: str
@@ -38,7 +37,7 @@ class Task(NamedTuple):
     label: npt.NDArray[np.int64]
 
 
-class MinMaxMargin(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class _MinMaxMargin(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Scores in [0, 1] from a margin, stretched between its extremes on the training data (Gao et al. 2017, 5.2)."""
 
     def __init__(self, estimator: Any) -> None:
@@ -63,37 +62,36 @@ class MinMaxMargin(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.estimator_.predict(X))
 
 
-def demo_models() -> dict[str, Any]:
+def _demo_models() -> dict[str, Any]:
     """Return the classifiers of the demo by name."""
     return {
         "naive Bayes": GaussianNB(),
         "logistic regression": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
         "random forest": RandomForestClassifier(n_estimators=100, random_state=0),
         "boosted trees": HistGradientBoostingClassifier(random_state=0, early_stopping=False),
-        "support vector machine": MinMaxMargin(make_pipeline(StandardScaler(), SVC())),
+        "support vector machine": _MinMaxMargin(make_pipeline(StandardScaler(), SVC())),
     }
 
 
-def demo_tasks() -> list[Task]:
+def _demo_tasks() -> list[_Task]:
     """Return the data sets of the demo, both shipped with scikit-learn."""
     digits, cancer = load_digits(), load_breast_cancer()
     return [
-        Task("digits (five or more?)", digits.data, (digits.target >= 5).astype(np.int64)),
-        Task("breast cancer (malignant?)", cancer.data, (cancer.target == 0).astype(np.int64)),
+        _Task("digits (five or more?)", digits.data, (digits.target >= 5).astype(np.int64)),
+        _Task("breast cancer (malignant?)", cancer.data, (cancer.target == 0).astype(np.int64)),
     ]
 
 
 def demo_audits() -> Iterator[Audit]:
     """Train every classifier on every task and audit its cross-validated scores, one after the other."""
     folds = StratifiedKFold(n_splits=5, shuffle=True, random_state=0)
-    for task in demo_tasks():
-        for name, model in demo_models().items():
+    for task in _demo_tasks():
+        for name, model in _demo_models().items():
             score = cross_val_predict(model, task.features, task.label, cv=folds, method="predict_proba")[:, 1]
             yield audit(
                 task.label,
                 score,
                 tolerance=TOLERANCE,
-                confidence_level=CONFIDENCE_LEVEL,
                 costs=(1.0, 1.0),
                 name=f"{task.name}, {name}",
             )

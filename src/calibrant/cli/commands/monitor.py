@@ -1,6 +1,4 @@
-"""The command that reads new rows into the state of a monitor."""
-
-from __future__ import annotations
+"""`calibrant monitor`: new rows for the state of a monitor."""
 
 import shlex
 from collections.abc import Callable

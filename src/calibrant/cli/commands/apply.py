@@ -1,0 +1,33 @@
+"""`calibrant apply`: use a stored model on a file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from calibrant.cli import terminal
+from calibrant.cli.options import File, Score
+
+__all__ = ["apply"]
+
+
+def apply(
+    file: File,
+    score: Score,
+    model: Annotated[Path, typer.Option("--model", help="Model written by recalibrate.", metavar="M.json")],
+    output: Annotated[Path, typer.Option("--output", help="CSV, Parquet or JSON lines file.", metavar="OUT")],
+    column: Annotated[str, typer.Option("--column", help="Name of the new column.", metavar="COL")] = "calibrated",
+) -> None:
+    """Add a column of recalibrated probabilities to a file.
+
+    Missing scores stay missing. Rows and other columns stay as they are, in the same order.
+    """
+    from calibrant.atomic_write import check_writable
+    from calibrant.export import load_model
+    from calibrant.export.apply import apply_to_file
+    from calibrant.ingest.paths import find_files
+
+    check_writable(output, *find_files(file), model)
+    with terminal.progress():
+        count = apply_to_file(load_model(model), file, output, score=score, column=column)
+    typer.echo(f"{count:,} rows written to {output}", err=True)

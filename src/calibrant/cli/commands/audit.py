@@ -1,0 +1,126 @@
+"""`calibrant audit`: one model."""
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from calibrant.cli import terminal
+from calibrant.cli.options import (
+    AsJson,
+    Author,
+    Cluster,
+    Confidence,
+    CostFn,
+    CostFp,
+    Database,
+    Files,
+    Label,
+    Note,
+    PosLabel,
+    Report,
+    Score,
+    Sql,
+    Title,
+    Weight,
+    costs_of,
+)
+from calibrant.cli.reporting import with_report
+from calibrant.cli.sources import name_of, source_of
+
+__all__ = ["audit"]
+
+
+def audit(
+    context: typer.Context,
+    label: Label,
+    score: Score,
+    files: Files = None,
+    query: Sql = None,
+    database: Database = None,
+    weight: Weight = None,
+    pos_label: PosLabel = None,
+    tolerance: Annotated[
+        float | None, typer.Option("--tolerance", help="Largest acceptable calibration error; asks for a verdict.")
+    ] = None,
+    confidence: Confidence = 0.95,
+    cost_fp: CostFp = None,
+    cost_fn: CostFn = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method",
+            help="Bound: default, bernstein, anytime, hoeffding, asymptotic or uniform_convergence; with "
+            "--cluster default, bernstein or asymptotic.",
+        ),
+    ] = None,
+    cluster: Cluster = None,
+    max_rows_per_cluster: Annotated[
+        int,
+        typer.Option(
+            "--max-rows-per-cluster",
+            help="With --cluster: largest weight of a cluster, in rows, in certificate, test and costs; with 1 every "
+            "cluster has equal weight.",
+            metavar="M",
+        ),
+    ] = 1,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--by",
+            help="Column that makes segments, each with bounds that hold for all of them together; repeatable.",
+            metavar="COL",
+        ),
+    ] = None,
+    depth: Annotated[
+        int, typer.Option("--depth", help="With 2, also the segments of every pair of the columns of --by.")
+    ] = 1,
+    title: Title = None,
+    note: Note = None,
+    author: Author = None,
+    details: Annotated[bool, typer.Option("--details", help="Print every statement, not only the summary.")] = False,
+    as_json: AsJson = False,
+    json_curves: Annotated[
+        bool, typer.Option("--json-curves", help="Print JSON with the points of all curves.")
+    ] = False,
+    report: Report = None,
+) -> None:
+    """Assess calibration: error, certificate, expected cost and advice.
+
+    With --tolerance, exit code 0 means certified, with --by all segments listed too; 1 means any other verdict.
+    """
+    from calibrant.auditing.audit import audit as run_audit
+    from calibrant.auditing.audit import check_audit
+
+    costs = costs_of(cost_fp, cost_fn)
+    source = source_of(files, query, database)
+    check_audit(tolerance=tolerance, confidence_level=confidence, method=method, costs=costs, grouped=bool(cluster))
+    compute = partial(
+        run_audit,
+        source,
+        label=label,
+        score=score,
+        weight=weight,
+        pos_label=pos_label,
+        clusters=cluster or None,
+        tolerance=tolerance,
+        confidence_level=confidence,
+        costs=costs,
+        method=method,  # type: ignore[arg-type]  # checked above
+        max_rows_per_cluster=max_rows_per_cluster,
+        by=by or None,
+        depth=depth,
+        name=f"column {score} of {name_of(source)}",
+        title=title,
+        note=note,
+        author=author,
+    )
+    result = with_report(compute, source, report, context)
+    if as_json or json_curves:
+        typer.echo(result.to_json(curves=json_curves))
+    else:
+        terminal.print_audit(result, details=details)
+    if any(
+        part is not None and part.verdict not in (None, "certified") for part in (result.certificate, result.segments)
+    ):
+        raise typer.Exit(1)

@@ -1,0 +1,74 @@
+"""`calibrant compare`: several models on the same rows."""
+
+from functools import partial
+
+import typer
+
+from calibrant.cli import terminal
+from calibrant.cli.options import (
+    AsJson,
+    Author,
+    Cluster,
+    Confidence,
+    CostFn,
+    CostFp,
+    Database,
+    Files,
+    Label,
+    Note,
+    PosLabel,
+    Report,
+    Scores,
+    Sql,
+    Title,
+    costs_of,
+)
+from calibrant.cli.reporting import with_report
+from calibrant.cli.sources import name_of, source_of
+
+__all__ = ["compare"]
+
+
+def compare(
+    context: typer.Context,
+    label: Label,
+    score: Scores,
+    files: Files = None,
+    query: Sql = None,
+    database: Database = None,
+    pos_label: PosLabel = None,
+    confidence: Confidence = 0.95,
+    cost_fp: CostFp = None,
+    cost_fn: CostFn = None,
+    cluster: Cluster = None,
+    title: Title = None,
+    note: Note = None,
+    author: Author = None,
+    as_json: AsJson = False,
+    report: Report = None,
+) -> None:
+    """Compare models on the same rows: which is better at what, and what is undecided.
+
+    All intervals hold together with the confidence.
+    """
+    from calibrant.comparing.compare import compare as run_compare
+    from calibrant.comparing.wording import summary
+
+    costs = costs_of(cost_fp, cost_fn)
+    source = source_of(files, query, database)
+    compute = partial(
+        run_compare,
+        source,
+        label=label,
+        scores=score,
+        pos_label=pos_label,
+        clusters=cluster or None,
+        confidence_level=confidence,
+        costs=costs,
+        name=f"columns {', '.join(score)} of {name_of(source)}",
+        title=title,
+        note=note,
+        author=author,
+    )
+    result = with_report(compute, source, report, context)
+    typer.echo(result.to_json(curves=False) if as_json else summary(result, terminal.width()))

@@ -1,0 +1,49 @@
+"""`calibrant export`: a stored model in the language of another program."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from calibrant.errors import ArgumentError
+
+__all__ = ["export"]
+
+
+def export(
+    model: Annotated[Path, typer.Argument(help="Model written by recalibrate.", metavar="MODEL.json")],
+    to: Annotated[str, typer.Option("--to", help="sql, python, onnx or json.", metavar="FORM")],
+    dialect: Annotated[
+        str, typer.Option("--dialect", help="Of SQL: duckdb, postgresql, sqlite, spark or bigquery.")
+    ] = "duckdb",
+    column: Annotated[str, typer.Option("--column", help="Column of scores in SQL.", metavar="COL")] = "score",
+    output: Annotated[
+        Path | None, typer.Option("--output", help="File to write instead of standard output.", metavar="OUT")
+    ] = None,
+) -> None:
+    """Write a model as an SQL expression, a Python function, an ONNX graph or JSON of the current format.
+
+    ONNX needs the packages of calibrant[onnx] and --output.
+    """
+    from calibrant.atomic_write import check_writable, replacing
+    from calibrant.export import load_model, to_json, to_onnx, to_python, to_sql
+    from calibrant.table.parameters import check_choice
+
+    check_choice("to", to, ("sql", "python", "onnx", "json"))
+    if output is not None:
+        check_writable(output, model)
+    elif to == "onnx":
+        raise ArgumentError("--output for a binary form", "none", "name the file to write")
+    calibrator = load_model(model)
+    if to == "onnx":
+        content = to_onnx(calibrator).SerializeToString()
+    elif to == "sql":
+        content = (to_sql(calibrator, column, dialect=dialect) + "\n").encode()  # type: ignore[arg-type]  # checked there
+    else:
+        content = (to_python(calibrator) if to == "python" else to_json(calibrator)).encode()
+    if output is None:
+        typer.echo(content, nl=False)
+        return
+    with replacing(output) as draft:
+        draft.write_bytes(content)
+    typer.echo(f"{to} written to {output}", err=True)

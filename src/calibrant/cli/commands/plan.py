@@ -1,0 +1,33 @@
+"""`calibrant plan`: how many rows a certificate takes."""
+
+from typing import Annotated
+
+import typer
+
+from calibrant.cli.options import AsJson, Confidence
+
+__all__ = ["plan"]
+
+
+def plan(
+    tolerance: Annotated[float, typer.Option("--tolerance", help="Calibration error to certify.")],
+    confidence: Confidence = 0.95,
+    power: Annotated[
+        float,
+        typer.Option("--power", help="Probability of the certificate under perfect calibration."),
+    ] = 0.8,
+    width_only: Annotated[
+        bool,
+        typer.Option("--width-only", help="Plan for the width of the bound above the empirical error alone."),
+    ] = False,
+    brier: Annotated[
+        float,
+        typer.Option("--brier", help="Expected Brier score; 0.25, the default, needs the most rows."),
+    ] = 0.25,
+    as_json: AsJson = False,
+) -> None:
+    """Compute the number of rows that certifying a tolerance takes."""
+    from calibrant.certificates import plan_table
+
+    table = plan_table(tolerance, confidence_level=confidence, power=None if width_only else power, brier=brier)
+    typer.echo(table.to_json() if as_json else str(table))

@@ -1,0 +1,117 @@
+"""`calibrant recalibrate`: fit a map of scores and store it."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from calibrant.cli import terminal
+from calibrant.cli.options import Database, Files, Label, PosLabel, Score, Sql, Weight
+from calibrant.cli.sources import paths_of, source_of
+from calibrant.errors import ArgumentError
+
+__all__ = ["recalibrate"]
+
+# Shares of the job until the rows are read, and until a map is fitted that is then judged.
+_READ, _FITTED = 0.6, 0.7
+
+
+def recalibrate(
+    label: Label,
+    score: Score,
+    model: Annotated[Path, typer.Option("--model", help="Where to write the model.", metavar="OUT.json")],
+    files: Files = None,
+    query: Sql = None,
+    database: Database = None,
+    weight: Weight = None,
+    pos_label: PosLabel = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            help="auto, isotonic, lipschitz, venn-abers, local, histogram, platt, temperature, beta or cutoff.",
+        ),
+    ] = "auto",
+    interpolation: Annotated[
+        str | None, typer.Option("--interpolation", help="linear or step, of isotonic; linear by default.")
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--by",
+            help="Column that makes segments; repeatable. What the method leaves wrong in them is repaired, if rows "
+            "held out gain by it. All rows are held in memory.",
+            metavar="COL",
+        ),
+    ] = None,
+) -> None:
+    """Fit a recalibrator and write it to a JSON file."""
+    from calibrant.atomic_write import check_writable
+    from calibrant.export.layouts import LAYOUTS
+    from calibrant.table.parameters import check_choice
+
+    check_choice("method", method, tuple(LAYOUTS))
+    options: dict[str, str] = {}
+    if interpolation is not None:
+        if method != "isotonic":
+            raise ArgumentError("--interpolation with the method isotonic only", f"the method {method}", "omit it")
+        options["interpolation"] = check_choice("interpolation", interpolation, ("linear", "step"))
+    if by and weight is not None:
+        raise ArgumentError("--by without --weight", "both", "leave out one of them")
+    source = source_of(files, query, database)
+    check_writable(model, *paths_of(source))
+    make = partial(LAYOUTS[method].estimator, **options)
+    columns = {"label": label, "score": score, "pos_label": pos_label}
+    if by:
+        _fit_by_segment(make(), source, model, by, columns)
+    else:
+        _fit(make, method, source, model, {**columns, "weight": weight})
+    typer.echo(f"model written to {model}", err=True)
+
+
+def _fit(make: Callable[[], Any], method: str, source: Any, model: Path, columns: dict[str, Any]) -> None:
+    """Fit one map to all rows, and say what it gains."""
+    from calibrant.auditing import cross_fitted
+    from calibrant.auditing.wording import recalibration_sentence
+    from calibrant.calibrators import AutoCalibrator, CutoffCalibrator
+    from calibrant.export import save_model
+    from calibrant.ingest.named_columns import named_columns
+    from calibrant.table.progress import portion, tell
+
+    with terminal.progress():
+        with portion(0.0, _READ):
+            table = named_columns(source, **columns)["y_true"]
+        calibrator = make()
+        tell(f"Fitting, {method}", _READ)
+        save_model(calibrator.fit(table), model)
+        cutoff = isinstance(calibrator, CutoffCalibrator)
+        with portion(_FITTED, 1.0):
+            judged = None if cutoff else cross_fitted(table, make)
+    if cutoff:
+        terminal.print_wrapped(calibrator.message_)
+        return
+    if isinstance(calibrator, AutoCalibrator):
+        terminal.print_wrapped(calibrator.reason_)
+    terminal.print_wrapped(recalibration_sentence(judged))
+
+
+def _fit_by_segment(calibrator: Any, source: Any, model: Path, by: list[str], columns: dict[str, Any]) -> None:
+    """Fit one map and what segments need beyond it, and say what that gains."""
+    from calibrant.auditing.segment_rows import check_names
+    from calibrant.calibrators import SegmentCalibrator
+    from calibrant.export import save_model
+    from calibrant.ingest.segment_source import rows_with_columns
+    from calibrant.table.progress import portion, tell
+
+    check_names(by, columns["label"], columns["score"])
+    with terminal.progress():
+        with portion(0.0, _READ):
+            labels, scores, segments = rows_with_columns(source, by, **columns)
+        tell("Fitting, by segment", _READ)
+        fitted = SegmentCalibrator(calibrator).fit(scores, labels, segments)
+        save_model(fitted, model)
+    terminal.print_wrapped(fitted.reason_)
+    if fitted.decision_ == "repaired":
+        typer.echo(str(fitted.gains_))

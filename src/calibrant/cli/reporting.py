@@ -1,0 +1,44 @@
+"""What `audit` and `compare` have in common: a result that remembers its command, and its report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import typer
+
+from calibrant.cli import terminal
+from calibrant.cli.sources import paths_of
+
+if TYPE_CHECKING:
+    from calibrant.auditing.audit import Audit
+    from calibrant.comparing.compare import Comparison
+
+__all__ = ["with_report"]
+
+_COMPUTED = 0.9  # share of the job until a result is there that a report shows
+
+_Result = TypeVar("_Result", "Audit", "Comparison")
+
+
+def with_report(compute: Callable[[], _Result], source: object, report: Path | None, context: typer.Context) -> _Result:
+    """Compute a result, under a bar, and write its report if one is wanted; a wrong path is found before."""
+    from calibrant.auditing.provenance import of_command
+    from calibrant.table.progress import portion, tell
+
+    if report is not None:
+        from calibrant.report import check_report
+
+        check_report(report, *paths_of(source))
+    with terminal.progress():
+        with portion(0.0, 1.0 if report is None else _COMPUTED):
+            result = compute()
+        result = replace(result, provenance=of_command(result.provenance, context.obj))
+        if report is not None:
+            tell("Report", _COMPUTED)
+            result.to_html(report)
+    if report is not None:
+        typer.echo(f"report written to {report}", err=True)
+    return result

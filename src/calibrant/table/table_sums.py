@@ -1,0 +1,142 @@
+"""What follows from the scores, the rows and the positives of a table: totals, and sums over the rows at each score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from calibrant.table.cells import CellSums, most_squared
+from calibrant.table.fixed_point import BITS, MOST_ROWS, FixedPoint, score_units
+from calibrant.table.pooling import FloatArray, NumberArray
+
+__all__ = ["TableSums"]
+
+
+@dataclass(frozen=True, eq=False)
+class TableSums:
+    """Base of `ScoreTable`, which describes the fields; where they are cells, the sums are those that cells keep."""
+
+    score: FloatArray
+    n: NumberArray
+    k: NumberArray
+    cells: CellSums | None = None
+
+    def __post_init__(self) -> None:
+        for array in [self.score, self.n, self.k, *(self.cells.arrays if self.cells is not None else [])]:
+            array.setflags(write=False)
+
+    def __len__(self) -> int:
+        return int(self.score.shape[0])
+
+    @property
+    def exact(self) -> bool:
+        """Whether every row is one distinct score."""
+        return self.cells is None or bool((self.cells.low == self.cells.high).all())
+
+    @property
+    def counts(self) -> bool:
+        """Whether weights are whole numbers, that is, whether a weight is a number of rows."""
+        return self.n.dtype.kind == "i"
+
+    @cached_property
+    def total(self) -> float:
+        """Number of rows, or total weight."""
+        return float(self.n.sum())
+
+    @cached_property
+    def positives(self) -> float:
+        """Number of positives, or their weight."""
+        return float(self.k.sum())
+
+    @property
+    def base_rate(self) -> float:
+        """Share of positives."""
+        return self.positives / self.total
+
+    @cached_property
+    def mean_score(self) -> float:
+        """Mean predicted probability."""
+        return float(np.dot(self.n, self.score)) / self.total
+
+    @property
+    def variance(self) -> FloatArray:
+        """Sum of `s (1 - s)` of each row: the variance of its positives if the scores were exactly right.
+
+        Of a cell as if all scores were their mean: too much by at most a quarter of its squared width for each row.
+        """
+        return np.asarray(self.n * (self.score * (1.0 - self.score)), dtype=np.float64)
+
+    @cached_property
+    def mean_variance(self) -> float:
+        """Mean of `s (1 - s)`: the expected Brier score if the scores were exactly right."""
+        if self.cells is None:
+            return float(self.variance.sum()) / self.total
+        return max(0.0, float(self.rise.sum() + self.fall.sum()) - self.squared_total) / self.total
+
+    @property
+    def low(self) -> FloatArray:
+        """Smallest score of each row of the table."""
+        return self.score if self.cells is None else self.cells.low
+
+    @property
+    def high(self) -> FloatArray:
+        """Largest score of each row of the table; the ends at which the cumulative residuals are known exactly."""
+        return self.score if self.cells is None else self.cells.high
+
+    @property
+    def rise(self) -> FloatArray:
+        """Sum of `1 - s` over the positives of each row."""
+        return self.k * (1.0 - self.score) if self.cells is None else self.cells.rise
+
+    @property
+    def fall(self) -> FloatArray:
+        """Sum of `s` over the negatives of each row."""
+        return (self.n - self.k) * self.score if self.cells is None else self.cells.fall
+
+    @property
+    def squared(self) -> FloatArray:
+        """Sum of squared residuals `(y - s)**2` of each row.
+
+        Of a cell the most that it can be, as if scores were either the lowest or the highest: too much by at most a
+        quarter of its squared width for each row.
+        """
+        if self.cells is None:
+            return self.k * (1.0 - self.score) ** 2 + (self.n - self.k) * self.score**2
+        of_positives = most_squared(self.rise, self.k, 1.0 - self.high, 1.0 - self.low)
+        return of_positives + most_squared(self.fall, self.n - self.k, self.low, self.high)
+
+    @cached_property
+    def squared_total(self) -> float:
+        """Sum of squared residuals of all rows, exact also for cells."""
+        return float(self.squared.sum()) if self.cells is None else self.cells.squared_total
+
+    @cached_property
+    def log_loss_total(self) -> float:
+        """Sum of `-log(probability given to the observed label)` of all rows; infinite if one was 0."""
+        if self.cells is not None:
+            return self.cells.log_loss_total
+        negatives = self.n - self.k
+        with np.errstate(divide="ignore", invalid="ignore"):
+            of_positives = np.where(self.k > 0, -self.k * np.log(self.score), 0.0)
+            of_negatives = np.where(negatives > 0, -negatives * np.log1p(-self.score), 0.0)
+        return float((of_positives + of_negatives).sum())
+
+    @property
+    def residual(self) -> FixedPoint | None:
+        """Sum of `y - s` of each row in whole units, or None if rows are not counted or are more than fit."""
+        if self.cells is not None:
+            return self.cells.residual
+        if not self.counts or not self.total < MOST_ROWS:
+            return None
+        return FixedPoint.product(self.k, np.full(len(self), 1 << BITS)) - FixedPoint.product(
+            self.n, score_units(self.score)
+        )
+
+    def _cell_sums(self) -> CellSums:
+        """Return the sums as cells keep them, also of single scores."""
+        if self.cells is not None:
+            return self.cells
+        totals = self.squared_total, self.log_loss_total
+        return CellSums(self.low, self.high, self.rise, self.fall, *totals, self.residual)

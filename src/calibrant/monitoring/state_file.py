@@ -193,8 +193,9 @@ def _digest(text: str) -> str:
 
 
 def _short(sums: Any) -> list[float]:
-    """Round what only estimates are made of, but not numbers of rows."""
-    return [int(x) if float(x).is_integer() else round(float(f"{x:.5g}"), 2) for x in sums.tolist()]
+    """Round what only estimates are made of: to few digits, as sums over rare events are small, and noise to 0."""
+    found = [round(float(f"{x:.5g}"), 9) for x in sums[1:].tolist()]
+    return [int(x) if x.is_integer() else x for x in [float(sums[0]), *found]]
 
 
 def _rounded(value: float) -> float | None:

@@ -36,7 +36,24 @@ def test_a_state_is_a_few_kilobytes(tmp_path):
     monitor = cal.Monitor(tolerance=0.02)
     score = np.random.default_rng(0).uniform(size=100_000)
     monitor.update(np.random.default_rng(1).uniform(size=100_000) < score, score)
-    assert len(monitor.to_json()) < 15_000
+    assert len(monitor.to_json()) < 17_000
+
+
+def test_the_departure_of_rare_events_is_the_same_if_every_update_is_saved():
+    """Sums over few rows of low scores are far below 1; those of the rows since the last one kept are rounded often."""
+    rng = np.random.default_rng(3)
+    score = 0.004 * np.exp(rng.normal(0.0, 0.3, size=2000))
+    y = rng.uniform(size=2000) < score * np.repeat([1, 8], 1000)
+    kept, saved = cal.Monitor(odds_tolerance=1.2), cal.Monitor(odds_tolerance=1.2)
+    kept.update(y, score, pos_label=True)
+    for first in range(0, len(y), 10):
+        saved.update(y[first : first + 10], score[first : first + 10], pos_label=True)
+        text = saved.to_json()
+        saved = cal.Monitor.from_json(text)
+        assert abs(len(saved.to_json()) - len(text)) < 50  # differences of floats that are 0 are not written
+    expected, found = kept.state.departure.to_dict(), saved.state.departure.to_dict()
+    for name, value in expected.items():
+        assert found[name] == (pytest.approx(value, rel=1e-2) if isinstance(value, float) else value)
 
 
 def test_a_state_is_refused_if_anything_was_changed():

@@ -29,6 +29,7 @@ _FIRST_WITHOUT, _EVEN_WITHOUT = 0.4, 0.4
 _CLOCK = 150.0
 _LARGEST_LOG = 600.0
 _KEPT_ALARMS = 20
+_SIZES = (GROUP, 4, 1)  # of the groups in which rows are followed, the nearer an alarm the smaller
 _SLICE, _CLOSE = 16384, 1024  # rows or blocks that are read at a time; rows, where an alarm may be near
 
 
@@ -119,30 +120,31 @@ class Evidence:
 
     def read(self, y: FloatArray, score: FloatArray) -> FloatArray:
         """Read rows and return M after each that ends a group, nan between; after the last alarm it stays the same."""
-        return self._read_all(len(y), lambda part, size: self._over_rows(y[part], score[part], size), GROUP, score)
+        return self._read_all(len(y), lambda part, size: self._over_rows(y[part], score[part], size), _SIZES, score)
 
     def read_blocks(self, blocks: Unit) -> FloatArray:
         """Read complete blocks and return M after each."""
-        return self._read_all(len(blocks.rows), lambda part, _: self._over_blocks(blocks.part(part)), 1, None)
+        return self._read_all(len(blocks.rows), lambda part, _: self._over_blocks(blocks.part(part)), (1,), None)
 
     def _read_all(
-        self, n: int, follow: Callable[[slice, int], _Step], size: int, score: FloatArray | None
+        self, n: int, follow: Callable[[slice, int], _Step], sizes: tuple[int, ...], score: FloatArray | None
     ) -> FloatArray:
-        """Read slice by slice, in groups of so many rows; where there may be an alarm, in single rows, and up to it."""
+        """Read slice by slice, in groups of these sizes one after the other as long as there may be an alarm."""
         path, begin, most = np.full(n, math.nan), 0, _SLICE
         while begin < n and not self.stopped:
             learning = score is not None and self.cuts is None
             part = slice(begin, min(n, begin + (LEARNED - len(self.first_scores) if learning else most)))
-            step = follow(part, size)
+            step = follow(part, sizes[0])
             alarms = np.flatnonzero(step.peak >= self.threshold)
-            if len(alarms) and size > 1:
-                if part.stop - begin > _CLOSE:
-                    most = _CLOSE
-                    continue
-                step = follow(part, 1)
-                alarms = np.flatnonzero(step.path >= self.threshold)
-            else:
+            if len(alarms) and part.stop - begin > _CLOSE:
+                most = _CLOSE
+                continue
+            if not len(alarms):
                 most = min(2 * most, _SLICE)
+            for size in sizes[1:]:
+                if len(alarms):
+                    step = follow(part, size)
+                    alarms = np.flatnonzero(step.peak >= self.threshold)
             if len(alarms) and begin + alarms[0] + 1 < part.stop:
                 part = slice(begin, begin + int(alarms[0]) + 1)
                 step = follow(part, 1)

@@ -138,7 +138,8 @@ class Ratios:
                 inverse_ratios_of_shifts(self._local, y, other, self._slack, out)
                 np.divide(1.0, out, out=out)
 
-            _inside(write, len(self._local), rows, self._where, product[self._fixed :], largest[self._fixed :])
+            elsewhere = np.ones(len(self._local))
+            _inside(write, elsewhere, rows, self._where, product[self._fixed :], largest[self._fixed :])
         return growth
 
     def _on_all(self, rows: Rows, product: FloatArray, largest: FloatArray) -> None:
@@ -200,7 +201,10 @@ class Bets:
         cells = np.arange(CELLS)[:, None]
         self._inside = ((cells >= first) & (cells < last)).astype(float)
         elsewhere = 1.0 - self._rate * self._tolerance
-        self._slopes, function = np.unique(self._sign * self._rate / elsewhere, return_inverse=True)
+        self._slopes, one, function = np.unique(
+            self._sign * self._rate / elsewhere, return_index=True, return_inverse=True
+        )
+        self._elsewhere_of_kind = elsewhere[one]
         self._where = _Where(function, first, last)
         self._elsewhere = elsewhere ** np.arange(GROUP + 1.0)[:, None]
 
@@ -226,7 +230,7 @@ class Bets:
             np.multiply(self._slopes[:, None, None], residual, out=out)
             out += 1.0
 
-        _inside(write, len(self._slopes), rows, self._where, growth.product.T, growth.largest.T)
+        _inside(write, self._elsewhere_of_kind, rows, self._where, growth.product.T, growth.largest.T)
         number = (rows.cell < CELLS).sum(axis=1)
         growth.product[:] *= self._elsewhere[number]
         return growth
@@ -258,22 +262,30 @@ class _Where(NamedTuple):
 
 
 def _inside(
-    write: Callable[[FloatArray], None], kinds: int, rows: Rows, where: _Where, product: FloatArray, largest: FloatArray
+    write: Callable[[FloatArray], None],
+    elsewhere: FloatArray,
+    rows: Rows,
+    where: _Where,
+    product: FloatArray,
+    largest: FloatArray,
 ) -> None:
     """Write the products of factors over the rows of each group that lie in an interval, and the most they can be.
 
     `write` writes factors of shape (kinds, rows of a group, groups), where the rows of a group are in the order of
-    their cells; the products have the shape (components, groups).
+    their cells, divided by the factor that such a component has `elsewhere`, which is at most 1; products have the
+    shape (components, groups).
     """
     size, groups = rows.y.shape
     ends = _ends_of_cells(rows.cell) * groups + np.arange(groups)
-    factors = np.empty((kinds, size, groups))
-    so_far = np.ones((kinds, size + 1, groups))
+    factors = np.empty((len(elsewhere), size, groups))
+    so_far = np.ones((len(elsewhere), size + 1, groups))
     write(factors)
-    for out, least in ((product, _LEAST_FACTOR), (largest, 1.0)):
+    for out, scale, least in ((product, None, _LEAST_FACTOR), (largest, elsewhere, 1.0)):
+        if scale is not None:
+            factors *= scale[:, None, None]
         np.maximum(factors, least, out=so_far[:, 1:])
         accumulate(so_far)
-        upto = np.take(so_far.reshape(kinds, -1), ends, axis=1)
+        upto = np.take(so_far.reshape(len(elsewhere), -1), ends, axis=1)
         np.divide(upto[where.factor, where.last], upto[where.factor, where.first], out=out)
 
 

@@ -24,9 +24,9 @@ _GAMMA = 1e12  # a beta distribution of this size is a gamma distribution
 class PowerMeans(NamedTuple):
     """Means of terms, of their squares and of their cubes."""
 
-    first: npt.ArrayLike
-    second: npt.ArrayLike
-    third: npt.ArrayLike
+    first: float | FloatArray
+    second: float | FloatArray
+    third: float | FloatArray
 
 
 def bounded_mean_limits(

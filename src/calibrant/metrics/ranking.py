@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.distributions.bounded_mean import bounded_mean_limits
 from calibrant.distributions.brownian import normal_quantile
+from calibrant.distributions.cluster_draws import cluster_moments, equal_draws
 from calibrant.metrics.estimates import SampledRows, cluster_sums, sampled_rows
 from calibrant.table.arguments import as_table
 from calibrant.table.clusters import ClusteredRows, Clusters
@@ -222,17 +224,14 @@ def area_of(sample: SampledRows) -> RocAuc:
     error = lower = upper = math.nan
     if method != "none":
         tail, rarer = 0.5 - 0.5 * level, min(n_positives, n_negatives)
-        alone = rarer < 2.0 or (sample.clusters is not None and len(sample.clusters.size) < 2)
-        error, effective = (math.nan, 0.0) if alone else _delong(sample, value)
+        error, effective = (math.nan, 0.0) if rarer < 2.0 else _delong(table, value)
+        if sample.clusters is not None:
+            error, lower, upper = _of_clusters(table, sample.clusters, value, error, tail)
         # An area that rounds to 0 or 1, where log-odds end, has few effective rows: unseen ones would decide.
-        if effective >= _LEAST_EFFECTIVE:
-            lower, upper = _interval(value, -normal_quantile(tail) * sample.student_factor * error)
+        elif effective >= _LEAST_EFFECTIVE:
+            lower, upper = _interval(value, -normal_quantile(tail) * error)
         else:
-            if sample.clusters is None:
-                method = "exact"
-            else:
-                rarer = _least_effective_clusters(sample.clusters)
-            most = -math.log(tail) / rarer
+            method, most = "exact", -math.log(tail) / rarer
             lower, upper = _lowest(value, most), 1.0 - _lowest(1.0 - value, most)
         lower, upper = max(0.0, min(lower, value) - pooled), min(1.0, max(upper, value) + pooled)
     return RocAuc(value, error, lower, upper, level, n_positives, n_negatives, method)
@@ -301,38 +300,47 @@ def _shares_of_classes(table: ScoreTable) -> tuple[FloatArray, FloatArray]:
     return positives / positives.sum(), negatives / negatives.sum()
 
 
-def _delong(sample: SampledRows, value: float) -> tuple[float, float]:
-    """Root of the variance of DeLong, and effective rows behind it.
-
-    For each row, the share of the other class on its right side is its placement, whose spread makes the variance; with
-    clusters that of their sums (Obuchowski 1997).
-    """
-    table = sample.table
+def _deviations(table: ScoreTable, value: float) -> tuple[FloatArray, FloatArray]:
+    """By how much a positive and a negative at each score are placed better than the area, among the other class."""
     positives, negatives = _shares_of_classes(table)
-    placements = np.cumsum(negatives) - 0.5 * negatives, 1.0 - (np.cumsum(positives) - 0.5 * positives)
+    return np.cumsum(negatives) - 0.5 * negatives - value, 1.0 - (np.cumsum(positives) - 0.5 * positives) - value
+
+
+def _delong(table: ScoreTable, value: float) -> tuple[float, float]:
+    """Root of the variance of DeLong, the spread of placements, and effective rows behind it."""
     farthest = max(value, 1.0 - value) ** 2
     variance = unseen = squares = 0.0
-    deviations = []
-    for share, placement in zip((positives, negatives), placements, strict=True):
-        n = table.positives if share is positives else table.total - table.positives
-        deviations.append((placement - value) / n)
-        deviation = (placement - value) ** 2
-        variance += float(np.dot(share, deviation)) / (n - 1.0)
+    counts = table.positives, table.total - table.positives
+    for n, share, deviation in zip(counts, _shares_of_classes(table), _deviations(table, value), strict=True):
+        square = deviation**2
+        variance += float(np.dot(share, square)) / (n - 1.0)
         unseen += farthest / (n * (n - 1.0))
-        squares += (float(np.dot(share, deviation**2)) * n + farthest**2) / (n * (n - 1.0)) ** 2
-    if sample.clusters is not None:
-        if len(sample.clusters.size) < 2:
-            return math.nan, 0.0
-        of_clusters = cluster_sums(sample.clusters, *deviations) ** 2
-        variance = float(of_clusters.sum()) * len(of_clusters) / (len(of_clusters) - 1.0)
-        squares = float(np.dot(of_clusters, of_clusters)) + unseen**2
+        squares += (float(np.dot(share, square**2)) * n + farthest**2) / (n * (n - 1.0)) ** 2
     return math.sqrt(variance), (variance + unseen) ** 2 / squares
 
 
-def _least_effective_clusters(rows: ClusteredRows) -> float:
-    """Effective number of clusters that hold rows of the class for which it is smaller."""
-    of_class = (rows.by_cluster(counts) for counts in (rows.k, rows.n - rows.k))
-    return min(float(sizes.sum() ** 2 / np.dot(sizes, sizes)) for sizes in of_class)
+def _of_clusters(
+    table: ScoreTable, rows: ClusteredRows, value: float, error: float, tail: float
+) -> tuple[float, float, float]:
+    """Standard error (Obuchowski 1997) and limits, each for this tail, from what each cluster adds to the area.
+
+    Clusters have the positives and negatives they have. Of a cluster that was not seen, all rows may be placed as badly
+    as rows can be, which changes its part of either class by the area itself.
+    """
+    of_class = rows.k, rows.n - rows.k
+    sizes = [size[size > 0.0] for size in map(rows.by_cluster, of_class)]
+    size = min(sizes, key=lambda size: equal_draws(size, tail))
+    positive, negative = _deviations(table, value)
+    added = cluster_sums(rows, positive / table.positives, negative / (table.total - table.positives))
+    clusters, total = len(added), float(size.sum())
+    variance = 0.0 if math.isnan(error) else error**2
+    powers, draws = cluster_moments(0.0, added * total, size, variance * total, tail)
+    limits = bounded_mean_limits(powers, draws, -2.0 * value, 2.0 * (1.0 - value), 1.0 - 2.0 * tail)
+    if clusters > 1 and not math.isnan(error):
+        error = math.sqrt(float(np.dot(added, added)) * clusters / (clusters - 1.0))
+    else:
+        error = math.nan
+    return error, value + float(limits[0]), value + float(limits[1])
 
 
 def _interval(value: float, half: float) -> tuple[float, float]:

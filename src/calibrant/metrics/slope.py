@@ -257,9 +257,8 @@ def _intercept_alone(sample: SampledRows, scale: _Scale, logit: FloatArray) -> _
 def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coefficients, str]:
     """Fit intercept and slope, or say why there are none."""
     table = sample.table
-    z = sample.student_factor * normal_quantile(0.5 + 0.5 * sample.confidence_level)
     rarer = min(table.positives, table.total - table.positives)
-    quantile = z**2 * (1.0 + _FEW / max(rarer, 1.0))
+    quantile = normal_quantile(0.5 + 0.5 * sample.confidence_level) ** 2 * (1.0 + _FEW / max(rarer, 1.0))
     unknown = (_NOTHING if table.counts else (math.nan, math.nan),) * 2
     positive, negative = np.flatnonzero(table.k), np.flatnonzero(table.k < table.n)
     if not (len(positive) and len(negative)):
@@ -303,13 +302,43 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
         most = quantile * max(1.0, robust / variance)
         error = math.sqrt(variance if sample.clusters is None else robust)
         errors.append(error if table.counts else math.nan)
-        if not (table.counts and math.isfinite(most)):
+        if not table.counts:
             intervals.append(unknown[column])
+            continue
+        if sample.clusters is not None:
+            scores = _profile_scores(profile, scale, column, values[1 - column])
+            found = sample.root(scores, values[column], 1.0 / (variance * table.total))
+            intervals.append((found.lower, found.upper))
             continue
         half = math.sqrt(most * variance)
         ends = (profile.limit(column, values[column], values[column] + side * half, most) for side in (-1.0, 1.0))
         intervals.append((next(ends), next(ends)))
     return _Coefficients(values, tuple(errors), tuple(intervals), fit.deviance), ""
+
+
+def _profile_scores(profile: LogisticProfile, scale: _Scale, column: int, start: float) -> Callable[[float], Terms]:
+    """By how much a row speaks for a larger coefficient, at each value of it, where the other one fits best.
+
+    What it says of the other coefficient is taken off, so that this need not be known exactly (the efficient score).
+    """
+    power = column, 1 - column
+
+    def terms(at: float) -> Terms:
+        other = profile.other(column, at, start)
+        intercept, slope = (at, other) if column == 0 else (other, at)
+        chance = logistic(intercept + slope * profile.x)
+        weight = profile.n * chance * (1.0 - chance)
+        own, beside = profile.x ** power[0], profile.x ** power[1]
+        information = float(np.dot(weight, beside**2))
+        share = float(np.dot(weight, own * beside)) / information if information > 0.0 else 0.0
+
+        def term(label: int, score: FloatArray) -> FloatArray:
+            x = scale.of(score)
+            return np.asarray((x ** power[0] - share * x ** power[1]) * (label - logistic(intercept + slope * x)))
+
+        return term
+
+    return terms
 
 
 def _deviance_of_tie(table: ScoreTable, tied: npt.NDArray[np.bool_]) -> float:

@@ -78,7 +78,7 @@ def paired_limits(difference: FloatArray, possible: Possible, critical: float, u
     if units.cluster is None:
         powers, draws = PowerMeans(value, float((scaled**2).mean()), float((scaled**3).mean())), float(units.n)
     else:
-        powers, draws = cluster_moments(value, of_draws, units.size, float(scaled.var()), tail)
+        powers, draws = cluster_moments(value, of_draws / units.n, float(scaled.var()) / units.n, units.size, tail)
     ends = bounded_mean_limits(powers, draws, low / unit, high / unit, 1.0 - 2.0 * tail)
     hidden = possible.unseen * units.hidden(tail, possible.share) / unit
     lower, upper = min(float(ends[0]) - hidden, value), max(float(ends[1]) + hidden, value)

@@ -43,22 +43,23 @@ def equal_draws(size: FloatArray, delta: float) -> float:
 
 
 def cluster_moments(
-    value: float, sums: FloatArray, size: FloatArray, row_variance: float, tail: float
+    value: float, parts: FloatArray, row_variance: float, size: FloatArray, tail: float
 ) -> ClusterMoments:
-    """Moments that give the mean of a term over all rows the variance and the third moment it has over clusters.
+    """Moments that give a mean over all rows the variance and the third moment it has over clusters.
 
     The draws are clusters of equal size, so many that events could hide in them as well as in these. `value` is the
-    mean, and `sums` adds up the term less its mean over the rows of each cluster. The variance is at least that of
-    independent rows, `row_variance`, and so much larger that the normal quantile at `tail` becomes Student's.
+    mean, and `parts` is what each cluster adds to it, less what clusters of its size add on average. The variance is at
+    least that of the mean of independent rows, and so much larger that the normal quantile at `tail` becomes Student's.
     """
     from scipy.special import ndtri, stdtrit
 
-    freedom, rows = float(size.sum() ** 2 / np.dot(size, size)) - 1.0, float(size.sum())
+    size = size[size > 0.0]
+    freedom = float(size.sum() ** 2 / np.dot(size, size)) - 1.0 if len(size) > 1 else 0.0
     if freedom <= 0.0:  # one cluster says nothing
         return ClusterMoments(PowerMeans(value, value**2, value**3), 0.0)
     draws, student = equal_draws(size, tail), float(stdtrit(freedom, tail) / ndtri(tail))
-    squares = float(np.dot(sums, sums)) / rows * len(size) / (len(size) - 1.0)
-    variance = student**2 * draws * max(squares, row_variance) / rows
-    third = draws**2 * float(np.power(sums, 3).sum()) / rows**3
+    squares = float(np.dot(parts, parts)) * len(size) / (len(size) - 1.0)
+    variance = student**2 * draws * max(squares, row_variance)
+    third = draws**2 * float(np.power(parts, 3).sum())
     powers = PowerMeans(value, value**2 + variance, value**3 + 3.0 * value * variance + third)
     return ClusterMoments(powers, draws)

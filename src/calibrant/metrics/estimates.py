@@ -84,18 +84,18 @@ class SampledRows:
         """
         if math.isinf(value):
             return self.estimate(value, (value, value))
-        moments = self._moments(terms)
+        moments = self._moments(terms, self._sizes(terms))
         if within is not None:
             moments = moments._replace(low=within[0], high=within[1])
         shift = value - self._mean(self.of_rows(terms))
         lower, upper = (moments.limit(side, self.confidence_level) + shift for side in (-1, 1))
         return self.estimate(value, (min(lower, value), max(upper, value)))
 
-    def ratio(self, top: Terms, bottom: Terms, value: float) -> Estimate:
-        """Return the ratio of the means of two terms that are not negative, whose value is known, with limits.
+    def ratio(self, top: Terms, bottom: Terms, value: float, *, same_scores: bool = False) -> Estimate:
+        """Return the ratio of the means of two terms, the second not negative, with limits from 0 up.
 
         The interval holds the ratios r at which the limits for the mean of ``top - r bottom`` hold 0, as in Fieller
-        (1954).
+        (1954). `same_scores` is that of `root`.
         """
         if not math.isfinite(value):
             return self.estimate(value, (0.0, math.inf))
@@ -108,25 +108,35 @@ class SampledRows:
             for i, j in ((1, 0), (0, 1), (2, 0), (1, 1), (0, 2), (3, 0), (2, 1), (1, 2), (0, 3))
         }
         by_cluster = self._by_cluster(top), self._by_cluster(bottom) / unit
-        ends = self._possible(top), self._possible(bottom) / unit
+
+        def difference(ratio: float) -> Terms:
+            return lambda label, score: top(label, score) - ratio / unit * bottom(label, score)
+
+        sizes = self._sizes(difference(value * unit), same_scores=same_scores)
 
         def moments(ratio: float) -> Moments:
-            possible = ends[0] - ratio * ends[1]
+            possible = self._possible(difference(ratio), same_scores=same_scores)
             powers = (sum(math.comb(i, j) * (-ratio) ** j * joint[i - j, j] for j in range(i + 1)) for i in (1, 2, 3))
-            return self._draws(PowerMeans(*powers), by_cluster[0] - ratio * by_cluster[1], possible)
+            sums = by_cluster[0] - ratio * by_cluster[1]
+            return self._draws(PowerMeans(*powers), sums, possible, sizes)
 
         lower, upper = self._roots(moments, value * unit, 1.0, least=0.0)
         return self.estimate(value, (min(lower / unit, value), max(upper / unit, value)))
 
-    def root(self, terms: Callable[[float], Terms], value: float, slope: float) -> Estimate:
+    def root(
+        self, terms: Callable[[float], Terms], value: float, slope: float, *, same_scores: bool = False
+    ) -> Estimate:
         """Return where the mean of a term that falls as its parameter rises is 0, with limits.
 
-        `slope` is about how fast it falls there.
+        `slope` is about how fast it falls there. With `same_scores`, clusters that were not seen have the scores of
+        these, and may differ in their labels: for terms that a few scores far out can make as large as they like.
         """
         centre = value if math.isfinite(value) else 0.0
 
+        sizes = self._sizes(terms(centre), same_scores=same_scores)
+
         def moments(at: float) -> Moments:
-            return self._moments(terms(at))
+            return self._moments(terms(at), sizes, same_scores=same_scores)
 
         lower, upper = self._roots(moments, centre, 1.0 / max(slope, 1e-9), least=-math.inf)
         return self.estimate(value, (min(lower, value), max(upper, value)))
@@ -164,24 +174,42 @@ class SampledRows:
         positive, negative = of_rows
         return float(np.dot(self._positives, positive) + np.dot(self._negatives, negative)) / self.table.total
 
-    def _possible(self, terms: Terms) -> FloatArray:
-        """Terms of rows of either label at the scores seen, from the lowest to the highest."""
-        seen = np.concatenate([self.table.low[:1], self.short.score, self.table.high[-1:]])
-        return np.concatenate([terms(0, seen), terms(1, seen)])
+    def _possible(self, terms: Terms, *, same_scores: bool = False) -> tuple[float, float]:
+        """Least and largest term of a row of either label at the scores seen.
 
-    def _moments(self, terms: Terms) -> Moments:
+        With `same_scores` the means of those of all rows, if there are clusters: what labels can make of one.
+        """
+        if same_scores and self.clusters is not None:
+            either = terms(0, self.short.score), terms(1, self.short.score)
+            least, largest = np.minimum(*either), np.maximum(*either)
+            return self._mean((least, least)), self._mean((largest, largest))
+        seen = np.concatenate([self.table.low[:1], self.short.score, self.table.high[-1:]])
+        either = terms(0, seen), terms(1, seen)
+        return float(np.minimum(*either).min()), float(np.maximum(*either).max())
+
+    def _sizes(self, terms: Terms, *, same_scores: bool = False) -> FloatArray:
+        """Rows of each cluster; with `same_scores` what its labels can change of the sum of the term."""
+        if self.clusters is None:
+            return np.empty(0)
+        if not same_scores:
+            return self.clusters.size
+        change = np.abs(terms(1, self.table.score) - terms(0, self.table.score))
+        return cluster_sums(self.clusters, change, change)
+
+    def _moments(self, terms: Terms, sizes: FloatArray, *, same_scores: bool = False) -> Moments:
         of_rows = self.of_rows(terms)
         powers = PowerMeans(*(self._mean((of_rows[0] ** i, of_rows[1] ** i)) for i in (1, 2, 3)))
-        return self._draws(powers, self._by_cluster(terms), self._possible(terms))
+        return self._draws(powers, self._by_cluster(terms), self._possible(terms, same_scores=same_scores), sizes)
 
-    def _draws(self, powers: PowerMeans, by_cluster: FloatArray, possible: FloatArray) -> Moments:
-        """Moments of independent draws, from those of rows and from sums by cluster, if there are clusters."""
-        n = self.table.total
+    def _draws(self, powers: PowerMeans, sums: FloatArray, possible: tuple[float, float], sizes: FloatArray) -> Moments:
+        """Moments of independent draws, from those of rows, or from sums and sizes of clusters if there are any."""
+        n = rows = self.table.total
         if self.clusters is not None and self.table.counts:
-            size, value = self.clusters.size, float(powers.first)
-            variance, centred = max(0.0, float(powers.second) - value**2), by_cluster - size * (by_cluster.sum() / n)
-            powers, n = cluster_moments(value, centred, size, variance, 0.5 - 0.5 * self.confidence_level)
-        return Moments(powers, n, float(possible.min()), float(possible.max()))
+            value = float(powers.first)
+            variance = max(0.0, float(powers.second) - value**2) / rows
+            parts = (sums - self.clusters.size * (sums.sum() / rows)) / rows
+            powers, n = cluster_moments(value, parts, variance, sizes, 0.5 - 0.5 * self.confidence_level)
+        return Moments(powers, n, *possible)
 
     def _by_cluster(self, terms: Terms) -> FloatArray:
         """Sum of a term over the rows of each cluster; nothing without clusters."""

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.distributions.bounded_mean import bounded_mean_limits
 from calibrant.distributions.brownian import normal_quantile
-from calibrant.distributions.cluster_draws import cluster_moments, equal_draws
-from calibrant.metrics.estimates import SampledRows, cluster_sums, sampled_rows
+from calibrant.metrics.estimates import SampledRows, sampled_rows
 from calibrant.table.arguments import as_table
-from calibrant.table.clusters import ClusteredRows, Clusters
+from calibrant.table.clusters import Clusters
 from calibrant.table.results import Count, Result, Tabular
 from calibrant.table.row_errors import describe_one_outcome
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
@@ -226,7 +224,8 @@ def area_of(sample: SampledRows) -> RocAuc:
         tail, rarer = 0.5 - 0.5 * level, min(n_positives, n_negatives)
         error, effective = (math.nan, 0.0) if rarer < 2.0 else _delong(table, value)
         if sample.clusters is not None:
-            error, lower, upper = _of_clusters(table, sample.clusters, value, error, tail)
+            of_clusters, lower, upper = _of_clusters(sample, value)
+            error = math.nan if rarer < 2.0 else of_clusters
         # An area that rounds to 0 or 1, where log-odds end, has few effective rows: unseen ones would decide.
         elif effective >= _LEAST_EFFECTIVE:
             lower, upper = _interval(value, -normal_quantile(tail) * error)
@@ -300,47 +299,49 @@ def _shares_of_classes(table: ScoreTable) -> tuple[FloatArray, FloatArray]:
     return positives / positives.sum(), negatives / negatives.sum()
 
 
-def _deviations(table: ScoreTable, value: float) -> tuple[FloatArray, FloatArray]:
-    """By how much a positive and a negative at each score are placed better than the area, among the other class."""
-    positives, negatives = _shares_of_classes(table)
-    return np.cumsum(negatives) - 0.5 * negatives - value, 1.0 - (np.cumsum(positives) - 0.5 * positives) - value
-
-
 def _delong(table: ScoreTable, value: float) -> tuple[float, float]:
-    """Root of the variance of DeLong, the spread of placements, and effective rows behind it."""
+    """Root of the variance of DeLong, and effective rows behind it.
+
+    For each row, the share of the other class on its right side is its placement, whose spread makes the variance.
+    """
+    positives, negatives = _shares_of_classes(table)
+    placements = np.cumsum(negatives) - 0.5 * negatives, 1.0 - (np.cumsum(positives) - 0.5 * positives)
     farthest = max(value, 1.0 - value) ** 2
     variance = unseen = squares = 0.0
-    counts = table.positives, table.total - table.positives
-    for n, share, deviation in zip(counts, _shares_of_classes(table), _deviations(table, value), strict=True):
-        square = deviation**2
-        variance += float(np.dot(share, square)) / (n - 1.0)
+    for share, placement in zip((positives, negatives), placements, strict=True):
+        n = table.positives if share is positives else table.total - table.positives
+        deviation = (placement - value) ** 2
+        variance += float(np.dot(share, deviation)) / (n - 1.0)
         unseen += farthest / (n * (n - 1.0))
-        squares += (float(np.dot(share, square**2)) * n + farthest**2) / (n * (n - 1.0)) ** 2
+        squares += (float(np.dot(share, deviation**2)) * n + farthest**2) / (n * (n - 1.0)) ** 2
     return math.sqrt(variance), (variance + unseen) ** 2 / squares
 
 
-def _of_clusters(
-    table: ScoreTable, rows: ClusteredRows, value: float, error: float, tail: float
-) -> tuple[float, float, float]:
-    """Standard error (Obuchowski 1997) and limits, each for this tail, from what each cluster adds to the area.
+def _of_clusters(sample: SampledRows, value: float) -> tuple[float, float, float]:
+    """Standard error (Obuchowski 1997) and limits.
 
-    Clusters have the positives and negatives they have. Of a cluster that was not seen, all rows may be placed as badly
-    as rows can be, which changes its part of either class by the area itself.
+    What rows of either class add to the area (DeLong et al. 1988) is that class's mean of placements less the area. The
+    limits are those of the area a at which ``placement - (value + a) / 2`` has mean 0 over both classes, which counts
+    what both add. Clusters that were not seen have the scores of these, and any labels.
     """
-    of_class = rows.k, rows.n - rows.k
-    sizes = [size[size > 0.0] for size in map(rows.by_cluster, of_class)]
-    size = min(sizes, key=lambda size: equal_draws(size, tail))
-    positive, negative = _deviations(table, value)
-    added = cluster_sums(rows, positive / table.positives, negative / (table.total - table.positives))
-    clusters, total = len(added), float(size.sum())
-    variance = 0.0 if math.isnan(error) else error**2
-    powers, draws = cluster_moments(0.0, added * total, size, variance * total, tail)
-    limits = bounded_mean_limits(powers, draws, -2.0 * value, 2.0 * (1.0 - value), 1.0 - 2.0 * tail)
-    if clusters > 1 and not math.isnan(error):
-        error = math.sqrt(float(np.dot(added, added)) * clusters / (clusters - 1.0))
-    else:
-        error = math.nan
-    return error, value + float(limits[0]), value + float(limits[1])
+    table = sample.table
+    shares = _shares_of_classes(table)
+    below = np.concatenate([[0.0], np.cumsum(shares[1])]), np.concatenate([[0.0], np.cumsum(shares[0])])
+    odds = table.positives / (table.total - table.positives)
+
+    def half(label: int, score: FloatArray) -> FloatArray:
+        return np.full(len(score), 0.5 if label else 0.5 * odds)
+
+    def added(label: int, score: FloatArray) -> FloatArray:
+        others = below[1 - label]
+        left, right = (others[np.searchsorted(table.score, score, side)] for side in ("left", "right"))
+        rank = 0.5 * (left + right)
+        return np.asarray(rank - 0.5 * value if label else odds * (1.0 - rank - 0.5 * value))
+
+    found = sample.ratio(added, half, value, same_scores=True)
+    variance = sample.variance_of_total(lambda label, score: added(label, score) - value * half(label, score))
+    error = math.sqrt(variance) / table.positives if math.isfinite(variance) else math.nan
+    return error, found.lower, found.upper
 
 
 def _interval(value: float, half: float) -> tuple[float, float]:

@@ -307,7 +307,7 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
             continue
         if sample.clusters is not None:
             scores = _profile_scores(profile, scale, column, values[1 - column])
-            found = sample.root(scores, values[column], 1.0 / (variance * table.total))
+            found = sample.root(scores, values[column], 1.0 / (variance * table.total), same_scores=True)
             intervals.append((found.lower, found.upper))
             continue
         half = math.sqrt(most * variance)

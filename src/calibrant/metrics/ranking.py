@@ -178,8 +178,7 @@ def roc_auc_interval(
     -----
     Each row adds a square :math:`v_i` to the variance of [1]_. With one more row of each class, placed as far from its
     class as a row can be, the number of effective rows behind it is :math:`(\sum v)^2 / \sum v^2`. If few rows decide,
-    or a row of a kind not seen would, it is small. With clusters the squares are those of their sums [3]_, and
-    quantiles are Student's.
+    or a row of a kind not seen would, it is small.
 
     From 6 effective rows on, the interval is normal on the log-odds of the area: a limit for many rows, which at 95%
     left out the area in at most 7.2% of samples in each of 33 simulated worlds with 30 to 1000 rows, rare classes and
@@ -188,6 +187,11 @@ def roc_auc_interval(
     an average over ways to make m pairs without common rows, so each end fails with probability at most ``(1 -
     confidence_level) / 2`` for every number of rows [2]_. It is wide. Where all pairs are ordered rightly, it starts at
     ``((1 - confidence_level) / 2) ** (1 / m)``.
+
+    With clusters, the standard error is that of their sums [3]_, and the interval holds the areas a at which limits for
+    the mean over both classes of the placement less ``(value + a) / 2`` hold 0, as in `observed_expected_ratio`.
+    Clusters that were not seen have scores like these and any labels, so with few clusters it is wide. It is
+    approximate.
 
     References
     ----------

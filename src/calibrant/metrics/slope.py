@@ -124,15 +124,19 @@ def calibration_slope(
     The intervals of a and b are those of the profile likelihood, which need no symmetry. The squared quantile they rest
     on is larger by the factor ``1 + 1 / (3 m)`` for m rows of the rarer class, as simulated samples of few events ask,
     and by the ratio of the variance that allows for chances off the line [1]_ to the one that does not, where that is
-    above 1, which takes several rows at the extreme scores to be known; for clusters it is the variance of independent
-    clusters, and the quantile is Student's. If the scores separate the classes, the end of the interval of b is where
-    labels like these have half of the chance that is left for error. At 95% the interval of the slope left it out in 8%
-    of samples of 40 rows whose scores nearly separate the classes (log-odds with a standard deviation of 4), and in at
-    most 5.5% in the other worlds of the tests.
+    above 1, which takes several rows at the extreme scores to be known. If the scores separate the classes, the end of
+    the interval of b is where labels like these have half of the chance that is left for error. At 95% the interval of
+    the slope left it out in 8% of samples of 40 rows whose scores nearly separate the classes (log-odds with a standard
+    deviation of 4), and in at most 5.5% in the other worlds of the tests.
 
     The interval of the calibration intercept holds the a for which that for the mean of ``y - expit(a + logit s)``
     holds 0, see `calibration_in_the_large`: for independent rows it holds 0 if and only if that one does; it is that of
     Clopper and Pearson for one score, and asks for no slope of 1.
+
+    For clusters, the intervals of a and b hold the values at which those for the mean of the efficient score hold 0: of
+    ``(y - p) (x - c)`` for b, where p is the fitted probability with the other coefficient at its best, x are log-odds,
+    and c their mean with weights ``p (1 - p)``. Clusters that were not seen have scores like these and any labels. It
+    is approximate; if a score separates the classes there is no interval.
 
     References
     ----------

@@ -56,7 +56,7 @@ def calibration_in_the_large(
     draws are clusters of equal size, so many that an event that takes hold of whole clusters could hide in them as well
     as in these; the variance is that of independent clusters, with Student's quantile. The interval is about clusters
     of these sizes. For clusters of equal size it is as safe as that for rows; else it is approximate: in simulations it
-    missed in at most 4%, but in 10% where half of all rows are in four clusters, each of one outcome.
+    missed in at most 6%, but in 10% where half of all rows are in four clusters, each of one outcome.
 
     References
     ----------

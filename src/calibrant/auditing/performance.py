@@ -23,10 +23,11 @@ __all__ = ["Performance", "performance_of"]
 class Performance(Result):
     """Discrimination, accuracy and calibration as validation reports give them; every number with its interval.
 
-    Each interval holds by itself with about the confidence of the audit, if rows (or clusters) of every kind that
-    matters were seen: one in a few hundred whose scores are far outside those of the others, or whose outcomes all go
-    the other way, cannot be allowed for as long as there is none. With clusters all rows count once, whatever the
-    largest weight of a cluster in certificate, test and costs is.
+    Each interval holds by itself with about the confidence of the audit, if rows of every kind that matters were seen:
+    one in a few hundred whose scores are far outside those of the others cannot be allowed for as long as there is
+    none. With clusters it allows for some whose outcomes all go the other way and of which none was seen; it is about
+    clusters of these sizes and approximate, and all rows count once, whatever the largest weight of a cluster in
+    certificate, test and costs is.
 
     Attributes
     ----------

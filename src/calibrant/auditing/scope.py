@@ -54,6 +54,8 @@ def _limitations(audit: Findings) -> Iterator[str]:
     yield "Scores can be calibrated and still rank poorly, or serve a decision badly."
     if audit.certificate is not None:
         yield "Each statement holds with its own confidence level; that all of them hold has a lower one."
+        if audit.certificate.n_clusters is not None:
+            yield "Intervals of AUC, Brier score, O:E and the like are approximate, for clusters of these sizes."
         if audit.certificate.tolerance is None:
             yield "No tolerance was given, so whether the calibration error is acceptable was not decided."
 

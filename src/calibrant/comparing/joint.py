@@ -12,6 +12,7 @@ import numpy as np
 from calibrant.comparing.losses import Possible
 from calibrant.comparing.units import Units
 from calibrant.distributions.bounded_mean import PowerMeans, bounded_mean_limits
+from calibrant.distributions.cluster_draws import cluster_moments
 from calibrant.table.pooling import FloatArray
 
 __all__ = ["Limits", "critical_value", "paired_limits"]
@@ -60,9 +61,8 @@ def critical_value(
 def paired_limits(difference: FloatArray, possible: Possible, critical: float, units: Units) -> Limits:
     """Limits for the mean of terms, each for the tail of the normal distribution beyond a critical value.
 
-    They are those of `bounded_mean_limits`: a draw that was not seen may add as much as is possible. Clusters count as
-    draws of equal size, so many that events could hide in them as well; with Student's quantile where the normal one
-    is too small.
+    They are those of `bounded_mean_limits`: a draw that was not seen may add as much as is possible. What clusters are
+    worth is that of `cluster_moments`.
     """
     from scipy.special import ndtr
 
@@ -75,12 +75,10 @@ def paired_limits(difference: FloatArray, possible: Possible, critical: float, u
     value = float(scaled.mean())
     of_draws = units.sums(scaled - value)
     squares = float(np.dot(of_draws, of_draws)) * units.few / units.n
-    # Moments of a draw: so many of them have a mean with the variance and the third moment of this one.
-    draws = units.draws(tail)
-    student = units.quantile(tail) / critical
-    variance = student**2 * draws * max(squares, float(scaled.var())) / units.n
-    third = draws**2 * float(np.power(of_draws, 3).sum()) / units.n**3
-    powers = PowerMeans(value, value**2 + variance, value**3 + 3.0 * value * variance + third)
+    if units.cluster is None:
+        powers, draws = PowerMeans(value, float((scaled**2).mean()), float((scaled**3).mean())), float(units.n)
+    else:
+        powers, draws = cluster_moments(value, of_draws / units.n, float(scaled.var()) / units.n, units.size, tail)
     ends = bounded_mean_limits(powers, draws, low / unit, high / unit, 1.0 - 2.0 * tail)
     hidden = possible.unseen * units.hidden(tail, possible.share) / unit
     lower, upper = min(float(ends[0]) - hidden, value), max(float(ends[1]) + hidden, value)

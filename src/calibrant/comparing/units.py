@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.distributions.hidden_events import hidden_share
+from calibrant.distributions.cluster_draws import hidden_share
 from calibrant.table.pooling import FloatArray
 
 __all__ = ["Units"]
@@ -59,13 +59,6 @@ class Units:
         if self.cluster is None:
             return -math.expm1(math.log(tail) / (share * self.n))
         return min(1.0, hidden_share(self.size, tail) / share)
-
-    def draws(self, tail: float) -> float:
-        """Number of draws of equal size in which events could hide as well as in these."""
-        if self.cluster is None:
-            return float(self.n)
-        seen = 1.0 - self.hidden(tail)
-        return math.log(tail) / math.log(seen) if seen > 0.0 else 0.0
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Add up values of rows, along the last axis, within each draw."""

@@ -24,9 +24,9 @@ _GAMMA = 1e12  # a beta distribution of this size is a gamma distribution
 class PowerMeans(NamedTuple):
     """Means of terms, of their squares and of their cubes."""
 
-    first: npt.ArrayLike
-    second: npt.ArrayLike
-    third: npt.ArrayLike
+    first: float | FloatArray
+    second: float | FloatArray
+    third: float | FloatArray
 
 
 def bounded_mean_limits(
@@ -34,8 +34,8 @@ def bounded_mean_limits(
 ) -> tuple[FloatArray, FloatArray]:
     """Limits, each for half of what `level` leaves, for the mean of terms in [low, high], from `n` independent rows.
 
-    For rows that depend on each other `n` is the number of independent ones that are worth as much (Korn & Graubard
-    1998), whole or not. An end of the range may be infinite; so is the limit on its side.
+    For rows that depend on each other they are moments and number of draws, see `cluster_moments`. An end of the range
+    may be infinite; so is the limit on its side.
     """
     return bounded_mean_limit(-1, powers, n, low, level), bounded_mean_limit(1, powers, n, high, level)
 

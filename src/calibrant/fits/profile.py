@@ -56,6 +56,12 @@ class LogisticProfile:
                 break
         return at
 
+    def other(self, column: int, at: float, start: float) -> float:
+        """Value of the other coefficient that fits best beside this one, sought from `start`."""
+        ones = np.ones_like(self.x)
+        target, other = (ones, self.x) if column == 0 else (self.x, ones)
+        return self._at(target, other, at, start)[2]
+
     def _at(self, target: FloatArray, other: FloatArray, at: float, free: float) -> tuple[float, float, float]:
         """Least deviance with one coefficient fixed, its derivative in that one, and the other coefficient."""
         offset = at * target

@@ -4,7 +4,7 @@ One way for all: a number t is inside the interval as long as the limits of `bou
 that depends on t, such as ``y - t s`` for O:E, hold 0. It asks for no model and no derivative, is exact for one score
 (Clopper & Pearson), and holds where a handful of events decide. Terms lie between the least and the largest that a row
 of either label can have at the scores seen: a rare kind of row with scores beyond them that no row shows is not allowed
-for, nor is a rare kind of cluster.
+for. With clusters the draws are clusters rather than rows, so that a kind of cluster that none shows is allowed for.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.distributions.bounded_mean import PowerMeans, bounded_mean_limit
-from calibrant.distributions.brownian import normal_quantile
+from calibrant.distributions.cluster_draws import cluster_moments
 from calibrant.fits.shortened import shortened
 from calibrant.table.arguments import as_table
 from calibrant.table.clusters import ClusteredRows, Clusters, cluster_rows
@@ -29,7 +29,7 @@ from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["SampledRows", "Terms", "cluster_sums", "sampled_rows"]
 
-# What a row adds, from its label and its score; monotone in the score.
+# What a row adds, from its label and its score.
 Terms = Callable[[int, FloatArray], FloatArray]
 
 _GROUPS = 4096
@@ -38,7 +38,7 @@ _PRECISION, _MOST_STEPS = 1e-11, 100
 
 
 class Moments(NamedTuple):
-    """What the rows tell of a term, number of independent rows that are worth as much, and range of the term."""
+    """What independent draws tell of a term, number of them, and range of the term."""
 
     powers: PowerMeans
     n: float
@@ -71,18 +71,6 @@ class SampledRows:
             return "cluster-robust"
         return "asymptotic" if self.table.counts else "none"
 
-    @cached_property
-    def student_factor(self) -> float:
-        """Quantile of Student's distribution for the clusters there are over the normal one; 1 without clusters."""
-        from scipy.special import stdtrit
-
-        if self.clusters is None:
-            return 1.0
-        degrees, probability = self.clusters.effective_clusters - 1.0, 0.5 + 0.5 * self.confidence_level
-        if degrees <= 0.0:
-            return math.inf
-        return float(stdtrit(degrees, probability)) / normal_quantile(probability)
-
     def estimate(self, value: float, limits: tuple[float, float], note: str = "") -> Estimate:
         """Return an estimate with its limits, which are NaN where nothing is known of chance."""
         if self.method == "none":
@@ -96,18 +84,18 @@ class SampledRows:
         """
         if math.isinf(value):
             return self.estimate(value, (value, value))
-        moments = self._moments(terms)
+        moments = self._moments(terms, self._sizes(terms))
         if within is not None:
             moments = moments._replace(low=within[0], high=within[1])
         shift = value - self._mean(self.of_rows(terms))
         lower, upper = (moments.limit(side, self.confidence_level) + shift for side in (-1, 1))
-        return self.estimate(value, (lower, upper))
+        return self.estimate(value, (min(lower, value), max(upper, value)))
 
-    def ratio(self, top: Terms, bottom: Terms, value: float) -> Estimate:
-        """Return the ratio of the means of two terms that are not negative, whose value is known, with limits.
+    def ratio(self, top: Terms, bottom: Terms, value: float, *, same_scores: bool = False) -> Estimate:
+        """Return the ratio of the means of two terms, the second not negative, with limits from 0 up.
 
         The interval holds the ratios r at which the limits for the mean of ``top - r bottom`` hold 0, as in Fieller
-        (1954).
+        (1954). `same_scores` is that of `root`.
         """
         if not math.isfinite(value):
             return self.estimate(value, (0.0, math.inf))
@@ -119,27 +107,36 @@ class SampledRows:
             (i, j): self._mean((one[0] ** i * two[0] ** j, one[1] ** i * two[1] ** j))
             for i, j in ((1, 0), (0, 1), (2, 0), (1, 1), (0, 2), (3, 0), (2, 1), (1, 2), (0, 3))
         }
-        n = self._effective(lambda label, score: top(label, score) - value * bottom(label, score))
-        ends = self._possible(top), self._possible(bottom) / unit
+        by_cluster = self._by_cluster(top), self._by_cluster(bottom) / unit
+
+        def difference(ratio: float) -> Terms:
+            return lambda label, score: top(label, score) - ratio / unit * bottom(label, score)
+
+        sizes = self._sizes(difference(value * unit), same_scores=same_scores)
 
         def moments(ratio: float) -> Moments:
-            possible = ends[0] - ratio * ends[1]
+            possible = self._possible(difference(ratio), same_scores=same_scores)
             powers = (sum(math.comb(i, j) * (-ratio) ** j * joint[i - j, j] for j in range(i + 1)) for i in (1, 2, 3))
-            return Moments(PowerMeans(*powers), n, float(possible.min()), float(possible.max()))
+            sums = by_cluster[0] - ratio * by_cluster[1]
+            return self._draws(PowerMeans(*powers), sums, possible, sizes)
 
         lower, upper = self._roots(moments, value * unit, 1.0, least=0.0)
-        return self.estimate(value, (lower / unit, upper / unit))
+        return self.estimate(value, (min(lower / unit, value), max(upper / unit, value)))
 
-    def root(self, terms: Callable[[float], Terms], value: float, slope: float) -> Estimate:
+    def root(
+        self, terms: Callable[[float], Terms], value: float, slope: float, *, same_scores: bool = False
+    ) -> Estimate:
         """Return where the mean of a term that falls as its parameter rises is 0, with limits.
 
-        `slope` is about how fast it falls there.
+        `slope` is about how fast it falls there. With `same_scores`, clusters that were not seen have the scores of
+        these, and may differ in their labels: for terms that a few scores far out can make as large as they like.
         """
         centre = value if math.isfinite(value) else 0.0
-        n = self._effective(terms(centre))
+
+        sizes = self._sizes(terms(centre), same_scores=same_scores)
 
         def moments(at: float) -> Moments:
-            return self._moments(terms(at), n)
+            return self._moments(terms(at), sizes, same_scores=same_scores)
 
         lower, upper = self._roots(moments, centre, 1.0 / max(slope, 1e-9), least=-math.inf)
         return self.estimate(value, (min(lower, value), max(upper, value)))
@@ -152,7 +149,7 @@ class SampledRows:
         if self.clusters is None:
             positive, negative = self.of_rows(terms)
             return self._mean((positive**2, negative**2)) * self.table.total
-        sums = cluster_sums(self.clusters, *(terms(label, self.table.score) for label in (1, 0)))
+        sums = self._by_cluster(terms)
         return float(np.dot(sums, sums)) * len(sums) / (len(sums) - 1.0) if len(sums) > 1 else math.inf
 
     def of_rows(self, terms: Terms) -> tuple[FloatArray, FloatArray]:
@@ -177,29 +174,48 @@ class SampledRows:
         positive, negative = of_rows
         return float(np.dot(self._positives, positive) + np.dot(self._negatives, negative)) / self.table.total
 
-    def _possible(self, terms: Terms) -> FloatArray:
-        """Terms of rows of either label at the lowest and at the highest score."""
-        ends = np.array([self.table.low[0], self.table.high[-1]])
-        return np.concatenate([terms(0, ends), terms(1, ends)])
+    def _possible(self, terms: Terms, *, same_scores: bool = False) -> tuple[float, float]:
+        """Least and largest term of a row of either label at the scores seen.
 
-    def _moments(self, terms: Terms, n: float | None = None) -> Moments:
-        possible, of_rows = self._possible(terms), self.of_rows(terms)
+        With `same_scores` the means of those of all rows, if there are clusters: what labels can make of one.
+        """
+        if same_scores and self.clusters is not None:
+            either = terms(0, self.short.score), terms(1, self.short.score)
+            least, largest = np.minimum(*either), np.maximum(*either)
+            return self._mean((least, least)), self._mean((largest, largest))
+        seen = np.concatenate([self.table.low[:1], self.short.score, self.table.high[-1:]])
+        either = terms(0, seen), terms(1, seen)
+        return float(np.minimum(*either).min()), float(np.maximum(*either).max())
+
+    def _sizes(self, terms: Terms, *, same_scores: bool = False) -> FloatArray:
+        """Rows of each cluster; with `same_scores` what its labels can change of the sum of the term."""
+        if self.clusters is None:
+            return np.empty(0)
+        if not same_scores:
+            return self.clusters.size
+        change = np.abs(terms(1, self.table.score) - terms(0, self.table.score))
+        return cluster_sums(self.clusters, change, change)
+
+    def _moments(self, terms: Terms, sizes: FloatArray, *, same_scores: bool = False) -> Moments:
+        of_rows = self.of_rows(terms)
         powers = PowerMeans(*(self._mean((of_rows[0] ** i, of_rows[1] ** i)) for i in (1, 2, 3)))
-        return Moments(powers, self._effective(terms) if n is None else n, float(possible.min()), float(possible.max()))
+        return self._draws(powers, self._by_cluster(terms), self._possible(terms, same_scores=same_scores), sizes)
 
-    def _effective(self, terms: Terms) -> float:
-        """Independent rows that are worth as much (Kish 1965), never more than there are; fewer for few clusters."""
-        if self.clusters is None or not self.table.counts:
-            return self.table.total
-        positive, negative = self.of_rows(terms)
-        mean = self._mean((positive, negative))
-        variance = self.table.total * self._mean(((positive - mean) ** 2, (negative - mean) ** 2))
-        of_clusters = self.variance_of_total(lambda label, score: terms(label, score) - mean)
-        effect = max(1.0, of_clusters / variance) if variance > 0.0 else 1.0
-        n = self.table.total / effect
-        if self.table.positives in (0.0, self.table.total):  # nothing tells how outcomes come together
-            n = min(n, self.clusters.effective_clusters)
-        return n / self.student_factor**2
+    def _draws(self, powers: PowerMeans, sums: FloatArray, possible: tuple[float, float], sizes: FloatArray) -> Moments:
+        """Moments of independent draws, from those of rows, or from sums and sizes of clusters if there are any."""
+        n = rows = self.table.total
+        if self.clusters is not None and self.table.counts:
+            value = float(powers.first)
+            variance = max(0.0, float(powers.second) - value**2) / rows
+            parts = (sums - self.clusters.size * (sums.sum() / rows)) / rows
+            powers, n = cluster_moments(value, parts, variance, sizes, 0.5 - 0.5 * self.confidence_level)
+        return Moments(powers, n, *possible)
+
+    def _by_cluster(self, terms: Terms) -> FloatArray:
+        """Sum of a term over the rows of each cluster; nothing without clusters."""
+        if self.clusters is None:
+            return np.empty(0)
+        return cluster_sums(self.clusters, terms(1, self.table.score), terms(0, self.table.score))
 
     def _roots(
         self, moments: Callable[[float], Moments], value: float, scale: float, *, least: float

@@ -53,15 +53,15 @@ def calibration_in_the_large(
     [1]_: one row more is added, as unfavourable as a row can be at these scores, and the rows are weighted at random.
     For one score it is the interval of Clopper and Pearson, so that it holds for one event and for none; for many rows
     the normal one. That it holds for every distribution is conjectured, and no exception is known. For clusters, the
-    number of rows is divided by the design effect [2]_, at least 1, and by the squared ratio of Student's quantile to
-    the normal one; a rare kind of cluster, of which none was seen, is not allowed for.
+    draws are clusters of equal size, so many that an event that takes hold of whole clusters could hide in them as well
+    as in these; the variance is that of independent clusters, with Student's quantile. The interval is about clusters
+    of these sizes. For clusters of equal size it is as safe as that for rows; else it is approximate: in simulations it
+    missed in at most 6%, but in 10% where half of all rows are in four clusters, each of one outcome.
 
     References
     ----------
     .. [1] Gaffke (2005). Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
        variable. Mathematical Methods of Statistics.
-    .. [2] Korn & Graubard (1998). Confidence intervals for proportions with small expected number of positive counts
-       estimated from survey data. Survey Methodology.
 
     Examples
     --------

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.distributions.brownian import normal_quantile
-from calibrant.metrics.estimates import SampledRows, cluster_sums, sampled_rows
+from calibrant.metrics.estimates import SampledRows, sampled_rows
 from calibrant.table.arguments import as_table
-from calibrant.table.clusters import ClusteredRows, Clusters
+from calibrant.table.clusters import Clusters
 from calibrant.table.results import Count, Result, Tabular
 from calibrant.table.row_errors import describe_one_outcome
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
@@ -177,8 +177,7 @@ def roc_auc_interval(
     -----
     Each row adds a square :math:`v_i` to the variance of [1]_. With one more row of each class, placed as far from its
     class as a row can be, the number of effective rows behind it is :math:`(\sum v)^2 / \sum v^2`. If few rows decide,
-    or a row of a kind not seen would, it is small. With clusters the squares are those of their sums [3]_, and
-    quantiles are Student's.
+    or a row of a kind not seen would, it is small.
 
     From 6 effective rows on, the interval is normal on the log-odds of the area: a limit for many rows, which at 95%
     left out the area in at most 7.2% of samples in each of 33 simulated worlds with 30 to 1000 rows, rare classes and
@@ -187,6 +186,11 @@ def roc_auc_interval(
     an average over ways to make m pairs without common rows, so each end fails with probability at most ``(1 -
     confidence_level) / 2`` for every number of rows [2]_. It is wide. Where all pairs are ordered rightly, it starts at
     ``((1 - confidence_level) / 2) ** (1 / m)``.
+
+    With clusters, the standard error is that of their sums [3]_, and the interval holds the areas a at which limits for
+    the mean over both classes of the placement less ``(value + a) / 2`` hold 0, as in `observed_expected_ratio`.
+    Clusters that were not seen have scores like these and any labels, so with few clusters it is wide. It is
+    approximate.
 
     References
     ----------
@@ -221,17 +225,15 @@ def area_of(sample: SampledRows) -> RocAuc:
     error = lower = upper = math.nan
     if method != "none":
         tail, rarer = 0.5 - 0.5 * level, min(n_positives, n_negatives)
-        alone = rarer < 2.0 or (sample.clusters is not None and len(sample.clusters.size) < 2)
-        error, effective = (math.nan, 0.0) if alone else _delong(sample, value)
+        error, effective = (math.nan, 0.0) if rarer < 2.0 else _delong(table, value)
+        if sample.clusters is not None:
+            of_clusters, lower, upper = _of_clusters(sample, value)
+            error = math.nan if rarer < 2.0 else of_clusters
         # An area that rounds to 0 or 1, where log-odds end, has few effective rows: unseen ones would decide.
-        if effective >= _LEAST_EFFECTIVE:
-            lower, upper = _interval(value, -normal_quantile(tail) * sample.student_factor * error)
+        elif effective >= _LEAST_EFFECTIVE:
+            lower, upper = _interval(value, -normal_quantile(tail) * error)
         else:
-            if sample.clusters is None:
-                method = "exact"
-            else:
-                rarer = _least_effective_clusters(sample.clusters)
-            most = -math.log(tail) / rarer
+            method, most = "exact", -math.log(tail) / rarer
             lower, upper = _lowest(value, most), 1.0 - _lowest(1.0 - value, most)
         lower, upper = max(0.0, min(lower, value) - pooled), min(1.0, max(upper, value) + pooled)
     return RocAuc(value, error, lower, upper, level, n_positives, n_negatives, method)
@@ -300,38 +302,49 @@ def _shares_of_classes(table: ScoreTable) -> tuple[FloatArray, FloatArray]:
     return positives / positives.sum(), negatives / negatives.sum()
 
 
-def _delong(sample: SampledRows, value: float) -> tuple[float, float]:
+def _delong(table: ScoreTable, value: float) -> tuple[float, float]:
     """Root of the variance of DeLong, and effective rows behind it.
 
-    For each row, the share of the other class on its right side is its placement, whose spread makes the variance; with
-    clusters that of their sums (Obuchowski 1997).
+    For each row, the share of the other class on its right side is its placement, whose spread makes the variance.
     """
-    table = sample.table
     positives, negatives = _shares_of_classes(table)
     placements = np.cumsum(negatives) - 0.5 * negatives, 1.0 - (np.cumsum(positives) - 0.5 * positives)
     farthest = max(value, 1.0 - value) ** 2
     variance = unseen = squares = 0.0
-    deviations = []
     for share, placement in zip((positives, negatives), placements, strict=True):
         n = table.positives if share is positives else table.total - table.positives
-        deviations.append((placement - value) / n)
         deviation = (placement - value) ** 2
         variance += float(np.dot(share, deviation)) / (n - 1.0)
         unseen += farthest / (n * (n - 1.0))
         squares += (float(np.dot(share, deviation**2)) * n + farthest**2) / (n * (n - 1.0)) ** 2
-    if sample.clusters is not None:
-        if len(sample.clusters.size) < 2:
-            return math.nan, 0.0
-        of_clusters = cluster_sums(sample.clusters, *deviations) ** 2
-        variance = float(of_clusters.sum()) * len(of_clusters) / (len(of_clusters) - 1.0)
-        squares = float(np.dot(of_clusters, of_clusters)) + unseen**2
     return math.sqrt(variance), (variance + unseen) ** 2 / squares
 
 
-def _least_effective_clusters(rows: ClusteredRows) -> float:
-    """Effective number of clusters that hold rows of the class for which it is smaller."""
-    of_class = (rows.by_cluster(counts) for counts in (rows.k, rows.n - rows.k))
-    return min(float(sizes.sum() ** 2 / np.dot(sizes, sizes)) for sizes in of_class)
+def _of_clusters(sample: SampledRows, value: float) -> tuple[float, float, float]:
+    """Standard error (Obuchowski 1997) and limits.
+
+    What rows of either class add to the area (DeLong et al. 1988) is that class's mean of placements less the area. The
+    limits are those of the area a at which ``placement - (value + a) / 2`` has mean 0 over both classes, which counts
+    what both add. Clusters that were not seen have the scores of these, and any labels.
+    """
+    table = sample.table
+    shares = _shares_of_classes(table)
+    below = np.concatenate([[0.0], np.cumsum(shares[1])]), np.concatenate([[0.0], np.cumsum(shares[0])])
+    odds = table.positives / (table.total - table.positives)
+
+    def half(label: int, score: FloatArray) -> FloatArray:
+        return np.full(len(score), 0.5 if label else 0.5 * odds)
+
+    def added(label: int, score: FloatArray) -> FloatArray:
+        others = below[1 - label]
+        left, right = (others[np.searchsorted(table.score, score, side)] for side in ("left", "right"))
+        rank = 0.5 * (left + right)
+        return np.asarray(rank - 0.5 * value if label else odds * (1.0 - rank - 0.5 * value))
+
+    found = sample.ratio(added, half, value, same_scores=True)
+    variance = sample.variance_of_total(lambda label, score: added(label, score) - value * half(label, score))
+    error = math.sqrt(variance) / table.positives if math.isfinite(variance) else math.nan
+    return error, found.lower, found.upper
 
 
 def _interval(value: float, half: float) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from calibrant.comparing.calibration import _cut, _parts, calibration_limits
 from calibrant.comparing.joint import critical_value, paired_limits
 from calibrant.comparing.losses import MEASURES, Possible, measures_of, possible_changes, terms_of
 from calibrant.comparing.units import Units
-from calibrant.distributions.hidden_events import hidden_share
+from calibrant.distributions.cluster_draws import equal_draws, hidden_share
 from calibrant.metrics import cutoff_calibration_error, roc_auc, roc_auc_interval
 
 AUC = MEASURES["roc_auc"]
@@ -72,10 +72,9 @@ def test_hidden_events_of_clusters_of_one_row():
 
 
 def test_draws_of_equal_size_that_hide_as_much():
-    assert Units(50).draws(0.01) == 50.0
-    assert Units(50, np.arange(50) // 2).draws(0.01) == pytest.approx(25.0)
-    few = Units(500, np.maximum(0, np.arange(500) - 200))
-    assert 1.0 - 0.01 ** (1.0 / few.draws(0.01)) == pytest.approx(few.hidden(0.01))
+    assert equal_draws(np.full(25, 2.0), 0.01) == pytest.approx(25.0)
+    unequal = np.append(201.0, np.ones(299))
+    assert 1.0 - 0.01 ** (1.0 / equal_draws(unequal, 0.01)) == pytest.approx(hidden_share(unequal, 0.01))
 
 
 def test_quantile_of_the_largest(rng):

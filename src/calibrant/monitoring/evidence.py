@@ -84,7 +84,6 @@ class Evidence:
         self.positives = self.expected = self.spread = 0.0  # sums of y, s and `spread_of`
         self.own_shift = self.log_own = 0.0  # of the shift that follows the rows: as it is now, and its evidence
         self.mass = 0.0  # G so far
-        self.reset_at = 0.0  # G at the last alarm after which evidence began anew
         self.value = 1.0 if settings.mode == "total" else 0.0
         self.alarms: list[int] = []
         self.number_of_alarms = 0
@@ -164,7 +163,6 @@ class Evidence:
         self.alarms = [*self.alarms[1 - _KEPT_ALARMS :], self.rows]
         if self.settings.mode == "rate":
             self.family.values = np.zeros_like(self.family.values)
-            self.reset_at = self.mass
 
     def _over_rows(self, y: FloatArray, score: FloatArray, size: int) -> _Step:
         layout = Layout(self.rows, len(y), size)

@@ -29,7 +29,7 @@ from calibrant.monitoring.components import (
     shift_sizes,
 )
 from calibrant.monitoring.recursion import GROUP, Growth, accumulate
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, key_order
 
 __all__ = ["Bets", "Blocks", "Family", "Ratios", "Rows"]
 
@@ -56,8 +56,9 @@ class Rows(NamedTuple):
 
     def by_cell(self, *columns: FloatArray) -> list[FloatArray]:
         """Return columns with the rows of each group in the order of their cells."""
-        order = np.argsort(self.cell, axis=1, kind="stable").T
-        return [np.take_along_axis(column, order, axis=0) for column in columns]
+        groups, size = self.cell.shape
+        order = key_order((np.arange(groups)[:, None] * (CELLS + 1) + self.cell).ravel())
+        return [np.ascontiguousarray(column.T.ravel()[order].reshape(groups, size).T) for column in columns]
 
 
 class Blocks(NamedTuple):
@@ -201,10 +202,10 @@ class Bets:
         cells = np.arange(CELLS)[:, None]
         self._inside = ((cells >= first) & (cells < last)).astype(float)
         elsewhere = 1.0 - self._rate * self._tolerance
-        self._slopes, one, function = np.unique(
-            self._sign * self._rate / elsewhere, return_index=True, return_inverse=True
-        )
-        self._elsewhere_of_kind = elsewhere[one]
+        kind_of = list(zip(self._sign * self._rate / elsewhere, elsewhere, strict=True))
+        kinds = list(dict.fromkeys(kind_of))
+        self._slopes, self._elsewhere_of_kind = np.array(kinds).T
+        function = np.array([kinds.index(kind) for kind in kind_of])
         self._where = _Where(function, first, last)
         self._elsewhere = elsewhere ** np.arange(GROUP + 1.0)[:, None]
 

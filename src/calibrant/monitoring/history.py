@@ -43,9 +43,9 @@ class MonitorHistory(Drawable):
     --------
     >>> import calibrant as cal
     >>> monitor = cal.Monitor(tolerance=0.02)
-    >>> state = monitor.update([0, 1] * 32, [0.4, 0.6] * 32)
+    >>> state = monitor.update([0, 1] * 64, [0.4, 0.6] * 64)
     >>> monitor.history().row
-    array([16., 32., 48., 64.])
+    array([ 32.,  64.,  96., 128.])
     """
 
     row: FloatArray

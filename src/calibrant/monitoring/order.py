@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -163,8 +164,8 @@ def _seen(ids: npt.NDArray[Any], position: Position) -> tuple[list[int], list[st
     """
     digests = {int.from_bytes(blake2b(str(name).encode(), digest_size=8).digest()): name for name in ids.tolist()}
     if len(digests) < len(ids):
-        names, counts = np.unique(ids, return_counts=True)
-        raise DataError("every identifier once", f"{names[np.argmax(counts)]!s} twice", "drop the repetition")
+        twice = Counter(ids.tolist()).most_common(1)[0][0]
+        raise DataError("every identifier once", f"{twice} twice", "drop the repetition")
     again = digests.keys() & set(position.sample)
     update = blake2b(str(sorted(digests)).encode(), digest_size=8).hexdigest()
     if again or update in position.updates:

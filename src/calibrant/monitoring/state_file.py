@@ -39,7 +39,6 @@ _PLAIN = (
     "own_shift",
     "log_own",
     "mass",
-    "reset_at",
     "centre",
     "alarms",
     "number_of_alarms",

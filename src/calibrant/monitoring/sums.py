@@ -98,7 +98,7 @@ class Sums:
         y, score, cell, terms, counted, path = read
         first, n = self.rows, len(y)
         wanted = [row for row in sorted(_kept(first + n)) if row > first]
-        ends = np.unique([*(row - first for row in wanted), n])
+        ends = np.array([row - first for row in wanted if row < first + n] + [n])
         starts = np.append(0, ends[:-1])
         begin = max(0, placed_at - first) if cell is not None else n
         odds = np.clip(log_odds(score), -_LARGEST_ODDS, _LARGEST_ODDS)

@@ -48,9 +48,9 @@ class MonitorDisplay(Display):
     >>> from matplotlib.figure import Figure
     >>> from calibrant.plots import MonitorDisplay
     >>> ax = Figure().subplots()
-    >>> display = MonitorDisplay.from_predictions([0, 1] * 32, [0.4, 0.6] * 32, tolerance=0.02, ax=ax)
+    >>> display = MonitorDisplay.from_predictions([0, 1] * 64, [0.4, 0.6] * 64, tolerance=0.02, ax=ax)
     >>> display.to_frame("pandas")["row"].tolist()
-    [16.0, 32.0, 48.0, 64.0]
+    [32.0, 64.0, 96.0, 128.0]
     """
 
     size = (5.6, 4.4)

@@ -71,7 +71,7 @@ def test_before_the_first_block_there_is_no_bias():
     made.figure_.draw_without_rendering()
     plt.close("all")
     assert made.figure_.axes[1].get_ylim() == (-1.1, 1.1)
-    assert next(made.readings()).text == "row 16: evidence 1, bias unknown (unknown)"
+    assert next(made.readings()).text == "row 32: evidence 1, bias unknown (unknown)"
 
 
 def test_readings_say_row_time_and_numbers():

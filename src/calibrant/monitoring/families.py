@@ -15,7 +15,6 @@ import numpy.typing as npt
 from calibrant.monitoring.components import (
     BETS,
     CELLS,
-    DEPTH,
     FARTHEST,
     LOCAL_SHIFTS,
     SLOPES,
@@ -213,9 +212,9 @@ class Bets:
         """Begin with bets on intervals: until now their factors were 1."""
         if self._shares[1]:
             # An interval of a share of the scores up to the tolerance cannot break it.
-            depth = DEPTH if self._tolerance == 0.0 else int(np.log2(1.0 / (4.0 * self._tolerance)))
+            depth = _BET_DEPTH if self._tolerance == 0.0 else min(_BET_DEPTH, -2.0 - np.log2(self._tolerance))
             before, waiting = self.values[:-1], self.values[-1]
-            self._set_components(intervals_of(cuts, max(1, min(_BET_DEPTH, depth))))
+            self._set_components(intervals_of(cuts, max(1, int(depth))))
             self.values = np.append(before, np.full(len(self.weights) - len(before), waiting))
 
     def growth(self, rows: Rows | Blocks) -> Growth:

@@ -303,7 +303,7 @@ class Monitor(Reported):
         return history_of(self._sums, self._evidence, self.settings)
 
     def to_json(self) -> str:
-        """Return everything the monitor knows as a JSON document of some 17 kilobytes, with version and checksum."""
+        """Return everything the monitor knows as a JSON document of some 20 kilobytes, with version and checksum."""
         parts = state_file.Parts(
             self.settings,
             self._evidence,

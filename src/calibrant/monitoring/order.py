@@ -135,6 +135,12 @@ def _ids(identifier: Any, n: int) -> npt.NDArray[Any]:
     if len(raw) != n:
         raise DataError(f"an identifier for each of {n} rows", f"{len(raw)}", "pass columns of the same table")
     if raw.dtype.kind == "O":
+        missing = np.array(
+            [str(name) in ("None", "nan", "<NA>") and not isinstance(name, str) for name in raw.tolist()], dtype=bool
+        )
+        if missing.any():
+            where = f"none in row {int(np.argmax(missing))}"
+            raise DataError("an identifier in every row", where, "leave out rows without one, or the column")
         raw = raw.astype(str)
     if raw.dtype.kind not in "iuU":
         raise DataError("identifiers that are whole numbers or text", f"{raw.dtype} values", "convert them")
@@ -162,7 +168,10 @@ def _seen(ids: npt.NDArray[Any], position: Position) -> tuple[list[int], list[st
     A state of a few kilobytes cannot hold all identifiers. It has those of a random sample, which are the ones with the
     smallest digests, and one digest for all those of an update.
     """
-    digests = {int.from_bytes(blake2b(str(name).encode(), digest_size=8).digest()): name for name in ids.tolist()}
+    digests = {
+        int.from_bytes(blake2b(str(name).encode(errors="surrogatepass"), digest_size=8).digest()): name
+        for name in ids.tolist()
+    }
     if len(digests) < len(ids):
         twice = Counter(ids.tolist()).most_common(1)[0][0]
         raise DataError("every identifier once", f"{twice} twice", "drop the repetition")

@@ -18,6 +18,7 @@ SCORES = {
 SETTINGS = (
     {"tolerance": 0},
     {"tolerance": 1e-6},
+    {"tolerance": 1e-310},
     {"tolerance": 0.249},
     {"odds_tolerance": 10},
     {"tolerance": 0, "mode": "rate", "horizon": 100},

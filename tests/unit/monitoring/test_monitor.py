@@ -264,6 +264,12 @@ def test_wrong_settings_are_refused(settings, message):
         cal.Monitor(**settings)
 
 
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_a_row_without_an_identifier_is_refused(missing):
+    with pytest.raises(DataError, match="an identifier in every row, found none in row 1"):
+        cal.Monitor(tolerance=0).update([0, 1], [0.2, 0.7], id=np.array(["a", missing], dtype=object))
+
+
 def test_maturity_needs_times():
     with pytest.raises(ArgumentError, match="time together with maturity"):
         cal.Monitor(tolerance=0, maturity=9).update([0, 1], [0.2, 0.7])
@@ -294,6 +300,7 @@ def test_rows_read_as_labels_arrive_are_recognised_by_a_sample_of_their_identifi
         monitor.update([1, 0], [0.7, 0.2], id=few[::-1])
     with pytest.raises(ArgumentError, match="id in all updates or in none"):
         monitor.update([0, 1], [0.2, 0.7])
+    assert cal.Monitor(tolerance=0.02, delay="independent").update([0], [0.2], id=["\ud800"]).rows == 1
 
 
 def test_labels_by_name_and_one_class():

@@ -17,7 +17,8 @@ def no_windows():
 
 @pytest.fixture(autouse=True)
 def nothing_global():
-    """Whatever a test draws, the user's settings stay, and its figures are closed afterwards."""
+    """Whatever a test draws, the user's settings stay, and its figures are closed, as are those of tests before it."""
+    plt.close("all")
     before = dict(mpl.rcParams)
     yield
     after = dict(mpl.rcParams)

@@ -1,7 +1,8 @@
 """What is wrong, since when, and what would repair it: estimates from sums, without a guarantee.
 
 For every row that is kept, the rows after it are asked how much better a shift, a shift with a slope, or a shift inside
-an interval of scores fits them than the null hypothesis does, docs/theory/11-monitor.md, section 6.
+an interval of scores fits them than the null hypothesis does, see docs/theory/11-monitor.md,
+"Since when, where, and which repair".
 """
 
 from __future__ import annotations

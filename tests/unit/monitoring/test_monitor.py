@@ -334,7 +334,7 @@ def test_monitors_are_combined_by_their_means_and_sums():
     assert both.rows == whole.rows
     assert both.bias_lower == pytest.approx(whole.bias_lower, rel=1e-12)
     assert both.alarm
-    assert "rejected by all together" in str(both)
+    assert "rejected by the combined evidence" in str(both)
     with pytest.raises(ArgumentError, match="found none"):
         cal.monitoring.combine([])
     with pytest.raises(ArgumentError, match="the same settings"):

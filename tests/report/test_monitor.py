@@ -129,7 +129,7 @@ def test_rows_that_were_not_read_are_counted():
     monitor.update(label, score, time=day)
     text = Page(monitor.to_html()).text
     assert "Waiting 1,000 rows" in text
-    assert "Passed over 1,000 rows" in text
+    assert "Skipped 1,000 rows" in text
     assert "Without outcome 100 rows" in text
     assert "Rows read 2,000 in all updates" in text
 

@@ -1,7 +1,8 @@
 """What is wrong, since when, and what would repair it: estimates from sums, without a guarantee.
 
 For every row that is kept, the rows after it are asked how much better a shift, a shift with a slope, or a shift inside
-an interval of scores fits them than the null hypothesis does, docs/theory/11-monitor.md, section 6.
+an interval of scores fits them than the null hypothesis does, see docs/theory/11-monitor.md,
+"Since when, where, and which repair".
 """
 
 from __future__ import annotations
@@ -158,7 +159,6 @@ def _ends(cuts: FloatArray, first: int, last: int) -> tuple[float, float]:
 
 
 def _time_after(sums: Sums, row: int) -> Any:
-    """Return the time of the last row that is kept up to there; that of the first one where there is none."""
-    if row in sums.moments:
-        return sums.moments[row].time
-    return next(iter(sums.moments.values())).time if sums.moments else None
+    """Return the time of the last row that is kept up to there; None where there is none."""
+    kept = [moment.time for number, moment in sums.moments.items() if number <= row]
+    return kept[-1] if kept else None

@@ -1,4 +1,4 @@
-"""Watch the calibration of a model while outcomes come in: the evidence may be read after every row, for ever."""
+"""Watch the calibration of a model while outcomes come in: the evidence may be looked at after every row."""
 
 from __future__ import annotations
 
@@ -34,36 +34,39 @@ class Monitor(Reported):
     Parameters
     ----------
     tolerance : float, optional
-        Calibration error that is acceptable, in [0, 0.25): the null hypothesis is that no interval of scores ever has
-        an error, in the sense of `cutoff_calibration_error`, of more than that. With 0, every score is the probability
-        of its label; no real model is perfect, so such a monitor gives an alarm in the end.
+        Calibration error that is acceptable, in [0, 0.25). The null hypothesis is that the error, as
+        `cutoff_calibration_error` defines it, is never larger. With 0 it is that every score is the probability of its
+        label; no real model is perfect, so such a monitor gives an alarm in the end.
     odds_tolerance : float, optional
-        Factor by which odds may be off at every score, from 1; the better choice for rare events. Either this or
-        `tolerance` has to be given.
+        Factor, 1 to 10, by which odds may be off at every score; the better choice for rare events. Give either this
+        or `tolerance`.
     confidence_level : float
-        In mode "total" the probability that there is never a false alarm; in mode "rate" the expected number of false
-        alarms is at most ``1 - confidence_level`` per `horizon` rows.
+        In mode "total" a lower limit of the probability that there is never a false alarm; in mode "rate" the expected
+        number of false alarms is at most ``1 - confidence_level`` per `horizon` rows.
     mode : {"total", "rate"}
-        Whether the probability of any false alarm is bounded for ever, or their expected number per so many rows, so
-        that some may come in the long run. After an alarm, "total" stands still, and "rate" begins anew.
+        What is bounded: the probability that there is ever a false alarm, or the expected number of false alarms per
+        `horizon` rows. After an alarm, "total" looks for no other, and "rate" begins anew.
     expect : {"shift", "slope", "interval"} or float, optional
-        What kind of departure is looked for, or a shift of the log odds by so much, up or down. By default all kinds.
-        It changes how fast an alarm comes, not the guarantee.
+        Kind of error to look for: a shift of the log odds, a change of their slope, or an error within an interval of
+        scores. A number is a shift of the log odds by so much, up or down. By default the monitor looks for all kinds.
+        This changes how soon an alarm comes, not the guarantee.
     horizon : int
-        Rows over which mode "rate" counts, and mode "total" expects changes most; that holds for ever nevertheless.
+        Number of rows per which mode "rate" bounds false alarms. In mode "total", rows within which a change is found
+        soonest; the guarantee holds beyond.
     reference : array-like, optional
-        Scores, without labels, that say where intervals of scores lie. By default the first 500 rows do.
+        Scores, without labels, from whose quantiles intervals of scores are made. By default the first 500 rows.
     blocks : bool
         Whether labels of one block, such as a day, may depend on each other; every update then needs `block`. Scores
         and number of rows of a block must not depend on its labels: rows of a customer up to the event are no block.
     maturity : float, optional
-        Age at which rows are read, in days or in the unit of `time`, whatever is known of them earlier. Age is counted
-        from the latest time among the rows that are passed; those not after the last row read are passed over.
+        Age at which rows are read, in days or in the unit of `time`, even if their label is known earlier. Age is
+        counted from the latest time in the update. Younger rows are not kept: pass them again. Rows whose time is not
+        after that of the last row read are skipped.
     missing : {"refuse", "negative"}
-        What a label that is still missing at that age means.
+        What a label still missing at that age is: an error, or 0.
     delay : {"in order", "independent"}
-        With "independent", rows are read as they are passed, whatever their time: right only if, given the score, the
-        delay of a label does not depend on the label.
+        With "in order", rows are read in the order of `time` and `id`. With "independent" they are read as they are
+        passed, whatever their time; this is valid only if, given the score, the delay of a label does not depend on it.
 
     Attributes
     ----------
@@ -77,18 +80,18 @@ class Monitor(Reported):
 
     See Also
     --------
-    calibrant.audit : What rows that are at hand say, once.
+    calibrant.audit : Check the calibration of a fixed set of rows, once.
 
     Notes
     -----
-    The evidence is an e-detector: components for shifts, slopes and intervals of scores, each a product of likelihood
-    ratios or of bets, averaged over when the change began. docs/theory/11-monitor.md has the proofs.
+    The evidence is an e-detector: a weighted mean over kinds of errors and over rows at which they may have begun, of
+    products of likelihood ratios or of bets. docs/theory/11-monitor.md has the proofs.
 
-    Which rows are passed, and in which order, must not depend on their labels; and what was read before, with blocks
-    also the scores and the number of rows of the block, must not predict a label beyond its score. With a `tolerance`
-    above 0 scores have no part in the order either: it allows an error on average over the scores that a row might
-    have, so rows of one time that are sorted by score, or by an `id` that goes with it, give false alarms. Blocks, and
-    `odds_tolerance`, do not mind that.
+    The guarantee assumes that labels influence neither which rows are passed nor their order; and that, given its
+    score, a label does not depend on the rows read before, with blocks also not on the other scores and the number of
+    rows of its block. With a `tolerance` above 0 the order must not depend on the scores either, because it allows an
+    error on average over scores: rows of one time sorted by score, or by an `id` that is correlated with it, give false
+    alarms. With blocks the order within a block does not matter; with `odds_tolerance` order by score is harmless.
 
     References
     ----------
@@ -163,29 +166,29 @@ class Monitor(Reported):
             When each row was scored: dates or numbers. Rows are read in this order, and every update has to come after
             the one before.
         id : array-like of shape (n,), optional
-            What identifies a row: increasing numbers or texts; with `time` any, and rows of one time are sorted by it.
-            No row is read twice. With ``delay="independent"`` rows have no order by which they could be recognised:
-            the rows of one of the last 32 updates are refused if they come again, and others if one of them is in a
-            random sample of 128 of all identifiers so far.
+            What identifies a row, so that none is read twice: numbers or texts. Rows of one time are read in its order;
+            without `time` it has to increase from update to update. With ``delay="independent"`` a repeated row is not
+            always recognised: an update is refused if it repeats exactly the identifiers of one of the last 32
+            updates, or if it contains one of 128 identifiers, a random sample of all so far.
         block : array-like of shape (n,), optional
-            The block of each row, if the monitor was made with ``blocks=True``. Its rows have to come one after the
-            other. The last block is kept until a row of another one comes; from then on its name is forgotten, and
-            if it came again in a later update, it would be another block.
+            The block of each row, if the monitor was made with ``blocks=True``. The rows of a block have to follow each
+            other. The last block is kept until a row of another one comes; then its name is forgotten, and rows with
+            that name in a later update are a new block.
         pos_label : scalar, optional
             The label value that counts as 1.
 
         Returns
         -------
         MonitorState
-            What is known after these rows. The same however rows are divided among updates, as long as each block is
-            whole in one, or goes on at the beginning of the next.
+            What is known after these rows. It does not depend on how rows are divided among updates, as long as a
+            block that one update does not finish goes on at the beginning of the next.
 
         Raises
         ------
         ArgumentError
             If a column is missing or not expected.
         DataError
-            If rows cannot be used, were read before, or come too late. Nothing has been read then.
+            If rows cannot be used, were read before, or come too late. No row of the update is read then.
         """
         score = clean_scores(p).astype(np.float64)
         chosen = choose(len(score), time, id, self._position, self.settings)
@@ -303,7 +306,7 @@ class Monitor(Reported):
         return history_of(self._sums, self._evidence, self.settings)
 
     def to_json(self) -> str:
-        """Return everything the monitor knows as a JSON document of some 20 kilobytes, with version and checksum."""
+        """Return everything the monitor knows as JSON with version and checksum, some 20 kilobytes."""
         parts = state_file.Parts(
             self.settings,
             self._evidence,
@@ -338,8 +341,8 @@ class Monitor(Reported):
         Raises
         ------
         SourceError
-            If the file cannot be written, another process is writing it, or it holds what this monitor did not start
-            from: somebody else wrote it.
+            If the file cannot be written, another process is writing it, or somebody else has changed it since this
+            monitor read or wrote it.
         """
         with state_file.locked(path):
             self.write(path)

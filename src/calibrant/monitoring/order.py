@@ -43,7 +43,7 @@ class Position:
 class Chosen(NamedTuple):
     """Rows to be read now, in their order, as places among those that were passed; and how many others there are.
 
-    `waiting` rows are too young; `earlier` ones were passed over, since they are not after the last row read.
+    `waiting` rows are too young; `earlier` ones are skipped, since they are not after the last row read.
     """
 
     rows: npt.NDArray[np.intp]
@@ -178,7 +178,7 @@ def _seen(ids: npt.NDArray[Any], position: Position) -> tuple[list[int], list[st
     again = digests.keys() & set(position.sample)
     update = blake2b(str(sorted(digests)).encode(), digest_size=8).hexdigest()
     if again or update in position.updates:
-        found = f"{digests[min(again)]!s} again" if again else "the same identifiers as in an earlier update"
+        found = f"identifier {digests[min(again)]!s} again" if again else "the same identifiers as in an earlier update"
         raise DataError("rows that were not read before", found, "pass every row once")
     sample = sorted({*position.sample, *digests})[:_SAMPLE]
     return sample, [*position.updates[1 - _UPDATES :], update]

@@ -18,7 +18,7 @@ __all__ = ["MonitorState", "bias_limits", "described"]
 _REPAIRS = {
     "shift": "a shift of the log odds is enough: fit a PlattCalibrator",
     "slope": "shift and slope of the log odds are enough: fit a PlattCalibrator",
-    "refit": "neither shift nor slope is enough: fit an AutoCalibrator, or train again",
+    "refit": "shift and slope are not enough: fit an AutoCalibrator, or train again",
 }
 
 
@@ -41,19 +41,19 @@ class MonitorState(Result):
     evidence : float
         Evidence against the null hypothesis; after an alarm of mode "total", what it was there.
     threshold : float
-        Evidence that makes an alarm, 1 / (1 - confidence_level).
+        Evidence at which an alarm is raised, 1 / (1 - confidence_level).
     by_kind : dict
         The part of each kind of departure in the evidence.
     bias, bias_lower, bias_upper : float
-        Mean of label minus score over all rows (with blocks: mean over blocks of their means), with a confidence
-        sequence for the mean of its conditional expectations, which holds at all rows at once.
+        Mean of label minus score over all rows (with blocks: mean over blocks of their means), and limits from a
+        confidence sequence for the mean of its conditional expectations: they hold at all rows at once.
     departure : Departure or None
         At an alarm: since when, where, and what would repair it.
     waiting, earlier, unlabelled : int
-        Rows of this update that are too young to be read, that were passed over because their time is not after that
-        of the last row read, and that were old enough, had no label, and counted as 0.
+        Rows of this update that are too young to be read, that were skipped because their time is not after that of
+        the last row read before, and that were old enough, had no label, and counted as 0.
     confidence_level : float
-        Of the confidence sequence, and in mode "total" of the alarm.
+        Of the confidence sequence, and in mode "total" of the alarm: see `Monitor`.
     description : str
         The null hypothesis.
 
@@ -90,17 +90,19 @@ class MonitorState(Result):
         """Return what there is to say, by label: at most nine lines."""
         found = {"ALARM" if self.alarm else "No alarm": self._verdict()}
         seen = "infinite" if math.isinf(self.evidence) else f"{self.evidence:.3g}"
-        found["Evidence"] = f"{seen}, where {self.threshold:.3g} is an alarm; {rows(self.rows)} rows read"
+        since = " since the latest alarm" if self.alarm and self.evidence < self.threshold else ""
+        found["Evidence"] = f"{seen}{since} (alarm at {self.threshold:.3g}); {rows(self.rows)} rows read"
         if math.isfinite(self.bias):
             bounds = f"{number(self.bias_lower)} to {number(self.bias_upper)}"
-            level = confidence(self.confidence_level)
-            found["Bias"] = f"mean label minus mean score {number(self.bias)} ({bounds}; {level} at all rows at once)"
-        if self.waiting or self.earlier or self.unlabelled:
-            found["Rows"] = (
-                f"{rows(self.waiting)} wait until they are old enough, {rows(self.earlier)} are not after the "
-                f"last one read and were passed over, "
-                f"{rows(self.unlabelled)} without a label count as 0"
-            )
+            sequence = f"{confidence(self.confidence_level)} confidence sequence {bounds}"
+            found["Bias"] = f"mean label minus mean score so far {number(self.bias)} ({sequence})"
+        unread = {
+            "wait until they are old enough: pass them again": self.waiting,
+            "skipped, not after the last row read before": self.earlier,
+            "without a label count as 0": self.unlabelled,
+        }
+        if any(unread.values()):
+            found["Rows"] = "; ".join(f"{rows(n)} {why}" for why, n in unread.items() if n)
         if self.departure is not None and self.alarm:
             found |= self._departure_lines(self.departure)
         return found
@@ -109,7 +111,7 @@ class MonitorState(Result):
         if not self.alarm:
             return f"not rejected: {self.description}"
         if self.alarm_row is None:
-            return f"rejected by all together: {self.description}"
+            return f"rejected by the combined evidence: {self.description}"
         at = "" if self.alarm_time is None else f" ({self.alarm_time})"
         return f"row {rows(self.alarm_row)}{at}; rejected: {self.description}"
 
@@ -122,13 +124,15 @@ class MonitorState(Result):
             named(found.row_upper, found.time_upper),
         )
         never = "; perhaps never calibrated" if found.row_lower == 1 else ""
-        where = "all scores" if math.isinf(found.low) and math.isinf(found.high) else _scores(found.low, found.high)
+        everywhere = math.isinf(found.low) and math.isinf(found.high)
+        where = "all scores" if everywhere else _scores(found.low, found.high)
+        averaged = "on average" if everywhere else "as an average over all rows"
         gains = ", ".join(f"{kind} {getattr(found, f'gain_{kind}'):.1f}" for kind in ("shift", "slope", "refit"))
         return {
-            "Since": f"about row {named(found.row, found.time)}, likely {first} to {last} (approximate){never}; "
-            f"proved, unless the alarm is false: by row {rows(self.alarm_row or 0)}",
-            "Where": f"{where}: predictions too {'low' if found.bias > 0 else 'high'}, "
-            f"by {number(abs(found.bias))} of all rows since then",
+            "Since": f"about row {named(found.row, found.time)}, approximate 95% set {first} to {last}{never}; "
+            f"proved, unless the alarm is false: it began by row {rows(self.alarm_row or 0)}",
+            "Where": f"{where}: predictions too {'low' if found.bias > 0 else 'high'} "
+            f"by {number(abs(found.bias))} {averaged} since then",
             "Repair": f"{_REPAIRS[found.repair]} (log-likelihood gained: {gains})",
         }
 
@@ -155,4 +159,4 @@ def described(settings: Settings) -> str:
         return "every score is the probability of its label"
     if settings.tolerance:
         return f"the calibration error is at most {settings.tolerance:g}"
-    return f"odds are right up to a factor of {settings.odds_tolerance:g}"
+    return f"odds are off by a factor of at most {settings.odds_tolerance:g}"

@@ -168,7 +168,7 @@ def _data(state: MonitorState, history: MonitorHistory, settings: Settings) -> l
         ("Age", f"{settings.maturity:g}", "at which a row is read: in days, or in the unit of the times"),
         ("Missing outcomes", missing[0], f"an outcome that is missing at that age {missing[1]}"),
         ("Waiting", rows(state.waiting), "rows of the last update that were too young"),
-        ("Passed over", rows(state.earlier), "rows of the last update not after the last row read before"),
+        ("Skipped", rows(state.earlier), "rows of the last update not after the last row read before"),
         ("Without outcome", rows(state.unlabelled), "rows of the last update that were old enough and counted as 0"),
     ]
 

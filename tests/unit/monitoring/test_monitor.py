@@ -32,6 +32,16 @@ def test_an_alarm_says_since_when_where_and_what_repairs():
     assert state.to_dict()["departure"]["repair"] == found.repair
 
 
+def test_times_of_a_departure_are_those_of_rows_before_it():
+    y, score = stream(400, 0, power=0.2)
+    found = cal.Monitor(tolerance=0.01).update(y, score, time=np.arange(400)).departure
+    assert (found.row, found.time, found.row_lower, found.time_lower) == (1, None, 1, None)
+    y, score = stream(9000, 6000)
+    found = cal.Monitor(tolerance=0.01).update(y, score, time=np.arange(9000)).departure
+    for row, time in ((found.row, found.time), (found.row_upper, found.time_upper)):
+        assert row - 1 - 1000 < time <= row - 1
+
+
 @pytest.mark.parametrize("settings", [{"tolerance": 0.01}, {"odds_tolerance": 1.1}, {"tolerance": 0, "blocks": True}])
 def test_updates_and_states_in_between_change_nothing(settings):
     y, score = stream(6000, 3000, seed=1)
@@ -334,7 +344,7 @@ def test_monitors_are_combined_by_their_means_and_sums():
     assert both.rows == whole.rows
     assert both.bias_lower == pytest.approx(whole.bias_lower, rel=1e-12)
     assert both.alarm
-    assert "rejected by all together" in str(both)
+    assert "rejected by the combined evidence" in str(both)
     with pytest.raises(ArgumentError, match="found none"):
         cal.monitoring.combine([])
     with pytest.raises(ArgumentError, match="the same settings"):

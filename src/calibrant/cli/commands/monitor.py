@@ -33,7 +33,7 @@ def monitor(
     label: Label,
     score: Score,
     state: Annotated[
-        Path, typer.Option("--state", help="What is known so far; made by the first run.", metavar="STATE.json")
+        Path, typer.Option("--state", help="What the monitor knows; the first run makes it.", metavar="STATE.json")
     ],
     files: Files = None,
     query: Sql = None,
@@ -46,11 +46,11 @@ def monitor(
     ] = None,
     id: Annotated[  # the word of the option
         str | None,
-        typer.Option("--id", help="Column that identifies a row: none is read twice.", metavar="COL"),
+        typer.Option("--id", help="Column that identifies a row, so that none is read twice.", metavar="COL"),
     ] = None,
     block: Annotated[
         str | None,
-        typer.Option("--block", help="Column of blocks, such as days, within which labels may depend.", metavar="COL"),
+        typer.Option("--block", help="Column of blocks, such as days: labels of one may be dependent.", metavar="COL"),
     ] = None,
     pos_label: PosLabel = None,
     tolerance: Annotated[
@@ -63,25 +63,28 @@ def monitor(
     mode: Annotated[
         str,
         typer.Option(
-            "--mode", help="total bounds the chance of any false alarm, rate their number per --horizon rows."
+            "--mode", help="total bounds the probability of any false alarm, rate their number per --horizon rows."
         ),
     ] = "total",
     expect: Annotated[
         str | None, typer.Option("--expect", help="shift, slope, interval, or the size of a shift of the log odds.")
     ] = None,
-    horizon: Annotated[int, typer.Option("--horizon", help="Rows that are planned, or that --mode rate counts.")] = (
-        100_000
-    ),
+    horizon: Annotated[
+        int,
+        typer.Option("--horizon", help="Rows per which --mode rate bounds false alarms; with total, rows planned."),
+    ] = 100_000,
     maturity: Annotated[
         float | None,
-        typer.Option("--maturity", help="Age at which a row is read, in days or in units of --time."),
+        typer.Option(
+            "--maturity", help="Age at which a row is read, in days or in units of --time; pass younger rows again."
+        ),
     ] = None,
     missing: Annotated[
         str, typer.Option("--missing", help="What a label missing at that age means: refuse, or negative.")
     ] = "refuse",
     delay: Annotated[
         str,
-        typer.Option("--delay", help="independent: rows come in any order, and how late does not depend on the label."),
+        typer.Option("--delay", help="independent: read rows as they come; valid if delay and label are independent."),
     ] = "in order",
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw evidence and bias over time.", metavar="OUT.png")
@@ -94,7 +97,8 @@ def monitor(
 ) -> None:
     """Read new rows into a monitor, and say whether calibration is lost.
 
-    Valid however often it is run. Exit code 1 is an alarm. The state is replaced whole, by one process at a time.
+    The guarantee holds however often it runs. Exit code 1 is an alarm, 2 an error. One process at a time replaces the
+    state, as a whole.
     """
     from calibrant.atomic_write import check_writable
     from calibrant.auditing.provenance import command_text

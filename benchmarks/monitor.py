@@ -491,6 +491,38 @@ def blocks(streams: int, rows: int, modes: list[str]) -> None:
         print(f"rows until a shift of .3 is found, {name}: {np.median(found_rows):.0f}", flush=True)
 
 
+def wrong_blocks(streams: int) -> None:
+    """Print false alarms, of right scores, where blocks are as long as their labels say or scored by them."""
+    customers, months = 2_000, 12
+    where = np.repeat(np.arange(customers), months).reshape(customers, months)
+
+    def until_event(rng: Any) -> tuple[Array, Array, Array]:
+        """A row a month until the event."""
+        score = rng.uniform(0.05, 0.3, (customers, months))
+        y = rng.uniform(size=score.shape) < score
+        last = np.where(y.any(axis=1), y.argmax(axis=1), months - 1)
+        kept = np.arange(months) <= last[:, None]
+        return y[kept], score[kept], where[kept]
+
+    def repaired(rng: Any) -> tuple[Array, Array, Array]:
+        """The score of a machine falls after its first failure."""
+        y, score = np.zeros((customers, months), bool), np.full((customers, months), 0.3)
+        for i in range(months):
+            score[:, i] = np.where(y.any(axis=1), 0.05, 0.3)
+            y[:, i] = rng.uniform(size=customers) < score[:, i]
+        return y.ravel(), score.ravel(), where.ravel()
+
+    for draw in (until_event, repaired):
+        rng, as_blocks, as_rows = np.random.default_rng(20), 0, 0
+        for _ in range(streams // 40):
+            y, score, block = draw(rng)
+            as_blocks += Monitor(0.0, blocks=True).update(y, score, block=block).alarm
+        for _ in range(streams // 2):
+            y, score, _ = draw(rng)
+            as_rows += Monitor(0.0).update(y, score).alarm
+        print(f"{draw.__name__}: {as_blocks} of {streams // 40} as blocks, {as_rows} of {streams // 2} as rows")
+
+
 def diagnoses(streams: int) -> None:
     """Print how often the set of first rows holds the true one at the alarm, its reach, and which repair is named."""
     levels, calm, step = levels_of(lambda u: u), 5_000, 250
@@ -618,7 +650,7 @@ def covtype_stream(window: int, folder: Path | None) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = ("false", "default", "delay", "late", "blocks", "diagnosis", "since", "speed", "covtype")
+    parts = ("false", "default", "delay", "late", "blocks", "wrong blocks", "diagnosis", "since", "speed", "covtype")
     parser.add_argument("--parts", nargs="+", choices=parts, default=parts)
     parser.add_argument("--streams", type=int, default=800)
     parser.add_argument("--rows", type=int, default=ROWS)
@@ -632,6 +664,7 @@ def main() -> None:
         "delay": lambda: delays(chosen.streams // 2, chosen.only),
         "late": lambda: late_labels(chosen.streams, chosen.rows, chosen.modes),
         "blocks": lambda: blocks(chosen.streams, chosen.rows, chosen.modes),
+        "wrong blocks": lambda: wrong_blocks(chosen.streams),
         "diagnosis": lambda: diagnoses(chosen.streams // 5),
         "since": lambda: first_rows(chosen.streams // 8),
         "speed": lambda: speed(10 * chosen.rows),

@@ -23,9 +23,6 @@ from calibrant.table.score_table import FloatArray, ScoreTable
 __all__ = ["CalibrationSlope", "calibration_slope", "slope_of"]
 
 _REMEDY = "use cutoff_calibration_error, which needs no regression"
-# What the quantile of the likelihood ratio grows by, times the rows of the rarer class. In simulations of 1 to 30
-# events among 1000 and 5000 rows it was .28 at most for one event, .16 for two, .14 for three and .05 for five.
-_FEW = 1.0 / 3.0
 
 Interval = tuple[float, float]
 _NOTHING: Interval = (-math.inf, math.inf)
@@ -261,8 +258,8 @@ def _intercept_alone(sample: SampledRows, scale: _Scale, logit: FloatArray) -> _
 def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coefficients, str]:
     """Fit intercept and slope, or say why there are none."""
     table = sample.table
-    rarer = min(table.positives, table.total - table.positives)
-    quantile = normal_quantile(0.5 + 0.5 * sample.confidence_level) ** 2 * (1.0 + _FEW / max(rarer, 1.0))
+    tail = 0.5 - 0.5 * sample.confidence_level
+    quantile = normal_quantile(tail) ** 2
     unknown = (_NOTHING if table.counts else (math.nan, math.nan),) * 2
     positive, negative = np.flatnonzero(table.k), np.flatnonzero(table.k < table.n)
     if not (len(positive) and len(negative)):
@@ -281,8 +278,10 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
             if table.counts and sample.clusters is None:
                 # No other labels with as many positives speak more against a smaller slope, so that their chance is
                 # the p-value, and its logarithm half of the deviance: the quantile of many rows would be too small.
-                most = max(quantile, -2.0 * math.log(0.5 - 0.5 * sample.confidence_level))
-                end = LogisticProfile(*groups, least).limit(1, slope, 0.0, most)
+                profile = LogisticProfile(*groups, least)
+                end = profile.limit(1, slope, 0.0, max(quantile, -2.0 * math.log(tail)))
+                found = sample.root(_profile_scores(profile, scale, 1, 0.0), end, 1.0, same_scores=True)
+                end = found.lower if slope > 0.0 else found.upper
                 interval = (unknown[0], (end, math.inf) if slope > 0.0 else (-math.inf, end))
             what = (
                 "no negative has a score above a positive"
@@ -292,32 +291,36 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
             return _Coefficients((math.nan, slope), (math.nan,) * 2, interval, least), f"the slope is infinite: {what}"
     fit = _fit(table, np.stack([np.ones(len(table)), logit]).T)  # column after column, as it is fitted
     values = tuple(float(v) for v in fit.coefficients)
+    if not table.counts:
+        return _Coefficients(values, (math.nan,) * 2, unknown, fit.deviance), ""
     profile = LogisticProfile.of_fit(*groups, *values)
     errors, intervals = [], []
     for column in (0, 1):
-        variance, weights = float(fit.covariance[column, column]), fit.covariance[column]
-
-        def moved(label: int, score: FloatArray, weights: FloatArray = weights) -> FloatArray:
-            """By how much a row moves the coefficient."""
-            x = scale.of(score)
-            return np.asarray((weights[0] + weights[1] * x) * (label - logistic(values[0] + values[1] * x)))
-
-        robust = sample.variance_of_total(moved)
-        most = quantile * max(1.0, robust / variance)
-        error = math.sqrt(variance if sample.clusters is None else robust)
-        errors.append(error if table.counts else math.nan)
-        if not table.counts:
-            intervals.append(unknown[column])
-            continue
-        if sample.clusters is not None:
-            scores = _profile_scores(profile, scale, column, values[1 - column])
-            found = sample.root(scores, values[column], 1.0 / (variance * table.total), same_scores=True)
-            intervals.append((found.lower, found.upper))
-            continue
-        half = math.sqrt(most * variance)
-        ends = (profile.limit(column, values[column], values[column] + side * half, most) for side in (-1.0, 1.0))
-        intervals.append((next(ends), next(ends)))
+        variance = float(fit.covariance[column, column])
+        scores = _profile_scores(profile, scale, column, values[1 - column])
+        found = sample.root(scores, values[column], 1.0 / (variance * table.total), same_scores=True)
+        lower, upper = found.lower, found.upper
+        if sample.clusters is None:
+            half = math.sqrt(quantile * variance)
+            ends = [profile.limit(column, values[column], values[column] + side * half, quantile) for side in (-1, 1)]
+            lower, upper = min(lower, ends[0]), max(upper, ends[1])
+        else:
+            variance = sample.variance_of_total(_moved(fit, scale, column))
+        errors.append(math.sqrt(variance))
+        intervals.append((lower, upper))
     return _Coefficients(values, tuple(errors), tuple(intervals), fit.deviance), ""
+
+
+def _moved(fit: LogisticFit, scale: _Scale, column: int) -> Terms:
+    """By how much a row moves a coefficient."""
+    intercept, slope = fit.coefficients
+
+    def term(label: int, score: FloatArray) -> FloatArray:
+        x = scale.of(score)
+        weights = fit.covariance[column, 0] + fit.covariance[column, 1] * x
+        return np.asarray(weights * (label - logistic(intercept + slope * x)))
+
+    return term
 
 
 def _profile_scores(profile: LogisticProfile, scale: _Scale, column: int, start: float) -> Callable[[float], Terms]:

@@ -175,12 +175,16 @@ class SampledRows:
     def _possible(self, terms: Terms, *, same_scores: bool = False) -> tuple[float, float]:
         """Least and largest term of a row of either label at the scores seen.
 
-        With `same_scores` the means of those of all rows: what labels can make of one on average.
+        With `same_scores` the means of what labels can make of the rows, to which each row counts as much as its own.
+        Of clusters it is the plain means.
         """
         if same_scores:
             either = terms(0, self.short.score), terms(1, self.short.score)
-            least, largest = np.minimum(*either), np.maximum(*either)
-            return self._mean((least, least)), self._mean((largest, largest))
+            ends = []
+            for end in (np.minimum(*either), np.maximum(*either)):
+                mean = self._mean((end, end))
+                ends.append(self._mean((end**2, end**2)) / mean if self.clusters is None and mean else mean)
+            return ends[0], ends[1]
         seen = np.concatenate([self.table.low[:1], self.short.score, self.table.high[-1:]])
         either = terms(0, seen), terms(1, seen)
         return float(np.minimum(*either).min()), float(np.maximum(*either).max())

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.distributions.brownian import normal_quantile
 from calibrant.errors import DataError
 from calibrant.fits.logistic import LogisticFit, logistic_fit
 from calibrant.fits.profile import LogisticProfile, logistic
@@ -23,6 +22,9 @@ from calibrant.table.score_table import FloatArray, ScoreTable
 __all__ = ["CalibrationSlope", "calibration_slope", "slope_of"]
 
 _REMEDY = "use cutoff_calibration_error, which needs no regression"
+
+# The end of the interval of an infinite slope is sought from this slope, times the range of the log-odds.
+_STEEP = 1000.0
 
 Interval = tuple[float, float]
 _NOTHING: Interval = (-math.inf, math.inf)
@@ -118,22 +120,24 @@ def calibration_slope(
     The rule for 0 and 1 keeps the order of the scores, and moves them by no more than their resolution lets one see. A
     fixed small number makes the slope depend on it: R's CalibrationCurves takes 1e-8, rms leaves such rows out.
 
-    The intervals of a and b are those of the profile likelihood, which need no symmetry. The squared quantile they rest
-    on is larger by the factor ``1 + 1 / (3 m)`` for m rows of the rarer class, as simulated samples of few events ask,
-    and by the ratio of the variance that allows for chances off the line [1]_ to the one that does not, where that is
-    above 1, which takes several rows at the extreme scores to be known. If the scores separate the classes, the end of
-    the interval of b is where labels like these have half of the chance that is left for error. At 95% the interval of
-    the slope left it out in 8% of samples of 40 rows whose scores nearly separate the classes (log-odds with a standard
-    deviation of 4), and in at most 5.5% in the other worlds of the tests.
+    In the population, a and b are those of the line that fits best, also where chances are not on a line [1]_. Their
+    intervals hold all values that either of two limits leaves. One is the profile likelihood, which takes chances to
+    be on a line. The other holds the b at which the limits for the mean of the efficient score ``(y - p) (x - c)``,
+    those of `calibration_in_the_large`, hold 0, and likewise for a: p is the fitted probability with the other
+    coefficient at its best, x are log-odds, and c their mean with weights ``p (1 - p)``. It takes no line, and allows
+    for labels against the trend that no row has shown: what is not seen has scores like these and any labels. The
+    fewer events there are, the wider it is. Not allowed for are such labels at a few scores alone that move the
+    line most, see the page on performance measures.
+
+    If the scores separate the classes, the end of the profile likelihood for b is where labels like these have half of
+    the chance that is left for error.
 
     The interval of the calibration intercept holds the a for which that for the mean of ``y - expit(a + logit s)``
     holds 0, see `calibration_in_the_large`: for independent rows it holds 0 if and only if that one does; it is that of
     Clopper and Pearson for one score, and asks for no slope of 1.
 
-    For clusters, the intervals of a and b hold the values at which those for the mean of the efficient score hold 0: of
-    ``(y - p) (x - c)`` for b, where p is the fitted probability with the other coefficient at its best, x are log-odds,
-    and c their mean with weights ``p (1 - p)``. Clusters that were not seen have scores like these and any labels. It
-    is approximate; if a score separates the classes there is no interval.
+    For clusters, which are the draws then, the intervals of a and b are the second limits alone. They are approximate;
+    if a score separates the classes there is none.
 
     References
     ----------
@@ -258,8 +262,6 @@ def _intercept_alone(sample: SampledRows, scale: _Scale, logit: FloatArray) -> _
 def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coefficients, str]:
     """Fit intercept and slope, or say why there are none."""
     table = sample.table
-    tail = 0.5 - 0.5 * sample.confidence_level
-    quantile = normal_quantile(tail) ** 2
     unknown = (_NOTHING if table.counts else (math.nan, math.nan),) * 2
     positive, negative = np.flatnonzero(table.k), np.flatnonzero(table.k < table.n)
     if not (len(positive) and len(negative)):
@@ -269,20 +271,17 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
         why = "" if np.isinf(logit).any() else "no slope, since there is only one score"
         return _Coefficients((math.nan,) * 2, (math.nan,) * 2, unknown, math.nan), why
     short = sample.short
-    groups = scale.of(short.score), short.n.astype(np.float64), short.k.astype(np.float64)
+    profile = LogisticProfile(scale.of(short.score), short.n.astype(np.float64), short.k.astype(np.float64))
     # Albert & Anderson (1984): the likelihood has no maximum if no row speaks against a score that separates classes.
     for first, last, slope in ((negative, positive, math.inf), (positive, negative, -math.inf)):
         if logit[first[-1]] <= logit[last[0]]:
             least = _deviance_of_tie(table, logit == logit[last[0]])
             interval = unknown
             if table.counts and sample.clusters is None:
-                # No other labels with as many positives speak more against a smaller slope, so that their chance is
-                # the p-value, and its logarithm half of the deviance: the quantile of many rows would be too small.
-                profile = LogisticProfile(*groups, least)
-                end = profile.limit(1, slope, 0.0, max(quantile, -2.0 * math.log(tail)))
-                found = sample.root(_profile_scores(profile, scale, 1, 0.0), end, 1.0, same_scores=True)
-                end = found.lower if slope > 0.0 else found.upper
-                interval = (unknown[0], (end, math.inf) if slope > 0.0 else (-math.inf, end))
+                width = float(logit[-1] - logit[0])
+                scores, steep = _profile_scores(profile, scale, 1, 0.0), math.copysign(_STEEP / width, slope)
+                found = sample.root(scores, steep, width**2, same_scores=True)
+                interval = unknown[0], (found.lower, math.inf) if slope > 0.0 else (-math.inf, found.upper)
             what = (
                 "no negative has a score above a positive"
                 if slope > 0.0
@@ -293,21 +292,15 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
     values = tuple(float(v) for v in fit.coefficients)
     if not table.counts:
         return _Coefficients(values, (math.nan,) * 2, unknown, fit.deviance), ""
-    profile = LogisticProfile.of_fit(*groups, *values)
     errors, intervals = [], []
     for column in (0, 1):
         variance = float(fit.covariance[column, column])
         scores = _profile_scores(profile, scale, column, values[1 - column])
         found = sample.root(scores, values[column], 1.0 / (variance * table.total), same_scores=True)
-        lower, upper = found.lower, found.upper
-        if sample.clusters is None:
-            half = math.sqrt(quantile * variance)
-            ends = [profile.limit(column, values[column], values[column] + side * half, quantile) for side in (-1, 1)]
-            lower, upper = min(lower, ends[0]), max(upper, ends[1])
-        else:
+        if sample.clusters is not None:
             variance = sample.variance_of_total(_moved(fit, scale, column))
         errors.append(math.sqrt(variance))
-        intervals.append((lower, upper))
+        intervals.append((found.lower, found.upper))
     return _Coefficients(values, tuple(errors), tuple(intervals), fit.deviance), ""
 
 

@@ -4,7 +4,7 @@ One way for all: a number t is inside the interval as long as the limits of `bou
 that depends on t, such as ``y - t s`` for O:E, hold 0. It asks for no model and no derivative, is exact for one score
 (Clopper & Pearson), and holds where a handful of events decide. Terms lie between the least and the largest that a row
 of either label can have at the scores seen: a rare kind of row with scores beyond them that no row shows is not allowed
-for, and for efficient scores of a slope, which scores far out make large, only what labels of rows like these can do.
+for, and of efficient scores of a slope, which scores far out make large, only what labels of rows like these can do.
 With clusters the draws are clusters rather than rows, so that a kind of cluster that none shows is allowed for.
 """
 

@@ -120,24 +120,21 @@ def calibration_slope(
     The rule for 0 and 1 keeps the order of the scores, and moves them by no more than their resolution lets one see. A
     fixed small number makes the slope depend on it: R's CalibrationCurves takes 1e-8, rms leaves such rows out.
 
-    In the population, a and b are those of the line that fits best, also where chances are not on a line [1]_. Their
-    intervals hold all values that either of two limits leaves. One is the profile likelihood, which takes chances to
-    be on a line. The other holds the b at which the limits for the mean of the efficient score ``(y - p) (x - c)``,
-    those of `calibration_in_the_large`, hold 0, and likewise for a: p is the fitted probability with the other
-    coefficient at its best, x are log-odds, and c their mean with weights ``p (1 - p)``. It takes no line, and allows
-    for labels against the trend that no row has shown: what is not seen has scores like these and any labels. The
-    fewer events there are, the wider it is. Not allowed for are such labels at a few scores alone that move the
-    line most, see the page on performance measures.
-
-    If the scores separate the classes, the end of the profile likelihood for b is where labels like these have half of
-    the chance that is left for error.
+    In the population, a and b are those of the line that fits best, also where chances lie off any line [1]_. The
+    interval of b holds the values at which limits for the mean of the efficient score ``(y - p) (x - c)`` hold 0: p is
+    the fitted probability with the other coefficient at its best, x are log-odds, and c is their mean with weights ``p
+    (1 - p)``. That of a is found likewise. The limits are those of `calibration_in_the_large`, but the row that is
+    added, for labels against the trend that no row has shown, is not the worst one: it is the mean of what the worse
+    label of each row does, to which each counts in proportion. So labels wrong at one rate, or in proportion to how
+    much they move b, are allowed for; not those at a single score far out. No line is assumed, and the profile
+    likelihood, which does, has a shorter interval: see the page on performance measures for how much.
 
     The interval of the calibration intercept holds the a for which that for the mean of ``y - expit(a + logit s)``
     holds 0, see `calibration_in_the_large`: for independent rows it holds 0 if and only if that one does; it is that of
     Clopper and Pearson for one score, and asks for no slope of 1.
 
-    For clusters, which are the draws then, the intervals of a and b are the second limits alone. They are approximate;
-    if a score separates the classes there is none.
+    For clusters, which are the draws then, the one that is added counts all rows alike. The intervals are approximate;
+    if a score separates the classes there is none for b.
 
     References
     ----------

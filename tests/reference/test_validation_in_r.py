@@ -11,12 +11,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit
-from scipy.stats import chi2
+from scipy.special import expit
 
 from calibrant import ScoreTable
 from calibrant.auditing.performance import performance_of
-from calibrant.fits.profile import LogisticProfile
 from calibrant.metrics import calibration_slope, integrated_calibration_index, roc_auc_interval
 
 # rows, base of the log-odds, threshold
@@ -82,16 +80,13 @@ def test_intercept_and_slope(case):
 
 
 @BOTH
-def test_profile_likelihood(case):
-    """Theirs is interpolated along the profile; the intervals of `calibration_slope` allow for few events besides."""
-    theirs, rows, found = R[case], table(case), calibration_slope(table(case))
-    groups = (logit(rows.score), rows.n.astype(float), rows.k.astype(float))
-    profile = LogisticProfile.of_fit(*groups, found.intercept, found.slope)
-    for column, name in enumerate(("intercept", "slope")):
-        centre, interval = getattr(found, name), getattr(found, f"{name}_interval")
-        ends = [profile.limit(column, centre, start, chi2.ppf(0.95, 1)) for start in interval]
-        assert ends == pytest.approx(theirs[f"profile_{name}"], rel=1e-6)
-        assert interval == pytest.approx(ends, abs=0.004 * (ends[1] - ends[0]))
+def test_intervals_hold_the_profile_likelihood(case):
+    """Theirs takes chances to be on a line; ours, which does not, is wider, by a seventh with 66 events in 2,000."""
+    theirs, found = R[case], calibration_slope(table(case))
+    for name in ("intercept", "slope"):
+        (lower, upper), (low, high) = getattr(found, f"{name}_interval"), theirs[f"profile_{name}"]
+        assert lower < low < high < upper
+        assert upper - lower < 1.15 * (high - low)
 
 
 @BOTH

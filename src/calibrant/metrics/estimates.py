@@ -4,7 +4,8 @@ One way for all: a number t is inside the interval as long as the limits of `bou
 that depends on t, such as ``y - t s`` for O:E, hold 0. It asks for no model and no derivative, is exact for one score
 (Clopper & Pearson), and holds where a handful of events decide. Terms lie between the least and the largest that a row
 of either label can have at the scores seen: a rare kind of row with scores beyond them that no row shows is not allowed
-for. With clusters the draws are clusters rather than rows, so that a kind of cluster that none shows is allowed for.
+for, and of efficient scores of a slope, which scores far out make large, only what labels of rows like these can do.
+With clusters the draws are clusters rather than rows, so that a kind of cluster that none shows is allowed for.
 """
 
 from __future__ import annotations
@@ -128,8 +129,8 @@ class SampledRows:
     ) -> Estimate:
         """Return where the mean of a term that falls as its parameter rises is 0, with limits.
 
-        `slope` is about how fast it falls there. With `same_scores`, clusters that were not seen have the scores of
-        these, and may differ in their labels: for terms that a few scores far out can make as large as they like.
+        `slope` is about how fast it falls there. With `same_scores`, rows or clusters that were not seen have scores
+        like these, and may differ in their labels: for terms that a few scores far out can make as large as they like.
         """
         centre = value if math.isfinite(value) else 0.0
 
@@ -142,13 +143,10 @@ class SampledRows:
         return self.estimate(value, (min(lower, value), max(upper, value)))
 
     def variance_of_total(self, terms: Terms) -> float:
-        """Variance of the sum over the rows of a term whose mean is 0.
+        """Variance of the sum over the rows of clusters of a term whose mean is 0.
 
-        For clusters that of independent clusters, with the usual correction for their number (Liang & Zeger 1986).
+        That of independent clusters, with the usual correction for their number (Liang & Zeger 1986).
         """
-        if self.clusters is None:
-            positive, negative = self.of_rows(terms)
-            return self._mean((positive**2, negative**2)) * self.table.total
         sums = self._by_cluster(terms)
         return float(np.dot(sums, sums)) * len(sums) / (len(sums) - 1.0) if len(sums) > 1 else math.inf
 
@@ -177,12 +175,16 @@ class SampledRows:
     def _possible(self, terms: Terms, *, same_scores: bool = False) -> tuple[float, float]:
         """Least and largest term of a row of either label at the scores seen.
 
-        With `same_scores` the means of those of all rows, if there are clusters: what labels can make of one.
+        With `same_scores` the means of what labels can make of the rows, to which each row counts as much as its own.
+        Of clusters it is the plain means.
         """
-        if same_scores and self.clusters is not None:
+        if same_scores:
             either = terms(0, self.short.score), terms(1, self.short.score)
-            least, largest = np.minimum(*either), np.maximum(*either)
-            return self._mean((least, least)), self._mean((largest, largest))
+            ends = []
+            for end in (np.minimum(*either), np.maximum(*either)):
+                mean = self._mean((end, end))
+                ends.append(self._mean((end**2, end**2)) / mean if self.clusters is None and mean else mean)
+            return ends[0], ends[1]
         seen = np.concatenate([self.table.low[:1], self.short.score, self.table.high[-1:]])
         either = terms(0, seen), terms(1, seen)
         return float(np.minimum(*either).min()), float(np.maximum(*either).max())

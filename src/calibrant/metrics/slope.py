@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.distributions.brownian import normal_quantile
 from calibrant.errors import DataError
 from calibrant.fits.logistic import LogisticFit, logistic_fit
 from calibrant.fits.profile import LogisticProfile, logistic
@@ -23,9 +22,9 @@ from calibrant.table.score_table import FloatArray, ScoreTable
 __all__ = ["CalibrationSlope", "calibration_slope", "slope_of"]
 
 _REMEDY = "use cutoff_calibration_error, which needs no regression"
-# What the quantile of the likelihood ratio grows by, times the rows of the rarer class. In simulations of 1 to 30
-# events among 1000 and 5000 rows it was .28 at most for one event, .16 for two, .14 for three and .05 for five.
-_FEW = 1.0 / 3.0
+
+# The end of the interval of an infinite slope is sought from this slope, times the range of the log-odds.
+_STEEP = 1000.0
 
 Interval = tuple[float, float]
 _NOTHING: Interval = (-math.inf, math.inf)
@@ -121,22 +120,21 @@ def calibration_slope(
     The rule for 0 and 1 keeps the order of the scores, and moves them by no more than their resolution lets one see. A
     fixed small number makes the slope depend on it: R's CalibrationCurves takes 1e-8, rms leaves such rows out.
 
-    The intervals of a and b are those of the profile likelihood, which need no symmetry. The squared quantile they rest
-    on is larger by the factor ``1 + 1 / (3 m)`` for m rows of the rarer class, as simulated samples of few events ask,
-    and by the ratio of the variance that allows for chances off the line [1]_ to the one that does not, where that is
-    above 1, which takes several rows at the extreme scores to be known. If the scores separate the classes, the end of
-    the interval of b is where labels like these have half of the chance that is left for error. At 95% the interval of
-    the slope left it out in 8% of samples of 40 rows whose scores nearly separate the classes (log-odds with a standard
-    deviation of 4), and in at most 5.5% in the other worlds of the tests.
+    In the population, a and b are those of the line that fits best, also where chances lie off any line [1]_. The
+    interval of b holds the values at which limits for the mean of the efficient score ``(y - p) (x - c)`` hold 0: p is
+    the fitted probability with the other coefficient at its best, x are log-odds, and c is their mean with weights ``p
+    (1 - p)``. That of a is found likewise. The limits are those of `calibration_in_the_large`, but the row that is
+    added, for labels against the trend that no row has shown, is not the worst one: it is the mean of what the worse
+    label of each row does, to which each counts in proportion. So labels wrong at one rate, or in proportion to how
+    much they move b, are allowed for; not those at a single score far out. No line is assumed, and the profile
+    likelihood, which does, has a shorter interval: see the page on performance measures for how much.
 
     The interval of the calibration intercept holds the a for which that for the mean of ``y - expit(a + logit s)``
     holds 0, see `calibration_in_the_large`: for independent rows it holds 0 if and only if that one does; it is that of
     Clopper and Pearson for one score, and asks for no slope of 1.
 
-    For clusters, the intervals of a and b hold the values at which those for the mean of the efficient score hold 0: of
-    ``(y - p) (x - c)`` for b, where p is the fitted probability with the other coefficient at its best, x are log-odds,
-    and c their mean with weights ``p (1 - p)``. Clusters that were not seen have scores like these and any labels. It
-    is approximate; if a score separates the classes there is no interval.
+    For clusters, which are the draws then, the one that is added counts all rows alike. The intervals are approximate;
+    if a score separates the classes there is none for b.
 
     References
     ----------
@@ -261,8 +259,6 @@ def _intercept_alone(sample: SampledRows, scale: _Scale, logit: FloatArray) -> _
 def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coefficients, str]:
     """Fit intercept and slope, or say why there are none."""
     table = sample.table
-    rarer = min(table.positives, table.total - table.positives)
-    quantile = normal_quantile(0.5 + 0.5 * sample.confidence_level) ** 2 * (1.0 + _FEW / max(rarer, 1.0))
     unknown = (_NOTHING if table.counts else (math.nan, math.nan),) * 2
     positive, negative = np.flatnonzero(table.k), np.flatnonzero(table.k < table.n)
     if not (len(positive) and len(negative)):
@@ -272,18 +268,17 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
         why = "" if np.isinf(logit).any() else "no slope, since there is only one score"
         return _Coefficients((math.nan,) * 2, (math.nan,) * 2, unknown, math.nan), why
     short = sample.short
-    groups = scale.of(short.score), short.n.astype(np.float64), short.k.astype(np.float64)
+    profile = LogisticProfile(scale.of(short.score), short.n.astype(np.float64), short.k.astype(np.float64))
     # Albert & Anderson (1984): the likelihood has no maximum if no row speaks against a score that separates classes.
     for first, last, slope in ((negative, positive, math.inf), (positive, negative, -math.inf)):
         if logit[first[-1]] <= logit[last[0]]:
             least = _deviance_of_tie(table, logit == logit[last[0]])
             interval = unknown
             if table.counts and sample.clusters is None:
-                # No other labels with as many positives speak more against a smaller slope, so that their chance is
-                # the p-value, and its logarithm half of the deviance: the quantile of many rows would be too small.
-                most = max(quantile, -2.0 * math.log(0.5 - 0.5 * sample.confidence_level))
-                end = LogisticProfile(*groups, least).limit(1, slope, 0.0, most)
-                interval = (unknown[0], (end, math.inf) if slope > 0.0 else (-math.inf, end))
+                width = float(logit[-1] - logit[0])
+                scores, steep = _profile_scores(profile, scale, 1, 0.0), math.copysign(_STEEP / width, slope)
+                found = sample.root(scores, steep, width**2, same_scores=True)
+                interval = unknown[0], (found.lower, math.inf) if slope > 0.0 else (-math.inf, found.upper)
             what = (
                 "no negative has a score above a positive"
                 if slope > 0.0
@@ -292,32 +287,30 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
             return _Coefficients((math.nan, slope), (math.nan,) * 2, interval, least), f"the slope is infinite: {what}"
     fit = _fit(table, np.stack([np.ones(len(table)), logit]).T)  # column after column, as it is fitted
     values = tuple(float(v) for v in fit.coefficients)
-    profile = LogisticProfile.of_fit(*groups, *values)
+    if not table.counts:
+        return _Coefficients(values, (math.nan,) * 2, unknown, fit.deviance), ""
     errors, intervals = [], []
     for column in (0, 1):
-        variance, weights = float(fit.covariance[column, column]), fit.covariance[column]
-
-        def moved(label: int, score: FloatArray, weights: FloatArray = weights) -> FloatArray:
-            """By how much a row moves the coefficient."""
-            x = scale.of(score)
-            return np.asarray((weights[0] + weights[1] * x) * (label - logistic(values[0] + values[1] * x)))
-
-        robust = sample.variance_of_total(moved)
-        most = quantile * max(1.0, robust / variance)
-        error = math.sqrt(variance if sample.clusters is None else robust)
-        errors.append(error if table.counts else math.nan)
-        if not table.counts:
-            intervals.append(unknown[column])
-            continue
+        variance = float(fit.covariance[column, column])
+        scores = _profile_scores(profile, scale, column, values[1 - column])
+        found = sample.root(scores, values[column], 1.0 / (variance * table.total), same_scores=True)
         if sample.clusters is not None:
-            scores = _profile_scores(profile, scale, column, values[1 - column])
-            found = sample.root(scores, values[column], 1.0 / (variance * table.total), same_scores=True)
-            intervals.append((found.lower, found.upper))
-            continue
-        half = math.sqrt(most * variance)
-        ends = (profile.limit(column, values[column], values[column] + side * half, most) for side in (-1.0, 1.0))
-        intervals.append((next(ends), next(ends)))
+            variance = sample.variance_of_total(_moved(fit, scale, column))
+        errors.append(math.sqrt(variance))
+        intervals.append((found.lower, found.upper))
     return _Coefficients(values, tuple(errors), tuple(intervals), fit.deviance), ""
+
+
+def _moved(fit: LogisticFit, scale: _Scale, column: int) -> Terms:
+    """By how much a row moves a coefficient."""
+    intercept, slope = fit.coefficients
+
+    def term(label: int, score: FloatArray) -> FloatArray:
+        x = scale.of(score)
+        weights = fit.covariance[column, 0] + fit.covariance[column, 1] * x
+        return np.asarray(weights * (label - logistic(intercept + slope * x)))
+
+    return term
 
 
 def _profile_scores(profile: LogisticProfile, scale: _Scale, column: int, start: float) -> Callable[[float], Terms]:

@@ -124,8 +124,9 @@ def certify(
     The upper bounds other than "asymptotic" hold for every n and every distribution. "default" (`default_width`)
     combines a Berry-Esseen, a Bennett and an empirical Bernstein bound (`bernstein_width`), by a rule that depends on
     the number of rows and delta alone; both count squared residuals only inside the interval that a bound is about
-    (docs/theory/1-upper-bound.md). The lower bound is `split_lower_bound`; with "uniform_convergence" it uses the same
-    width, with "asymptotic" `brownian_width`, with "anytime" there is none.
+    (docs/theory/1-upper-bound.md). The lower bound is `split_lower_bound`, the same however the rows are
+    read; with "uniform_convergence" it uses the same width, with "asymptotic" `brownian_width`, with "anytime" there is
+    none.
 
     With clusters, the population is one of clusters, each counting at most `max_rows_per_cluster` rows, and the error
     is that of these rows. "bernstein" and its lower bound are proved for every number of clusters and any dependence

@@ -44,4 +44,4 @@ def run_starts(bucket: IntArray) -> npt.NDArray[np.intp]:
 
 def bucket_middles(bucket: IntArray) -> FloatArray:
     """Return a score in the middle of each bucket; the last holds 1 alone."""
-    return np.minimum((bucket + 0.5) * 2.0**-CELL_BITS, 1.0)
+    return np.asarray(np.minimum((bucket + 0.5) * 2.0**-CELL_BITS, 1.0))

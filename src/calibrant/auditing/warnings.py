@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.numbers import number, score_text
 from calibrant.distributions.null_distribution import null_lower_tail
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics import CutoffCalibration, roc_auc
 from calibrant.metrics.estimates import SampledRows
 from calibrant.metrics.ranking import area_of
 from calibrant.table.clusters import ClusteredRows
+from calibrant.table.numbers import number, score_text, write_interval
 from calibrant.table.pooling import pool_counts
 from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray, ScoreTable
@@ -118,9 +118,10 @@ def _reversed(rows: ScoreTable | ClusteredRows) -> DataWarning | None:
     found = area_of(SampledRows(table, clusters, 1.0 - _RATE))
     if not found.upper < 0.5:
         return None
+    written = write_interval(found.value, found.lower, found.upper, 0.5)
     message = (
-        f"Negatives tend to have the higher scores: AUC {number(found.value)}, 99% interval {number(found.lower)} to "
-        f"{number(found.upper)}. Is the positive class reversed? Check which outcome counts as 1 (--pos-label, "
+        f"Negatives tend to have the higher scores: AUC {written.value}, 99% interval {written.ends}. "
+        "Is the positive class reversed? Check which outcome counts as 1 (--pos-label, "
         "pos_label=) and that the score is its probability."
     )
     return DataWarning(REVERSED, message)

@@ -20,6 +20,7 @@ from calibrant.errors import ArgumentError
 from calibrant.table.arguments import as_table
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
+from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import check_between, check_choice, check_count, failure_probability
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import need_counts
@@ -210,7 +211,8 @@ def certify(
         )
     return Certificate(
         claim=f"With probability at least {at_least(confidence_level)} over the draw of the rows, the cutoff "
-        f"calibration error of this classifier in the population is at most {bound:.4g} ({_CLAIM[method]}).",
+        f"calibration error of this classifier in the population is at most {claim_upper(bound, tolerance)} "
+        f"({_CLAIM[method]}).",
         verdict=verdict,
         tolerance=tolerance,
         estimate=estimate,

@@ -13,6 +13,7 @@ from calibrant import ArgumentError, DataError
 from calibrant.certificates.theory import l1 as module
 from calibrant.certificates.theory.l1 import l1_cannot_be_certified, l1_from_repeats
 from calibrant.references import cite
+from calibrant.table.numbers import claim_upper
 
 
 def by_pairs(y, p, item):
@@ -180,7 +181,7 @@ def test_results_can_be_quoted():
     assert f"{shown.lower_bound:.4g}" in shown.claim
     for about in ("population", "items"):
         found = l1_from_repeats([1, 0], [0.4, 0.4], [1, 1], about=about)
-        assert f"{found.bound:.4g}" in found.claim
+        assert claim_upper(found.bound) in found.claim
         assert about in found.claim
         assert json.loads(found.to_json())["about"] == about
         assert len(cite(found.references)) == 2

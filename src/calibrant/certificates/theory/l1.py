@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import DataError
+from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import check_between, check_choice, check_count, failure_probability
 from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray
@@ -299,7 +300,7 @@ def l1_from_repeats(
     )
     return L1Bound(
         claim=f"With probability at least {at_least(confidence_level)} over the draw of {chance}, the mean "
-        f"distance between the score and the true probability of the item is at most {bound:.4g} "
+        f"distance between the score and the true probability of the item is at most {claim_upper(bound)} "
         f"{whose} (finite-sample Hoeffding bound).",
         squared=squared,
         squared_width=width,

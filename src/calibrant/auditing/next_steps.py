@@ -79,8 +79,6 @@ def next_step(
             f"calibrant plan --tolerance {wanted}{'' if usual else f' --confidence {confidence_level:g}'}",
             f"cal.required_sample_size({wanted}{'' if usual else f', confidence_level={confidence_level:g}'})",
         )
-    if action == "name the clusters":
-        return NextStep(f"calibrant audit {place.command} --cluster COLUMN", f"cal.audit({place.audit}, clusters=...)")
     if action == "check the labels":
         # The class that counts as 1 stands last, if it was named.
         command, audit = place.command.partition(" --pos-label ")[0], place.audit.partition(", pos_label=")[0]

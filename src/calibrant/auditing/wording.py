@@ -8,7 +8,7 @@ from functools import partial
 from calibrant.auditing.error_wording import error_limits, hidden_error
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.recalibration import Recalibration
-from calibrant.auditing.warnings import DEPENDENCE, IN_SAMPLE
+from calibrant.auditing.warnings import IN_SAMPLE
 from calibrant.certificates import CalibrationTest, Certificate, ExpectedErrorCertificate
 from calibrant.decisions import Decision
 from calibrant.table.numbers import (
@@ -51,11 +51,7 @@ __all__ = [
     "verdict_word",
 ]
 
-# What warnings about rows do to a verdict.
-_DOUBTS = {
-    DEPENDENCE: "But this counts rows as independent, which they do not seem to be: see the warning.",
-    IN_SAMPLE: "But this does not hold if these rows were used to fit, as it seems: see the warning.",
-}
+_IN_SAMPLE = "But this does not hold if these rows were used to fit, as it seems: see the warning."
 
 
 def verdict_word(audit: Findings) -> str:
@@ -70,9 +66,8 @@ def verdict_meaning(audit: Findings) -> str:
     """What the verdict means, to be read after its word."""
     if audit.certificate is None:
         return "the weights are not whole numbers of rows, so these are point estimates only."
-    codes = {warning.code for warning in audit.warnings}
-    doubts = [doubt for code, doubt in _DOUBTS.items() if code in codes]
-    return " ".join([_meaning(audit.certificate), *doubts])
+    meaning = _meaning(audit.certificate)
+    return f"{meaning} {_IN_SAMPLE}" if any(warning.code == IN_SAMPLE for warning in audit.warnings) else meaning
 
 
 def _meaning(certificate: Certificate) -> str:

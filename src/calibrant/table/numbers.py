@@ -44,7 +44,7 @@ def number(value: float, rounding: str = ROUND_HALF_EVEN, more: int = 0) -> str:
     `more` digits are added to these. A limit is written by `write_upper` and `write_lower`, which say how to round.
     """
     if not math.isfinite(value):
-        return "infinite" if value > 0 else "unknown"
+        return "unknown" if math.isnan(value) else "infinite" if value > 0.0 else "-infinite"
     size = abs(value)
     if 0.0 < size < 0.001:
         return significant(value, rounding, more, digits=2)

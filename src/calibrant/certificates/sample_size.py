@@ -15,6 +15,7 @@ from calibrant.certificates.widths.closed_form import asymptotic_width, hoeffdin
 from calibrant.certificates.widths.default import bernstein_width, default_width
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.null_distribution import calibrated_limit
+from calibrant.table.numbers import given
 from calibrant.table.parameters import check_between, check_choice, failure_probability
 from calibrant.table.results import Result
 
@@ -137,7 +138,7 @@ class Plan(Result):
         )
         wide = max(map(len, self.rows)) + 2
         lines = [
-            f"Rows needed to certify a calibration error of at most {self.tolerance:g}",
+            f"Rows needed to certify a calibration error of at most {given(self.tolerance)}",
             asked,
             f"({100.0 * self.confidence_level:.12g}% confidence; a Brier score of {self.brier:g} is assumed)",
             "",

@@ -181,8 +181,8 @@ def l1_cannot_be_certified(
     return L1Impossibility(
         claim=f"The verifier accepted {by_chance / n_trials:.1%} of {n_trials} samples of {n} distinct items where "
         f"the scores are the true probabilities (l1 error 0), and {by_function / n_trials:.1%} where each label is "
-        f"a fixed function of its item (l1 error {l1:.4g}, at least {claim_lower(lowest)} for any such function): distinct "
-        f"items cannot certify an l1 error below {claim_lower(lowest)}.",
+        f"a fixed function of its item (l1 error {l1:.4g}, at least {claim_lower(lowest)} for any such function): "
+        f"distinct items cannot certify an l1 error below {claim_lower(lowest)}.",
         accepted_by_chance=by_chance / n_trials,
         accepted_by_function=by_function / n_trials,
         noise=math.sqrt(2.0 * share * (1.0 - share) / n_trials),

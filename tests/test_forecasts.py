@@ -48,7 +48,8 @@ def test_election_night_forecasts_with_many_ties():
     assert data["cutoff"]["value"] > 4 * data["cutoff"]["null_q95"]
     assert done.exit_code == 1
     assert data["certificate"]["verdict"] == "refuted"
-    assert data["advice"]["action"] == "name the clusters"
+    assert data["advice"]["action"] == "recalibrate"
+    assert "clusters=" in data["warnings"][0]["message"]
 
 
 def test_pairs_of_forecasts_are_seen():

@@ -151,8 +151,9 @@ WARNINGS = (
     ),
     DataWarning(
         "dependent_rows",
-        "Rows with the same score tend to have the same outcome (correlation 0.87). Do rows depend on each other? Then "
-        "no statement that counts rows holds: name what they share, such as the patient, with --cluster COLUMN.",
+        "Are these rows independent? Rows with the same score tend to have the same outcome (correlation 0.87). If "
+        "rows share something, such as the patient, no statement that counts them as independent holds: name it with "
+        "--cluster COLUMN (clusters=).",
     ),
     DataWarning("two_scores", "There are only two different scores, 0.2 and 0.7."),
 )
@@ -173,13 +174,7 @@ CASES = {
     "one warning": audit(
         warnings=WARNINGS[1:2],
         certificate=certificate("certified", 0.08, 0.0726, 0.0563),
-        advice=SimpleNamespace(
-            action="name the clusters",
-            reason="rows seem to depend on each other, so neither the verdict nor a gain of recalibration counts "
-            "before it is said which rows belong together.",
-            command="calibrant audit scores.csv --label y --score p --cluster COLUMN",
-            python="cal.audit(y, p, clusters=...)",
-        ),
+        advice=LEAVE,
         decision=COSTS,
     ),
     "warnings": audit(

@@ -9,6 +9,7 @@ from calibrant import ArgumentError, ScoreTable
 from calibrant.certificates import split_lower_bound
 from calibrant.certificates.widths import monotone_width
 from calibrant.distributions.mean_limits import mean_width
+from calibrant.ingest import gathering
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support.counting import assert_failures_within
 from support.worlds import WORLDS, at, spread
@@ -42,6 +43,13 @@ def test_bound_is_seldom_above_the_truth(name, n, delta):
 @pytest.mark.parametrize("name", HARD)
 def test_bound_is_seldom_above_the_truth_in_many_samples(name, n):
     assert_failures_within(failures(HARD[name], n, 500, 0.05, n), 500, 0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HARD)
+def test_bound_by_buckets_is_seldom_above_the_truth(monkeypatch, name):
+    monkeypatch.setattr(gathering, "MOST_DISTINCT", 0)
+    assert_failures_within(failures(HARD[name], 1000, 500, 0.2, 7), 500, 0.2)
 
 
 @pytest.mark.slow

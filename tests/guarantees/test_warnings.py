@@ -97,6 +97,66 @@ def test_seldom_raised_where_all_is_well(scores, rates):
         assert_failures_within(sum(code in codes for codes in found), len(found), RATE)
 
 
+def expit(log_odds):
+    return 1.0 / (1.0 + np.exp(-log_odds))
+
+
+def drawn(rng, s, rate, *keys):
+    """Rows in the order of some keys, the last the first, of which a key may be the outcome."""
+    y = rng.uniform(size=len(s)) < rate
+    order = np.lexsort([y if isinstance(key, str) else key for key in keys]) if keys else slice(None)
+    return y[order], s[order]
+
+
+def by_variable(rng, n):
+    known, unknown = rng.normal(size=(2, n))
+    return drawn(rng, expit((known - 1.0) / np.sqrt(1.346)), expit(known - 1.0 + unknown), unknown)
+
+
+def by_hospital(rng, n, spread):
+    hospital, known = rng.integers(0, 20, n), rng.normal(size=n) - 1.0
+    effect = spread * np.random.default_rng(5).normal(size=20)
+    return drawn(rng, expit(known / np.sqrt(1.0 + 0.346 * spread**2)), expit(known + effect[hospital]), hospital)
+
+
+def by_site(rng, n, then):
+    s, site = rng.beta(1.0, 3.0, n), rng.integers(0, 10, n)
+    return drawn(rng, s, s, s if then == "score" else then, site)
+
+
+def over_time(rng, n):
+    s, time = rng.normal(size=n) - 1.0, np.linspace(-1.0, 1.0, n)
+    return drawn(rng, expit(s), expit(s + 1.2 * time))
+
+
+def leaves(rng, n, rates):
+    leaf = rng.integers(0, 50, n)
+    return drawn(rng, (leaf + 0.5) / 50, rates[leaf])
+
+
+# Independent rows in which neighbours, or rows of one score, are alike: rows of the table in
+# docs/reference/warnings.md, with the least and the most of 100 samples in which to be asked.
+ASKED = {
+    "by a variable": (by_variable, 85, 100),
+    "by hospital": (lambda rng, n: by_hospital(rng, n, 0.9), 50, 85),
+    "by hospital, less apart": (lambda rng, n: by_hospital(rng, n, 0.4), 0, 5),
+    "by site and outcome": (lambda rng, n: by_site(rng, n, "outcome"), 95, 100),
+    "by site and score": (lambda rng, n: by_site(rng, n, "score"), 0, 5),
+    "over time": (over_time, 5, 35),
+    "leaves, any rates": (lambda rng, n: leaves(rng, n, np.random.default_rng(2).random(50)), 0, 5),
+    "leaves, two rates": (lambda rng, n: leaves(rng, n, np.random.default_rng(2).choice([0.02, 0.98], 50)), 95, 100),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ASKED)
+def test_how_often_independent_rows_are_asked_whether_they_are(name):
+    make, least, most = ASKED[name]
+    rng = np.random.default_rng([*name.encode()])
+    asked = sum("dependent_rows" in raised(*make(rng, 2_000)) for _ in range(100))
+    assert least <= asked <= most
+
+
 @pytest.mark.parametrize("n", [30, 300, 10_000])
 def test_the_area_under_a_useless_score_is_seldom_taken_for_reversed(n):
     """Where the area is 1/2: a limit one standard error lower would be raised in a sixth of the samples."""

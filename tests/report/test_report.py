@@ -13,6 +13,7 @@ from calibrant.errors import ArgumentError, SourceError
 from calibrant.metrics import confusion_metrics
 from calibrant.plots.style import DARK, LIGHT
 from calibrant.report import render
+from calibrant.table.numbers import write_upper
 from support import oracles
 from support.html_page import NASTY, Page
 
@@ -107,13 +108,13 @@ class TestOneAudit:
         assert audit.advice.reason in text
         for sentence in (*audit.certificate.assumptions, *audit.decision.assumptions):
             assert sentence in text
-        for number in (
-            audit.cutoff.value,
-            audit.certificate.bound,
-            audit.performance.brier.value,
-            audit.decision.saving_bound,
+        for written in (
+            f"{audit.cutoff.value:.4f}",
+            write_upper(audit.certificate.bound),
+            f"{audit.performance.brier.value:.4f}",
+            write_upper(audit.decision.saving_bound),
         ):
-            assert f"{number:.4f}" in text
+            assert written in text
         assert calibrant.__version__ in text
 
     def test_recalibration_before_and_after(self, audit, page):
@@ -216,10 +217,13 @@ class TestWhatMayBeMissing:
         text = Page(render([audit], title="t")).text
         assert "pooled into cells" in text
         more = audit.cutoff.value_at_most - audit.cutoff.value
-        assert f"{audit.cutoff.value:.4f} (up to {more:.4f} larger, since neighbouring scores were pooled), the" in text
+        assert (
+            f"{audit.cutoff.value:.4f} (up to {write_upper(more)} larger, since neighbouring scores were pooled), the"
+            in text
+        )
         assert "Reading the rows more than once" in text
         both = Page(render([audit, calibrant.audit(*_rows(500))], title="t")).text
-        limits = f"{audit.cutoff.value:.4f} to {audit.cutoff.value_at_most:.4f} {audit.cutoff.null_mean:.4f}"
+        limits = f"{audit.cutoff.value:.4f} to {write_upper(audit.cutoff.value_at_most)} {audit.cutoff.null_mean:.4f}"
         assert limits in both
         assert (
             both.count("scores were pooled") == 4

@@ -9,7 +9,7 @@ from typing import Literal
 from calibrant.auditing.next_steps import NextStep, Place, next_step
 from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.segment_audit import SegmentAudit
-from calibrant.auditing.warnings import DECISIONS, DEPENDENCE, REVERSED, DataWarning
+from calibrant.auditing.warnings import DECISIONS, REVERSED, DataWarning
 from calibrant.certificates import CalibrationTest, Certificate
 from calibrant.metrics import CutoffCalibration
 from calibrant.table.results import Result
@@ -25,7 +25,6 @@ Action = Literal[
     "collect more data",
     "check the scores",
     "check the labels",
-    "name the clusters",
     "none",
 ]
 
@@ -35,10 +34,6 @@ _FIRST: dict[str, tuple[Action, str]] = {
     REVERSED: (
         "check the labels",
         "negatives tend to have the higher scores, as if the classes were reversed, which recalibration cannot mend.",
-    ),
-    DEPENDENCE: (
-        "name the clusters",
-        "rows seem to depend on each other: before it is said which belong together, no verdict and no gain counts.",
     ),
 }
 
@@ -50,9 +45,8 @@ class Advice(Result):
     Attributes
     ----------
     action : str
-        What to do: "leave alone", "recalibrate", "recalibrate by segment", "collect more data"; "check the scores",
-        "check the labels" or "name the clusters" if a warning comes first; "none" if the weights leave no basis for
-        advice.
+        What to do: "leave alone", "recalibrate", "recalibrate by segment", "collect more data"; "check the scores" or
+        "check the labels" if a warning comes first; "none" if the weights leave no basis for advice.
     reason : str
         Why, in one sentence.
     command, python : str or None

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from calibrant.ingest.named_columns import in_memory
 from calibrant.ingest.query import Query
+from calibrant.table.numbers import given
 
 __all__ = ["NextStep", "Place", "next_step", "place_of"]
 
@@ -72,14 +73,12 @@ def next_step(
             f"calibrator = cal.AutoCalibrator().fit({place.fit})",
         )
     if action == "collect more data":
-        wanted = "0.05" if tolerance is None else f"{tolerance:g}"
+        wanted = "0.05" if tolerance is None else given(tolerance)
         usual = confidence_level == 0.95
         return NextStep(
             f"calibrant plan --tolerance {wanted}{'' if usual else f' --confidence {confidence_level:g}'}",
             f"cal.required_sample_size({wanted}{'' if usual else f', confidence_level={confidence_level:g}'})",
         )
-    if action == "name the clusters":
-        return NextStep(f"calibrant audit {place.command} --cluster COLUMN", f"cal.audit({place.audit}, clusters=...)")
     if action == "check the labels":
         # The class that counts as 1 stands last, if it was named.
         command, audit = place.command.partition(" --pos-label ")[0], place.audit.partition(", pos_label=")[0]

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.numbers import confidence, number, rows
 from calibrant.auditing.segment_rows import segment_totals
 from calibrant.auditing.segment_table import OF_MIXTURES, SegmentTable, judged_segments
 from calibrant.certificates.certify import check_request
 from calibrant.certificates.segments import SHARES, confidence_shares, largest_error, lower_bounds, upper_bounds
 from calibrant.ingest.segment_sums import SegmentTotals
 from calibrant.segments.columns import MIN_ROWS
+from calibrant.table.numbers import confidence, rows, write_upper
 from calibrant.table.results import Drawable
 from calibrant.table.score_table import FloatArray
 from calibrant.table.shown import html_grid
@@ -208,7 +208,7 @@ def segment_audit(
     known = judged.fields(lower)
     return SegmentAudit(
         **known,
-        claim=_claim(bound, len(upper), min_rows, confidence_level, mixed=judged.mixed),
+        claim=_claim(bound, tolerance, len(upper), min_rows, confidence_level, mixed=judged.mixed),
         verdict=None if tolerance is None else _verdict(known["lower_bound"], bound, tolerance),
         bound=bound,
         confidence_level=confidence_level,
@@ -230,10 +230,12 @@ def _verdict(lower: float, upper: float, tolerance: float) -> str:
     return "certified" if upper <= tolerance else "undecided"
 
 
-def _claim(bound: float, segments: int, min_rows: int, confidence_level: float, *, mixed: bool) -> str:
+def _claim(
+    bound: float, tolerance: float | None, segments: int, min_rows: int, confidence_level: float, *, mixed: bool
+) -> str:
     which = f"the {rows(segments)} segments listed" if segments > 1 else "the one segment listed"
     least = f"at least {rows(min_rows)} row{'s' if min_rows > 1 else ''} each"
     return (
-        f"None of {which} ({least}) is off by more than {number(bound)}, with {confidence(confidence_level)} "
-        f"confidence{OF_MIXTURES if mixed else ''}."
+        f"None of {which} ({least}) is off by more than {write_upper(bound, tolerance)}, with "
+        f"{confidence(confidence_level)} confidence{OF_MIXTURES if mixed else ''}."
     )

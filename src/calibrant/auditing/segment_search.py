@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.numbers import confidence, number, rows
 from calibrant.auditing.segment_rows import segment_totals
 from calibrant.auditing.segment_table import OF_MIXTURES, SegmentTable, judged_segments
 from calibrant.certificates.certify import check_request
 from calibrant.certificates.segments import detectable_error, lower_bounds
 from calibrant.ingest.segment_sums import SegmentTotals
 from calibrant.segments.columns import MIN_ROWS
+from calibrant.table.numbers import confidence, rows, write_lower
 from calibrant.table.pooling import score_order
 from calibrant.table.shown import html_grid
 
@@ -184,4 +184,4 @@ def _claim(
         return f"None of {rows(segments)} segments is shown to be miscalibrated."
     others = f", {rows(n_found)} of {rows(segments)} are shown to be miscalibrated" if n_found > 1 else ""
     sure = f"with {confidence(confidence_level)} confidence{OF_MIXTURES if mixed else ''}"
-    return f"The segment {worst} is off by at least {number(lower)}{others}, {sure}."
+    return f"The segment {worst} is off by at least {write_lower(lower)}{others}, {sure}."

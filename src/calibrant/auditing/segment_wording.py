@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.auditing.numbers import interval_text, number, rows, share
+from calibrant.table.numbers import given, interval_text, number, rows, share, write_lower, write_upper
 from calibrant.table.pooling import score_order
 from calibrant.table.shown import short_name, text_grid
 
@@ -47,7 +47,7 @@ def verdict_counts(audit: Any) -> str:
         return ""
     found = audit.verdicts.tolist()
     counts = [f"{rows(found.count(word))} {word}" for word in ("certified", "undecided", "refuted") if word in found]
-    return f"At tolerance {audit.tolerance:g}: {', '.join(counts)}."
+    return f"At tolerance {given(audit.tolerance)}: {', '.join(counts)}."
 
 
 def lower_sentence(audit: Any) -> str:
@@ -56,8 +56,8 @@ def lower_sentence(audit: Any) -> str:
         return "No segment is shown to be miscalibrated."
     worst = int(np.argmax(audit.lower))
     return (
-        f"The segment {audit.segment[worst]} is off by at least {number(audit.lower_bound)}: predictions are "
-        f"{audit.direction[worst]} at scores {_where(audit, worst)}."
+        f"The segment {audit.segment[worst]} is off by at least {write_lower(audit.lower_bound, audit.tolerance)}: "
+        f"predictions are {audit.direction[worst]} at scores {_where(audit, worst)}."
     )
 
 
@@ -76,7 +76,7 @@ def _where(found: Any, place: int) -> str:
     return interval_text((float(found.low[place]), float(found.high[place])))
 
 
-def _cells(found: Any, place: int) -> dict[str, str]:
+def _cells(found: Any, place: int, tolerance: float | None = None) -> dict[str, str]:
     """Return what a table says of a segment, by the heads of its columns, whatever is claimed of it."""
     return {
         "Segment": str(found.segment[place]),
@@ -84,7 +84,7 @@ def _cells(found: Any, place: int) -> dict[str, str]:
         "Observed": share(float(found.observed_rate[place])),
         "Predicted": share(float(found.mean_predicted[place])),
         "Error": number(float(found.error[place])),
-        "Lower": number(float(found.lower[place])),
+        "Lower": write_lower(float(found.lower[place]), tolerance),
         "Where": "" if math.isnan(found.high[place]) else f"{found.direction[place]} {_where(found, place)}",
     }
 
@@ -97,7 +97,8 @@ def audit_rows(audit: Any, most: int | None = None) -> tuple[tuple[str, ...], li
     """Heads and rows of the table of segments, the most notable first."""
     heads = _HEADS if audit.tolerance is not None else _HEADS[:-1]
     lines = (
-        _cells(audit, i) | {"Upper": number(float(audit.upper[i])), "Verdict": str(audit.verdicts[i])}
+        _cells(audit, i, audit.tolerance)
+        | {"Upper": write_upper(float(audit.upper[i]), audit.tolerance), "Verdict": str(audit.verdicts[i])}
         for i in notable(audit)[:most]
     )
     return _grid(heads, lines)

@@ -8,8 +8,8 @@ import textwrap
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from calibrant.auditing.error_wording import error_limits, error_place, error_range, error_text
 from calibrant.auditing.findings import Findings
-from calibrant.auditing.numbers import confidence, interval_text, number, rows, share
 from calibrant.auditing.wording import (
     accuracy_sentence,
     advice_sentence,
@@ -18,9 +18,6 @@ from calibrant.auditing.wording import (
     cost_sentence,
     data_sentence,
     discrimination_sentence,
-    error_place,
-    error_range,
-    error_text,
     evidence_text,
     expected_error_sentence,
     next_sentence,
@@ -30,6 +27,7 @@ from calibrant.auditing.wording import (
     verdict_sentence,
     verdict_word,
 )
+from calibrant.table.numbers import confidence, interval_text, number, rows, share, write_interval, write_upper
 from calibrant.table.results import Estimate
 
 __all__ = ["details", "one_line", "summary", "summary_rows", "wrapped"]
@@ -75,8 +73,9 @@ def summary_rows(audit: Findings, *, shell: bool = False) -> Iterator[_Row]:
     bounds = ""
     if certificate is not None:
         sure, lower = f"{confidence(certificate.confidence_level)} confidence", certificate.lower_bound
-        bounds = f"at most {number(certificate.bound)} ({sure}{' each' if lower > 0.0 else ''})"
-        bounds = f"; at least {number(lower)}, {bounds}" if lower > 0.0 else f"; {bounds}"
+        limits = error_limits(certificate)
+        bounds = f"at most {limits.upper} ({sure}{' each' if lower > 0.0 else ''})"
+        bounds = f"; at least {limits.lower}, {bounds}" if lower > 0.0 else f"; {bounds}"
     yield _Row("Error", error_text(audit) + bounds, 4)
     if cutoff.interval is None:
         yield _Row("Where", error_place(audit), 8, 0)
@@ -96,10 +95,10 @@ def summary_rows(audit: Findings, *, shell: bool = False) -> Iterator[_Row]:
         6,
     )
     if decision is not None:
+        cost = write_interval(decision.cost, decision.cost_lower, decision.cost_upper)
         yield _Row(
             "Cost",
-            f"{number(decision.cost)} per case ({number(decision.cost_lower)} to {number(decision.cost_upper)}); "
-            f"at most {number(decision.saving_bound)} can be saved",
+            f"{cost.value} per case ({cost.ends}); at most {write_upper(decision.saving_bound)} can be saved",
             7,
         )
     yield _Row("Advice", advice_sentence(audit), 3)
@@ -127,8 +126,9 @@ def _next(part: _Row, width: int, *, shell: bool) -> list[str]:
 
 def _brief(estimate: Estimate) -> str:
     """Write a number with its interval, at the confidence of the audit."""
-    value, lower, upper = map(number, (estimate.value, estimate.lower, estimate.upper))
-    return value if math.isnan(estimate.lower) else f"{value} ({lower} to {upper})"
+    if math.isnan(estimate.lower):
+        return number(estimate.value)
+    return str(write_interval(estimate.value, estimate.lower, estimate.upper))
 
 
 def _chance(audit: Findings) -> str:
@@ -184,7 +184,7 @@ def details(audit: Findings, width: int | None = None) -> str:
 
 def one_line(audit: Findings) -> str:
     """Verdict and the main numbers in one line, for lists."""
-    bound = f" (at most {number(audit.certificate.bound)})" if audit.certificate else ""
+    bound = f" (at most {error_limits(audit.certificate).upper})" if audit.certificate else ""
     error, null = error_range(audit), number(audit.cutoff.null_mean)
     auc, brier = audit.performance.roc_auc.value, audit.performance.brier.value
     return (

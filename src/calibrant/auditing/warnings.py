@@ -1,7 +1,7 @@
 """Signs that rows or scores are not what an audit takes them for.
 
-Each asks a question. Those that chance can raise are raised in at most one of a hundred samples of independent rows
-whose scores are as assumed (docs/reference/warnings.md).
+Each asks a question. Those that chance can raise are raised in at most one of a hundred samples of independent rows,
+in the order drawn, whose scores are as assumed (docs/reference/warnings.md).
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.numbers import number, score_text
 from calibrant.distributions.null_distribution import null_lower_tail
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics import CutoffCalibration, roc_auc
 from calibrant.metrics.estimates import SampledRows
 from calibrant.metrics.ranking import area_of
 from calibrant.table.clusters import ClusteredRows
+from calibrant.table.numbers import number, score_text, write_interval
 from calibrant.table.pooling import pool_counts
 from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray, ScoreTable
 
-__all__ = ["DECISIONS", "DEPENDENCE", "IN_SAMPLE", "REVERSED", "DataWarning", "RowOrder", "data_warnings"]
+__all__ = ["DECISIONS", "IN_SAMPLE", "REVERSED", "DataWarning", "RowOrder", "data_warnings"]
 
 CONSTANT, DECISIONS, DEPENDENCE, IN_SAMPLE, REVERSED, TWO_SCORES = (
     "constant_score",
@@ -118,9 +118,10 @@ def _reversed(rows: ScoreTable | ClusteredRows) -> DataWarning | None:
     found = area_of(SampledRows(table, clusters, 1.0 - _RATE))
     if not found.upper < 0.5:
         return None
+    written = write_interval(found.value, found.lower, found.upper, 0.5)
     message = (
-        f"Negatives tend to have the higher scores: AUC {number(found.value)}, 99% interval {number(found.lower)} to "
-        f"{number(found.upper)}. Is the positive class reversed? Check which outcome counts as 1 (--pos-label, "
+        f"Negatives tend to have the higher scores: AUC {written.value}, 99% interval {written.ends}. "
+        "Is the positive class reversed? Check which outcome counts as 1 (--pos-label, "
         "pos_label=) and that the score is its probability."
     )
     return DataWarning(REVERSED, message)
@@ -141,20 +142,22 @@ def _in_sample(table: ScoreTable, cutoff: CutoffCalibration) -> DataWarning | No
 def _dependence(table: ScoreTable, order: RowOrder | None) -> DataWarning | None:
     """Products of residuals that independent rows would not show.
 
-    Residuals are those of the isotonic fit, so that scores may be miscalibrated. For independent rows a product of two
-    has mean 0, whatever their scores. A sign needs a mean of more than three standard errors, and a correlation that
-    would matter; few events cannot fake it, since they enlarge the standard error too.
+    Residuals are those of the isotonic fit, so that scores may be miscalibrated. For independent rows in the order
+    drawn a product of neighbours has mean 0, up to what the fit misses. In rows that were sorted by something that
+    predicts the outcome beyond the score it has not, though they are independent: so this asks, and changes no verdict
+    and no advice. A sign needs a mean of more than three standard errors, and a correlation that would matter; few
+    events cannot fake it, since they enlarge the standard error too.
     """
-    signs = list(
-        filter(None, [None if order is None else _runs(table, order), _same_outcomes(table), _mirrored(table)])
-    )
+    runs = None if order is None else _runs(table, order)
+    signs = list(filter(None, [runs, _same_outcomes(table), _mirrored(table)]))
     if not signs:
         return None
+    sorting = "; or is the file sorted by something that predicts the outcome, which does no harm?" if runs else "."
     message = (
-        f"{'; '.join(signs)}. Do rows depend on each other? Then no statement that counts rows holds: name what they "
-        "share, such as the patient, with --cluster COLUMN (clusters=)."
+        f"Are these rows independent? {'; '.join(signs)}{sorting} If rows share something, such as the patient, no "
+        "statement that counts them as independent holds: name it with --cluster COLUMN (clusters=)."
     )
-    return DataWarning(DEPENDENCE, message[0].upper() + message[1:])
+    return DataWarning(DEPENDENCE, message)
 
 
 def _runs(table: ScoreTable, order: RowOrder) -> str | None:
@@ -166,7 +169,7 @@ def _runs(table: ScoreTable, order: RowOrder) -> str | None:
     residual = label[:_LOOK] - isotonic_fit(table).step(score)
     products, squares = residual[1:] * residual[:-1], float(np.dot(residual, residual))
     found = _correlation(products, squares, _OF_NEIGHBOURS)
-    return found and f"outcomes come in runs (correlation of neighbouring rows {found})"
+    return found and f"Rows next to each other tend to have the same outcome (correlation {found})"
 
 
 def _same_outcomes(table: ScoreTable) -> str | None:
@@ -178,7 +181,7 @@ def _same_outcomes(table: ScoreTable) -> str | None:
     # The mean over all pairs of rows at a score: scores of many rows count no more than those of few.
     products = ((k - n * rate) ** 2 - squares) / (n * (n - 1.0))
     found = _correlation(products, float((rate * (1.0 - rate)).sum()), _OF_TIES)
-    return found and f"rows with the same score tend to have the same outcome (correlation {found})"
+    return found and f"Rows with the same score tend to have the same outcome (correlation {found})"
 
 
 def _mirrored(table: ScoreTable) -> str | None:
@@ -197,7 +200,7 @@ def _mirrored(table: ScoreTable) -> str | None:
         return None
     one, other = (_standardized(k[at] / n[at], isotonic_fit(table).linear(score[at])) for at in (low, high))
     found = _correlation(-one * other, math.sqrt(float(np.dot(one, one)) * float(np.dot(other, other))), _OF_MIRRORED)
-    return found and f"scores come in pairs p and 1 - p with opposite outcomes (correlation -{found})"
+    return found and f"Scores come in pairs p and 1 - p with opposite outcomes (correlation -{found})"
 
 
 def _standardized(observed: FloatArray, rate: FloatArray) -> FloatArray:

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
+from calibrant.auditing.error_wording import error_limits, hidden_error
 from calibrant.auditing.findings import Findings
-from calibrant.auditing.numbers import confidence, interval_text, number, points, rows, score_text, share
 from calibrant.auditing.recalibration import Recalibration
-from calibrant.auditing.warnings import DEPENDENCE, IN_SAMPLE
+from calibrant.auditing.warnings import IN_SAMPLE
 from calibrant.certificates import CalibrationTest, Certificate, ExpectedErrorCertificate
 from calibrant.decisions import Decision
+from calibrant.table.numbers import (
+    confidence,
+    given,
+    number,
+    points,
+    rows,
+    score_text,
+    share,
+    significant,
+    write_interval,
+    write_lower,
+    write_upper,
+)
 from calibrant.table.results import Estimate
 from calibrant.table.wording import counted
 
@@ -23,14 +37,10 @@ __all__ = [
     "cost_sentence",
     "data_sentence",
     "discrimination_sentence",
-    "error_place",
-    "error_range",
-    "error_text",
     "evidence_text",
     "expected_error_condition",
     "expected_error_sentence",
     "gain_sentence",
-    "hidden_error",
     "next_sentence",
     "null_sentence",
     "provenance_sentence",
@@ -41,11 +51,7 @@ __all__ = [
     "verdict_word",
 ]
 
-# What warnings about rows do to a verdict.
-_DOUBTS = {
-    DEPENDENCE: "But this counts rows as independent, which they do not seem to be: see the warning.",
-    IN_SAMPLE: "But this does not hold if these rows were used to fit, as it seems: see the warning.",
-}
+_IN_SAMPLE = "But this does not hold if these rows were used to fit, as it seems: see the warning."
 
 
 def verdict_word(audit: Findings) -> str:
@@ -60,19 +66,18 @@ def verdict_meaning(audit: Findings) -> str:
     """What the verdict means, to be read after its word."""
     if audit.certificate is None:
         return "the weights are not whole numbers of rows, so these are point estimates only."
-    codes = {warning.code for warning in audit.warnings}
-    doubts = [doubt for code, doubt in _DOUBTS.items() if code in codes]
-    return " ".join([_meaning(audit.certificate), *doubts])
+    meaning = _meaning(audit.certificate)
+    return f"{meaning} {_IN_SAMPLE}" if any(warning.code == IN_SAMPLE for warning in audit.warnings) else meaning
 
 
 def _meaning(certificate: Certificate) -> str:
     sure = f"{confidence(certificate.confidence_level)} confidence{_limit(certificate)}{_counting(certificate)}"
     if certificate.verdict is None:
         return (
-            f"the calibration error is at most {number(certificate.bound)} with {sure} "
+            f"the calibration error is at most {error_limits(certificate).upper} with {sure} "
             f"(no tolerance was given, so there is no verdict)."
         )
-    tolerance = f"{certificate.tolerance:g}"
+    tolerance = given(certificate.tolerance)
     meaning = {
         "certified": f"the calibration error is within {tolerance}, with {sure}.",
         "refuted": f"the calibration error is above {tolerance}, with {sure}.",
@@ -107,36 +112,6 @@ def verdict_sentence(audit: Findings) -> str:
     return f"{verdict_word(audit).upper()}: {meaning}"
 
 
-def error_text(audit: Findings) -> str:
-    """Cutoff calibration error, and how much pooling of scores may hide of it."""
-    hidden = hidden_error(audit)
-    return number(audit.cutoff.value) + (f" ({hidden})" if hidden else "")
-
-
-def hidden_error(audit: Findings) -> str:
-    """How much pooling of scores may hide of the cutoff calibration error; empty if it is exact."""
-    more = audit.cutoff.value_at_most - audit.cutoff.value
-    return f"up to {number(more)} larger, since neighbouring scores were pooled" if more > 0.0 else ""
-
-
-def error_range(audit: Findings) -> str:
-    """Cutoff calibration error in few words: one number, or its limits if they differ as written."""
-    least, most = number(audit.cutoff.value), number(audit.cutoff.value_at_most)
-    return least if least == most else f"{least} to {most}"
-
-
-def error_place(audit: Findings) -> str:
-    """Where the cutoff calibration error is attained, with the mean prediction and the observed rate there."""
-    cutoff = audit.cutoff
-    if cutoff.interval is None:
-        return f"mean predicted and observed rate agree at every score{' after pooling' if hidden_error(audit) else ''}"
-    weight = "over all rows" if cutoff.share == 1.0 else f"difference times {share(cutoff.share)} of rows"
-    return (
-        f"predictions are {cutoff.direction} for scores {interval_text(cutoff.interval)}: "
-        f"mean predicted {share(cutoff.mean_predicted)}, observed rate {share(cutoff.observed_rate)} ({weight})"
-    )
-
-
 def null_sentence(audit: Findings) -> str:
     """The calibration error expected under perfect calibration, and the p-value."""
     evidence = "" if audit.test is None else f"; {evidence_text(audit.test)}"
@@ -155,7 +130,11 @@ def evidence_text(test: CalibrationTest) -> str:
     how = "exact test" if test.method == "exact" else "asymptotic test"
     how += "" if test.n_clusters is None else ", cluster-robust"
     least = 0.0001 if test.n_simulations is None else 1.0 / (test.n_simulations + 1)  # no rank is higher than the first
-    p_value = f"p = {test.p_value:.2g}" if test.p_value > least else f"p <= {least:.2g}"
+    p_value = (
+        f"p = {test.p_value:.2g}"
+        if test.p_value > least
+        else f"p <= {write_upper(least, write=partial(significant, digits=2))}"
+    )
     return f"{p_value} ({how})"
 
 
@@ -164,14 +143,14 @@ def certificate_sentence(audit: Findings) -> str:
     certificate = audit.certificate
     if certificate is None:
         return "none: confidence bounds need rows, or weights that are counts of rows"
-    sure = confidence(certificate.confidence_level)
+    sure, limits = confidence(certificate.confidence_level), error_limits(certificate)
     above = ""
     if certificate.lower_bound > 0.0:
-        above = f"; at least {number(certificate.lower_bound)}, also with {sure} confidence (one-sided bounds)"
+        above = f"; at least {limits.lower}, also with {sure} confidence (one-sided bounds)"
     how = f"{certificate.method} bound"
     if certificate.n_clusters is not None:
-        how += f", cluster-robust{_counting(certificate)}; estimate so weighted {number(certificate.estimate)}"
-    return f"true error at most {number(certificate.bound)} with {sure} confidence ({how}){above}"
+        how += f", cluster-robust{_counting(certificate)}; estimate so weighted {limits.value}"
+    return f"true error at most {limits.upper} with {sure} confidence ({how}){above}"
 
 
 def expected_error_sentence(audit: Findings) -> str:
@@ -185,9 +164,10 @@ def expected_error_sentence(audit: Findings) -> str:
     elif found.bound >= 1.0:
         upper = "too few rows for an upper bound"
     else:
-        upper = f"expected calibration error at most {number(found.bound)} {sure}, {expected_error_condition(found)}"
+        most = write_upper(found.bound)
+        upper = f"expected calibration error at most {most} {sure}, {expected_error_condition(found)}"
     return upper + (
-        f"; at least {number(found.lower_bound)} {sure}, unconditionally" if found.lower_bound > 0.0 else ""
+        f"; at least {write_lower(found.lower_bound)} {sure}, unconditionally" if found.lower_bound > 0.0 else ""
     )
 
 
@@ -214,15 +194,10 @@ def _limit(certificate: Certificate) -> str:
 
 def _with_interval(estimate: Estimate) -> str:
     """Write a number with its interval."""
-    value = number(estimate.value)
     if math.isnan(estimate.lower):
-        return value
-    return f"{value} ({confidence(estimate.confidence_level)} CI {_end(estimate.lower)} to {_end(estimate.upper)})"
-
-
-def _end(value: float) -> str:
-    """Write an end of an interval, which may be infinite on either side."""
-    return number(value) if math.isfinite(value) else f"{'-' if value < 0.0 else ''}infinity"
+        return number(estimate.value)
+    written = write_interval(estimate.value, estimate.lower, estimate.upper)
+    return f"{written.value} ({confidence(estimate.confidence_level)} CI {written.ends})"
 
 
 def discrimination_sentence(audit: Findings) -> str:
@@ -271,16 +246,17 @@ def cost_sentence(audit: Findings) -> str:
             return "no costs given"
         return (
             "no costs given; at any costs a of a false positive and b of a false negative, no order-preserving "
-            f"recalibration saves more than {number(regret.bound)} (a + b) per case "
+            f"recalibration saves more than {write_upper(regret.bound)} (a + b) per case "
             f"({confidence(regret.confidence_level)} confidence)"
         )
     sure = confidence(decision.confidence_level)
+    cost = write_interval(decision.cost, decision.cost_lower, decision.cost_upper)
     return (
-        f"predicting positive from {score_text(decision.threshold)} costs {number(decision.cost)} per case"
-        f"{_counting(decision)} ({sure} confidence interval {number(decision.cost_lower)} to "
-        f"{number(decision.cost_upper)}), {number(decision.cost_forecast)} predicted by the scores; "
-        f"treat all {number(decision.cost_treat_all)}, treat none {number(decision.cost_treat_none)}; "
-        f"no order-preserving recalibration saves more than {number(decision.saving_bound)} "
+        f"predicting positive from {score_text(decision.threshold)} costs {cost.value} per case"
+        f"{_counting(decision)} ({sure} confidence interval {cost.ends}), "
+        f"{number(decision.cost_forecast)} predicted by the scores; treat all "
+        f"{number(decision.cost_treat_all)}, treat none {number(decision.cost_treat_none)}; "
+        f"no order-preserving recalibration saves more than {write_upper(decision.saving_bound)} "
         f"({sure} confidence{saving_caveat(decision)})"
     )
 
@@ -308,7 +284,7 @@ def _on_all_rows(result: Recalibration) -> str:
     if result.bound_after is None:
         return ""
     sure = confidence(result.confidence_level)
-    return f"; fitted on all rows, true error at most {number(result.bound_after)} ({sure} confidence)"
+    return f"; fitted on all rows, true error at most {write_upper(result.bound_after)} ({sure} confidence)"
 
 
 def gain_sentence(audit: Findings) -> str:
@@ -326,8 +302,8 @@ def gain_sentence(audit: Findings) -> str:
     if result.bound_after is None:
         return judged
     return (
-        f"{judged} Fitted on all rows, recalibration leaves a true error of at most {number(result.bound_after)}, with "
-        f"{confidence(result.confidence_level)} confidence; this needs no held-out rows."
+        f"{judged} Fitted on all rows, recalibration leaves a true error of at most {write_upper(result.bound_after)}, "
+        f"with {confidence(result.confidence_level)} confidence; this needs no held-out rows."
     )
 
 
@@ -384,7 +360,7 @@ def band_sentence(audit: Findings) -> str:
     if (band.lower > band.score).any() or (band.upper < band.score).any():
         return ""
     return (
-        f"The diagonal lies inside the band though the true error is at least {number(certificate.lower_bound)}: the "
+        f"The diagonal lies inside the band though the true error is at least {error_limits(certificate).lower}: the "
         "band holds at all scores at once, so it is wide at each; the calibration error adds up differences over an "
         "interval of scores, which chance explains less easily."
     )

@@ -20,6 +20,7 @@ from calibrant.errors import ArgumentError
 from calibrant.table.arguments import as_table
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
+from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import check_between, check_choice, check_count, failure_probability
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import need_counts
@@ -124,8 +125,9 @@ def certify(
     The upper bounds other than "asymptotic" hold for every n and every distribution. "default" (`default_width`)
     combines a Berry-Esseen, a Bennett and an empirical Bernstein bound (`bernstein_width`), by a rule that depends on
     the number of rows and delta alone; both count squared residuals only inside the interval that a bound is about
-    (docs/theory/1-upper-bound.md). The lower bound is `split_lower_bound`; with "uniform_convergence" it uses the same
-    width, with "asymptotic" `brownian_width`, with "anytime" there is none.
+    (docs/theory/1-upper-bound.md). The lower bound is `split_lower_bound`, the same however the rows are
+    read; with "uniform_convergence" it uses the same width, with "asymptotic" `brownian_width`, with "anytime" there is
+    none.
 
     With clusters, the population is one of clusters, each counting at most `max_rows_per_cluster` rows, and the error
     is that of these rows. "bernstein" and its lower bound are proved for every number of clusters and any dependence
@@ -209,7 +211,8 @@ def certify(
         )
     return Certificate(
         claim=f"With probability at least {at_least(confidence_level)} over the draw of the rows, the cutoff "
-        f"calibration error of this classifier in the population is at most {bound:.4g} ({_CLAIM[method]}).",
+        f"calibration error of this classifier in the population is at most {claim_upper(bound, tolerance)} "
+        f"({_CLAIM[method]}).",
         verdict=verdict,
         tolerance=tolerance,
         estimate=estimate,

@@ -18,6 +18,7 @@ from calibrant.errors import ArgumentError
 from calibrant.table.cluster_residuals import ClusterResiduals, cluster_residuals
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
+from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import failure_probability
 from calibrant.table.pooling import pool_counts
 from calibrant.table.score_table import ScoreTable
@@ -112,8 +113,8 @@ def certify_clusters(
         )
     return Certificate(
         claim=f"With probability at least {at_least(confidence_level)} over the draw of the clusters, the cutoff "
-        f"calibration error of this classifier in the population, in which {counted(rows.cap)}, is at most {bound:.4g} "
-        f"({_CLAIM[method]}).",
+        f"calibration error of this classifier in the population, in which {counted(rows.cap)}, is at most "
+        f"{claim_upper(bound, tolerance)} ({_CLAIM[method]}).",
         verdict=verdict,
         tolerance=tolerance,
         estimate=estimate,
@@ -155,7 +156,7 @@ def cluster_interval(
     return CutoffInterval(
         claim=f"With probability at least {at_least(confidence_level)}{limit} over the draw of the clusters, "
         f"the cutoff calibration error of this classifier in the population, in which {counted(rows.cap)}, is "
-        f"between {lower:.4g} and {upper:.4g}.",
+        f"between {claim_lower(lower)} and {claim_upper(upper)}.",
         estimate=estimate,
         lower=lower,
         upper=upper,

@@ -13,6 +13,7 @@ from calibrant.certificates.widths.fixed_design import cumulative_width
 from calibrant.certificates.widths.uniform import monotone_width
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.table.arguments import as_table
+from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import failure_probability
 from calibrant.table.results import Tabular
 from calibrant.table.score_table import FloatArray, ScoreTable
@@ -138,7 +139,8 @@ def cumulative_band(
         claim=f"{sure}, given the scores, the greatest convex minorant of the cumulative true probabilities of these "
         "rows is within the limits at every score.",
         population_claim=f"{sure} the isotonic fit, cumulated over the population up to any score, is within "
-        f"{population_width:.4g} of the greatest convex minorant of its cumulative share of positives by that of rows.",
+        f"{claim_upper(population_width)} of the greatest convex minorant of its cumulative share of positives by "
+        "that of rows.",
         assumptions=ROWS,
         references=("gao2017", "feller1951"),
     )

@@ -16,6 +16,7 @@ from calibrant.certificates.widths.default import charged_bound
 from calibrant.table.arguments import as_table
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
+from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_choice, check_count
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import need_counts
@@ -113,7 +114,8 @@ def cutoff_interval(
     limit = "" if method == "finite" else " (asymptotic)"
     return CutoffInterval(
         claim=f"With probability at least {at_least(confidence_level)}{limit} over the draw of the rows, the cutoff "
-        f"calibration error of this classifier in the population is between {lower:.4g} and {upper:.4g}.",
+        f"calibration error of this classifier in the population is between {claim_lower(lower)} and "
+        f"{claim_upper(upper)}.",
         estimate=estimate,
         lower=lower,
         upper=upper,

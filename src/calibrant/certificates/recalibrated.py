@@ -16,6 +16,7 @@ from calibrant.certificates.widths.uniform import monotone_width
 from calibrant.distributions.brownian import range_upper_quantile
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
+from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import score_order
 from calibrant.table.score_table import ScoreTable
@@ -192,13 +193,14 @@ def _claim(n: int, bound: float, confidence_level: float, method: str, about: st
         return (
             f"With probability at least {at_least(confidence_level)} over the outcomes of these {n} cases, the "
             f"cutoff calibration error of their recalibrated scores against their true probabilities is at most "
-            f"{bound:.4g}, though the map was fitted on these outcomes; the statement is about these cases only."
+            f"{claim_upper(bound)}, though the map was fitted on these outcomes; the statement is about these "
+            "cases only."
         )
     limit = "" if method == "finite" else " (asymptotic)"
     return (
         f"With probability at least {at_least(confidence_level)}{limit} over the draw of the rows, the cutoff "
-        f"calibration error of the recalibrated scores in the population is at most {bound:.4g}, though the map was "
-        "fitted on these rows."
+        f"calibration error of the recalibrated scores in the population is at most {claim_upper(bound)}, though the "
+        "map was fitted on these rows."
     )
 
 

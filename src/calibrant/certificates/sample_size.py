@@ -16,6 +16,7 @@ from calibrant.certificates.widths.default import bernstein_width, default_width
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.null_distribution import calibrated_limit
 from calibrant.errors import ArgumentError
+from calibrant.table.numbers import given
 from calibrant.table.parameters import check_between, check_choice, failure_probability
 from calibrant.table.results import Result
 
@@ -152,7 +153,7 @@ class Plan(Result):
         if self.brier == _LARGEST_BRIER:
             guess += ", the largest of calibrated scores: name the prevalence, or the Brier score, that you expect"
         lines = [
-            f"{self.rows['default']:,} rows certify a calibration error of at most {self.tolerance:g}",
+            f"{self.rows['default']:,} rows certify a calibration error of at most {given(self.tolerance)}",
             f"with {100.0 * self.confidence_level:.12g}% confidence: {asked},",
             f"{guess}.",
         ]

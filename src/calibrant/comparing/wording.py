@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from calibrant.auditing.numbers import confidence, number, rows, share, signed
 from calibrant.auditing.summary import wrapped
 from calibrant.comparing.losses import MEASURES
 from calibrant.comparing.results import ComparisonFindings, MeasureDifference
+from calibrant.table.numbers import Interval, confidence, number, rows, share, signed, write_interval
 from calibrant.table.shown import short_name
 from calibrant.table.wording import at_least
 
@@ -64,15 +64,19 @@ def interval(found: MeasureDifference) -> str:
         return "infinite for one"
     if math.isinf(found.lower) and math.isinf(found.upper):
         return "no limits"
-    lower, upper = (signed(end) if math.isfinite(end) else "no limit" for end in (found.lower, found.upper))
-    return f"{lower} to {upper}"
+    return _written(found).ends
 
 
 def difference(found: MeasureDifference) -> str:
     """Write a difference, with its sign."""
     if math.isnan(found.value):
         return "unknown"
-    return f"+{number(found.value)}" if found.value > 0.0 else signed(found.value)
+    written = _written(found).value
+    return f"+{written}" if found.value > 0.0 else written
+
+
+def _written(found: MeasureDifference) -> Interval:
+    return write_interval(found.value, found.lower, found.upper, write=signed)
 
 
 def verdict(found: MeasureDifference) -> str:

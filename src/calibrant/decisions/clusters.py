@@ -9,6 +9,7 @@ from calibrant.decisions.saving import Decision
 from calibrant.distributions.cluster_bound import Sums, largest_ratio
 from calibrant.table.cluster_residuals import squares_from
 from calibrant.table.clusters import ClusteredRows
+from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import failure_probability
 from calibrant.table.score_table import FloatArray
 from calibrant.table.statements import FIXED_CLASSIFIER
@@ -48,7 +49,7 @@ def cluster_saving(
     bound = min(saving, upper)
     return Decision(
         claim=f"With probability at least {at_least(confidence_level)} over the draw of the clusters, no "
-        f"order-preserving recalibration saves more than {bound:.4g} per case in the population, in which "
+        f"order-preserving recalibration saves more than {claim_upper(bound)} per case in the population, in which "
         f"{counted(rows.cap)}, at costs {a:g} (false positive) and {b:g} (false negative).",
         false_positive_cost=a,
         false_negative_cost=b,

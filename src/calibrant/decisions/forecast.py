@@ -12,6 +12,7 @@ from calibrant.decisions.cost import costs_by_cut, prices
 from calibrant.distributions.binomial import clopper_pearson
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.table.arguments import as_table
+from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import failure_probability
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
@@ -141,7 +142,7 @@ def cost_forecast(
         claim=f"With probability at least {at_least(confidence_level)} over the draw of the rows, the expected "
         f"cost per case of predicting positive from {tau:.4g}, at costs {a:g} (false positive) and {b:g} (false "
         f"negative), minus the cost that the scores predict on average over the population, lies between "
-        f"{error_lower:.4g} and {error_upper:.4g}.",
+        f"{claim_lower(error_lower)} and {claim_upper(error_upper)}.",
         false_positive_cost=a,
         false_negative_cost=b,
         threshold=tau,

@@ -15,6 +15,7 @@ from calibrant.decisions.cost_curve import cheapest_cuts
 from calibrant.distributions.mean_limits import line_above, mean_width
 from calibrant.table.arguments import as_table
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
+from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import failure_probability
 from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.statements import FIXED_CLASSIFIER, Statement
@@ -157,7 +158,7 @@ def max_regret(
     return MaxRegret(
         claim=f"With probability at least {at_least(confidence_level)} over the draw of the rows, at all costs "
         f"a (false positive) and b (false negative), even if chosen after seeing the rows, no order-preserving "
-        f"recalibration saves more than {bound:.4g} (a + b) per case.",
+        f"recalibration saves more than {claim_upper(bound)} (a + b) per case.",
         value=value,
         bound=bound,
         false_positive_cost=worst.threshold if some else math.nan,

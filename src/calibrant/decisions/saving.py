@@ -14,6 +14,7 @@ from calibrant.decisions.forecast import cost_forecast
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.table.arguments import as_table
+from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import check_between, check_choice, failure_probability
 from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.statements import ClusterStatement
@@ -177,7 +178,7 @@ def saving_bound(
     bound = min((a + b) * float(largest.max()) + slack, mean_predicted.cost_upper)
     return Decision(
         claim=f"With probability at least {at_least(confidence_level)} over the draw of the rows, no order-preserving "
-        f"recalibration saves more than {bound:.4g} per case at costs {a:g} (false positive) and {b:g} "
+        f"recalibration saves more than {claim_upper(bound)} per case at costs {a:g} (false positive) and {b:g} "
         "(false negative).",
         false_positive_cost=a,
         false_negative_cost=b,

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from calibrant.auditing.numbers import confidence, interval_text, number, rows
 from calibrant.certificates.widths import anytime_width
 from calibrant.monitoring.diagnosis import Departure
 from calibrant.monitoring.settings import Settings
+from calibrant.table.numbers import confidence, given, interval_text, number, rows, write_interval
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
 
@@ -93,9 +93,9 @@ class MonitorState(Result):
         since = " since the latest alarm" if self.alarm and self.evidence < self.threshold else ""
         found["Evidence"] = f"{seen}{since} (alarm at {self.threshold:.3g}); {rows(self.rows)} rows read"
         if math.isfinite(self.bias):
-            bounds = f"{number(self.bias_lower)} to {number(self.bias_upper)}"
-            sequence = f"{confidence(self.confidence_level)} confidence sequence {bounds}"
-            found["Bias"] = f"mean label minus mean score so far {number(self.bias)} ({sequence})"
+            bias = write_interval(self.bias, self.bias_lower, self.bias_upper)
+            sequence = f"{confidence(self.confidence_level)} confidence sequence {bias.ends}"
+            found["Bias"] = f"mean label minus mean score so far {bias.value} ({sequence})"
         unread = {
             "wait until they are old enough: pass them again": self.waiting,
             "skipped, not after the last row read before": self.earlier,
@@ -158,5 +158,5 @@ def described(settings: Settings) -> str:
     if settings.exact:
         return "every score is the probability of its label"
     if settings.tolerance:
-        return f"the calibration error is at most {settings.tolerance:g}"
-    return f"odds are off by a factor of at most {settings.odds_tolerance:g}"
+        return f"the calibration error is at most {given(settings.tolerance)}"
+    return f"odds are off by a factor of at most {given(settings.odds_tolerance)}"

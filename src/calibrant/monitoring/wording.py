@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from calibrant.auditing.numbers import rows
 from calibrant.monitoring.settings import Settings
+from calibrant.table.numbers import rows
 
 __all__ = ["LIMITATIONS", "assumptions", "guarantee", "sought"]
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.numbers import number
 from calibrant.curves import CumulativeResiduals, Curve, binned_curve, cumulative_residuals, local_curve
 from calibrant.errors import ArgumentError
 from calibrant.metrics import CutoffCalibration, cutoff_calibration
@@ -18,6 +17,7 @@ from calibrant.plots.distribution import draw_shares
 from calibrant.plots.layers import draw_diagonal, frame_diagram
 from calibrant.plots.style import set_scale
 from calibrant.table.arguments import as_table
+from calibrant.table.numbers import number
 from calibrant.table.parameters import check_choice
 from calibrant.table.visible_scores import score_view
 

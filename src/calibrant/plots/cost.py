@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.numbers import number, score_brief
 from calibrant.decisions import CostCurve, cost_curve
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display
 from calibrant.plots.readings import Reading, halfway
 from calibrant.plots.style import set_scale, write_ticks
 from calibrant.table.arguments import as_table
+from calibrant.table.numbers import number, score_brief
 from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.visible_scores import View, score_view
 

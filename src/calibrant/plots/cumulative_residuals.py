@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.numbers import number, score_brief, share
 from calibrant.curves import CumulativeResiduals, cumulative_residuals
 from calibrant.metrics import CutoffCalibration, cutoff_calibration
 from calibrant.plots.canvas import Canvas
@@ -17,6 +16,7 @@ from calibrant.plots.display import Display
 from calibrant.plots.readings import Reading, halfway
 from calibrant.plots.style import set_scale, write_ticks
 from calibrant.table.arguments import as_table
+from calibrant.table.numbers import number, score_brief, share
 from calibrant.table.pooling import distinct_numbers
 from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.visible_scores import View, score_view

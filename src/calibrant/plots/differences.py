@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy.typing as npt
 
-from calibrant.auditing.numbers import confidence
 from calibrant.comparing.compare import compare
 from calibrant.comparing.losses import MEASURES
 from calibrant.comparing.results import ComparisonFindings, MeasureDifference
@@ -17,6 +16,7 @@ from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import ModelsDisplay
 from calibrant.plots.readings import Reading
 from calibrant.plots.style import write_ticks
+from calibrant.table.numbers import confidence
 from calibrant.table.shown import short_name
 
 if TYPE_CHECKING:

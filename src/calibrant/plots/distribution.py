@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.numbers import rows, score_brief, share
 from calibrant.curves import CumulativeResiduals, Histogram, score_histogram
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display
 from calibrant.plots.readings import Reading
 from calibrant.plots.style import Palette, ground_of, set_scale, write_ticks
 from calibrant.table.arguments import as_table
+from calibrant.table.numbers import rows, score_brief, share
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.visible_scores import View
 

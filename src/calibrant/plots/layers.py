@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.auditing.numbers import confidence, share
 from calibrant.curves import Curve
 from calibrant.metrics import CutoffCalibration
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.style import ground_of, tick_places, write_ticks
+from calibrant.table.numbers import confidence, share
 from calibrant.table.score_table import FloatArray
 from calibrant.table.visible_scores import View
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.numbers import confidence, rows, signed
 from calibrant.errors import ArgumentError
 from calibrant.monitoring import Monitor, MonitorHistory
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display
 from calibrant.plots.readings import Reading, halfway
 from calibrant.plots.style import write_ticks
+from calibrant.table.numbers import confidence, rows, signed, write_interval
 from calibrant.table.pooling import FloatArray
 
 if TYPE_CHECKING:
@@ -167,13 +167,19 @@ def moments(history: MonitorHistory) -> list[tuple[str, str, str, str, str]]:
             rows(row),
             "" if time is None else str(time),
             "infinite" if math.isinf(evidence) and evidence > 0 else f"{10.0**evidence:.3g}",
-            signed(bias),
-            "unknown" if math.isnan(bias) else f"{signed(lower)} to {signed(upper)}",
+            *_with_limits(bias, lower, upper),
         )
         for row, time, evidence, bias, lower, upper in zip(
             *(column.tolist() for column in history.columns().values()), strict=True
         )
     ]
+
+
+def _with_limits(bias: float, lower: float, upper: float) -> tuple[str, str]:
+    if math.isnan(bias):
+        return signed(bias), "unknown"
+    written = write_interval(bias, lower, upper, write=signed)
+    return written.value, written.ends
 
 
 def _with_alarms(history: MonitorHistory) -> tuple[FloatArray, FloatArray]:

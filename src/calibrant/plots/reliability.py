@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.numbers import rows, score_brief, share
 from calibrant.curves import Curve, Histogram, binned_curve, isotonic_curve, local_curve, score_histogram
 from calibrant.errors import ArgumentError
 from calibrant.metrics import CutoffCalibration
@@ -28,6 +27,7 @@ from calibrant.plots.layers import (
 from calibrant.plots.readings import Reading, halfway
 from calibrant.plots.style import set_scale
 from calibrant.table.arguments import as_table
+from calibrant.table.numbers import rows, score_brief, share, write_interval
 from calibrant.table.parameters import check_choice
 from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.visible_scores import View, score_view
@@ -275,10 +275,10 @@ class ReliabilityDisplay(Display):
             columns = (self.points.score, self.points.n, self.points.rate, self.points.lower, self.points.upper)
             parts = halfway(self.points.score, *self.ax_.get_xlim())
             for (low, high), (score, n, rate, lower, upper) in zip(parts, zip(*columns, strict=True), strict=True):
-                chance = "" if np.isnan(lower) else f" ({share(lower)} to {share(upper)})"
-                text = (
-                    f"bin of {rows(float(n))} rows: mean predicted {score_brief(score)}, observed {share(rate)}{chance}"
-                )
+                limits = write_interval(rate, lower, upper, write=share)
+                chance = "" if np.isnan(lower) else f" ({limits.ends})"
+                place = f"bin of {rows(float(n))} rows: mean predicted {score_brief(score)}"
+                text = f"{place}, observed {limits.value}{chance}"
                 yield Reading(self.ax_, low, high, text)
         if self.distribution is not None and self.distribution_ax_ is not None:
             yield from bar_readings(self.distribution, self.distribution_ax_)

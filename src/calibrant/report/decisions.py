@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.auditing.findings import Findings
-from calibrant.auditing.numbers import number, rows, score_text, signed
+from calibrant.table.numbers import number, rows, score_text, signed, write_interval
 
 __all__ = ["HEADS", "Decisions", "decisions"]
 
@@ -62,12 +62,13 @@ def _cells(
     threshold: float, ratio: float, cost: float, benefit: float, treat_all: float, *others: float
 ) -> tuple[str, ...]:
     *counts, lower, upper = others
-    chance = "" if math.isnan(lower) else f" ({signed(lower)} to {signed(upper)})"
+    limits = write_interval(benefit, lower, upper, write=signed)
+    chance = "" if math.isnan(lower) else f" ({limits.ends})"
     written = (
         score_text(threshold),
         f"1 : {ratio:,.0f}" if ratio >= 100.0 else f"1 : {ratio:.3g}",
         number(cost),
-        signed(benefit) + chance,
+        limits.value + chance,
         signed(treat_all),
     )
     return (*written, *(rows(float(count)) for count in counts))

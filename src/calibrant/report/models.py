@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from calibrant.auditing.numbers import confidence, number, signed
 from calibrant.comparing import ComparisonFindings
 from calibrant.comparing.losses import MEASURES
 from calibrant.comparing.wording import (
@@ -22,6 +21,7 @@ from calibrant.report import view
 from calibrant.report.page import fill_page
 from calibrant.report.pictures import Picture, drawn
 from calibrant.report.view import Row
+from calibrant.table.numbers import confidence, number, signed
 
 __all__ = ["render_comparison"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 
 import calibrant
-from calibrant.auditing.numbers import confidence, rows
 from calibrant.clock import utc_now
 from calibrant.monitoring import Departure, Monitor, MonitorHistory, MonitorState
 from calibrant.monitoring.settings import Settings
@@ -16,6 +15,7 @@ from calibrant.references import cite
 from calibrant.report.page import fill_page
 from calibrant.report.pictures import Picture, drawn
 from calibrant.report.view import Row
+from calibrant.table.numbers import confidence, rows
 
 __all__ = ["render_monitor"]
 

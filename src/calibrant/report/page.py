@@ -9,8 +9,8 @@ import numpy as np
 
 import calibrant
 from calibrant.auditing import wording
+from calibrant.auditing.error_wording import error_limits, error_range
 from calibrant.auditing.findings import Findings
-from calibrant.auditing.numbers import confidence, number, share
 from calibrant.errors import ArgumentError
 from calibrant.plots.style import DARK, LIGHT
 from calibrant.references import cite
@@ -19,6 +19,7 @@ from calibrant.report.decisions import HEADS, decisions
 from calibrant.report.guidance import GUIDES, guidance
 from calibrant.report.pictures import pictures
 from calibrant.report.segments import segments
+from calibrant.table.numbers import confidence, number, share, write_upper
 
 __all__ = ["fill_page", "render"]
 
@@ -70,7 +71,7 @@ def _section(audit: Findings, place: int) -> dict[str, Any]:
         "meaning": wording.verdict_meaning(audit),
         "advice": wording.advice_sentence(audit),
         "band": wording.band_sentence(audit),
-        "error": wording.error_range(audit),
+        "error": error_range(audit),
         "brief": view.in_brief(audit),
         "calibration": view.calibration(audit),
         "performance": view.performance(audit),
@@ -107,7 +108,8 @@ def fill_page(template: str, *, title: str, note: str, **content: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(number=number, share=share, confidence=confidence)
+    environment.filters.update(number=number, upper_limit=write_upper, share=share, confidence=confidence)
+    environment.filters["error_limits"] = error_limits
     return environment.get_template(template).render(
         title=title,
         title_css=_css_text(title),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from calibrant.auditing.error_wording import error_place, error_text
 from calibrant.auditing.findings import Findings
-from calibrant.auditing.numbers import interval_text, number, rows, score_text, share
-from calibrant.auditing.wording import error_place, error_text
 from calibrant.decisions import CostCurve, NetBenefit
 from calibrant.plots import Display, figure_svg
 from calibrant.plots.figure import costs_of, cumulative_residuals_of, decisions_of, own_figure, reliability_of
+from calibrant.table.numbers import interval_text, number, rows, score_text, share
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from calibrant.auditing.findings import Findings
-from calibrant.auditing.numbers import confidence, number, rows
 from calibrant.auditing.segment_wording import audit_rows, lower_sentence, unlisted_sentence, verdict_counts
 from calibrant.plots.segments import SegmentDisplay, SegmentMapDisplay, pairs_of
 from calibrant.report.pictures import Picture, drawn
+from calibrant.table.numbers import confidence, rows, write_upper
 
 __all__ = ["SegmentSection", "segments"]
 
@@ -37,7 +37,8 @@ def segments(audit: Findings, anchor: str) -> SegmentSection | None:
     forest = SegmentDisplay(found, name=audit.name)
     described = (
         f"{rows(len(forest.places))} of {rows(found.n_segments)} segments with their errors and bounds, the "
-        f"highest lower bounds first; no upper bound is above {number(found.bound)}. The table has the numbers."
+        f"highest lower bounds first; no upper bound is above {write_upper(found.bound, found.tolerance)}. The table "
+        "has the numbers."
     )
     chart = None
     if pairs_of(found):

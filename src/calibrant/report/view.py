@@ -7,13 +7,25 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from calibrant.auditing.error_wording import error_limits, error_number, error_place, hidden_error
 from calibrant.auditing.findings import Findings
-from calibrant.auditing.numbers import confidence, number, rows, score_fixed, score_text, share, signed
 from calibrant.auditing.provenance import Provenance
-from calibrant.auditing.wording import error_place, expected_error_condition, hidden_error, saving_caveat
+from calibrant.auditing.wording import expected_error_condition, saving_caveat
 from calibrant.certificates import Certificate, ExpectedErrorCertificate
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.decisions import Decision
+from calibrant.table.numbers import (
+    confidence,
+    number,
+    rows,
+    score_fixed,
+    score_text,
+    share,
+    signed,
+    write_interval,
+    write_lower,
+    write_upper,
+)
 from calibrant.table.results import Estimate
 from calibrant.table.wording import counted
 
@@ -61,8 +73,8 @@ def in_brief(audit: Findings) -> list[Row]:
         ("Calibration slope", found.calibration_slope),
     )
     return [
-        ("Calibration error", number(cutoff.value), chance),
-        *((name, number(estimate.value), interval(estimate)) for name, estimate in estimates),
+        ("Calibration error", error_number(audit), chance),
+        *((name, *_with_interval(estimate)) for name, estimate in estimates),
         ("Rows" if sample.weights == "rows" else "Total weight", rows(sample.n), f"{rows(sample.positives)} positive"),
         *_segments_in_brief(audit),
     ]
@@ -72,7 +84,7 @@ def _segments_in_brief(audit: Findings) -> list[Row]:
     found = audit.segments
     if found is None:
         return []
-    off = f"none off by more than {number(found.bound)}"
+    off = f"none off by more than {write_upper(found.bound, found.tolerance)}"
     refuted = int((found.verdicts == "refuted").sum())
     return [("Segments", rows(found.n_segments), f"{rows(refuted)} refuted; {off}" if refuted else off)]
 
@@ -81,7 +93,7 @@ def calibration(audit: Findings) -> list[Row]:
     """Return the calibration error, what perfect calibration would show, and the bounds that are certified."""
     cutoff = audit.cutoff
     remark = "; ".join(filter(None, [hidden_error(audit), error_place(audit)]))
-    facts: list[Row] = [("Calibration error", number(cutoff.value), remark)]
+    facts: list[Row] = [("Calibration error", error_number(audit), remark)]
     if math.isfinite(cutoff.null_mean):
         remark = f"null mean; 95% limit under perfect calibration {number(cutoff.null_q95)}"
         facts.append(("Expected under perfect calibration", number(cutoff.null_mean), remark))
@@ -120,17 +132,17 @@ def performance(audit: Findings) -> list[Row]:
         threshold = score_text(audit.decision.threshold)
         facts.append(("Net benefit", found.net_benefit, f"true positives per case at the threshold {threshold}"))
     return [
-        (name, signed(estimate.value), interval(estimate), "; ".join(filter(None, [remark, estimate.note])))
+        (name, *_with_interval(estimate), "; ".join(filter(None, [remark, estimate.note])))
         for name, estimate, remark in facts
     ]
 
 
-def interval(estimate: Estimate) -> str:
-    """Write the interval of a number and how it was found; empty if chance is not known."""
+def _with_interval(estimate: Estimate) -> tuple[str, str]:
+    """Write a number, and its interval with how it was found; that is empty if chance is not known."""
     if math.isnan(estimate.lower):
-        return ""
-    ends = (signed(end) if math.isfinite(end) else "no limit" for end in (estimate.lower, estimate.upper))
-    return f"{' to '.join(ends)} ({estimate.method})"
+        return signed(estimate.value), ""
+    written = write_interval(estimate.value, estimate.lower, estimate.upper, write=signed)
+    return written.value, f"{written.ends} ({estimate.method})"
 
 
 def sample(audit: Findings) -> list[Row]:
@@ -155,11 +167,12 @@ def sample(audit: Findings) -> list[Row]:
 
 def _upper_bound(certificate: Certificate) -> Row:
     sure, cap = confidence(certificate.confidence_level), certificate.max_rows_per_cluster
-    capped = "" if cap is None else f", where {counted(cap)}; estimate so weighted {number(certificate.estimate)}"
+    limits = error_limits(certificate)
+    capped = "" if cap is None else f", where {counted(cap)}; estimate so weighted {limits.value}"
     remark = f"true error at most this with {sure} confidence ({certificate.method} bound{capped})"
     if certificate.lower_bound > 0.0:
-        remark += f"; at least {number(certificate.lower_bound)} with {sure} confidence (one-sided bounds)"
-    return "Upper confidence bound", number(certificate.bound), remark
+        remark += f"; at least {limits.lower} with {sure} confidence (one-sided bounds)"
+    return "Upper confidence bound", limits.upper, remark
 
 
 def _expected_error(found: ExpectedErrorCertificate) -> Row:
@@ -167,11 +180,11 @@ def _expected_error(found: ExpectedErrorCertificate) -> Row:
         "Upper bound on the expected calibration error",
         f"with {confidence(found.confidence_level)} confidence",
     )
-    above = f"; at least {number(found.lower_bound)} {sure}" if found.lower_bound > 0.0 else ""
+    above = f"; at least {write_lower(found.lower_bound)} {sure}" if found.lower_bound > 0.0 else ""
     if found.contradicted or found.bound >= 1.0:
         return name, "none", (expected_error_condition(found) if found.contradicted else "too few rows") + above
     remark = f"mean absolute difference of score and event rate, {sure}, {expected_error_condition(found)}"
-    return name, number(found.bound), remark + above
+    return name, write_upper(found.bound), remark + above
 
 
 def cost_facts(audit: Findings) -> list[Row]:
@@ -183,19 +196,21 @@ def cost_facts(audit: Findings) -> list[Row]:
             "upper bound, at any costs a of a false positive and b of a false negative, on what an "
             f"order-preserving recalibration saves per case, with {confidence(regret.confidence_level)} confidence"
         )
-        facts.append(("Possible saving at any costs", f"{number(regret.bound)} (a + b)", remark))
+        facts.append(("Possible saving at any costs", f"{write_upper(regret.bound)} (a + b)", remark))
     return facts
 
 
 def _at_given_costs(decision: Decision) -> list[Row]:
     sure = confidence(decision.confidence_level)
     capped = "" if decision.max_rows_per_cluster is None else f"where {counted(decision.max_rows_per_cluster)}; "
-    error = f"{signed(decision.forecast_error_lower)} to {signed(decision.forecast_error_upper)}"
+    cost = write_interval(decision.cost, decision.cost_lower, decision.cost_upper)
+    least = write_lower(decision.forecast_error_lower, write=signed)
+    error = f"{least} to {write_upper(decision.forecast_error_upper, write=signed)}"
     return [
         (
             f"Predict positive from {score_text(decision.threshold)}",
-            number(decision.cost),
-            f"{capped}{sure} confidence interval {number(decision.cost_lower)} to {number(decision.cost_upper)}",
+            cost.value,
+            f"{capped}{sure} confidence interval {cost.ends}",
         ),
         (
             "Predicted by the scores",
@@ -207,7 +222,7 @@ def _at_given_costs(decision: Decision) -> list[Row]:
         ("Best threshold", number(decision.best_cost), "chosen on these rows: in-sample, optimistic"),
         (
             "Possible saving",
-            number(decision.saving_bound),
+            write_upper(decision.saving_bound),
             f"upper bound for order-preserving recalibration, with {sure} confidence ({decision.method})"
             + saving_caveat(decision),
         ),
@@ -270,7 +285,7 @@ def costs(audit: Findings) -> list[Row]:
     names = ("cost_parameter", "cost_before", "cost_after", "difference", "difference_lower", "difference_upper")
     columns = [getattr(curve, name)[9::10].tolist() for name in names]
     return [
-        (score_text(p), number(before), number(after), f"{signed(saved)} ({signed(low)} to {signed(high)})")
+        (score_text(p), number(before), number(after), str(write_interval(saved, low, high, write=signed)))
         for p, before, after, saved, low, high in zip(*columns, strict=True)
     ]
 
@@ -281,7 +296,7 @@ def bins(curve: Curve) -> list[Row]:
         (
             score_fixed(score),
             rows(float(n)),
-            share(rate) if math.isnan(low) else f"{share(rate)} ({share(low)} to {share(high)})",
+            share(rate) if math.isnan(low) else str(write_interval(rate, low, high, write=share)),
         )
         for score, n, rate, low, high in zip(curve.score, curve.n, curve.rate, curve.lower, curve.upper, strict=True)
     ]

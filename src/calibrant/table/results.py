@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
+from calibrant.table.numbers import significant, write_interval
 from calibrant.table.parameters import check_choice
 from calibrant.table.shown import html_table, one_line
 
@@ -98,7 +100,7 @@ class Estimate(Result):
     note: str = ""
 
     def __str__(self) -> str:
-        return f"{self.value:.6g} ({self.lower:.6g} to {self.upper:.6g})"
+        return str(write_interval(self.value, self.lower, self.upper, write=partial(significant, digits=6)))
 
 
 class Tabular(Result):

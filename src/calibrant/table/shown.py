@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import partial
 from html import escape
 from typing import Any
 
 import numpy as np
 
+from calibrant.table.numbers import significant, write_lower, write_upper
+
 __all__ = ["html_grid", "html_table", "one_line", "short_name", "text_grid"]
 
 _MOST = 300  # characters of a line
 _CELL = "text-align:left;vertical-align:top;white-space:normal"
+
+
+_six = partial(significant, digits=6)
 
 
 class _Short(reprlib.Repr):
@@ -27,7 +33,7 @@ class _Short(reprlib.Repr):
         return f"<{x.size:,} values>"
 
     def repr_float(self, x: float, level: int) -> str:
-        return f"{x:.6g}"
+        return _six(x)
 
     repr_float64 = repr_float
 
@@ -44,14 +50,14 @@ def one_line(name: str, fields: Mapping[str, Any]) -> str:
     Sentences, and lists of them, are left out.
     """
     said = {name: value for name, value in fields.items() if not _is_prose(value)}
-    line = f"{name}({', '.join(f'{field}={_short.repr(value)}' for field, value in said.items())})"
+    line = f"{name}({', '.join(f'{field}={_written(field, value)}' for field, value in said.items())})"
     return line if len(line) <= _MOST else f"{line[: _MOST - 5]} ...)"
 
 
 def html_table(title: str, rows: Iterable[tuple[str, Any]]) -> str:
     """Return a table of two columns, names and values, as HTML."""
     lines = "".join(
-        f'<tr><th style="{_CELL}">{escape(name)}</th><td style="{_CELL}">{escape(_text(value))}</td></tr>'
+        f'<tr><th style="{_CELL}">{escape(name)}</th><td style="{_CELL}">{escape(_text(name, value))}</td></tr>'
         for name, value in rows
     )
     return f'<table><caption style="text-align:left;font-weight:bold">{escape(title)}</caption>{lines}</table>'
@@ -82,12 +88,21 @@ def text_grid(lines: Sequence[Sequence[str]], words: Container[int] = (0,)) -> s
     return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
 
 
-def _text(value: Any) -> str:
+def _text(name: str, value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, tuple) and value and all(isinstance(part, str) for part in value):
         return " ".join(value)
-    return "" if value is None else _short.repr(value)
+    return "" if value is None else _written(name, value)
+
+
+def _written(name: str, value: Any) -> str:
+    """Write the value of a field; what its name calls a limit is rounded outwards."""
+    if isinstance(value, float) and name.endswith(("lower", "lower_bound")):
+        return write_lower(value, write=_six)
+    if isinstance(value, float) and name.endswith(("upper", "bound", "bound_after", "at_most")):
+        return write_upper(value, write=_six)
+    return _short.repr(value)
 
 
 def _is_prose(value: Any) -> bool:

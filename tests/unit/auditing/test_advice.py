@@ -12,7 +12,13 @@ import calibrant as cal
 from calibrant.auditing import cross_fitted
 from calibrant.auditing.next_steps import next_step, place_of
 from calibrant.auditing.summary import details
-from calibrant.auditing.wording import band_sentence, gain_sentence, next_sentence, recalibration_sentence
+from calibrant.auditing.wording import (
+    band_sentence,
+    gain_sentence,
+    next_sentence,
+    recalibration_sentence,
+    verdict_sentence,
+)
 from calibrant.cli.main import app
 
 
@@ -45,18 +51,29 @@ def test_decisions_are_not_calibrated():
     assert "equal the outcome" in cal.audit(y, y.astype(float)).warnings[0].message
 
 
-def test_a_verdict_says_what_is_in_doubt():
+def test_whether_rows_are_independent_is_a_question_that_clusters_answer():
     y, p = world(2_000)
     twice = cal.audit(np.repeat(y, 5), np.repeat(p, 5), tolerance=0.05)
     assert codes(twice) == ["dependent_rows"]
-    assert twice.certificate.verdict == "certified"
-    first = details(twice).splitlines()[0]
-    assert first.startswith("CERTIFIED: ")
-    assert first.endswith("But this counts rows as independent, which they do not seem to be: see the warning.")
-    assert twice.advice.action == "name the clusters"
+    assert twice.warnings[0].message.startswith("Are these rows independent? ")
+    assert "--cluster COLUMN (clusters=)" in twice.warnings[0].message
     named = cal.audit(np.repeat(y, 5), np.repeat(p, 5), clusters=np.repeat(np.arange(2_000), 5), tolerance=0.05)
     assert codes(named) == []
-    assert "But this" not in details(named)
+
+
+@pytest.mark.parametrize("spread", [1.0, 1.6])
+def test_rows_sorted_by_a_column_keep_verdict_and_advice(spread):
+    """Independent rows in a file sorted by what predicts the outcome beyond the score look as if they depended."""
+    rng = np.random.default_rng(0)
+    unknown, known = rng.normal(size=(2, 4_000))
+    y = rng.uniform(size=4_000) < 1.0 / (1.0 + np.exp(-known - 1.5 * unknown))
+    p = 1.0 / (1.0 + np.exp(-spread * known / np.sqrt(1.0 + 0.346 * 1.5**2)))
+    by_unknown = np.argsort(unknown)
+    drawn, ordered = (cal.audit(y[order], p[order], tolerance=0.05) for order in (slice(None), by_unknown))
+    assert (codes(drawn), codes(ordered)) == ([], ["dependent_rows"])
+    assert "sorted by something that predicts the outcome" in ordered.warnings[0].message
+    assert verdict_sentence(ordered) == verdict_sentence(drawn)
+    assert ordered.advice == drawn.advice
 
 
 def test_rows_that_were_used_to_fit():

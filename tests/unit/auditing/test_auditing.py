@@ -11,7 +11,6 @@ import pytest
 
 import calibrant as cal
 from calibrant.auditing import cross_fitted
-from calibrant.auditing.numbers import number
 from calibrant.auditing.summary import details, one_line, summary
 from calibrant.auditing.wording import cells_sentence
 from calibrant.calibrators import AutoCalibrator, IsotonicCalibrator
@@ -20,6 +19,7 @@ from calibrant.decisions import cost_curve, max_regret
 from calibrant.ingest import gathering
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss, roc_auc, smooth_calibration_error
 from calibrant.report.pictures import cumulative_residuals_description
+from calibrant.table.numbers import write_upper
 from calibrant.table.seeding import generator_for
 from support import oracles
 
@@ -272,7 +272,7 @@ def test_an_error_known_within_limits_is_shown_as_such(once):
     seen, most = result.cutoff.value, result.cutoff.value_at_most
     assert seen <= cutoff_calibration_error(y, p) <= most
     assert most - seen > 1e-5
-    said = f"{seen:.4f} (up to {number(most - seen)} larger, since neighbouring scores were pooled)"
+    said = f"{seen:.4f} (up to {write_upper(most - seen)} larger, since neighbouring scores were pooled)"
     assert f"Calibration error  {said}; predictions are too " in details(result)
     assert f" by {said}, the calibration error, over scores " in cumulative_residuals_description(result)
     assert "Reading the rows more than once would give the exact calibration error." in cells_sentence(result)

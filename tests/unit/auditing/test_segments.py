@@ -10,6 +10,7 @@ import pytest
 import calibrant
 from calibrant import ScoreTable, audit, audit_segments, find_segments
 from calibrant.errors import ArgumentError, DataError
+from calibrant.table.numbers import write_upper
 
 
 @pytest.fixture(scope="module")
@@ -83,8 +84,8 @@ def test_the_mixture_is_said_where_rows_are_not_alike(frame):
 
 def test_claim(result):
     assert result.claim.startswith(
-        f"None of the 11 segments listed (at least 100 rows each) is off by more than {result.bound:.4f}, with 95% "
-        "confidence"
+        f"None of the 11 segments listed (at least 100 rows each) is off by more than {write_upper(result.bound)}, "
+        "with 95% confidence"
     )
 
 

@@ -25,6 +25,7 @@ from calibrant.certificates.widths import (
 )
 from calibrant.curves import binned_curve, isotonic_curve, local_curve
 from calibrant.distributions.brownian import range_quantile
+from calibrant.table.numbers import claim_upper
 from support import oracles
 from support.strategies import Rows, small_rows
 
@@ -528,7 +529,7 @@ def test_claim_6_is_far_sharper_than_the_paper():
     paper = 2 * (2 * complexity + 2 * math.sqrt(2 * math.log(8 / 0.01) / 10_000))
     assert paper > 0.178
     assert "every score" in band.claim
-    assert f"{band.population_width:.4g}" in band.population_claim
+    assert claim_upper(band.population_width) in band.population_claim
 
 
 # --- windows --------------------------------------------------------------------------------------------------

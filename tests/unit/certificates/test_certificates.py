@@ -14,6 +14,7 @@ from calibrant.certificates.theory import rademacher_of_intervals, uniform_conve
 from calibrant.certificates.widths import bernstein_width, default_width, hoeffding_width, monotone_width
 from calibrant.distributions.kuiper import kuiper_upper_quantile
 from calibrant.distributions.null_distribution import calibrated_limit
+from calibrant.table.numbers import claim_upper
 from support import oracles
 
 ROWS = (1e3, 1e4, 1e5, 1e6)
@@ -275,7 +276,7 @@ def test_that_many_calibrated_rows_do_decide(method):
 def test_certificate_says_what_it_claims_and_on_what_grounds():
     found = certify(CALIBRATED, tolerance=0.02)
     assert found.claim.startswith("With probability at least 0.95 over the draw of the rows")
-    assert f"at most {found.bound:.4g} " in found.claim
+    assert f"at most {claim_upper(found.bound)} " in found.claim
     assert len(found.assumptions) == 3
     assert found.references == ("gao2017", "shevtsova2013", "fan2015")
     assert found.trivial_bound == 0.5

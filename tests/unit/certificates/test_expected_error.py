@@ -13,6 +13,7 @@ from calibrant.certificates.expected_error.cells import Cells, Terms, Units, cut
 from calibrant.certificates.expected_error.reversal import hypergeometric_tail, reversal_p_value
 from calibrant.references import cite
 from calibrant.table.cells import CellSums
+from calibrant.table.numbers import claim_upper
 
 
 def calibrated(n: int, seed: int = 0):
@@ -49,7 +50,7 @@ def test_a_result_can_be_quoted():
     assert (found.verdict, found.n, found.confidence_level, found.tolerance) == ("certified", 5000, 0.95, 0.1)
     assert found.claim == (
         "With probability at least 0.95 over the draw of the rows, the expected calibration error of this classifier "
-        f"in the population is at most {found.bound:.4g}, if its event rate is nondecreasing in the score."
+        f"in the population is at most {claim_upper(found.bound)}, if its event rate is nondecreasing in the score."
     )
     assert found.assumes_monotone
     assert not found.contradicted

@@ -13,6 +13,7 @@ from calibrant import ArgumentError, DataError
 from calibrant.certificates.theory import l1 as module
 from calibrant.certificates.theory.l1 import l1_cannot_be_certified, l1_from_repeats
 from calibrant.references import cite
+from calibrant.table.numbers import claim_lower, claim_upper
 
 
 def by_pairs(y, p, item):
@@ -177,10 +178,10 @@ def test_a_level_below_the_usual_can_still_reject():
 def test_results_can_be_quoted():
     shown = l1_cannot_be_certified(np.linspace(0.2, 0.8, 20), n_trials=20)
     assert "20 samples of 20 distinct items" in shown.claim
-    assert f"{shown.lower_bound:.4g}" in shown.claim
+    assert claim_lower(shown.lower_bound) in shown.claim
     for about in ("population", "items"):
         found = l1_from_repeats([1, 0], [0.4, 0.4], [1, 1], about=about)
-        assert f"{found.bound:.4g}" in found.claim
+        assert claim_upper(found.bound) in found.claim
         assert about in found.claim
         assert json.loads(found.to_json())["about"] == about
         assert len(cite(found.references)) == 2

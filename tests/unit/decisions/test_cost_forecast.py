@@ -17,6 +17,7 @@ from calibrant.distributions.mean_limits import mean_width
 from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.references import cite
+from calibrant.table.numbers import claim_lower, claim_upper
 from support import oracles, strategies
 
 ROWS = strategies.small_rows(weighted=("none", "whole"))
@@ -160,7 +161,7 @@ def test_cells_only_loosen_the_limits(rows, breaks, threshold):
 
 def test_claim_and_plain_data():
     found = cost_forecast([0, 1] * 500, [0.3, 0.6] * 500, **costs(1, 2))
-    assert f"between {found.error_lower:.4g} and {found.error_upper:.4g}" in found.claim
+    assert f"between {claim_lower(found.error_lower)} and {claim_upper(found.error_upper)}" in found.claim
     assert "the cost that the scores predict on average over the population" in found.claim
     assert json.loads(found.to_json())["threshold"] == 1 / 3
     # Gao et al. for the error, the two sources of the concentration bounds, and the one of the interval for few rows.

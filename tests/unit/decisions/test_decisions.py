@@ -16,6 +16,7 @@ from calibrant.decisions.clusters import cluster_saving
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.table.clusters import cap_clusters, cluster_rows
+from calibrant.table.numbers import claim_upper
 from support.strategies import small_rows
 
 
@@ -99,7 +100,9 @@ def test_no_saving_is_larger_than_what_the_cost_can_be(n, seed, prices):
 
 def test_claim_names_bound_and_costs():
     found = saving_bound([0, 1] * 500, [0.3, 0.6] * 500, **costs(1, 2))
-    assert f"{found.saving_bound:.4g} per case at costs 1 (false positive) and 2 (false negative)" in found.claim
+    assert (
+        f"{claim_upper(found.saving_bound)} per case at costs 1 (false positive) and 2 (false negative)" in found.claim
+    )
 
 
 def test_regret_bound():

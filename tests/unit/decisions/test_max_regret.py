@@ -17,6 +17,7 @@ from calibrant.decisions.max_regret import max_regret, worst_costs
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics import cutoff_calibration_error
+from calibrant.table.numbers import claim_upper
 from support import oracles, strategies
 
 EXACT = 2.0**-42  # scores enter the calibration error as whole multiples of this
@@ -155,7 +156,7 @@ def test_bound_is_for_rows_and_at_most_1():
 
 def test_claim_and_plain_data():
     found = max_regret([0, 1] * 500, [0.3, 0.6] * 500)
-    assert f"more than {found.bound:.4g} (a + b) per case" in found.claim
+    assert f"more than {claim_upper(found.bound)} (a + b) per case" in found.claim
     assert json.loads(found.to_json())["references"] == ["gao2017", "shevtsova2013", "fan2015"]
 
 

@@ -10,11 +10,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.certificates.buckets import BUCKETS, buckets_of, run_starts
 from calibrant.distributions.empirical_bernstein import psi
 from calibrant.errors import DataError
-from calibrant.ingest.gathering import CELL_BITS
-from calibrant.ingest.grid import Grid
-from calibrant.table.fixed_point import BITS, UNIT, score_units
+from calibrant.table.fixed_point import UNIT
 from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = [
@@ -91,22 +90,20 @@ class Units:
         if table.exact:
             none = np.zeros(len(table))
             return cls(n, k, n * score, n * score * (1.0 - score), table.squared, table.low, table.high, none)
-        low, high = score_units(table.low), score_units(table.high)
-        grid = Grid(BITS - CELL_BITS)
-        bucket = grid.place(low)
-        if not np.array_equal(bucket, grid.place(high)):
+        bucket = buckets_of(table)
+        if bucket is None:
             raise DataError(
                 "a table whose cells lie within equal buckets of the scores, as reading rows makes them",
                 "a cell that reaches over a border",
                 "pass the rows",
             )
-        starts = np.flatnonzero(np.append(True, bucket[1:] != bucket[:-1]))
+        starts = run_starts(bucket)
         add = np.add.reduceat
         total, positives = add(n, starts), add(k, starts)
         rise, squared = add(table.rise, starts), add(table.squared, starts)
         score_sum = positives - rise + add(table.fall, starts)
         variance = np.maximum(score_sum - (squared - positives + 2.0 * (positives - rise)), 0.0)
-        width = 2.0**grid.shift
+        width = 2.0**BUCKETS.shift
         return cls(
             total,
             positives,

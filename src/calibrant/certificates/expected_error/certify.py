@@ -14,6 +14,7 @@ from calibrant.certificates.expected_error.reversal import reversal_p_value
 from calibrant.certificates.results import verdict_on
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import as_table
+from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_between, check_choice, failure_probability
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
@@ -178,7 +179,9 @@ def certify_ece(
     if contradicted and verdict not in (None, "refuted"):
         verdict = "undecided"
     return ExpectedErrorCertificate(
-        claim=_claim(bound, lower, confidence_level, upper.assumes_monotone, p_value if contradicted else None),
+        claim=_claim(
+            bound, lower, tolerance, confidence_level, upper.assumes_monotone, p_value if contradicted else None
+        ),
         verdict=verdict,
         tolerance=tolerance,
         bound=bound,
@@ -195,14 +198,16 @@ def certify_ece(
     )
 
 
-def _claim(bound: float, lower: float, confidence_level: float, monotone: bool, refused: float | None) -> str:
+def _claim(
+    bound: float, lower: float, tolerance: float | None, confidence_level: float, monotone: bool, refused: float | None
+) -> str:
     sure = f"ith probability at least {at_least(confidence_level)} over the draw of the rows, the expected "
     sure += "calibration error of this classifier in the population is"
     if refused is not None:
         shown = f"p = {refused:.2g}" if refused > 1e-4 else "p < 0.0001"
         return (
             f"The data contradict an event rate that is nondecreasing in the score ({shown}), so there is no upper "
-            f"bound. W{sure} at least {lower:.4g}."
+            f"bound. W{sure} at least {claim_lower(lower, tolerance)}."
         )
     if bound >= 1.0:
         return "There are too few rows for an upper bound below 1 on the expected calibration error."
@@ -211,4 +216,4 @@ def _claim(bound: float, lower: float, confidence_level: float, monotone: bool, 
         if monotone
         else "for any event rate, as every distinct score was assessed separately"
     )
-    return f"W{sure} at most {bound:.4g}, {condition}."
+    return f"W{sure} at most {claim_upper(bound, tolerance)}, {condition}."

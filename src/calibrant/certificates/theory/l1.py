@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import DataError
+from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_between, check_choice, check_count, failure_probability
 from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray
@@ -180,8 +181,8 @@ def l1_cannot_be_certified(
     return L1Impossibility(
         claim=f"The verifier accepted {by_chance / n_trials:.1%} of {n_trials} samples of {n} distinct items where "
         f"the scores are the true probabilities (l1 error 0), and {by_function / n_trials:.1%} where each label is "
-        f"a fixed function of its item (l1 error {l1:.4g}, at least {lowest:.4g} for any such function): distinct "
-        f"items cannot certify an l1 error below {lowest:.4g}.",
+        f"a fixed function of its item (l1 error {l1:.4g}, at least {claim_lower(lowest)} for any such function): "
+        f"distinct items cannot certify an l1 error below {claim_lower(lowest)}.",
         accepted_by_chance=by_chance / n_trials,
         accepted_by_function=by_function / n_trials,
         noise=math.sqrt(2.0 * share * (1.0 - share) / n_trials),
@@ -299,7 +300,7 @@ def l1_from_repeats(
     )
     return L1Bound(
         claim=f"With probability at least {at_least(confidence_level)} over the draw of {chance}, the mean "
-        f"distance between the score and the true probability of the item is at most {bound:.4g} "
+        f"distance between the score and the true probability of the item is at most {claim_upper(bound)} "
         f"{whose} (finite-sample Hoeffding bound).",
         squared=squared,
         squared_width=width,

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from calibrant.auditing.numbers import (
+from calibrant.table.numbers import (
     confidence,
     interval_text,
     number,

@@ -1,0 +1,229 @@
+"""How numbers are written in the printed text, the report and the pictures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from typing import NamedTuple, TypeAlias
+
+from calibrant.table.wording import at_least, near_one
+
+__all__ = [
+    "Interval",
+    "claim_lower",
+    "claim_upper",
+    "confidence",
+    "given",
+    "interval_text",
+    "number",
+    "points",
+    "rows",
+    "score_brief",
+    "score_fixed",
+    "score_text",
+    "share",
+    "signed",
+    "significant",
+    "write_interval",
+    "write_lower",
+    "write_upper",
+]
+
+# Writes a number, rounded in a way of `decimal`, with so many digits more.
+Writer: TypeAlias = Callable[..., str]
+
+_FURTHER = 3  # ways to write an interval: as usual, and with one or two digits more
+_MOST_DECIMALS = 17  # digits that a float can have
+_CONTEXT = Context(prec=800)  # digits of an exact decimal
+
+
+def number(value: float, rounding: str = ROUND_HALF_EVEN, more: int = 0) -> str:
+    """Write a number with four decimals, two significant digits if it is small, or five if it is large.
+
+    `more` digits are added to these. A limit is written by `write_upper` and `write_lower`, which say how to round.
+    """
+    if not math.isfinite(value):
+        return "unknown" if math.isnan(value) else "infinite" if value > 0.0 else "-infinite"
+    size = abs(value)
+    if 0.0 < size < 0.001:
+        return significant(value, rounding, more, digits=2)
+    # Large are only costs, known about as well relative to their size as probabilities are.
+    decimals = more + (4 if size < 10.0 else max(0, 4 - math.floor(math.log10(size))))
+    return f"{_rounded(value, -decimals, rounding):,.{decimals}f}"
+
+
+def significant(value: float, rounding: str = ROUND_HALF_EVEN, more: int = 0, *, digits: int = 4) -> str:
+    """Write a number with so many significant digits, of which zeros at the end are left out."""
+    if value == 0.0 or not math.isfinite(value):
+        return f"{value:g}"
+    digits += more
+    return f"{float(_rounded(value, _exact(value, rounding).adjusted() - digits + 1, rounding)):.{digits}g}"
+
+
+def signed(value: float, rounding: str = ROUND_HALF_EVEN, more: int = 0) -> str:
+    """Write a number with a minus sign that is as long as a plus sign, for tables."""
+    text = number(value, rounding, more)
+    return f"\N{MINUS SIGN}{text[1:]}" if value < 0.0 and text.startswith("-") else text
+
+
+def share(value: float, rounding: str = ROUND_HALF_EVEN, more: int = 0) -> str:
+    """Write a probability as a percentage with three significant digits or one decimal."""
+    if not 0.0 < value < 1.0:
+        return f"{100.0 * value:.1f}%"
+    percent = 100 * _exact(value, rounding)
+    if percent < 1:
+        step = percent.adjusted() - 1 - more
+        return f"{float(percent.quantize(Decimal(1).scaleb(step), rounding)):.{2 + more}g}%"
+    text = f"{percent.quantize(Decimal(1).scaleb(-1 - more), rounding)}%"
+    return ">99.9%" if rounding == ROUND_HALF_EVEN and text.startswith("100") else text
+
+
+def write_upper(value: float, *beside: float | None, write: Writer = number) -> str:
+    """Write an upper limit rounded up, with so many digits that as written it is on the same side of numbers beside it.
+
+    These are taken to be written with all their digits, see `given`.
+
+    Examples
+    --------
+    >>> write_upper(0.05), write_upper(0.05004), write_upper(0.00204, 0.0021)
+    ('0.0500', '0.0501', '0.00204')
+    """
+    return _limit(value, ROUND_CEILING, beside, write)
+
+
+def write_lower(value: float, *beside: float | None, write: Writer = number) -> str:
+    """Write a lower limit rounded down, likewise.
+
+    Examples
+    --------
+    >>> write_lower(0.0539), write_lower(0.00539), write_lower(0.00204, 0.002)
+    ('0.0539', '0.0053', '0.00204')
+    """
+    return _limit(value, ROUND_FLOOR, beside, write)
+
+
+def claim_upper(value: float, *beside: float | None) -> str:
+    """Write an upper limit in a claim, which is quoted by itself: with four significant digits, rounded up."""
+    return write_upper(value, *beside, write=significant)
+
+
+def claim_lower(value: float, *beside: float | None) -> str:
+    """Write a lower limit in a claim: with four significant digits, rounded down."""
+    return write_lower(value, *beside, write=significant)
+
+
+class Interval(NamedTuple):
+    """A number and its limits, as written."""
+
+    value: str
+    lower: str
+    upper: str
+
+    def __str__(self) -> str:
+        return f"{self.value} ({self.ends})"
+
+    @property
+    def ends(self) -> str:
+        """The limits alone."""
+        return f"{self.lower} to {self.upper}"
+
+
+def write_interval(value: float, low: float, high: float, *beside: float | None, write: Writer = number) -> Interval:
+    """Write a number with its limits, rounded outwards, with up to two digits more where they would look equal.
+
+    Examples
+    --------
+    >>> str(write_interval(0.8213, 0.80127, 0.84081)), str(write_interval(0.82134, 0.82132, 0.82136))
+    ('0.8213 (0.8012 to 0.8409)', '0.82134 (0.82132 to 0.82136)')
+    """
+    for more in range(_FURTHER):
+
+        def longer(x: float, rounding: str = ROUND_HALF_EVEN, further: int = 0, more: int = more) -> str:
+            return write(x, rounding, more + further)
+
+        found = Interval(
+            longer(value), write_lower(low, *beside, write=longer), write_upper(high, *beside, write=longer)
+        )
+        alike = (low < value and found.lower == found.value) or (high > value and found.upper == found.value)
+        if not alike:
+            break
+    return found
+
+
+def given(value: float | None) -> str:
+    """Write a number that somebody chose, such as a tolerance, with all its digits; nothing if none was chosen."""
+    if value is None:
+        return ""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
+
+
+def _limit(value: float, rounding: str, beside: Sequence[float | None], write: Writer) -> str:
+    if not math.isfinite(value):
+        return "unknown" if math.isnan(value) else "no limit"
+    for more in range(_MOST_DECIMALS):
+        text = write(value, rounding, more)
+        if all(_side(_read(text), other) == _side(value, other) for other in beside if other is not None):
+            break
+    return text
+
+
+def _side(value: float, other: float) -> int:
+    return int(value > other) - int(value < other)
+
+
+def _read(text: str) -> float:
+    """Return what is written, of a number as a number and of a percentage as a share."""
+    digits = text.replace(",", "").replace("\N{MINUS SIGN}", "-")
+    return float(Decimal(digits[:-1]) / 100) if digits.endswith("%") else float(digits)
+
+
+def _exact(value: float, rounding: str) -> Decimal:
+    """Return a number as a decimal; a limit as its shortest one, so that 0.05 is not a little more than 0.05."""
+    return Decimal(float(value)) if rounding == ROUND_HALF_EVEN else Decimal(repr(float(value)))
+
+
+def _rounded(value: float, exponent: int, rounding: str) -> Decimal:
+    return _CONTEXT.plus(_exact(value, rounding).quantize(Decimal(1).scaleb(exponent), rounding, _CONTEXT))  # -0 is 0
+
+
+def confidence(level: float) -> str:
+    """Write a confidence level as a percentage."""
+    return f"{float(100 * Decimal(at_least(level))):.16g}%"
+
+
+def rows(value: float) -> str:
+    """Write a count with thousands separated; a total weight keeps what is after the point."""
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
+
+
+def interval_text(interval: tuple[float, float]) -> str:
+    """Write a score interval in words that need no notation for its lower end."""
+    low, high = interval
+    return f"up to {score_text(high)}" if low == -math.inf else f"above {score_text(low)} and up to {score_text(high)}"
+
+
+def score_text(value: float) -> str:
+    """Write a score so that one close to 0 or 1 is not taken for it."""
+    return near_one(value) if 0.0 < 1.0 - value < 5e-5 else f"{value:.4g}"
+
+
+def score_fixed(value: float) -> str:
+    """Write a score with six decimals, so that neighbours differ, and one close to 0 or 1 is not taken for it."""
+    if 0.0 < value < 5e-5:
+        return f"{value:.1e}"
+    return near_one(value) if 5e-5 > 1.0 - value > 0.0 else f"{value:.6f}"
+
+
+def score_brief(value: float) -> str:
+    """Write a score in a few characters, for ticks."""
+    if 0.0 < value < 0.0005:
+        return f"{value:.0e}"
+    return ">0.999" if 0.9995 <= value < 1.0 else f"{value:.3g}"
+
+
+def points(value: float) -> str:
+    """Write a difference of probabilities in percentage points, with its sign."""
+    size = 100.0 * value
+    return "0 points" if size == 0.0 else f"{size:+.1f} points" if abs(size) >= 0.1 else f"{size:+.1g} points"

@@ -51,6 +51,12 @@ def copy_of(source: Source, ending: str, column: str) -> Copy:
     names = [name.strip().lower() for name in header]
     if column.strip().lower() in names[:-1]:
         raise SourceError("a new column name", f"{column!r} in {source.name}", "choose another as `column`")
+    if source.renamed:
+        raise SourceError(
+            "fields of a column that differ in more than case",
+            f"{', '.join(map(repr, source.renamed))} in {source.name}",
+            "rename one of them",
+        )
     if ENDINGS[ending] == "CSV":
         delimiter = "\t" if ending == ".tsv" else ","
         head = io.StringIO()
@@ -63,16 +69,16 @@ def copy_of(source: Source, ending: str, column: str) -> Copy:
         select = f"SELECT * {as_json} FROM"
         return Copy(source.sql, source.column, lambda rows, _: f"{select} ({rows})", options, head.getvalue())
     if ENDINGS[ending] == "Parquet":
-        _refuse(source, header, [name.lower() for name in header], "CSV or JSON lines")
+        _refuse(source, header, [name.lower() for name in header], "Parquet", "CSV or JSON lines")
         return _parquet(source, header)
     if source.format != "JSON lines":
-        _refuse(source, header, header, "CSV")
+        _refuse(source, header, header, "JSON", "CSV")
         return _json(source, header)
     key = quote_text(column)
 
     def with_key(rows: str, added: str) -> str:
-        # Outside of strings, where JSON has no line ends, they mean nothing.
-        begin = f"rtrim(replace(replace(left({OBJECT}, -1), chr(10), ' '), chr(13), ' '))"
+        # Strings have no line ends in JSON, which mean nothing elsewhere. DuckDB allows a comma after the last value.
+        begin = f"rtrim(translate(left({OBJECT}, -1), chr(10) || chr(13) || chr(9), '   '), ' ,')"
         comma = f"CASE WHEN {begin} = '{{' THEN '' ELSE ',' END"
         end = f"to_json({key}) || ':' || coalesce(to_json({added}), 'null') || '}}'"
         return f"SELECT {begin} || {comma} || {end} FROM ({rows})"
@@ -80,13 +86,14 @@ def copy_of(source: Source, ending: str, column: str) -> Copy:
     return Copy(source.original, json_value, with_key, _LINES)
 
 
-def _refuse(source: Source, header: list[str], same: list[str], others: str) -> None:
-    """Raise a `SourceError` about names of which one is empty, or which are the `same`."""
+def _refuse(source: Source, header: list[str], same: list[str], format_: str, others: str) -> None:
+    """Raise a `SourceError` if two names are the `same`, or one cannot be written."""
     counts = Counter(same)
-    clash = [name for name, key in zip(header, same, strict=True) if counts[key] > 1 or not name]
+    nameless = format_ == "Parquet"
+    clash = [name for name, key in zip(header, same, strict=True) if counts[key] > 1 or (nameless and not name)]
     if clash:
         raise SourceError(
-            f"names of columns that {'Parquet' if 'JSON' in others else 'JSON'} can hold",
+            f"names of columns that {format_} can hold",
             f"{', '.join(map(repr, clash))} in {source.name}",
             f"rename them, or write {others}",
         )

@@ -188,8 +188,8 @@ def _describe(
         sql = select_rows([file], layout)
         described = source.rows(f"DESCRIBE {sql}")
         columns, types = (tuple(str(row[i]) for row in described) for i in (0, 1))
-        header = _parquet_names(source, file)
-        source = replace(source, spans=partial(_spans_of_parquet, connection, file, columns))
+        header, renamed = _parquet_names(source, file)
+        source = replace(source, renamed=renamed, spans=partial(_spans_of_parquet, connection, file, columns))
     else:
         header = layout.names or _json_names(source, select_rows([file], layout, raw=True))
         columns = unique_names(header)
@@ -199,18 +199,22 @@ def _describe(
     return replace(source, sql=sql, original=original, columns=columns, header=header, types=types)
 
 
-def _parquet_names(source: Source, file: Path) -> tuple[str, ...]:
-    """Return the names of the columns, without those of the fields inside them, in the order of DuckDB's columns."""
+def _parquet_names(source: Source, file: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of the columns, in the order of DuckDB's, and of the fields inside them that are equal there."""
     elements = iter(source.rows(f"SELECT name, num_children FROM parquet_schema({quote_text(pattern_of(file))})"))
+    equal: list[str] = []
 
-    def below(count: int) -> Iterator[str]:
-        for _ in range(count):
+    def below(count: int | None) -> list[str]:
+        names = []
+        for _ in range(count or 0):
             name, fields = next(elements)
-            yield str(name)
-            for _ in below(fields or 0):
-                pass
+            names.append(str(name))
+            inside = below(fields)
+            lower = [field.lower() for field in inside]
+            equal.extend(field for field in inside if lower.count(field.lower()) > 1)
+        return names
 
-    return tuple(below(next(elements)[1]))
+    return tuple(below(next(elements)[1])), tuple(equal)
 
 
 def _json_names(source: Source, objects: str) -> tuple[str, ...]:
@@ -220,7 +224,7 @@ def _json_names(source: Source, objects: str) -> tuple[str, ...]:
     single = f"SELECT unnest(keys) AS key, generate_subscripts(keys, 1) AS place, keys, row FROM ({different})"
     found = source.rows(
         f"SELECT key, min(row) FILTER (len(keys) > list_unique(keys)) FROM ({single}) "
-        "GROUP BY key ORDER BY min(row), min(place)"
+        "GROUP BY key ORDER BY min((row, place))"
     )
     if not found:
         raise describe_no_rows(source.name)
@@ -229,6 +233,8 @@ def _json_names(source: Source, objects: str) -> tuple[str, ...]:
         raise SourceError(
             "every key once in an object", f"one twice in row {twice} of {source.name}", "drop one of them"
         )
+    if any("\0" in key for key, _ in found):
+        raise SourceError("keys without the character NUL", f"one with it in {source.name}", "rename it")
     return tuple(key for key, _ in found)
 
 

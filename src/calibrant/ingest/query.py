@@ -49,7 +49,7 @@ class Query(NamedTuple):
 
 
 class Copied(NamedTuple):
-    """All columns of a query: their names in it and in the copy, and their DuckDB types, "" where they were not copied."""
+    """Columns of a query: names in it and in the copy, and their DuckDB types, "" of those that were not copied."""
 
     header: tuple[str, ...]
     columns: tuple[str, ...]
@@ -151,7 +151,8 @@ def _from_sqlite(
     """Copy as text, in which floats are exact: columns of SQLite hold values of any type."""
     try:
         with closing(sqlite3.connect(f"{Path(database).absolute().as_uri()}?mode=ro", uri=True)) as source:
-            cursor = source.execute(f"SELECT * FROM ({sql}\n)")
+            source.execute(f"SELECT * FROM ({sql}\n) LIMIT 0")  # so nothing else than a SELECT
+            cursor = source.execute(sql)  # in the other, names that differ in case alone are changed
             found = tuple(column[0] for column in cursor.description)
             kept = _kept(found, wanted)
             columns = ", ".join(f"{quote_name(name)} VARCHAR" for name in kept.values())

@@ -58,6 +58,7 @@ class Source:
     # Returns all rows, with the columns of `sql`, as spans of a few million at most; None where that is impossible.
     spans: Callable[[], list[Span] | None] = lambda: None
     parts: tuple[Source, ...] = ()  # where several files are read as one: each alone, with the same columns
+    renamed: tuple[str, ...] = ()  # fields inside columns that DuckDB gives other names, being equal but for case
     mixed: bool = False  # whether lines of a CSV file end in several ways
 
     @property

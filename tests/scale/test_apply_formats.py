@@ -79,7 +79,7 @@ def table(rows):
         "unsigned": (pa.uint64(), [2**64 - 1, None]),
         "single": (pa.float32(), [0.1, math.nan, math.inf, -0.0, None]),
         "double": (pa.float64(), [0.1, math.nan, -math.inf, 5e-324, 1e22, None]),
-        "money": (pa.decimal128(38, 5), [D("123456789012345678901234567890123.12345"), D("-0.10000"), None]),
+        "amount": (pa.decimal128(38, 5), [D("123456789012345678901234567890123.12345"), D("-0.10000"), None]),
         "price": (pa.decimal128(19, 4), [D("123456789012345.1234"), D("0.1000")]),
         "text": (pa.string(), [*NOTES, None]),
         "kind": (pa.dictionary(pa.int32(), pa.string()), ["a", "b", None]),

@@ -78,7 +78,9 @@ def copy_of(source: Source, ending: str, column: str) -> Copy:
 
     def with_key(rows: str, added: str) -> str:
         # Strings have no line ends in JSON, which mean nothing elsewhere. DuckDB allows a comma after the last value.
-        begin = f"rtrim(translate(left({OBJECT}, -1), chr(10) || chr(13) || chr(9), '   '), ' ,')"
+        ends = f"contains({OBJECT}, chr(10)) OR contains({OBJECT}, chr(13))"
+        one_line = f"CASE WHEN {ends} THEN regexp_replace({OBJECT}, '[\\r\\n]+', ' ', 'g') ELSE {OBJECT} END"
+        begin = f"regexp_replace({one_line}, '[\\s,]*\\}}$', '')"
         comma = f"CASE WHEN {begin} = '{{' THEN '' ELSE ',' END"
         end = f"to_json({key}) || ':' || coalesce(to_json({added}), 'null') || '}}'"
         return f"SELECT {begin} || {comma} || {end} FROM ({rows})"

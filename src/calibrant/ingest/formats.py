@@ -204,7 +204,9 @@ def select_rows(
     packed = quote_text("gzip" if layout.gzipped else "uncompressed")
     if layout.format == "JSON lines":
         form = quote_text("array" if layout.array else "newline_delimited")
-        checked = f"CASE WHEN left(json, 1) = '{{' THEN json ELSE error({quote_text(NO_OBJECT)} || left(json, 40)) END"
+        checked = (
+            f"CASE WHEN starts_with(json, '{{') THEN json ELSE error({quote_text(NO_OBJECT)} || left(json, 40)) END"
+        )
         objects = (
             f"SELECT {checked} AS {OBJECT} FROM read_json_objects({place}, format = {form}, compression = {packed})"
         )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from calibrant.atomic_write import check_writable, replacing
 from calibrant.calibrators import SegmentCalibrator
 from calibrant.errors import SourceError
+from calibrant.export.copies import ENDINGS, copy_of
 from calibrant.export.layouts import Exported, of_all_rows
 from calibrant.export.lookup import predictions
 from calibrant.export.sql_segments import repaired
@@ -30,16 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["apply_to_file"]
 
-# File ending -> how DuckDB writes it.
-_FORMATS = {
-    ".csv": "FORMAT csv, HEADER",
-    ".tsv": "FORMAT csv, HEADER, DELIMITER '\t'",
-    ".parquet": "FORMAT parquet",
-    ".pq": "FORMAT parquet",
-    ".jsonl": "FORMAT json",
-    ".ndjson": "FORMAT json",
-}
-
 
 def apply_to_file(
     calibrator: Exported,
@@ -51,15 +42,16 @@ def apply_to_file(
 ) -> int:
     """Copy a file with one more column, what `calibrator.predict` gives, in bounded memory; return the number of rows.
 
-    The order of the rows and the other columns are kept. Logistic maps agree to about 1e-15. `path` may be "-" for
-    standard input; a pattern must name one file. The ending of `output` chooses CSV, Parquet or JSON lines; it appears
-    once it is complete. Missing scores stay missing; a score that is no probability is a `DataError`. The file is read
-    once, and a second time for the message if a score is wrong.
+    The order of the rows, the other columns and their names are kept; what a format cannot hold is refused. Logistic
+    maps agree to about 1e-15. `path` may be "-" for standard input; a pattern must name one file. The ending of
+    `output` chooses CSV, Parquet or JSON lines; it appears once it is complete. Missing scores stay missing; a score
+    that is no probability is a `DataError`. The file is read once, JSON before that for its keys, and once more for the
+    message if a score is wrong.
     """
     target = Path(output)
-    if target.suffix.lower() not in _FORMATS:
+    if target.suffix.lower() not in ENDINGS:
         raise SourceError(
-            f"an output ending in {', '.join(_FORMATS)}", f"{target.suffix or 'none'} in {target.name}", "rename it"
+            f"an output ending in {', '.join(ENDINGS)}", f"{target.suffix or 'none'} in {target.name}", "rename it"
         )
     files = find_files(path)
     if len(files) > 1:
@@ -67,22 +59,19 @@ def apply_to_file(
     check_writable(target, *files)
     with open_source(files[0]) as source:
         source.found(score)
-        if column.lower() in (name.lower() for name in source.columns):
-            raise SourceError("a new column name", f"{column!r} in {source.name}", "choose another as `column`")
-        rows, read = source.sql, source.column
-        if source.format == "JSON lines" and "json" in _FORMATS[target.suffix.lower()]:
-            rows, read = source.original, lambda name: f"json_extract_string({source.column(name)}, '$')"
-        operand = read(score)
+        copy = copy_of(source, target.suffix.lower(), column)
+        operand = copy.value(score)
         number = as_number(operand, source.kind(score))
         columns = calibrator.columns_ if isinstance(calibrator, SegmentCalibrator) else []
-        segments = {of.name: _as_segments(of, read(of.name), source) for of in columns}
+        segments = {of.name: _as_segments(of, copy.value(of.name), source) for of in columns}
         source.connection.execute("SET preserve_insertion_order = true")
         with replacing(target) as draft, doing(f"Writing {target.name}"):
 
-            def copy(keep: Callable[[str], str] | None) -> str:
+            def statement(keep: Callable[[str], str] | None) -> str:
                 unused = _unused(source)
+                added = quote_name(f"{unused}value")
                 asked = functools.partial(
-                    predictions, rows=rows, score=operand, number=number, unused=unused, keep=keep
+                    predictions, rows=copy.rows, score=operand, number=number, unused=unused, keep=keep
                 )
                 if isinstance(calibrator, SegmentCalibrator):
                     everyone = quote_name(f"{unused}everyone")
@@ -90,20 +79,23 @@ def apply_to_file(
                     value = repaired(calibrator, everyone, writer, lambda of: segments[of.name])
                     query = asked(of_all_rows(calibrator), column=f"{unused}everyone")
                     value = f"CASE WHEN {everyone} IS NOT NULL THEN {value} END"
-                    query = f"SELECT * EXCLUDE ({everyone}), {value} AS {quote_name(column)} FROM ({query})"
+                    query = f"SELECT * EXCLUDE ({everyone}), {value} AS {added} FROM ({query})"
                 else:
-                    query = asked(calibrator, column=column)
-                return f"COPY ({query}) TO {quote_text(str(draft))} ({_FORMATS[target.suffix.lower()]})"
+                    query = asked(calibrator, column=f"{unused}value")
+                return f"COPY ({copy.written(query, added)}) TO {quote_text(str(draft))} ({copy.options})"
 
-            statement = copy(functools.partial(_stored, source.connection))
-            if not _in_order(source, statement):
-                statement = copy(None)
+            writing = statement(functools.partial(_stored, source.connection))
+            if not _in_order(source, writing):
+                writing = statement(None)
             try:
-                return int(source.rows(statement)[0][0])
+                written = int(source.rows(writing)[0][0])
             except SourceError:
                 with doing(f"Checking {source.name}"):
                     check_scores(source, score)  # says which score is wrong, if one is
                 raise
+            if not written and copy.empty:
+                draft.write_text(copy.empty, encoding="utf-8")
+            return written
 
 
 def _unused(source: Source) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
+import gzip
 import shutil
 import stat
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
@@ -15,13 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant.errors import DataError, SourceError
 from calibrant.ingest.formats import (
+    OBJECT,
     ROW_NUMBER,
     Layout,
+    describe_damaged_gzip,
     parquet_rows,
     pattern_of,
     quote_text,
     recognise,
-    table_function,
+    select_rows,
     unique_names,
 )
 from calibrant.ingest.multi_file import Opened, combine
@@ -76,11 +81,12 @@ def _open_each(
         file = _local_file(path, own, folder / f"stream{number}")
         try:
             layout = recognise(file, own, ending="" if path == "-" else own)
+            if layout.marked:  # DuckDB reads no such JSON
+                file, layout = _without_mark(file, layout, own, folder / f"plain{number}")
+            opened.append(Opened(file, layout, _describe(connection, file, layout, own, folder, runner)))
         except DataError:
             if len(files) == 1:
                 raise
-            continue
-        opened.append(Opened(file, layout, _describe(connection, file, layout, own, folder, runner)))
     if not opened:
         raise describe_no_rows(name)
     return opened
@@ -100,11 +106,10 @@ def _expect(source: Source, files: list[Path], runner: QueryRunner) -> None:
 def _answer(connection: duckdb.DuckDBPyConnection, query: Query, wanted: tuple[str, ...], folder: Path) -> Source:
     name = "the result of the query"
     runner = QueryRunner(connection, name)
-    found, columns, types = runner.run(lambda: copy_rows(connection, query, wanted, folder))
+    header, columns, types = runner.run(lambda: copy_rows(connection, query, wanted, folder))
     sql = f"SELECT * FROM {COPIED}"
-    in_file = {column: [column] * found.count(column) for column in found}
     spans = partial(spans_of_table, connection, COPIED)
-    return Source(connection, sql, sql, columns, types, True, "query", name, in_file, runner, folder, spans)
+    return Source(connection, sql, sql, columns, header, types, True, "query", name, runner, folder, spans)
 
 
 def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
@@ -150,6 +155,16 @@ def _local_file(path: str, name: str, copy: Path) -> Path:
         return _spool(stream, copy)
 
 
+def _without_mark(file: Path, layout: Layout, name: str, copy: Path) -> tuple[Path, Layout]:
+    """Copy a text file that begins with a byte order mark to `copy`, unpacked and without it."""
+    try:
+        with gzip.open(file) if layout.gzipped else file.open("rb") as stream:
+            stream.read(len(codecs.BOM_UTF8))
+            return _spool(stream, copy), layout._replace(gzipped=False)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise describe_damaged_gzip(name) from None
+
+
 def _spool(stream: Any, copy: Path) -> Path:
     try:
         with copy.open("wb") as file:
@@ -166,27 +181,61 @@ def _spool(stream: Any, copy: Path) -> Path:
 def _describe(
     connection: duckdb.DuckDBPyConnection, file: Path, layout: Layout, name: str, folder: Path, runner: QueryRunner
 ) -> Source:
-    """Find the columns."""
+    """Find the columns: their names in the file, and those under which DuckDB, which ignores case, tells them apart."""
     typed = layout.format == "Parquet"
-    bare = Source(connection, "", "", (), (), typed, layout.format, name, {}, runner, folder)
-
-    def rows(columns: tuple[str, ...] = (), type_: str = "VARCHAR") -> str:
-        return f"SELECT * FROM {table_function([file], layout, columns, type_=type_)}"
-
-    if layout.format == "CSV":
-        in_file, names = layout.names, unique_names(layout.names)
-        types: tuple[str, ...] = ("VARCHAR",) * len(names)
+    source = Source(connection, "", "", (), (), (), typed, layout.format, name, runner, folder, mixed=layout.mixed)
+    if typed:
+        sql = select_rows([file], layout)
+        described = source.rows(f"DESCRIBE {sql}")
+        columns, types = (tuple(str(row[i]) for row in described) for i in (0, 1))
+        header, renamed = _parquet_names(source, file)
+        source = replace(source, renamed=renamed, spans=partial(_spans_of_parquet, connection, file, columns))
     else:
-        described = bare.rows(f"DESCRIBE {rows()}")
-        in_file = names = tuple(row[0] for row in described)
-        types = tuple(str(row[1]) for row in described) if typed else ("VARCHAR",) * len(names)
-    found: dict[str, list[str]] = {}
-    for old, new in zip(in_file, names, strict=True):
-        found.setdefault(old.strip(), []).append(new)
-    sql = rows(names)
-    original = rows(names, "JSON") if layout.format == "JSON lines" else sql
-    spans = partial(_spans_of_parquet, connection, file, names) if typed else bare.spans
-    return replace(bare, sql=sql, original=original, columns=names, types=types, _in_file=found, spans=spans)
+        header = layout.names or _json_names(source, select_rows([file], layout, raw=True))
+        columns = unique_names(header)
+        types = ("VARCHAR",) * len(columns)
+        sql = select_rows([file], layout, header, columns)
+    original = select_rows([file], layout, header, columns, raw=True)
+    return replace(source, sql=sql, original=original, columns=columns, header=header, types=types)
+
+
+def _parquet_names(source: Source, file: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of the columns, in the order of DuckDB's, and of the fields inside them that are equal there."""
+    elements = iter(source.rows(f"SELECT name, num_children FROM parquet_schema({quote_text(pattern_of(file))})"))
+    equal: list[str] = []
+
+    def below(count: int | None) -> list[str]:
+        names = []
+        for _ in range(count or 0):
+            name, fields = next(elements)
+            names.append(str(name))
+            inside = below(fields)
+            lower = [field.lower() for field in inside]
+            equal.extend(field for field in inside if lower.count(field.lower()) > 1)
+        return names
+
+    return tuple(below(next(elements)[1])), tuple(equal)
+
+
+def _json_names(source: Source, objects: str) -> tuple[str, ...]:
+    """Return all keys of the objects, in the order in which they appear; a `DataError` if there is none."""
+    numbered = f"SELECT json_keys({OBJECT}) AS keys, row_number() OVER () AS row FROM ({objects})"
+    different = f"SELECT keys, min(row) AS row FROM ({numbered}) GROUP BY keys"
+    single = f"SELECT unnest(keys) AS key, generate_subscripts(keys, 1) AS place, keys, row FROM ({different})"
+    found = source.rows(
+        f"SELECT key, min(row) FILTER (len(keys) > list_unique(keys)) FROM ({single}) "
+        "GROUP BY key ORDER BY min((row, place))"
+    )
+    if not found:
+        raise describe_no_rows(source.name)
+    twice = min((row for _, row in found if row is not None), default=None)
+    if twice is not None:
+        raise SourceError(
+            "every key once in an object", f"one twice in row {twice} of {source.name}", "drop one of them"
+        )
+    if any("\0" in key for key, _ in found):
+        raise SourceError("keys without the character NUL", f"one with it in {source.name}", "rename it")
+    return tuple(key for key, _ in found)
 
 
 def _spans_of_parquet(connection: duckdb.DuckDBPyConnection, file: Path, names: tuple[str, ...]) -> list[Span] | None:

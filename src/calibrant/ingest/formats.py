@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -15,14 +16,18 @@ from calibrant.errors import SourceError
 from calibrant.table.row_errors import describe_no_rows
 
 __all__ = [
+    "NO_OBJECT",
+    "OBJECT",
     "ROW_NUMBER",
     "Layout",
+    "describe_damaged_gzip",
+    "json_value",
     "parquet_rows",
     "pattern_of",
     "quote_name",
     "quote_text",
     "recognise",
-    "table_function",
+    "select_rows",
     "unique_names",
 ]
 
@@ -38,7 +43,10 @@ _BY_ENDING = {
     ".ndjson": "JSON lines",
 }
 ROW_NUMBER = "file_row_number"  # what DuckDB calls the column of these
-_PARQUET = "hive_partitioning = false, binary_as_string = true"
+OBJECT = "calibrant_object"  # the column of the objects of a JSON file
+NO_OBJECT = "no object: "  # begins an error about what stands in a JSON file in place of one
+_PARQUET = "hive_partitioning = false, binary_as_string = false"
+_PARQUET_TEXT = "hive_partitioning = false, binary_as_string = true"
 _DELIMITERS = ",;\t|"
 _AS_UTF8 = "save it again in UTF-8"
 
@@ -52,6 +60,8 @@ class Layout(NamedTuple):
     skip: int = 0  # blank lines before the header of a CSV file
     names: tuple[str, ...] = ()  # in the header of a CSV file, as they stand there
     array: bool = False  # whether a JSON file is one array of objects
+    marked: bool = False  # whether a JSON file begins with a byte order mark
+    mixed: bool = False  # whether lines of a CSV file end in several ways, quoted ones included
 
 
 def recognise(path: Path, name: str, ending: str) -> Layout:
@@ -72,7 +82,7 @@ def recognise(path: Path, name: str, ending: str) -> Layout:
     _refuse_binary(head, name, wanted)
     text = head.decode("utf-8-sig", errors="replace").lstrip()
     if wanted == "JSON lines" or (not wanted and re.match(r"\{|\[\s*\{", text)):
-        return Layout("JSON lines", gzipped, array=text.startswith("["))
+        return Layout("JSON lines", gzipped, array=text.startswith("["), marked=head.startswith(codecs.BOM_UTF8))
     return _csv_layout(head, name, gzipped, prefer="\t" if ".tsv" in ending.lower() else "")
 
 
@@ -94,11 +104,16 @@ def _head(path: Path, name: str) -> tuple[bytes, bool]:
         with gzip.open(path) as unpacked:
             return unpacked.read(_HEAD), True
     except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise SourceError("a whole gzip file", f"{name} damaged or cut short", "copy or download it again") from None
+        raise describe_damaged_gzip(name) from None
     except OSError as error:
         raise SourceError(
             "a file that can be read", f"{error.strerror or error} for {name}", "check its permissions"
         ) from None
+
+
+def describe_damaged_gzip(name: str) -> SourceError:
+    """Phrase the error for a file that gzip cannot unpack."""
+    return SourceError("a whole gzip file", f"{name} damaged or cut short", "copy or download it again")
 
 
 def _refuse_binary(head: bytes, name: str, wanted: str) -> None:
@@ -116,7 +131,7 @@ def _refuse_binary(head: bytes, name: str, wanted: str) -> None:
 
 def _csv_layout(head: bytes, name: str, gzipped: bool, prefer: str) -> Layout:
     """Read the header ourselves: a guess over the body would turn a ragged file into one of a single column."""
-    body = head.removeprefix(b"\xef\xbb\xbf")
+    body = head.removeprefix(codecs.BOM_UTF8)
     skip = 0
     while (line := re.match(rb"[ \t]*(\r\n|\n|\r)", body)) is not None:
         body = body[line.end() :]
@@ -131,7 +146,9 @@ def _csv_layout(head: bytes, name: str, gzipped: bool, prefer: str) -> Layout:
         )
     if any("\udc80" <= char <= "\udcff" for column in header for char in column):
         raise SourceError("text in UTF-8", f"another encoding in the first line of {name}", _AS_UTF8)
-    return Layout("CSV", gzipped, best, skip, tuple(header))
+    ends = io.IncrementalNewlineDecoder(None, translate=False)
+    ends.decode(text)
+    return Layout("CSV", gzipped, best, skip, tuple(header), mixed=isinstance(ends.newlines, tuple))
 
 
 def _first_records(text: str, delimiter: str) -> list[list[str]]:
@@ -172,30 +189,41 @@ def unique_names(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(unique)
 
 
-def table_function(
-    paths: Sequence[Path], layout: Layout, names: tuple[str, ...] = (), *, type_: str = "VARCHAR"
+def select_rows(
+    paths: Sequence[Path], layout: Layout, header: Sequence[str] = (), columns: Sequence[str] = (), *, raw: bool = False
 ) -> str:
-    """Return the SQL that reads files of one layout; text formats give every column the type `type_`.
+    """Return a SELECT of the rows of files of one layout.
 
-    `names` are the columns of a text file; without them a JSON file is only described.
+    `header` are the names of text columns in the files, `columns` those they get here; Parquet names its own. `raw`
+    are values for copying them: bytes of Parquet that are not marked as text, and each JSON object as one text,
+    `OBJECT`, as it stands in the file.
     """
     place = f"[{', '.join(quote_text(pattern_of(path)) for path in paths)}]"
     if layout.format == "Parquet":
-        return f"read_parquet({place}, {_PARQUET})"
-    columns = ", ".join(f"{quote_text(name)}: {quote_text(type_)}" for name in names)
+        return f"SELECT * FROM read_parquet({place}, {_PARQUET if raw else _PARQUET_TEXT})"
     packed = quote_text("gzip" if layout.gzipped else "uncompressed")
     if layout.format == "JSON lines":
         form = quote_text("array" if layout.array else "newline_delimited")
-        shape = f"columns = {{{columns}}}" if names else "maximum_depth = 1, map_inference_threshold = -1"
-        return (
-            f"read_json({place}, format = {form}, records = 'true', compression = {packed}, "
-            f"hive_partitioning = false, {shape})"
+        checked = (
+            f"CASE WHEN starts_with(json, '{{') THEN json ELSE error({quote_text(NO_OBJECT)} || left(json, 40)) END"
         )
+        objects = (
+            f"SELECT {checked} AS {OBJECT} FROM read_json_objects({place}, format = {form}, compression = {packed})"
+        )
+        values = [f"{json_value(name)} AS {quote_name(column)}" for name, column in zip(header, columns, strict=True)]
+        return objects if raw else f"SELECT {', '.join(values)} FROM ({objects})"
+    types = ", ".join(f"{quote_text(column)}: 'VARCHAR'" for column in columns)
     return (
-        f"read_csv({place}, auto_detect = false, header = true, skip = {layout.skip}, columns = {{{columns}}}, "
-        f"delim = {quote_text(layout.delimiter)}, quote = '\"', escape = '\"', strict_mode = true, "
-        f"compression = {packed}, hive_partitioning = false)"
+        f"SELECT * FROM read_csv({place}, auto_detect = false, header = true, skip = {layout.skip}, "
+        f"columns = {{{types}}}, delim = {quote_text(layout.delimiter)}, quote = '\"', escape = '\"', "
+        f"strict_mode = true, compression = {packed}, hive_partitioning = false)"
     )
+
+
+def json_value(name: str) -> str:
+    """Return a key of the column `OBJECT` as SQL: its text without quotes, or as JSON if it is nested."""
+    pointer = "/" + name.replace("~", "~0").replace("/", "~1")
+    return f"json_extract_string({OBJECT}, {quote_text(pointer)})"
 
 
 def parquet_rows(path: Path, begin: int, rows: int) -> str:
@@ -204,7 +232,7 @@ def parquet_rows(path: Path, begin: int, rows: int) -> str:
     It must not have a column of the name `ROW_NUMBER`.
     """
     return (
-        f"SELECT * EXCLUDE ({ROW_NUMBER}) FROM read_parquet({quote_text(pattern_of(path))}, {_PARQUET}, "
+        f"SELECT * EXCLUDE ({ROW_NUMBER}) FROM read_parquet({quote_text(pattern_of(path))}, {_PARQUET_TEXT}, "
         f"{ROW_NUMBER} = true) WHERE {ROW_NUMBER} BETWEEN {begin} AND {begin + rows - 1}"
     )
 

@@ -114,6 +114,12 @@ def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[An
         if not isinstance(name, Hashable) or (name is None and what != "weight"):
             raise ArgumentError(f"`{what}` to name a column", repr(name), f"choose among {', '.join(map(str, there))}")
     for name in columns.names:
+        # DuckDB takes the first of the names that differ in case alone.
+        alike = [other for other in there if other.lower() == name.lower()] if found.implementation.is_duckdb() else []
+        if name in there and len(set(alike)) > 1:
+            raise DataError(
+                f"one column {name!r}", f"{' and '.join(map(repr, alike))}, which DuckDB takes for one", "rename one"
+            )
         if there.count(name) == 1:
             continue
         if name in there:

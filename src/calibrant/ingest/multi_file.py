@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from calibrant.errors import SourceError
-from calibrant.ingest.formats import Layout, quote_name, table_function, unique_names
+from calibrant.ingest.formats import Layout, quote_name, select_rows, unique_names
 from calibrant.ingest.source import Source, Span
 
 __all__ = ["Opened", "combine"]
@@ -44,7 +44,6 @@ def combine(files: Sequence[Opened], wanted: tuple[str, ...], name: str) -> Sour
     names = wanted or _common(files)
     columns = unique_names(names)
     mixed = {name: _mixed(files, name) for name in names}
-    in_file = {name: [column] for name, column in zip(names, columns, strict=True)}
 
     def picked(source: Source, rows: str) -> str:
         listed = [
@@ -57,19 +56,19 @@ def combine(files: Sequence[Opened], wanted: tuple[str, ...], name: str) -> Sour
         replace(
             one.source,
             sql=picked(one.source, one.source.sql),
-            original=picked(one.source, one.source.original),
+            original=picked(one.source, one.source.sql),
             columns=columns,
+            header=names,
             types=tuple(one.source.type_of(name) for name in names),
-            _in_file=in_file,
             spans=partial(_picked_spans, one.source, picked),
         )
         for one in files
     )
     arms = []
-    for (_, columns_there), group in groupby(files, key=lambda one: _call(one, names)):
+    for (_, header, columns_there), group in groupby(files, key=lambda one: _call(one, names)):
         alike = list(group)
-        rows = table_function([one.file for one in alike], alike[0].layout, columns_there)
-        arms.append(picked(alike[0].source, f"SELECT * FROM {rows}"))
+        rows = select_rows([one.file for one in alike], alike[0].layout, header, columns_there)
+        arms.append(picked(alike[0].source, rows))
     sql = " UNION ALL ".join(arms)
     return replace(parts[0], sql=sql, original=sql, name=name, parts=parts, spans=partial(_all_spans, parts))
 
@@ -112,12 +111,14 @@ def _mixed(files: Sequence[Opened], name: str) -> str:
     return "CAST({} AS DOUBLE)" if kind == "number" else "CAST({} AS VARCHAR)"
 
 
-def _call(one: Opened, names: tuple[str, ...]) -> tuple[Hashable, tuple[str, ...]]:
-    """Return what is equal for files that one call can read, and the columns that the call has to name."""
-    if one.layout.format == "Parquet":
-        return frozenset(zip(one.source.columns, one.source.types, strict=True)), ()
+def _call(one: Opened, names: tuple[str, ...]) -> tuple[Hashable, tuple[str, ...], tuple[str, ...]]:
+    """Return what is equal for files that one call can read, and the names there and here of columns it has to list."""
+    source = one.source
+    if one.layout.format == "Parquet" and source.columns == source.header:
+        return frozenset(zip(source.columns, source.types, strict=True)), (), ()
     if one.layout.format == "JSON lines":
-        return one.layout, tuple(one.source.found(name) for name in names)
+        return one.layout, names, tuple(source.found(name) for name in names)
+    # Parquet files with names that DuckDB changed, by calls of their own: in another file it may change them otherwise.
     # Each CSV file by a call of its own: in one call for several, DuckDB 2.0.0 drops a last row whose quote is not
     # closed, without a word, where it gives every file to one thread.
-    return one.file, one.source.columns
+    return one.file, source.header, source.columns

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from calibrant.errors import SourceError
-from calibrant.ingest.formats import quote_name, quote_text
+from calibrant.ingest.formats import quote_name, quote_text, unique_names
 from calibrant.ingest.source import describe_no_space
 
 if TYPE_CHECKING:
@@ -49,9 +49,9 @@ class Query(NamedTuple):
 
 
 class Copied(NamedTuple):
-    """Names of all columns of a query, and the names and DuckDB types of those that were copied."""
+    """Columns of a query: names in it and in the copy, and their DuckDB types, "" of those that were not copied."""
 
-    found: tuple[str, ...]
+    header: tuple[str, ...]
     columns: tuple[str, ...]
     types: tuple[str, ...]
 
@@ -71,8 +71,9 @@ def copy_rows(connection: duckdb.DuckDBPyConnection, query: Query, wanted: tuple
         found = _from_sqlite(connection, sql, query.database, wanted)
     else:
         found = _from_duckdb(connection, sql, query.database, wanted)
-    described = connection.execute(f"DESCRIBE {COPIED}").fetchall()
-    return Copied(found, tuple(row[0] for row in described), tuple(str(row[1]) for row in described))
+    types = {row[0]: str(row[1]) for row in connection.execute(f"DESCRIBE {COPIED}").fetchall()}
+    columns = unique_names(found)
+    return Copied(found, columns, tuple(types.get(column, "") for column in columns))
 
 
 def _head(database: str) -> bytes:
@@ -87,9 +88,15 @@ def _head(database: str) -> bytes:
         ) from None
 
 
-def _kept(found: tuple[str, ...], wanted: tuple[str, ...]) -> str:
-    """Return the wanted columns as SQL; where there are none, nothing of interest, since an error is to come."""
-    return ", ".join(quote_name(name) for name in wanted if name in found) or "1 AS none"
+def _kept(found: tuple[str, ...], wanted: tuple[str, ...]) -> dict[int, str]:
+    """Return the places of the wanted columns, and their names in the copy; if there are none, an error is to come."""
+    return {i: column for i, column in enumerate(unique_names(found)) if found[i] in wanted} or {0: "none"}
+
+
+def _selected(sql: str, found: tuple[str, ...], wanted: tuple[str, ...]) -> str:
+    """Return a SELECT of the wanted columns by their places, since names may differ in case alone."""
+    kept = ", ".join(f"c{i} AS {quote_name(column)}" for i, column in _kept(found, wanted).items())
+    return f"SELECT {kept} FROM ({sql}\n) AS found({', '.join(f'c{i}' for i in range(len(found)))})"
 
 
 def _failed(error: Exception) -> SourceError:
@@ -131,7 +138,7 @@ def _from_duckdb(
     connection.execute("SET preserve_insertion_order = true")  # so that rows can be numbered in messages
     try:
         found = tuple(row[0] for row in connection.execute(f"DESCRIBE {sql}").fetchall())
-        connection.execute(f"CREATE TABLE {COPIED} AS SELECT {_kept(found, wanted)} FROM ({sql}\n)")
+        connection.execute(f"CREATE TABLE {COPIED} AS {_selected(sql, found, wanted)}")
     except duckdb.Error as error:
         raise _failed(error) from None
     connection.execute("SET preserve_insertion_order = false")
@@ -144,15 +151,16 @@ def _from_sqlite(
     """Copy as text, in which floats are exact: columns of SQLite hold values of any type."""
     try:
         with closing(sqlite3.connect(f"{Path(database).absolute().as_uri()}?mode=ro", uri=True)) as source:
-            described = source.execute(f"SELECT * FROM ({sql}\n) LIMIT 0").description
-            found = tuple(column[0] for column in described)
-            cursor = source.execute(f"SELECT {_kept(found, wanted)} FROM ({sql}\n)")
-            names = [column[0] for column in cursor.description]
-            columns = ", ".join(f"{quote_name(name)} VARCHAR" for name in names)
+            source.execute(f"SELECT * FROM ({sql}\n) LIMIT 0")  # so nothing else than a SELECT
+            cursor = source.execute(sql)  # in the other, names that differ in case alone are changed
+            found = tuple(column[0] for column in cursor.description)
+            kept = _kept(found, wanted)
+            columns = ", ".join(f"{quote_name(name)} VARCHAR" for name in kept.values())
             connection.execute(f"CREATE TABLE {COPIED} ({columns})")
             while rows := cursor.fetchmany(_BATCH):
-                texts = [[None if v is None else str(v) for v in column] for column in zip(*rows, strict=True)]
-                batch = {name: np.array(text, dtype=object) for name, text in zip(names, texts, strict=True)}
+                values = [[row[i] for row in rows] for i in kept]
+                texts = [[None if v is None else str(v) for v in column] for column in values]
+                batch = {name: np.array(text, dtype=object) for name, text in zip(kept.values(), texts, strict=True)}
                 connection.register("calibrant_batch", batch)
                 connection.execute(f"INSERT INTO {COPIED} SELECT * FROM calibrant_batch")
                 connection.unregister("calibrant_batch")
@@ -177,7 +185,7 @@ def _from_postgresql(
             cursor.execute("SET TRANSACTION READ ONLY")
             cursor.execute(f"SELECT * FROM ({sql}\n) AS found LIMIT 0")
             found = tuple(column[0] for column in cursor.description)
-            cursor.execute(f"SELECT {_kept(found, wanted)} FROM ({sql}\n) AS found")
+            cursor.execute(_selected(sql, found, wanted))
             connection.register("calibrant_batch", cursor.fetch_record_batch())
             connection.execute(f"CREATE TABLE {COPIED} AS SELECT * FROM calibrant_batch")
             connection.unregister("calibrant_batch")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from calibrant.errors import SourceError
 from calibrant.ingest.faults import describe_no_column
-from calibrant.ingest.formats import quote_name, quote_text
+from calibrant.ingest.formats import NO_OBJECT, describe_damaged_gzip, quote_name, quote_text
 from calibrant.ingest.query_runner import QueryRunner
 
 if TYPE_CHECKING:
@@ -46,23 +46,32 @@ class Source:
 
     connection: duckdb.DuckDBPyConnection  # for statements of your own; `arrays` and `rows` are to be preferred
     sql: str  # a SELECT of all columns under the names in `columns`, to stand in brackets after FROM
-    original: str  # the same with JSON values as they stand in the file, for copying them
-    columns: tuple[str, ...]
+    original: str  # a SELECT of the same rows with raw values, for copying them; see `select_rows`
+    columns: tuple[str, ...]  # names that differ in more than case
+    header: tuple[str, ...]  # names of the same columns as they stand in the file
     types: tuple[str, ...]  # DuckDB types of the columns; all VARCHAR if the format is text
     typed: bool  # whether the file itself knows types (Parquet, query)
     format: str  # "CSV", "Parquet", "JSON lines" or "query"
     name: str  # what messages call it
-    _in_file: dict[str, list[str]]  # names in the file -> names in `columns`
     _runner: QueryRunner
     folder: Path  # for temporary files; removed with all that is in it when the source is closed
     # Returns all rows, with the columns of `sql`, as spans of a few million at most; None where that is impossible.
     spans: Callable[[], list[Span] | None] = lambda: None
     parts: tuple[Source, ...] = ()  # where several files are read as one: each alone, with the same columns
+    renamed: tuple[str, ...] = ()  # fields inside columns that DuckDB gives other names, being equal but for case
+    mixed: bool = False  # whether lines of a CSV file end in several ways
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of columns as they stand in the file, those left out that stand there more than once."""
-        return tuple(name for name, columns in self._in_file.items() if len(columns) == 1)
+        return tuple(name for name, columns in self._by_name().items() if len(columns) == 1)
+
+    def _by_name(self) -> dict[str, list[str]]:
+        """Return which of `columns` have a name in the file; that of a text file without the spaces around it."""
+        columns: dict[str, list[str]] = {}
+        for name, column in zip(self.header, self.columns, strict=True):
+            columns.setdefault(name.strip() if self.format == "CSV" else name, []).append(column)
+        return columns
 
     def column(self, name: str) -> str:
         """Return a column of that name as an SQL identifier; errors are those of `found`."""
@@ -70,14 +79,15 @@ class Source:
 
     def found(self, name: str) -> str:
         """Return which of `columns` has that name in the file; a `SourceError` if none has, or more than one."""
-        meant = self._in_file.get(name, [])
+        by_name = self._by_name()
+        meant = by_name.get(name, [])
         if len(meant) > 1:
             raise SourceError(
                 f"one column named {name!r}", f"{len(meant)} in {self.name}", "give the columns different names"
             )
         if meant:
             return meant[0]
-        raise SourceError(*describe_no_column(name, list(self._in_file), f" in {self.name}"))
+        raise SourceError(*describe_no_column(name, list(by_name), f" in {self.name}"))
 
     def type_of(self, name: str) -> str:
         """Return the DuckDB type of a column."""
@@ -117,7 +127,7 @@ class Source:
             raise no_space
         for part in self.parts:  # read alone, the damaged one says that it is
             part.rows(f"SELECT max(COLUMNS(*)) FROM ({part.sql})")
-        raise _explain(found, self.name, self.format, len(self.columns))
+        raise _explain(found, self.name, self.format, len(self.columns), self.mixed)
 
     def copied(self, query: str) -> list[Span]:
         """Keep the result of a query in the temporary table `COPY`, and return its spans."""
@@ -176,12 +186,19 @@ def describe_no_space(text: str, name: str) -> SourceError | None:
     )
 
 
-def _explain(text: str, name: str, format_: str, n_columns: int) -> SourceError:
+def _explain(text: str, name: str, format_: str, n_columns: int, mixed: bool) -> SourceError:
     """Turn a complaint of DuckDB into one sentence about the file."""
+    if format_ == "Parquet" and "not valid UTF8" in text:
+        return SourceError(
+            "text in UTF-8", f"other bytes in a column of {name}", "leave the column out, or apply to a Parquet file"
+        )
     if format_ == "Parquet":
         return SourceError("a whole Parquet file", f"{name} damaged or cut short", _AGAIN)
     if "GZIP" in text.upper():
-        return SourceError("a whole gzip file", f"{name} damaged or cut short", "copy or download it again")
+        return describe_damaged_gzip(name)
+    if format_ == "JSON lines" and NO_OBJECT in text:
+        shown = text.partition(NO_OBJECT)[2].splitlines()[0]
+        return SourceError("one JSON object per line", f"{shown!r} in {name}", "repair or drop such lines")
     if format_ == "JSON lines":
         line = re.search(r"in line (\d+)|record/value (\d+)", text)
         place = f"near line {line[1] or line[2]} of {name}" if line else f"in {name}"  # off by one for some mistakes
@@ -197,6 +214,12 @@ def _explain(text: str, name: str, format_: str, n_columns: int) -> SourceError:
         )
     if "Invalid unicode" in text:
         return SourceError("text in UTF-8", f"another encoding in {place}", "save it again in UTF-8")
+    if mixed and "unterminated quote" in text:
+        return SourceError(
+            "lines that all end in the same way",
+            f"another line ending, or a stray quote, in {place}",
+            "write the file again with one program",
+        )
     if "unterminated quote" in text:
         return SourceError(
             "a closing quote for every opening one",
@@ -207,6 +230,6 @@ def _explain(text: str, name: str, format_: str, n_columns: int) -> SourceError:
         return SourceError("lines of at most 2 MB", f"a longer one in {place}", "check for a quote that is not closed")
     return SourceError(
         f"a CSV file with {n_columns} values in every line",
-        f"lines of another form in {place}, such as a mix of line endings or a stray quote",
+        f"a mix of line endings in {place}" if mixed else f"lines of another form in {place}, such as a stray quote",
         "write the file again with one program",
     )

@@ -60,9 +60,11 @@ def _many_threads(source, statement, execute, real=apply._in_order):
 
 def test_scores_are_read_once(file, calibrator, tmp_path, monkeypatch):
     asked, rows = [], Source.rows
-    monkeypatch.setattr(Source, "rows", lambda self, query: asked.append(query.split()[0]) or rows(self, query))
+    monkeypatch.setattr(Source, "rows", lambda self, query: asked.append(query) or rows(self, query))
     apply_to_file(calibrator, file, tmp_path / "o.parquet", score="p")
-    assert [verb for verb in asked if verb not in ("DESCRIBE", "EXPLAIN")] == ["COPY"]
+    about_rows = [query for query in asked if "parquet_schema" not in query]
+    verbs = [query.split()[0] for query in about_rows]
+    assert [verb for verb in verbs if verb not in ("DESCRIBE", "EXPLAIN")] == ["COPY"]
 
 
 @pytest.mark.grid

@@ -15,6 +15,7 @@ from calibrant.certificates.widths.closed_form import asymptotic_width, hoeffdin
 from calibrant.certificates.widths.default import bernstein_width, default_width
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.null_distribution import calibrated_limit
+from calibrant.errors import ArgumentError
 from calibrant.table.parameters import check_between, check_choice, failure_probability
 from calibrant.table.results import Result
 
@@ -68,6 +69,11 @@ def required_sample_size(
     int
         Number of rows.
 
+    Raises
+    ------
+    ArgumentError
+        If a parameter is out of range, or more than 10**15 rows are needed.
+
     Notes
     -----
     The fewest rows with which the error and the Brier score that an exactly calibrated classifier keeps to, with the
@@ -82,6 +88,11 @@ def required_sample_size(
     >>> required_sample_size(0.02, brier=0.15, power=None)
     1714
     """
+    return _within_reach(_needed(tolerance, confidence_level, method, power, brier), tolerance)
+
+
+def _needed(tolerance: float, confidence_level: float, method: str, power: float | None, brier: float) -> int:
+    """Rows as `required_sample_size` has them; `_MOST_ROWS` where so many are not enough."""
     check_between("tolerance", tolerance, 0.0, 1.0, remedy="a tolerance is an average gap in probability, such as 0.02")
     check_choice("method", method, _PLANNED_METHODS)
     delta = failure_probability(confidence_level)
@@ -106,6 +117,14 @@ def required_sample_size(
     return _smallest(reached, tolerance)
 
 
+def _within_reach(rows: int, tolerance: float) -> int:
+    """Refuse a tolerance that no table of scores is long enough for."""
+    if rows < _MOST_ROWS:
+        return rows
+    wanted = f"a `tolerance` that {_MOST_ROWS:.0e} rows can certify"
+    raise ArgumentError(wanted, f"{tolerance:g}", "choose a larger one, such as 0.02")
+
+
 @dataclass(frozen=True)
 class Plan(Result):
     """Rows that each method needs to certify a tolerance.
@@ -120,7 +139,7 @@ class Plan(Result):
     brier : float
         Brier score assumed of the rows.
     rows : dict of str to int
-        Rows by method.
+        Rows by method; 10**15 stands for more than that.
     """
 
     tolerance: float
@@ -143,7 +162,9 @@ class Plan(Result):
             "",
             f"{'method':<{wide}}{'rows':>16}{'ratio to default':>18}",
         ]
-        lines += [f"{name:<{wide}}{n:>16,}{n / self.rows['default']:>18.1f}" for name, n in self.rows.items()]
+        for name, n in self.rows.items():
+            ratio = f"{n / self.rows['default']:.1f}"
+            lines.append(f"{name:<{wide}}" + (f"{n:>16,}{ratio:>18}" if n < _MOST_ROWS else f"{'over 10^15':>16}"))
         lines += ["", "asymptotic holds asymptotically, the others for every number of rows."]
         return "\n".join(lines)
 
@@ -169,12 +190,8 @@ def plan_table(
     >>> plan_table(0.1, brier=0.15).rows["default"]
     364
     """
-    rows = {
-        method: required_sample_size(
-            tolerance, confidence_level=confidence_level, method=method, power=power, brier=brier
-        )
-        for method in _PLANNED_METHODS
-    }
+    rows = {method: _needed(tolerance, confidence_level, method, power, brier) for method in _PLANNED_METHODS}
+    _within_reach(rows["default"], tolerance)
     return Plan(tolerance, confidence_level, power, brier, rows)
 
 
@@ -243,7 +260,8 @@ def _smallest(width: Callable[[int], float], target: float, *, close: float = 0.
     width = cache(width)
     low, high = 0, 1  # width(low) > target >= width(high), once the bracket holds
     while width(high) > target:
-        low, high = high, min(_MOST_ROWS, max(2 * high, math.ceil(high * (width(high) / target) ** 2)))
+        ratio = width(high) / target
+        low, high = high, math.ceil(min(_MOST_ROWS, max(2 * high, high * ratio * ratio)))
         if low == _MOST_ROWS:
             return _MOST_ROWS
     while high - low > max(1.0, close * high):

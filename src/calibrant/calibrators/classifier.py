@@ -66,7 +66,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
     Notes
     -----
-    With more than two classes, wrap it in `sklearn.multiclass.OneVsRestClassifier`.
+    Several classes at once are not supported yet. For one class c against the rest, fit it to ``y == c``.
 
     Margins of `decision_function` become scores as ``1 / (1 + exp(-margin / scale))``, where `scale` is the root mean
     square of the margins that the calibrator is fitted to. `PlattCalibrator` then does exactly what Platt (1999)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.auditing.numbers import interval_text, number, rows, share
+from calibrant.printable import visible
 from calibrant.table.pooling import score_order
 from calibrant.table.shown import short_name, text_grid
 
@@ -56,7 +57,7 @@ def lower_sentence(audit: Any) -> str:
         return "No segment is shown to be miscalibrated."
     worst = int(np.argmax(audit.lower))
     return (
-        f"The segment {audit.segment[worst]} is off by at least {number(audit.lower_bound)}: predictions are "
+        f"The segment {visible(audit.segment[worst])} is off by at least {number(audit.lower_bound)}: predictions are "
         f"{audit.direction[worst]} at scores {_where(audit, worst)}."
     )
 

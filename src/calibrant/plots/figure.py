@@ -14,6 +14,7 @@ from calibrant.plots.decision_curve import DecisionCurveDisplay
 from calibrant.plots.display import Display
 from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.style import LIGHT, drawing_style
+from calibrant.printable import visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
@@ -80,7 +81,7 @@ def audit_figure(audit: Findings) -> Figure:
         header, body = figure.subfigures(2, 1, squeeze=False, height_ratios=[height, _BODY])[:, 0]
         # Names come from the user: a dollar sign is a dollar sign, not mathematics.
         title = {"fontsize": 13, "weight": "bold", "va": "top", "parse_math": False}
-        header.text(0.012, 1.0 - 0.06 / height, shorten(audit.name, 90), **title)
+        header.text(0.012, 1.0 - 0.06 / height, shorten(visible(audit.name), 90), **title)
         header.text(0.012, 0.04 / height, verdict, fontsize=10, color=LIGHT.muted, va="bottom", parse_math=False)
         left, right = body.subfigures(1, 2, wspace=0.03)
         _draw(reliability_of(audit), left)

@@ -21,6 +21,7 @@ from calibrant.calibrators.segment.repair import NOTHING, SegmentRepair
 from calibrant.calibrators.segment.trees import fit_trees
 from calibrant.errors import ArgumentError
 from calibrant.fits.logistic import logistic_fit
+from calibrant.printable import visible
 from calibrant.segments.columns import SegmentColumn
 from calibrant.table.parameters import check_count, check_random_state
 from calibrant.table.pooling import FloatArray, score_order
@@ -216,7 +217,7 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _decide(self, held: _Held) -> None:
         """Choose the shares on held-out rows, and whether they gain enough."""
-        named = ", ".join(column.name for column in self.columns_)
+        named = visible(", ".join(column.name for column in self.columns_))
         shares = _shares(held)
         before, after = (
             log_losses(held.log_odds, held.label),

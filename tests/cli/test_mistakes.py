@@ -106,6 +106,17 @@ IN_A_SHELL = {
         csv(), ["apply", "FILE", "--score", "p", "--model", "MODEL", "--output", "OUT.csv", "--column", "y"],
         "a new column name", "'y'", "--column",
     ),
+    "a column without a name": (
+        csv(), ["apply", "FILE", "--score", "p", "--model", "MODEL", "--output", "OUT.csv", "--column", ""],
+        "a name for the new column", "''", "leave --column out",
+    ),
+    "a database of another kind": (
+        None, ["audit", "--query", "SELECT 1 AS y, 0.1 AS p", "--database", "mysql://me:secret@host", *AUDIT[2:]],
+        "an existing database", "no file mysql://me:***@host", "check the path",
+    ),
+    "a column with a name that steers the terminal": (
+        csv(header="y\x1b[2J\x07,p"), AUDIT, "a column 'y'", r"y\x1b[2J\x07, p", "choose one of these",
+    ),
     "a query without a file": (
         csv(), ["audit", "--query", "SELECT * FROM scores", *AUDIT[2:]],
         "a query that can be run", "Table with name scores", "a file in quotes",

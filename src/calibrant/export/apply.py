@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from calibrant.atomic_write import check_writable, replacing
 from calibrant.calibrators import SegmentCalibrator
-from calibrant.errors import SourceError
+from calibrant.errors import ArgumentError, SourceError
 from calibrant.export.layouts import Exported, of_all_rows
 from calibrant.export.lookup import predictions
 from calibrant.export.sql_segments import repaired
@@ -67,6 +67,8 @@ def apply_to_file(
     check_writable(target, *files)
     with open_source(files[0]) as source:
         source.found(score)
+        if not column or "\0" in column:
+            raise ArgumentError("a name for the new column", repr(column), "leave `column` out for 'calibrated'")
         if column.lower() in (name.lower() for name in source.columns):
             raise SourceError("a new column name", f"{column!r} in {source.name}", "choose another as `column`")
         rows, read = source.sql, source.column

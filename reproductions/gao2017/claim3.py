@@ -10,7 +10,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy.optimize import linprog
 
+from calibrant import ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
+from calibrant.calibrators.base import fit_part
 from calibrant.certificates import cumulative_band
 from calibrant.metrics import brier_score
 from calibrant.plots import drawing_style
@@ -83,7 +85,8 @@ def linear_program(problem: Problem, ends: np.ndarray) -> tuple[float, np.ndarra
 
 def isotonic(problem: Problem) -> np.ndarray:
     """Return the isotonic fit at the rows."""
-    return IsotonicCalibrator(log_safe=False).fit(problem.score, problem.y).predict(problem.score)
+    table = ScoreTable.from_scores(problem.y, problem.score)
+    return fit_part(IsotonicCalibrator(log_safe=False), table).predict(problem.score)
 
 
 def measure(effort: Effort) -> Measured:

@@ -12,6 +12,7 @@ from scipy.optimize import isotonic_regression
 
 import calibrant as cal
 from calibrant.calibrators import IsotonicCalibrator
+from calibrant.calibrators.base import fit_part
 from calibrant.decisions import cost_curve, isotonic_harm_bound
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.plots import drawing_style
@@ -30,12 +31,12 @@ ATOMS = (np.arange(200) + 0.5) / 200.0
 
 def pooled(y: np.ndarray, score: np.ndarray) -> np.ndarray:
     """Algorithm 1 with equal scores pooled first."""
-    return IsotonicCalibrator(log_safe=False).fit(score, y).predict(score)
+    return fit_part(IsotonicCalibrator(log_safe=False), cal.ScoreTable.from_scores(y, score)).predict(score)
 
 
 def log_safe(y: np.ndarray, score: np.ndarray) -> np.ndarray:
     """Return the same with half a positive below and half a negative above: never 0 or 1."""
-    return IsotonicCalibrator().fit(score, y).predict(score)
+    return fit_part(IsotonicCalibrator(), cal.ScoreTable.from_scores(y, score)).predict(score)
 
 
 def row_by_row(y: np.ndarray, score: np.ndarray) -> np.ndarray:
@@ -123,7 +124,7 @@ def in_the_population(effort: Effort) -> Iterator[dict[str, object]]:
         rng = np.random.default_rng([55, list(POPULATIONS).index(name), n])
         rises = np.empty(runs)
         for run in range(runs):
-            fitted = IsotonicCalibrator(log_safe=False).fit(draw_sample(rng, score, chance, n)).predict(score)
+            fitted = fit_part(IsotonicCalibrator(log_safe=False), draw_sample(rng, score, chance, n)).predict(score)
             p = critical(np.concatenate([score, fitted]))
             before, after = (cost_curve(population(s, chance), at=p).cost_before for s in (score, fitted))
             rises[run] = (after - before).max()

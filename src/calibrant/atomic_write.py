@@ -19,10 +19,14 @@ def check_writable(path: str | PathLike[str], *inputs: str | PathLike[str]) -> N
     """Raise a `SourceError`, before work is done, if a file cannot be written there or would replace an input."""
     target = Path(path)
     try:
-        there, is_file = target.exists(), target.is_file()
-        own = there and any(Path(other).exists() and target.samefile(other) for other in inputs)
-    except OSError as error:
-        raise SourceError("a file name that can be used", f"{error.strerror} for {path}", "shorten it") from None
+        target.stat()  # unlike `exists`, it names a loop of links
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError) as error:
+        found = f"{getattr(error, 'strerror', None) or error} for {path}"
+        raise SourceError("a file name that can be used", found, "choose another name or place") from None
+    there, is_file = target.exists(), target.is_file()
+    own = there and any(Path(other).exists() and target.samefile(other) for other in inputs)
     if there and not is_file:
         raise SourceError("a regular file to write", f"a folder or device, {target}", "give the name of a file")
     if own:

@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable
 from typing import Self
 
+from calibrant.printable import visible, without_passwords
+
 __all__ = ["ArgumentError", "CalibrantError", "DataError", "SourceError"]
 
 # How a message names a parameter: `pos_label`, `pos_label=`, or `pos_label='yes'` with a value.
@@ -57,9 +59,13 @@ class CalibrantError(ValueError):
         return self.text(_in_python)
 
     def text(self, spell: Callable[[str, str | None], str]) -> str:
-        """Return the message with every parameter as `spell` writes its name and its value, if it has one."""
+        """Return the message with every parameter as `spell` writes its name and its value, if it has one.
+
+        It is one line; control characters in names and values are escaped, and passwords in addresses left out.
+        """
         expected, found, remedy = self.args
-        return f"expected {_spelled(expected, spell)}, found {found}; {_spelled(remedy, spell)}"
+        text = f"expected {_spelled(expected, spell)}, found {found}; {_spelled(remedy, spell)}"
+        return visible(without_passwords(text))
 
     def but(self, **parts: str) -> Self:
         """Return the same error with other words for what was `expected` or `found`, or for the `remedy`."""

@@ -39,7 +39,7 @@ def test_commands_and_options_are_completed(shell):
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_bash_completes(tmp_path):
     command = tmp_path / "calibrant"
-    command.write_text(f"#!{sys.executable}\nfrom calibrant.cli.main import main\nmain()\n")
+    command.write_text(f"#!{sys.executable}\nfrom calibrant.cli.start import main\nmain()\n")
     command.chmod(0o755)
     script = f"""
         PATH="{tmp_path}:$PATH"

@@ -55,6 +55,22 @@ IN_A_SHELL = {
         b"PK\x03\x04" + bytes(90), AUDIT, "CSV, Parquet or JSON lines", "spreadsheet", "export it as CSV",
     ),
     "an empty file": ("", AUDIT, "at least one row", "no rows in", "check the filter or the file"),
+    "one outcome only, to be recalibrated": (
+        csv(y=[1] * 20), ["recalibrate", *AUDIT[1:], "--model", "OUT.json"], "rows of both classes",
+        "only positives in 20 rows", "(--pos-label)",
+    ),
+    "one outcome only, to be recalibrated by segment": (
+        csv(y=["0,a", "0,b"] * 10, header="y,g,p"), ["recalibrate", *AUDIT[1:], "--model", "OUT.json", "--by", "g"],
+        "rows of both classes", "only negatives in 20 rows", "(--pos-label)",
+    ),
+    "one row, to be recalibrated": (
+        csv([1], [0.4]), ["recalibrate", *AUDIT[1:], "--model", "OUT.json", "--method", "venn-abers"],
+        "rows of both classes", "only positives in 1 row", "(--pos-label)",
+    ),
+    "a number of 400 digits among the outcomes": (
+        csv([10**399, 1, 2, *Y[3:]]), AUDIT, "two label values", "1000000000000000000000000000...", "one class",
+    ),
+    "counts as outcomes": (csv([0, 1, 4, *Y[3:]]), AUDIT, "two label values", "0, 1, 4", "of counts, ask whether they"),
     "one outcome only": (csv(y=[0] * 20), AUDIT, "rows of both classes", "only negatives", "(--pos-label)"),
     "a misspelt outcome": (
         csv(["yes", "no"] * 10), [*AUDIT, "--pos-label", "Yes"], "positive label 'Yes'", "'yes', 'no'", "--pos-label",
@@ -64,6 +80,9 @@ IN_A_SHELL = {
         csv(), [*AUDIT, "--cost-fp", "-1", "--cost-fn", "4"], "--cost-fp in [0,", "-1", "what one such mistake costs",
     ),
     "a tolerance in percent": (csv(), [*AUDIT, "--tolerance", "2"], "--tolerance in (0, 1)", "found 2", "such as 0.02"),
+    "a tolerance beyond every table": (
+        None, ["plan", "--tolerance", "1e-160"], "--tolerance that 1e+15 rows can certify", "1e-160", "a larger one",
+    ),
     "a confidence in percent": (
         csv(), [*AUDIT, "--confidence", "95"], "--confidence in (0, 1)", "found 95", "such as 0.95",
     ),
@@ -86,6 +105,17 @@ IN_A_SHELL = {
     "a column that is there already": (
         csv(), ["apply", "FILE", "--score", "p", "--model", "MODEL", "--output", "OUT.csv", "--column", "y"],
         "a new column name", "'y'", "--column",
+    ),
+    "a column without a name": (
+        csv(), ["apply", "FILE", "--score", "p", "--model", "MODEL", "--output", "OUT.csv", "--column", ""],
+        "a name for the new column", "''", "leave --column out",
+    ),
+    "a database of another kind": (
+        None, ["audit", "--query", "SELECT 1 AS y, 0.1 AS p", "--database", "mysql://me:secret@host", *AUDIT[2:]],
+        "an existing database", "no file mysql://me:***@host", "check the path",
+    ),
+    "a column with a name that steers the terminal": (
+        csv(header="y\x1b[2J\x07,p"), AUDIT, "a column 'y'", r"y\x1b[2J\x07, p", "choose one of these",
     ),
     "a query without a file": (
         csv(), ["audit", "--query", "SELECT * FROM scores", *AUDIT[2:]],
@@ -129,7 +159,7 @@ IRIS = load_iris(return_X_y=True)
 # Name of the mistake -> what is called, and parts of the message.
 IN_PYTHON = {
     "three columns of probabilities": (
-        lambda: cal.audit(Y, THREE), "scores in one column", "shape (20, 3)", "pass y == c and its column",
+        lambda: cal.audit(Y, THREE), "scores in one column", "shape (20, 3)", "pass y == c and its column p[:, c]",
     ),
     "scores of two models": (
         lambda: cal.audit(Y, np.column_stack([P, P])), "add up to 1", "0.2 and 0.2 in row 0", "one column of scores",
@@ -140,7 +170,7 @@ IN_PYTHON = {
     ),
     "a classifier of three classes": (
         lambda: cal.CalibratedClassifier(LogisticRegression()).fit(*IRIS),
-        "labels of two classes", "3: 0, 1, 2", "sklearn.multiclass.OneVsRestClassifier",
+        "labels of two classes", "3: 0, 1, 2", "pass y == c",
     ),
     "a dataframe without names": (
         lambda: cal.audit(FRAME), "labels and scores", "a DataFrame and no scores", "label='y'",
@@ -151,6 +181,13 @@ IN_PYTHON = {
         lambda: cal.audit(Y, P, label="y", score="p"), "no arrays of scores", "y_proba", "audit(y, p, sample_weight=w)",
     ),
     "a misspelt column": (lambda: cal.audit(FRAME, label="Y", score="p"), "a column 'Y'", "y, p", "did you mean 'y'?"),
+    "one outcome only, to be recalibrated": (
+        lambda: cal.AutoCalibrator().fit(P, [1] * 20), "rows of both classes", "only positives in 20 rows", "pos_label",
+    ),
+    "lists as outcomes": (
+        lambda: cal.audit(pd.DataFrame({"y": [[0], [1]] * 10, "p": P}), label="y", score="p"),
+        "one label per row", "nested values", "a flat column",
+    ),
     "columns exchanged": (lambda: cal.audit(P, Y), "labels 0 and 1", "0.2, 0.7", "look swapped: exchange them"),
     "rows of different length": (lambda: cal.audit(Y, P[:-1]), "as many labels", "20 labels and 19", "same table"),
     "yes and no": (
@@ -167,7 +204,7 @@ IN_PYTHON = {
     ),
     "probabilities as outcomes": (lambda: cal.audit(P, P), "labels 0 and 1", "0.2, 0.7", "look like probabilities"),
     "rates as outcomes": (
-        lambda: cal.audit([0.1, 0.4, 0.5] * 5, P[:15]), "two label values", "0.1, 0.4", "observed outcome",
+        lambda: cal.audit([0.1, 0.4, 0.5] * 5, P[:15]), "two label values", "0.1, 0.4", "of rows as sample_weight",
     ),
     "costs by other names": (lambda: cal.audit(Y, P, costs={"fp": 1, "fn": 4}), "costs as a pair", "{'fp'", "(a, b)"),
     "a tolerance in percent": (lambda: cal.audit(Y, P, tolerance=2), "tolerance in (0, 1)", "found 2", "such as 0.02"),

@@ -12,6 +12,7 @@ from scipy.stats import beta
 
 from calibrant import ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
+from calibrant.calibrators.base import fit_part
 from calibrant.certificates import (
     calibration_test,
     certify,
@@ -56,7 +57,7 @@ def error_of_fitted(world: World, samples):
 
 
 def isotonic(table: ScoreTable, score):
-    return IsotonicCalibrator(log_safe=False).fit(table).predict(score)
+    return fit_part(IsotonicCalibrator(log_safe=False), table).predict(score)
 
 
 def recalibrated_limits(table: ScoreTable, **keywords):

@@ -81,7 +81,7 @@ def small_disk(tmp_path):
 
 
 def command(*arguments, before=""):
-    code = f"{before}\nfrom calibrant.cli.main import main; main()"
+    code = f"{before}\nfrom calibrant.cli.start import main; main()"
     return [sys.executable, "-c", code, *map(str, arguments)]
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from calibrant import ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
+from calibrant.calibrators.base import fit_part
 from calibrant.curves import binned_curve
 from calibrant.fits.local_polynomial import local_fit
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
@@ -103,7 +104,7 @@ def error_after(fit: Callable[[FloatArray], FloatArray], world: World) -> float:
 
 
 def isotonic(table: ScoreTable) -> Callable[[FloatArray], FloatArray]:
-    return IsotonicCalibrator(log_safe=False).fit(table).predict
+    return fit_part(IsotonicCalibrator(log_safe=False), table).predict
 
 
 def with_map(table: ScoreTable) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -246,7 +247,7 @@ def wrong_area(found: Any, world: World, _: ScoreTable) -> list[bool]:
 
 def wrong_recalibration(found: Any, world: World, table: ScoreTable) -> list[bool]:
     """The fit on all rows that the bound is about keeps clear of 0 and 1; of calibrated scores it is of no help."""
-    fit = IsotonicCalibrator().fit(table).predict
+    fit = fit_part(IsotonicCalibrator(), table).predict
     helps = [found.helps] if world.error < ROUNDING else []
     return [found.bound_after < error_after(fit, world) - ROUNDING, *helps]
 

@@ -44,5 +44,7 @@ def test_places_that_cannot_be_written(tmp_path):
         check_writable(tmp_path)
     with pytest.raises(SourceError, match="no folder"):
         check_writable(tmp_path / "missing" / "a.txt")
+    with pytest.raises(SourceError, match="a file name that can be used, found embedded null byte"):
+        check_writable(f"{tmp_path}/a\0.txt")
     check_writable(tmp_path / "a.txt")
     assert not list(tmp_path.iterdir())

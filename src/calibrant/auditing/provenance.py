@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
-import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ import calibrant
 from calibrant.clock import utc_now
 from calibrant.ingest.paths import find_files, name_of
 from calibrant.ingest.query import Query
+from calibrant.printable import without_passwords
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
 
@@ -111,7 +111,7 @@ def provenance_of(function: Callable[..., Any], given: Mapping[str, Any], *, row
     return Provenance(
         date=utc_now(),
         version=calibrant.__version__,
-        command=_without_passwords(f"calibrant.{function.__name__}({', '.join(_arguments(function, given))})"),
+        command=without_passwords(f"calibrant.{function.__name__}({', '.join(_arguments(function, given))})"),
         parameters=settings,
         seed=int(seed) if isinstance(seed, int | np.integer) else None,
         source=read.name,
@@ -132,12 +132,12 @@ def of_command(known: Provenance, words: Sequence[str]) -> Provenance:
 
 def command_text(words: Sequence[str]) -> str:
     """Write the words of a shell command as they can be typed, without passwords in addresses of databases."""
-    return _without_passwords(shlex.join(words))
+    return without_passwords(shlex.join(words))
 
 
 def _described(source: Any, *, named: bool) -> _Source:
     if isinstance(source, Query):
-        return _Source("a query" if source.database is None else _without_passwords(f"a query of {source.database}"))
+        return _Source("a query" if source.database is None else without_passwords(f"a query of {source.database}"))
     if isinstance(source, ScoreTable):
         return _Source("a score table")
     if not named:
@@ -192,8 +192,3 @@ def _setting(value: Any) -> Any:
         entries = [_setting(entry) for entry in value]
         return entries if isinstance(value, list) else tuple(entries)
     return str(value)
-
-
-def _without_passwords(text: str) -> str:
-    text = re.sub(r"(://[^/@:\s]*):[^/\s]*@", r"\1:***@", text)
-    return re.sub(r"(password=)[^&\s'\"]+", r"\1***", text)

@@ -163,6 +163,8 @@ def cross_fitted(
     >>> round(found.error_before, 2), round(found.error_after, 2), found.helps
     (0.17, 0.01, True)
     """
+    from calibrant.calibrators.base import fit_part
+
     n_folds = check_count("n_folds", n_folds, 2, "five folds are customary")
     if calibrator is None:
         from calibrant.calibrators import AutoCalibrator
@@ -175,7 +177,7 @@ def cross_fitted(
     parts, clusters = [], []
     for number, fold in enumerate(folds):  # one at a time: four fifths of the rows stand beside each
         tell(f"Recalibration, fold {number + 1} of {n_folds}", number / n_folds)
-        parts.append(MappedPart(fold.score, _mapped(calibrator().fit(fold.rest), fold.score), fold.n, fold.k))
+        parts.append(MappedPart(fold.score, _mapped(fit_part(calibrator(), fold.rest), fold.score), fold.n, fold.k))
         clusters.append(fold.cluster)
     if not parts:
         return None

@@ -10,10 +10,9 @@ from calibrant.auditing.next_steps import Place, place_of
 from calibrant.auditing.warnings import RowOrder
 from calibrant.errors import ArgumentError
 from calibrant.ingest.named_columns import named_columns, rows_in_order
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import as_table, need_both_classes
 from calibrant.table.clusters import ClusteredRows, cluster_rows
 from calibrant.table.progress import portion, tell
-from calibrant.table.row_errors import describe_one_outcome
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_labels, clean_scores
 
@@ -79,8 +78,7 @@ def audited_rows(
         tell("Grouping rows by cluster", READ)
         clustered = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
         table = clustered.table
-    if table.positives in (0.0, table.total):
-        raise describe_one_outcome(f"only {'positives' if table.positives else 'negatives'} in {table.total:g} rows")
+    need_both_classes(table)
     order = None
     if in_order[1] is not None and sample_weight is None and weight is None:
         order = RowOrder(clean_labels(in_order[0], outcome), clean_scores(in_order[1]))

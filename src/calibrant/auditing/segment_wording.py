@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.printable import visible
 from calibrant.table.numbers import given, interval_text, number, rows, share, write_lower, write_upper
 from calibrant.table.pooling import score_order
 from calibrant.table.shown import short_name, text_grid
@@ -56,7 +57,8 @@ def lower_sentence(audit: Any) -> str:
         return "No segment is shown to be miscalibrated."
     worst = int(np.argmax(audit.lower))
     return (
-        f"The segment {audit.segment[worst]} is off by at least {write_lower(audit.lower_bound, audit.tolerance)}: "
+        f"The segment {visible(audit.segment[worst])} is off by at least "
+        f"{write_lower(audit.lower_bound, audit.tolerance)}: "
         f"predictions are {audit.direction[worst]} at scores {_where(audit, worst)}."
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from sklearn.base import clone
 
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.base import Calibrator, fit_part
 from calibrant.calibrators.beta import BetaCalibrator
 from calibrant.calibrators.isotonic import IsotonicCalibrator
 from calibrant.calibrators.platt import PlattCalibrator
@@ -110,7 +110,7 @@ class AutoCalibrator(Calibrator):
         members, inside = _checked(self.members), table.low[0] > 0.0 and table.high[-1] < 1.0
         table = _neighbours_pooled(table)
         self.members_ = ["identity", *_names(members)]
-        self.calibrators_ = [clone(member).fit(table) for member in members]
+        self.calibrators_ = [fit_part(clone(member), table) for member in members]
         self.weights_ = np.append(1.0, np.zeros(len(members)))
         held_out = list(_splits(table, n_folds, np.random.default_rng(self.random_state)))
         if not held_out:
@@ -178,7 +178,7 @@ def _predictions(members: Sequence[Calibrator], rest: ScoreTable, score: FloatAr
 
     Members that may be certain are moved off 0 and 1, so that no label is impossible.
     """
-    fitted = (clone(member).fit(rest).predict(score) for member in members)
+    fitted = (fit_part(clone(member), rest).predict(score) for member in members)
     return np.stack([score, *(np.clip(value, 1.0 - _LARGEST, _LARGEST) for value in fitted)])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from calibrant.clock import utc_now
 from calibrant.errors import ArgumentError, DataError
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import as_table, need_both_classes
 from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.shown import html_table
 from calibrant.table.validation import clean_scores
 
-__all__ = ["Calibrator", "Training"]
+__all__ = ["Calibrator", "Training", "fit_part"]
 
 _MOST_RATIO, _MOST_TOTAL = 1e12, 1e15
 
@@ -69,8 +69,7 @@ class Calibrator(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
             Scores in [0, 1], or a table that holds scores and labels. The cells of an inexact table are treated as rows
             at their mean score.
         y, sample_weight, pos_label
-            Labels and weights as in `ScoreTable.from_scores`; not with a table. A sample of one class is accepted
-            unless the class says otherwise.
+            Labels and weights as in `ScoreTable.from_scores`; not with a table.
 
         Returns
         -------
@@ -80,7 +79,7 @@ class Calibrator(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         Raises
         ------
         DataError
-            If the rows cannot be used.
+            If the rows cannot be used, for instance because all are of one class.
         ArgumentError
             If a parameter of the calibrator is out of range.
         """
@@ -90,10 +89,8 @@ class Calibrator(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
             raise ArgumentError("labels for the scores", "none", "pass y as second argument")
         else:
             table = as_table(y, scores, sample_weight=sample_weight, pos_label=pos_label)
-        _check_weights(table)
-        self._fit_table(table)
-        self.training_ = _training(table)
-        self.n_features_in_ = 1
+        need_both_classes(table)
+        fit_part(self, table)
         if _is_column(scores):
             validate_data(self, scores, skip_check_array=True)  # remembers the name of the column
         return self
@@ -174,6 +171,18 @@ class Calibrator(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         tags.input_tags.two_d_array = False
         tags.input_tags.positive_only = True
         return tags
+
+
+_Kind = TypeVar("_Kind", bound=Calibrator)
+
+
+def fit_part(calibrator: _Kind, table: ScoreTable) -> _Kind:
+    """Fit a calibrator to a part of the rows that `fit` was given, in which one class may be missing; return it."""
+    _check_weights(table)
+    calibrator._fit_table(table)
+    calibrator.training_ = _training(table)
+    calibrator.n_features_in_ = 1
+    return calibrator
 
 
 def _training(table: ScoreTable) -> Training:

@@ -19,12 +19,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, has_fit_parameter
 
 from calibrant.calibrators.auto import AutoCalibrator
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.base import Calibrator, fit_part
 from calibrant.calibrators.log_odds import probability
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.pooling import score_order
 from calibrant.table.row_errors import need_two_classes
-from calibrant.table.score_table import FloatArray
+from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["CalibratedClassifier", "CalibratedPair"]
 
@@ -66,7 +66,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator): 
 
     Notes
     -----
-    With more than two classes, wrap it in `sklearn.multiclass.OneVsRestClassifier`.
+    Several classes at once are not supported yet. For one class c against the rest, fit it to ``y == c``.
 
     Margins of `decision_function` become scores as ``1 / (1 + exp(-margin / scale))``, where `scale` is the root mean
     square of the margins that the calibrator is fitted to. `PlattCalibrator` then does exactly what Platt (1999)
@@ -263,7 +263,8 @@ class _Calibration:
             scale = float(np.sqrt(np.mean(response**2))) or 1.0
         score = _scores(response, scale)
         weight = None if self.weight is None else _safe_indexing(self.weight, rows)
-        return CalibratedPair(estimator, clone(self.calibrator).fit(_joined(score), self.code[rows], weight), scale)
+        table = ScoreTable.from_scores(self.code[rows], _joined(score), sample_weight=weight)
+        return CalibratedPair(estimator, fit_part(clone(self.calibrator), table), scale)
 
 
 def _fitted(estimator: Any, X: Any, labels: npt.NDArray[Any], params: dict[str, Any], rows: Rows | None) -> Any:  # noqa: N803

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.base import Calibrator, fit_part
 from calibrant.calibrators.beta import BetaCalibrator
 from calibrant.calibrators.log_odds import LogOddsCalibrator, constant_fit, target_positives
 from calibrant.calibrators.platt import PlattCalibrator
@@ -119,7 +119,7 @@ class CutoffCalibrator(Calibrator):
     def _fit_table(self, table: ScoreTable) -> None:
         check_choice("family", self.family, tuple(_KINDS))
         check_choice("objective", self.objective, ("log_loss", "cutoff"))
-        member = _KINDS[self.family](smooth_targets=self.smooth_targets, clip=self.clip).fit(table)
+        member = fit_part(_KINDS[self.family](smooth_targets=self.smooth_targets, clip=self.clip), table)
         target = target_positives(table, self.smooth_targets)
         maps, expand = _maps(member, table, target)
         if isinstance(member, PlattCalibrator) and member.slope_ < 0.0:  # the likeliest map that does not fall

@@ -17,7 +17,7 @@ class IsotonicCalibrator(Calibrator):
     """Best nondecreasing map from scores to probabilities (pool adjacent violators).
 
     Equal scores are pooled before the fit, without which the guarantees of Gao et al. (2017), Claim 5, fail. Outside
-    the range of the sample the map keeps its end values. A sample of one class gives a constant.
+    the range of the sample the map keeps its end values.
 
     Parameters
     ----------

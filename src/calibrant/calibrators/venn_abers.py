@@ -31,7 +31,8 @@ class VennAbersCalibrator(Calibrator):
     `predict` gives one number, ``p1 / (1 - p0 + p1)``, the choice whose log loss exceeds that of p_y by the least in
     the worst case [1]_. It lies between p0 and p1, strictly between 0 and 1 (for less than 2**53 rows). The guarantee
     is that of the pair; the one number has none of its own, but as it never falls with the score, statements about
-    monotone recalibration cover it. The new object has weight 1; the guarantee needs weights that count rows.
+    monotone recalibration cover it. The new object has weight 1; the guarantee needs weights that count rows, and is
+    one over all samples, among them those of one class, which `fit` refuses.
 
     References
     ----------

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 from calibrant.certificates.theory.rademacher import rademacher_of_intervals
 from calibrant.certificates.theory.theorem2 import uniform_convergence_width
@@ -76,6 +76,11 @@ def required_sample_size(
     int
         Number of rows.
 
+    Raises
+    ------
+    ArgumentError
+        If a parameter is out of range, or more than 10**15 rows are needed.
+
     Notes
     -----
     The fewest rows with which the error and the Brier score that an exactly calibrated classifier keeps to, with the
@@ -90,22 +95,28 @@ def required_sample_size(
     >>> required_sample_size(0.02, brier=0.15, power=None)
     1714
     """
+    return _within_reach(
+        _needed(tolerance, confidence_level, method, power, _expected_brier(brier, prevalence)), tolerance
+    )
+
+
+def _needed(tolerance: float, confidence_level: float, method: str, power: float | None, brier: float) -> int:
+    """Rows as `required_sample_size` has them; `_MOST_ROWS` where so many are not enough."""
     check_between("tolerance", tolerance, 0.0, 1.0, remedy="a tolerance is an average gap in probability, such as 0.02")
     check_choice("method", method, _PLANNED_METHODS)
     delta = failure_probability(confidence_level)
-    expected = _expected_brier(brier, prevalence)
     name, _, form = method.partition("-")
 
     def width(n: int, brier: float, estimate: float = 0.0) -> float:
         return width_of(name, n, brier, delta, estimate=estimate, form=form or "sharp")  # type: ignore[arg-type]
 
     if power is None:
-        check_between("brier", expected, 0.0, 1.0, closed="right")
-        return _smallest(lambda n: width(n, expected), tolerance)
+        check_between("brier", brier, 0.0, 1.0, closed="right")
+        return _smallest(lambda n: width(n, brier), tolerance)
     check_between("power", power, 0.5, 1.0, closed="left", remedy="0.8 is usual; None plans for the width alone")
     check_between(
         "brier",
-        expected,
+        brier,
         0.0,
         0.25,
         closed="right",
@@ -114,10 +125,18 @@ def required_sample_size(
 
     def reached(n: int) -> float:
         """Bound that a calibrated sample keeps to with the chance asked for."""
-        estimate = calibrated_limit(n * expected, power) / n
-        return estimate + width(n, _brier(n, expected, power), estimate)
+        estimate = calibrated_limit(n * brier, power) / n
+        return estimate + width(n, _brier(n, brier, power), estimate)
 
     return _smallest(reached, tolerance)
+
+
+def _within_reach(rows: int, tolerance: float) -> int:
+    """Refuse a tolerance that no table of scores is long enough for."""
+    if rows < _MOST_ROWS:
+        return rows
+    wanted = f"a `tolerance` that {_MOST_ROWS:.0e} rows can certify"
+    raise ArgumentError(wanted, f"{tolerance:g}", "choose a larger one, such as 0.02")
 
 
 @dataclass(frozen=True)
@@ -134,7 +153,7 @@ class Plan(Result):
     brier : float
         Brier score assumed of the rows.
     rows : dict of str to int
-        Rows by method; those of "default" are what an audit needs.
+        Rows by method; those of "default" are what an audit needs. 10**15 stands for more than that.
     """
 
     tolerance: float
@@ -160,7 +179,10 @@ class Plan(Result):
         if len(self.rows) > 1:
             wide = max(map(len, self.rows)) + 2
             lines += ["", f"{'method':<{wide}}{'rows':>16}{'ratio to default':>18}"]
-            lines += [f"{name:<{wide}}{n:>16,}{n / self.rows['default']:>18.1f}" for name, n in self.rows.items()]
+            for name, n in self.rows.items():
+                ratio = f"{n / self.rows['default']:.1f}"
+                known = f"{n:>16,}{ratio:>18}" if n < _MOST_ROWS else f"{'over 10^15':>16}"
+                lines.append(f"{name:<{wide}}{known}")
             lines += ["", "asymptotic holds asymptotically, the others for every number of rows."]
         return "\n".join(lines)
 
@@ -197,11 +219,11 @@ def plan_table(
     a Brier score of 0.00546975.
     """
     expected = _expected_brier(brier, prevalence)
-    asked: dict[str, Any] = {"confidence_level": confidence_level, "power": power, "brier": expected}
     rows = {
-        method: required_sample_size(tolerance, method=method, **asked)
+        method: _needed(tolerance, confidence_level, method, power, expected)
         for method in (_PLANNED_METHODS if all_methods else _PLANNED_METHODS[:1])
     }
+    _within_reach(rows["default"], tolerance)
     return Plan(tolerance, confidence_level, power, expected, rows)
 
 
@@ -280,7 +302,8 @@ def _smallest(width: Callable[[int], float], target: float, *, close: float = 0.
     width = cache(width)
     low, high = 0, 1  # width(low) > target >= width(high), once the bracket holds
     while width(high) > target:
-        low, high = high, min(_MOST_ROWS, max(2 * high, math.ceil(high * (width(high) / target) ** 2)))
+        ratio = width(high) / target
+        low, high = high, math.ceil(min(_MOST_ROWS, max(2 * high, high * ratio * ratio)))
         if low == _MOST_ROWS:
             return _MOST_ROWS
     while high - low > max(1.0, close * high):

@@ -7,60 +7,83 @@ input or usage; 70 a mistake in calibrant; 130 interrupted.
 from __future__ import annotations
 
 import functools
+import io
 import os
-import signal
+import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import typer
 
+from calibrant.cli.interrupts import interruptible
 from calibrant.cli.options import as_option
-from calibrant.errors import CalibrantError
+from calibrant.errors import CalibrantError, SourceError
+from calibrant.printable import visible, without_passwords
 
 __all__ = ["guarded", "run"]
 
+# How libraries say that they get no memory, where they raise no MemoryError.
+_NO_MEMORY = re.compile("can't start new thread|failed to map segment|out of memory|cannot allocate", re.IGNORECASE)
+
 
 def guarded(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a command whose expected errors end in one message and exit code 2."""
+    """Return a command whose errors end in one message and an exit code."""
 
     @functools.wraps(function)
     def guard(*args: Any, **kwargs: Any) -> None:
         try:
-            function(*args, **kwargs)
-        except CalibrantError as error:
-            typer.echo(f"calibrant: error: {error.text(as_option)}", err=True)
-            raise typer.Exit(2) from None
-        except KeyboardInterrupt:
-            typer.echo("calibrant: interrupted", err=True)
-            raise typer.Exit(130) from None
-        except BrokenPipeError:
-            # The reader has gone; keep Python from complaining when it closes standard output.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(141) from None
-        except OSError as error:
-            _complain(f"calibrant: error: {error}")
-            raise typer.Exit(2) from None
+            with interruptible():
+                function(*args, **kwargs)
+        except (CalibrantError, KeyboardInterrupt, MemoryError, OSError) as error:
+            raise typer.Exit(_end(error)) from None
 
     return guard
 
 
 def run(app: Callable[[], None]) -> None:
-    """Run the command line; whatever else goes wrong is a mistake in calibrant and ends in exit code 70."""
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):  # temporary files are removed on the way out
-            signal.signal(getattr(signal, name), _stop)
+    """Run the command line; what goes wrong outside of a command, or is not expected, ends in a message too."""
+    if sys.stdout is None:
+        sys.stdout = _Closed()
     try:
         app()
     except Exception as error:
-        _complain(f"calibrant: internal error, please report it: {type(error).__name__}: {error}")
-        sys.exit(70)
+        sys.exit(_end(error))
 
 
-def _stop(*_: object) -> None:
-    raise KeyboardInterrupt
+class _Closed(io.TextIOBase):
+    """Stands for a standard output that was closed before the start, and refuses what would be lost."""
+
+    def write(self, text: str) -> int:
+        raise SourceError("an open standard output", "it closed", "redirect it to a file, or to /dev/null")
+
+
+def _end(error: BaseException) -> int:
+    """Print what is to be said of an error, and return the exit code."""
+    match error:
+        case CalibrantError():
+            _complain(f"error: {error.text(as_option)}")
+        case KeyboardInterrupt():
+            _complain("interrupted")
+            return 130
+        case BrokenPipeError():
+            # The reader has gone; keep Python from complaining when it closes standard output.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 141
+        case OSError():
+            _complain(f"error: {error}")
+        case _ if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
+            found = str(error).partition("\n")[0] or "no more of it"
+            remedy = "close other programs, or raise the limit (ulimit -v, ulimit -u)"
+            _complain(f"error: expected enough memory for rows and libraries, found {found}; {remedy}")
+        case _:
+            _complain(f"internal error, please report it: {type(error).__name__}: {error}")
+            return 70
+    return 2
 
 
 def _complain(message: str) -> None:
     if sys.stderr is not None:
-        sys.stderr.write(message + "\n")
+        with suppress(OSError):
+            sys.stderr.write(f"calibrant: {visible(without_passwords(message))}\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -16,9 +18,13 @@ from calibrant.cli.commands.export import export
 from calibrant.cli.commands.monitor import monitor
 from calibrant.cli.commands.plan import plan
 from calibrant.cli.commands.recalibrate import recalibrate
-from calibrant.cli.guard import guarded, run
+from calibrant.cli.guard import guarded
+from calibrant.printable import visible
 
-__all__ = ["app", "main"]
+__all__ = ["app"]
+
+
+_UsageError: Any = typer.BadParameter.__base__  # which Typer itself does not show
 
 
 class _Commands(TyperGroup):
@@ -26,7 +32,22 @@ class _Commands(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.obj = ["calibrant", *args]
-        return super().parse_args(ctx, args)
+        with _shown_safely():
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _shown_safely():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _shown_safely() -> Iterator[None]:
+    """Let messages about the words of the command line hold nothing that steers a terminal."""
+    try:
+        yield
+    except _UsageError as error:
+        error.message = visible(error.message)
+        raise
 
 
 app = typer.Typer(
@@ -57,8 +78,3 @@ def _options(
     ] = False,
 ) -> None:
     del version  # handled by its callback
-
-
-def main() -> None:
-    """Run the command line; every error ends in one message and an exit code."""
-    run(app)

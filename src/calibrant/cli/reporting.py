@@ -40,5 +40,5 @@ def with_report(compute: Callable[[], _Result], source: object, report: Path | N
             tell("Report", _COMPUTED)
             result.to_html(report)
     if report is not None:
-        typer.echo(f"report written to {report}", err=True)
+        terminal.print_note(f"report written to {report}")
     return result

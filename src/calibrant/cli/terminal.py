@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from calibrant.printable import visible, visible_lines
+
 if TYPE_CHECKING:
     from calibrant.auditing.findings import Findings
 
-__all__ = ["print_audit", "print_wrapped", "progress", "width"]
+__all__ = ["print_audit", "print_note", "print_text", "print_wrapped", "progress", "width"]
 
 _PATIENCE = 0.5  # seconds after which a person wants to know how long it takes
 # What is coloured in the text of an audit, as Rich's styles: verdicts, labels at the start of a line, warnings.
@@ -36,12 +38,12 @@ def print_audit(audit: Findings, *, details: bool) -> None:
     if audit.segments is not None:
         text += f"\n\n{audit.segments}"
     if width() is None:
-        typer.echo(text)
+        print_text(text)
         return
     from rich.console import Console
     from rich.text import Text
 
-    shown = Text(text)
+    shown = Text(visible_lines(text))
     for pattern, style in _STYLES.items():
         shown.highlight_regex(re.compile(pattern), style)
     Console(highlight=False).print(shown, soft_wrap=True)
@@ -51,7 +53,17 @@ def print_wrapped(text: str, *, indent: int = 2) -> None:
     """Print text, broken at the width of a terminal."""
     from calibrant.auditing.summary import wrapped
 
-    typer.echo(wrapped(text, width(), indent=indent))
+    print_text(wrapped(text, width(), indent=indent))
+
+
+def print_text(text: str) -> None:
+    """Print lines of text, in which names must not steer the terminal."""
+    typer.echo(visible_lines(text))
+
+
+def print_note(text: str) -> None:
+    """Print a line beside the result, on standard error."""
+    typer.echo(visible(text), err=True)
 
 
 def width() -> int | None:
@@ -98,7 +110,9 @@ def progress() -> Iterator[None]:
     begin.daemon = True
     begin.start()
     try:
-        with job(lambda stage, done, speed: bar.update(task, description=escape(stage), completed=done, speed=speed)):
+        with job(
+            lambda stage, done, speed: bar.update(task, description=escape(visible(stage)), completed=done, speed=speed)
+        ):
             yield
     finally:
         begin.cancel()

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from calibrant.auditing.summary import wrapped
 from calibrant.comparing.losses import MEASURES
 from calibrant.comparing.results import ComparisonFindings, MeasureDifference
+from calibrant.printable import visible
 from calibrant.table.numbers import Interval, confidence, number, rows, share, signed, write_interval
 from calibrant.table.shown import short_name
 from calibrant.table.wording import at_least
@@ -97,15 +98,15 @@ def verdict_sentences(found: ComparisonFindings) -> Iterator[str]:
     for first, second in pairs:
         of_pair = [one for one in found.differences if (one.first, one.second) == (first, second)]
         parts = []
-        for name in (second, first):
+        for name, other in ((second, first), (first, second)):
             at = [measure_name(one.measure, start=False) for one in of_pair if one.better == name]
             if at:
-                parts.append(f"{name} is better than {first if name == second else second} at {_listed(at)}")
+                parts.append(f"{visible(name)} is better than {visible(other)} at {_listed(at)}")
         open_ = [measure_name(one.measure, start=False) for one in of_pair if one.better is None]
         if all(one.value == 0.0 for one in of_pair):
-            yield f"{first} and {second} agree on every measure."
+            yield f"{visible(first)} and {visible(second)} agree on every measure."
         elif not parts:
-            yield f"These rows do not show whether {first} or {second} is better, at any measure."
+            yield f"These rows do not show whether {visible(first)} or {visible(second)} is better, at any measure."
         else:
             yield "; ".join([*parts, *([f"undecided: {_listed(open_)}"] if open_ else [])]) + "."
 

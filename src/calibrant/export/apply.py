@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from calibrant.atomic_write import check_writable, replacing
 from calibrant.calibrators import SegmentCalibrator
-from calibrant.errors import SourceError
+from calibrant.errors import ArgumentError, SourceError
 from calibrant.export.copies import ENDINGS, copy_of
 from calibrant.export.layouts import Exported, of_all_rows
 from calibrant.export.lookup import predictions
@@ -59,6 +59,8 @@ def apply_to_file(
     check_writable(target, *files)
     with open_source(files[0]) as source:
         source.found(score)
+        if not column or "\0" in column:
+            raise ArgumentError("a name for the new column", repr(column), "leave `column` out for 'calibrated'")
         copy = copy_of(source, target.suffix.lower(), column)
         operand = copy.value(score)
         number = as_number(operand, source.kind(score))

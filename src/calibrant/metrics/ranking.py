@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.metrics.estimates import SampledRows, sampled_rows
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import as_table, need_both_classes
 from calibrant.table.clusters import Clusters
 from calibrant.table.results import Count, Result, Tabular
-from calibrant.table.row_errors import describe_one_outcome
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 
 __all__ = [
@@ -288,15 +287,9 @@ def _climb(steps: NumberArray) -> FloatArray:
     return np.append(0.0, heights / heights[-1])
 
 
-def _need_both_classes(table: ScoreTable) -> None:
-    """Refuse a table of positives or of negatives alone."""
-    if not ((table.k > 0).any() and (table.k < table.n).any()):
-        raise describe_one_outcome(f"only {'positives' if (table.k > 0).any() else 'negatives'}")
-
-
 def _shares_of_classes(table: ScoreTable) -> tuple[FloatArray, FloatArray]:
     """Positives and negatives of each row of the table, as shares of their class."""
-    _need_both_classes(table)
+    need_both_classes(table)
     positives, negatives = table.k.astype(np.float64), (table.n - table.k).astype(np.float64)
     # Shares instead of weights: products of very large or very small weights would leave the range of floats.
     return positives / positives.sum(), negatives / negatives.sum()

@@ -13,6 +13,7 @@ from calibrant.auditing.wording import verdict_sentence
 from calibrant.errors import ArgumentError
 from calibrant.plots.figure import cumulative_residuals_of, draw_panel, reliability_of
 from calibrant.plots.style import LIGHT, drawing_style
+from calibrant.printable import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -132,7 +133,7 @@ def _compose(audit: Findings, figure: Figure) -> tuple[Axes, Axes]:
         header, body = figure.subfigures(2, 1, squeeze=False, height_ratios=[height, _BODY])[:, 0]
         # Names come from the user: a dollar sign is a dollar sign, not mathematics.
         title = {"fontsize": 13, "weight": "bold", "va": "top", "parse_math": False}
-        header.text(0.012, 1.0 - 0.06 / height, shorten(audit.name, 90), **title)
+        header.text(0.012, 1.0 - 0.06 / height, shorten(visible(audit.name), 90), **title)
         header.text(0.012, 0.04 / height, verdict, fontsize=10, color=LIGHT.muted, va="bottom", parse_math=False)
         left, right = body.subfigures(1, 2, wspace=0.03)
         reliability, residuals = reliability_of(audit), cumulative_residuals_of(audit)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calibrant.errors import ArgumentError
 from calibrant.plots.style import Palette, drawing_style, ground_of, palette_on
+from calibrant.printable import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -150,6 +151,7 @@ def panels(figure: FigureBase, *, beneath: bool) -> tuple[Axes, Axes | None]:
 
 
 def _shortened(name: str, most: int) -> str:
+    name = visible(name)
     return shorten(name, most, placeholder=" ...") if len(name.split()) > 1 else name[:most]
 
 

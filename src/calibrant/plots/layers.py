@@ -10,6 +10,7 @@ from calibrant.curves import Curve
 from calibrant.metrics import CutoffCalibration
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.style import ground_of, tick_places, write_ticks
+from calibrant.printable import visible
 from calibrant.table.numbers import confidence, share
 from calibrant.table.score_table import FloatArray
 from calibrant.table.visible_scores import View
@@ -143,7 +144,8 @@ def frame_diagram(place: Canvas, view: View, heights: FloatArray, *, first: bool
         ax.set_ylim(_stretched((bottom, top), view, 1.0 / (1.0 - _STRIP)))
         # No tick stands beside the strip, where heights are no shares.
         ax.yaxis.set_ticks(tick_places(bottom, top, view))
-    ax.set_ylabel("observed rate" + ("" if pos_label in (None, 1, True) else f" ({pos_label})"), parse_math=False)
+    of = "" if pos_label in (None, 1, True) else f" ({visible(str(pos_label))})"
+    ax.set_ylabel(f"observed rate{of}", parse_math=False)
     lowest = ax if place.beneath is None else place.beneath
     lowest.set_xlabel("predicted probability" + view.remark)
     if place.beneath is not None:

@@ -14,6 +14,7 @@ from calibrant.errors import ArgumentError
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display
 from calibrant.plots.style import write_ticks
+from calibrant.printable import visible
 from calibrant.table.parameters import check_count
 from calibrant.table.shown import short_name
 
@@ -250,8 +251,8 @@ class SegmentMapDisplay(_AuditDisplay):
         )
         ax.set_yticks(range(len(self.down)), labels=[short_name(level, _NAME) for level in self.down], parse_math=False)
         down, across = self.pair[::-1] if self.turned else self.pair
-        ax.set_xlabel(across, parse_math=False)
-        ax.set_ylabel(down, parse_math=False)
+        ax.set_xlabel(visible(across), parse_math=False)
+        ax.set_ylabel(visible(down), parse_math=False)
 
 
 def pairs_of(audit: SegmentAudit) -> list[tuple[str, str]]:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
+from calibrant.table.row_errors import describe_one_outcome
 from calibrant.table.score_table import ScoreTable
 
-__all__ = ["as_table"]
+__all__ = ["as_table", "need_both_classes"]
 
 
 def as_table(
@@ -31,3 +32,10 @@ def as_table(
         remedy = "pass y_proba as second argument, or to audit the names of columns: label='y', score='p'"
         raise ArgumentError("labels and scores", f"a {type(y_true).__name__} and no scores", remedy)
     return ScoreTable.from_scores(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+
+
+def need_both_classes(table: ScoreTable) -> None:
+    """Raise a `DataError` if all rows of a table are positive, or all are negative."""
+    if not ((table.k > 0).any() and (table.k < table.n).any()):
+        count = f"{table.total:,.15g} row{'' if table.total == 1 else 's'}" if table.counts else "rows with weights"
+        raise describe_one_outcome(f"only {'positives' if (table.k > 0).any() else 'negatives'} in {count}")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from reprlib import Repr
 from typing import Any
 
 from calibrant.errors import DataError
+from calibrant.table.parameters import is_number
 
 __all__ = [
     "ONE_CLASS",
@@ -15,11 +17,13 @@ __all__ = [
     "describe_bad_weight",
     "describe_missing_cluster",
     "describe_missing_label",
+    "describe_nested_labels",
     "describe_no_rows",
     "describe_not_numbers",
     "describe_one_outcome",
     "describe_other_rows",
     "describe_zero_weights",
+    "is_nested",
     "need_two_classes",
     "swapped_columns",
 ]
@@ -39,6 +43,7 @@ _RANGE_REMEDY = "pass the predicted probability of the positive class"
 # What files and people write where an outcome is not known, in small letters.
 _NOT_KNOWN = {"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "missing", "?", ".", "-"}
 _NAMED = 5  # label values that a message names
+_LONGEST = 60  # characters of a value that are shown
 _CLASSES = 20  # whole numbers below it are taken for classes
 
 
@@ -92,31 +97,50 @@ def describe_bad_labels(values: Sequence[Any], pos_label: Any = None, *, met: bo
 
     `met` says whether any row has `pos_label`.
     """
+    if any(map(is_nested, values)):
+        return describe_nested_labels()
     different = _different(values)
-    found = f"the values {', '.join(map(repr, different[:_NAMED]))}" + (" and others" if different[_NAMED:] else "")
+    found = f"the values {', '.join(map(_shown, different[:_NAMED]))}" + (" and others" if different[_NAMED:] else "")
     if pos_label is not None and not met:
-        return DataError(f"some rows with the positive label {pos_label!r}", found, "check the spelling of `pos_label`")
+        wanted = f"some rows with the positive label {_shown(pos_label)}"
+        return DataError(wanted, found, "check the spelling of `pos_label`")
     not_known = [value for value in different if str(value).strip().lower() in _NOT_KNOWN]
     classes = [value for value in different if value not in not_known]
     if not_known and (len(classes) == 2 or classes in ([0], [1], ["0"], ["1"])):
-        remedy = f"{not_known[0]!r} seems to stand for an unknown outcome: drop those rows"
+        remedy = f"{_shown(not_known[0])} seems to stand for an unknown outcome: drop those rows"
         return DataError("two label values", found, remedy)
     classes = different if len(different) == 2 else classes  # such as "none" and "relapse"
     more = len(classes) > 2 or pos_label is not None
     wanted = "two label values" if more else "labels 0 and 1"
     if more or any(isinstance(value, float) and value % 1.0 for value in classes):
         return DataError(wanted, found, _no_classes(classes))
-    choices = " or ".join(f"`pos_label={value!r}`" for value in classes)
+    short = all(len(str(value)) <= _LONGEST for value in classes)
+    choices = " or ".join(f"`pos_label={value!r}`" for value in classes) if short else "name it as `pos_label`"
     return DataError(wanted, found, f"say which value is the positive class: {choices}")
 
 
+def is_nested(label: Any) -> bool:
+    """Whether a label is several values, as columns of lists or records have them."""
+    return isinstance(label, list | tuple | dict)
+
+
+def describe_nested_labels() -> DataError:
+    """Phrase the error for labels that are lists or records."""
+    return DataError("one label per row", "nested values", "pass a flat column of labels")
+
+
 def _no_classes(values: list[Any]) -> str:
-    """What to do about labels that are more than two classes, probabilities or measurements."""
-    numbers = [float(value) for value in values if isinstance(value, (int, float))]
-    if len(numbers) < len(values) or all(number.is_integer() and abs(number) < _CLASSES for number in numbers):
+    """What to do about labels that are more than two classes, counts, probabilities or measurements."""
+    numbers = [float(value) for value in values if isinstance(value, (int, float)) and is_number(value)]
+    if len(numbers) < len(values):
         return ONE_CLASS
+    if all(number.is_integer() and abs(number) < _CLASSES for number in numbers):
+        return f"{ONE_CLASS}; of counts, ask whether they exceed a limit, and take the probability of that"
     if all(0.0 <= number <= 1.0 for number in numbers):
-        return "these look like probabilities or rates: pass the observed outcome of each row, 0 or 1"
+        return (
+            "these look like probabilities or rates: pass the observed outcome of each row, 0 or 1; of a group of rows "
+            "pass two, one for each outcome, with the numbers of rows as `sample_weight`"
+        )
     return (
         "these look like measurements: turn them into a yes-or-no outcome, such as whether they exceed a limit, and "
         "take the predicted probability of that as the score"
@@ -137,7 +161,8 @@ def need_two_classes(classes: Sequence[Any]) -> None:
         found = f"{len(classes)}: {', '.join(map(str, classes[:_NAMED]))}{', ...' if len(classes) > _NAMED else ''}"
         # scikit-learn's checks look for the first sentence.
         remedy = (
-            "Only binary classification is supported. Wrap the classifier in sklearn.multiclass.OneVsRestClassifier"
+            "Only binary classification is supported. For one class c against the rest pass y == c, and where scores "
+            "are asked for its column p[:, c]; several classes at once are not supported yet"
         )
         raise DataError("labels of two classes", found, remedy)
 
@@ -157,6 +182,13 @@ def describe_other_rows(found: str) -> DataError:
     """Phrase the error for rows that are not those of an earlier reading."""
     remedy = "let nothing change the rows while they are read; a function of chunks has to open the source anew"
     return DataError("the same rows at every reading", found, remedy)
+
+
+def _shown(value: Any) -> str:
+    """Write a value, the middle of a long one left out."""
+    writer = Repr()
+    writer.maxstring = writer.maxlong = writer.maxother = _LONGEST
+    return writer.repr(value)
 
 
 def _and_more(value: str, place: str, count: int) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.printable import visible
 from calibrant.table.numbers import significant, write_lower, write_upper
 
 __all__ = ["html_grid", "html_table", "one_line", "short_name", "text_grid"]
@@ -75,14 +76,16 @@ def html_grid(title: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -
 
 
 def short_name(name: str, most: int) -> str:
-    """Cut a name that has more than so many letters."""
+    """Cut a name that has more than so many letters, as they are shown."""
+    name = visible(name)
     return name if len(name) <= most else f"{name[: most - 3]}..."
 
 
 def text_grid(lines: Sequence[Sequence[str]], words: Container[int] = (0,)) -> str:
     """Return a table as text, its columns as wide as they need: those of `words` to the left, numbers to the right."""
     columns = []
-    for i, cells in enumerate(zip(*lines, strict=True)):
+    shown = [[visible(cell) for cell in cells] for cells in lines]
+    for i, cells in enumerate(zip(*shown, strict=True)):
         width = max(map(len, cells))
         columns.append([cell.ljust(width) if i in words else cell.rjust(width) for cell in cells])
     return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))

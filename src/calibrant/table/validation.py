@@ -19,10 +19,12 @@ from calibrant.table.row_errors import (
     describe_bad_scores,
     describe_bad_weight,
     describe_missing_label,
+    describe_nested_labels,
     describe_no_rows,
     describe_not_numbers,
     describe_other_rows,
     describe_zero_weights,
+    is_nested,
     swapped_columns,
 )
 
@@ -93,7 +95,7 @@ def clean_scores(y_proba: npt.ArrayLike) -> npt.NDArray[np.floating]:
         raw = _of_second_class(raw)
     remedy = "pass the probabilities of the positive class"
     if raw.ndim == 2 and raw.shape[1] > 2:
-        remedy = f"{ONE_CLASS}: for class c pass y == c and its column"
+        remedy = f"{ONE_CLASS}: for class c pass y == c and its column p[:, c]"
     raw = one_column(raw, "scores in one column, or in two as predict_proba gives them", remedy)
     if raw.shape[0] == 0:
         raise describe_no_rows()
@@ -208,10 +210,12 @@ def _from_objects(raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
     for where, value in enumerate(values):
         if value is None or (isinstance(value, float) and math.isnan(value)):
             raise describe_missing_label(repr(value), f"row {where}")
+        if is_nested(value):
+            raise describe_nested_labels()
     try:
         plain = np.array(values)
     except ValueError:
-        raise DataError("one label per row", "nested values", "pass a flat column of labels") from None
+        raise describe_nested_labels() from None
     if plain.dtype.kind in "biufUS" and plain.shape == raw.shape:
         return plain
     return np.array([str(v) for v in values])

@@ -86,5 +86,11 @@ def spread_thresholds(score: FloatArray, weight: NumberArray, n_points: int, *ot
     # Beyond the picture's grid are scores such as 1e-20, nobody's thresholds; below all scores one treats all.
     inside = over_rows[(over_axis[0] <= over_rows) & (over_rows <= over_axis[-1])]
     over_axis = over_axis[over_axis >= min(over_rows[0], over_axis[-1])]
-    chosen = {float(f"{value:.3g}") for value in (*over_axis, *inside)} | {*others}
+    chosen = {_three_digits(value) for value in (*over_axis, *inside)} | {*others}
     return np.array([value for value in sorted(chosen) if 0.0 < value < 1.0])
+
+
+def _three_digits(value: float) -> float:
+    """Round a threshold, where that would give 1 its distance from 1."""
+    rounded = float(f"{value:.3g}")
+    return rounded if rounded < 1.0 else 1.0 - float(f"{1.0 - value:.3g}")

@@ -476,3 +476,11 @@ def test_costs_that_are_no_pair(costs):
 def test_no_seed(seed):
     with pytest.raises(cal.ArgumentError, match="random_state to be a whole number"):
         cal.audit([0, 1], [0.2, 0.8], random_state=seed)
+
+
+@pytest.mark.parametrize("score", [0.0, 1.0])
+def test_one_certain_score_is_audited_with_a_warning(score):
+    found = cal.audit([0, 1, 0, 1], [score] * 4)
+    assert f"All scores are {score:g}" in found.warnings[0].message
+    assert found.cutoff.value == 0.5
+    assert len(found.decision_curve.threshold) >= 1

@@ -29,6 +29,7 @@ from calibrant.calibrators import (
 from calibrant.calibrators.base import Calibrator
 from calibrant.errors import ArgumentError, CalibrantError
 from calibrant.table.cells import CellSums
+from support.parts import fit_rows
 from support.strategies import small_rows
 
 # Logistic maps may fall by this between neighbouring scores: exp is not monotone to the last digit.
@@ -67,7 +68,7 @@ def sample(n=300, seed=0):
 @given(rows=small_rows(weighted=("none", "whole", "float")))
 def test_any_small_sample_gives_probabilities(calibrator, rows):
     """One class, one row, equal scores and scores next to each other, 0 or 1 included."""
-    fitted = clone(calibrator).fit(rows.s, rows.y, sample_weight=rows.w)
+    fitted = fit_rows(clone(calibrator), rows.s, rows.y, rows.w)
     value = fitted.predict(np.append(rows.s.astype(float), [0.0, 5e-324, 0.2, 1.0]))
     assert value.dtype == np.float64
     assert ((value > 0.0) & (value < 1.0)).all()
@@ -77,7 +78,7 @@ def test_any_small_sample_gives_probabilities(calibrator, rows):
 @given(rows=small_rows())
 def test_order_of_scores_is_kept(calibrator, rows):
     at = np.sort(np.concatenate([rows.s.astype(float), np.linspace(0, 1, 50)]))
-    assert (np.diff(clone(calibrator).fit(rows.s, rows.y, sample_weight=rows.w).predict(at)) >= -ROUNDING).all()
+    assert (np.diff(fit_rows(clone(calibrator), rows.s, rows.y, rows.w).predict(at)) >= -ROUNDING).all()
 
 
 @every
@@ -191,11 +192,24 @@ def test_weights_are_routed(calibrator):
         ([0.1, 0.2], [0, 7], "labels 0 and 1"),
         ([0.1, 0.2], ["no", "yes"], "pos_label"),
         ([0.1, 0.2], [0, np.nan], "a label in every row"),
+        ([0.1, 0.2], [1, 1], "rows of both classes, found only positives in 2 rows; check"),
+        ([0.1, 0.2], [-1, -1], "rows of both classes, found only negatives in 2 rows"),
+        ([0.1], [1], "rows of both classes, found only positives in 1 row;"),
     ],
 )
 def test_bad_rows(calibrator, score, y, message):
     with pytest.raises(DataError, match=message):
         clone(calibrator).fit(score, y)
+
+
+@every
+def test_one_class_in_a_table_or_by_weight_is_refused_too(calibrator):
+    for rows in (
+        {"scores": ScoreTable.from_scores([1, 1], [0.1, 0.2])},
+        {"scores": [0.1, 0.2], "y": [0, 1], "sample_weight": [0, 2]},
+    ):
+        with pytest.raises(DataError, match="rows of both classes, found only positives in 2 rows"):
+            clone(calibrator).fit(**rows)
 
 
 @every

@@ -24,6 +24,7 @@ from calibrant.certificates import certify_recalibrated
 from calibrant.errors import ArgumentError
 from calibrant.metrics import log_loss
 from calibrant.table.cells import CellSums
+from support.parts import fit_rows
 from support.strategies import small_rows
 
 # Logistic maps may fall by this between neighbouring scores: exp is not monotone to the last digit.
@@ -84,7 +85,7 @@ def test_weights_stay_positive_where_a_member_was_certain_and_wrong():
 
 @given(rows=small_rows(weighted=("none", "whole", "float")))
 def test_any_small_sample_gives_probabilities_in_order(rows):
-    fitted = AutoCalibrator().fit(rows.s, rows.y, sample_weight=rows.w)
+    fitted = fit_rows(AutoCalibrator(), rows.s, rows.y, rows.w)
     at = np.sort(np.concatenate([rows.s.astype(float), np.linspace(0, 1, 50), [5e-324]]))
     value = fitted.predict(at)
     assert value.dtype == np.float64
@@ -162,7 +163,7 @@ def test_scores_of_zero_and_one_are_never_left_alone():
 
 
 def test_nothing_to_hold_out():
-    fitted = AutoCalibrator().fit([0.3], [1])
+    fitted = fit_rows(AutoCalibrator(), [0.3], [1])
     assert fitted.decision_ == "left alone"
     assert np.isnan(fitted.gain_)
     assert fitted.predict([0.0, 0.3, 1.0]).tolist() == [0.0, 0.3, 1.0]

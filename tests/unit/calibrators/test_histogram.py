@@ -5,13 +5,14 @@ import pytest
 from hypothesis import given
 
 from calibrant.calibrators import HistogramCalibrator
+from support.parts import fit_rows
 from support.strategies import small_rows
 
 
 @given(small_rows())
 @pytest.mark.parametrize("strategy", ["quantile", "uniform"])
 def test_each_value_is_the_share_in_its_bin(strategy, rows):
-    fitted = HistogramCalibrator(n_bins=4, strategy=strategy, smoothing=0.25).fit(rows.s, rows.y, sample_weight=rows.w)
+    fitted = fit_rows(HistogramCalibrator(n_bins=4, strategy=strategy, smoothing=0.25), rows.s, rows.y, rows.w)
     w = np.ones(len(rows.y)) if rows.w is None else rows.w.astype(float)
     s = rows.s.astype(float)
     assert (np.diff(fitted.edges_) > 0).all()
@@ -46,7 +47,7 @@ def test_neighbouring_floats_are_told_apart():
 
 
 def test_smoothing_is_half_a_row_of_each_class():
-    assert HistogramCalibrator(n_bins=1).fit([0.1, 0.9, 0.9], [1, 1, 1]).predict([0.4]) == (3 + 0.5) / (3 + 1)
+    assert fit_rows(HistogramCalibrator(n_bins=1), [0.1, 0.9, 0.9], [1, 1, 1]).predict([0.4]) == (3 + 0.5) / (3 + 1)
 
 
 def test_one_bin_is_a_constant():

@@ -12,6 +12,7 @@ from calibrant import DataError, ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.errors import ArgumentError, CalibrantError
 from calibrant.metrics import cutoff_calibration_error, log_loss
+from support.parts import fit_rows
 
 
 def sample(n=400, ties=True, seed=0):
@@ -65,7 +66,7 @@ def test_log_safe_is_never_certain_and_nearly_calibrated(interpolation):
 
 
 def test_one_class_gives_a_constant_short_of_certainty():
-    fitted = IsotonicCalibrator().fit([0.2, 0.6], [1, 1])
+    fitted = fit_rows(IsotonicCalibrator(), [0.2, 0.6], [1, 1])
     # (2 + 1/2) positives of (2 + 1/2 + 1/2) rows
     assert fitted.predict([0.0, 0.5, 1.0]).tolist() == [2.5 / 3] * 3
 

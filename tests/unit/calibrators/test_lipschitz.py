@@ -13,6 +13,7 @@ from calibrant import DataError, ScoreTable
 from calibrant.calibrators import IsotonicCalibrator, LipschitzIsotonicCalibrator
 from calibrant.errors import ArgumentError
 from calibrant.metrics import log_loss, true_mse
+from support.parts import fit_rows
 from support.strategies import small_rows
 
 
@@ -24,7 +25,7 @@ def sample(n=300, seed=0, levels=30):
 
 @given(small_rows(), st.sampled_from([0.0, 0.7, 1.0, 5.0, 1e3]))
 def test_nowhere_steeper_than_asked_and_never_certain(rows, limit):
-    fitted = LipschitzIsotonicCalibrator(lipschitz=limit).fit(rows.s, rows.y, sample_weight=rows.w)
+    fitted = fit_rows(LipschitzIsotonicCalibrator(lipschitz=limit), rows.s, rows.y, rows.w)
     at = np.sort(np.append(rows.s.astype(float), np.linspace(0, 1, 101)))
     value = fitted.predict(at)
     assert ((value > 0) & (value < 1)).all()

@@ -15,6 +15,7 @@ from calibrant.curves import local_curve
 from calibrant.errors import ArgumentError
 from calibrant.metrics import brier_score, log_loss, true_mse
 from calibrant.simulate import distorted_probabilities
+from support.parts import fit_rows
 from support.strategies import small_rows
 
 smoothers = st.tuples(
@@ -32,7 +33,7 @@ def sample(n=300, seed=0, levels=30):
 def test_at_the_scores_of_the_sample_it_is_the_local_curve(rows, smoother):
     span, degree, kernel = smoother
     fitted = LocalCalibrator(span=span, degree=degree, kernel=kernel, log_safe=False)
-    fitted.fit(rows.s, rows.y, sample_weight=rows.w)
+    fit_rows(fitted, rows.s, rows.y, rows.w)
     table = ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
     curve = local_curve(table, span=span, degree=degree, kernel=kernel, at=table.score)
     np.testing.assert_array_equal(fitted.predict(table.score), curve.rate)
@@ -41,8 +42,8 @@ def test_at_the_scores_of_the_sample_it_is_the_local_curve(rows, smoother):
 @given(small_rows(), smoothers)
 def test_never_certain_by_default(rows, smoother):
     span, degree, kernel = smoother
-    fitted = LocalCalibrator(span=span, degree=degree, kernel=kernel).fit(rows.s, rows.y, sample_weight=rows.w)
-    plain = clone(fitted).set_params(log_safe=False).fit(rows.s, rows.y, sample_weight=rows.w)
+    fitted = fit_rows(LocalCalibrator(span=span, degree=degree, kernel=kernel), rows.s, rows.y, rows.w)
+    plain = fit_rows(clone(fitted).set_params(log_safe=False), rows.s, rows.y, rows.w)
     table = ScoreTable.from_scores(rows.y, rows.s, **rows.keywords)
     n = local_curve(table, span=span, degree=degree, kernel=kernel, at=table.score).n
     value, limit = fitted.predict(table.score), 0.5 / (n + 1)

@@ -12,6 +12,7 @@ from scipy.special import expit
 import calibrant
 from calibrant import DataError, ScoreTable
 from calibrant.calibrators import BetaCalibrator, PlattCalibrator, TemperatureCalibrator
+from support.parts import fit_rows
 from support.strategies import small_rows
 
 FOLDER = Path(calibrant.__file__).parents[3] / "shared" / "reference" / "locfit"
@@ -99,7 +100,7 @@ def test_no_other_parameters_do_better(rows):
         (TemperatureCalibrator(), (x - rest)[:, None], [POSITIVE]),
         (BetaCalibrator(), np.column_stack([x, -rest, one]), [POSITIVE, POSITIVE, FREE]),
     ):
-        p = calibrator.fit(s, y, sample_weight=w).predict(s)
+        p = fit_rows(calibrator, s, y, w).predict(s)
         ours = mean_loss(np.log(p) - np.log1p(-p), target, w)
         assert ours <= least(design, target, w, bounds) + 1e-9
 
@@ -127,13 +128,13 @@ def test_without_smoothing_separated_classes_are_refused(calibrator):
     with pytest.raises(DataError, match="leave smooth_targets=True"):
         calibrator(smooth_targets=False).fit([0.2, 0.4, 0.6, 0.8], [0, 0, 1, 1])
     with pytest.raises(DataError, match="finite parameters"):
-        calibrator(smooth_targets=False).fit([0.6, 0.8], [1, 1])
+        fit_rows(calibrator(smooth_targets=False), [0.6, 0.8], [1, 1])
 
 
 def test_one_class_gives_its_target():
     # (2 + 1) / (2 + 2) for two positives
     for calibrator in (PlattCalibrator(), PlattCalibrator(on="score"), BetaCalibrator()):
-        assert calibrator.fit([0.3, 0.8], [1, 1]).predict([0.0, 0.5, 1.0]) == pytest.approx([0.75] * 3, abs=1e-12)
+        assert fit_rows(calibrator, [0.3, 0.8], [1, 1]).predict([0, 0.5, 1]) == pytest.approx([0.75] * 3, abs=1e-12)
 
 
 def test_equal_scores_give_a_constant():

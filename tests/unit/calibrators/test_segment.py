@@ -391,7 +391,7 @@ def test_few_rows(n):
     assert (fitted.predict([0.0, 0.5], {"g": ["a", "new"]}) >= 0.0).all()
 
 
-def test_one_class_in_a_segment_and_in_all_rows():
+def test_one_class_in_a_segment_but_not_in_all_rows():
     score, y, columns, _ = world(2000)
     y[columns["branch"] == 3] = 0
     fitted = SegmentCalibrator(by="branch").fit(score, y, columns)
@@ -399,7 +399,8 @@ def test_one_class_in_a_segment_and_in_all_rows():
     assert fitted.decision_ == "repaired"
     assert ((value > 0.0) & (value < 1.0)).all()
     assert value[columns["branch"] == 3].mean() < 0.05
-    assert SegmentCalibrator().fit(score, np.zeros(2000, dtype=int), columns).decision_ == "left alone"
+    with pytest.raises(DataError, match="rows of both classes, found only negatives in 2,000 rows"):
+        SegmentCalibrator().fit(score, np.zeros(2000, dtype=int), columns)
 
 
 # Bad input

@@ -221,7 +221,7 @@ def test_bad_rows():
         SingleIndexClassifier().fit(features, np.zeros(30))
     with pytest.raises(DataError, match="one class only"):
         SingleIndexClassifier().fit(features, y, sample_weight=1 - y)
-    with pytest.raises(DataError, match="OneVsRestClassifier"):
+    with pytest.raises(DataError, match="one class c against the rest pass y == c"):
         SingleIndexClassifier().fit(features, np.arange(30) % 3)
     with pytest.raises(DataError, match="finite weights"):
         SingleIndexClassifier().fit(features, y, sample_weight=-y)

@@ -14,6 +14,7 @@ from calibrant.calibrators import VennAbersCalibrator
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics import cutoff_calibration_error
 from support import oracles
+from support.parts import fit_rows
 from support.strategies import small_rows
 
 
@@ -62,7 +63,7 @@ def test_the_one_of_the_true_label_is_calibrated(rows):
     selected = []
     for i in range(len(y)):
         rest = np.arange(len(y)) != i
-        pair = VennAbersCalibrator().fit(s[rest], y[rest]).predict_interval(s[[i]])
+        pair = fit_rows(VennAbersCalibrator(), s[rest], y[rest]).predict_interval(s[[i]])
         selected.append(float(pair[y[i]][0]))
     for value in set(selected):
         assert y[np.equal(selected, value)].mean() == pytest.approx(value, abs=1e-15)
@@ -90,7 +91,7 @@ def test_new_rows_are_calibrated_by_the_true_one_and_not_by_the_wrong_one():
 
 @given(small_rows())
 def test_the_one_number_lies_between_and_never_falls(rows):
-    fitted = VennAbersCalibrator().fit(rows.s, rows.y, sample_weight=rows.w)
+    fitted = fit_rows(VennAbersCalibrator(), rows.s, rows.y, rows.w)
     at = np.sort(np.append(rows.s.astype(float), np.linspace(0, 1, 51)))
     p0, p1 = fitted.predict_interval(at)
     merged = fitted.predict(at)
@@ -121,7 +122,7 @@ def test_weights_repeat_rows_and_a_table_serves_as_well():
 
 
 def test_one_row():
-    fitted = VennAbersCalibrator().fit([0.4], [1])
+    fitted = fit_rows(VennAbersCalibrator(), [0.4], [1])
     p0, p1 = fitted.predict_interval([0.2, 0.4, 0.6])
     # A negative joins the positive unless it stands below it.
     assert p0.tolist() == [0.0, 0.5, 0.5]

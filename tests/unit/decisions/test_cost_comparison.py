@@ -17,6 +17,7 @@ from calibrant.decisions.paired import pair_rows
 from calibrant.errors import ArgumentError, DataError
 from calibrant.references import cite
 from support import oracles, strategies
+from support.parts import fit_rows
 
 PARAMETERS = [0.7, 0.01, 0.25, 0.3, 0.5, 0.99]  # not in order
 P = np.array(PARAMETERS)
@@ -205,7 +206,7 @@ def test_equal_decisions_are_no_proof_of_equal_costs():
 @given(rows=strategies.small_rows(weighted=("none", "whole"), both_classes=True))
 def test_isotonic_scores_cost_no_more_on_the_rows_of_the_fit(log_safe, rows):
     """Claim 5 (2), and for the log-safe map: at most 1 / (2 n) more, at all p at once."""
-    fitted = IsotonicCalibrator(log_safe=log_safe).fit(rows.s, rows.y, sample_weight=rows.w).predict(rows.s)
+    fitted = fit_rows(IsotonicCalibrator(log_safe=log_safe), rows.s, rows.y, sample_weight=rows.w).predict(rows.s)
     curve = cost_curve(rows.y, rows.s, fitted, n_points=40, **rows.keywords)
     assert (curve.difference <= (0.5 / curve.n if log_safe else 0.0) + 1e-12).all()
 

@@ -16,6 +16,7 @@ from calibrant.decisions.cost_curve import cost_curve
 from calibrant.errors import ArgumentError
 from calibrant.metrics import brier_score
 from support import oracles, strategies
+from support.parts import fit_rows
 
 PARAMETERS = [0.01, 0.1, 0.25, 0.3, 0.5, 0.7, 0.99]
 
@@ -93,7 +94,7 @@ def test_no_monotone_map_is_below_the_lowest_ratio(rows, power):
 @given(strategies.small_rows(weighted=("none",), both_classes=True))
 def test_isotonic_scores_fitted_on_the_same_rows_are_best(rows):
     """Claim 5: pooled isotonic regression reaches the smallest cost of any threshold, at all p at once."""
-    fitted = IsotonicCalibrator(log_safe=False).fit(rows.s, rows.y).predict(rows.s)
+    fitted = fit_rows(IsotonicCalibrator(log_safe=False), rows.s, rows.y).predict(rows.s)
     # a fitted share that equals p up to rounding costs the same either way, up to the same rounding
     curve = cost_curve(rows.y, rows.s, fitted, n_points=40)
     assert curve.cost_after.tolist() == pytest.approx(curve.cost_best.tolist(), abs=1e-12)

@@ -25,6 +25,7 @@ from calibrant.export import from_json, load_model, save_model, to_json
 from calibrant.export.json_file import _checksum
 from calibrant.export.layouts import LAYOUTS
 from support.export_cases import CALIBRATORS, NAMES, ROWS, fitted, probes, world
+from support.parts import fit_rows
 
 
 @given(NAMES, ROWS)
@@ -63,7 +64,7 @@ def test_parameters_of_numpy_and_infinity_are_kept():
 
 def test_members_and_numbers_that_are_none_are_kept():
     members = [LocalCalibrator(degree=1), AutoCalibrator([PlattCalibrator(on="score")])]
-    calibrator = AutoCalibrator(members).fit([0.0], [1])
+    calibrator = fit_rows(AutoCalibrator(members), [0.0], [1])
     again = from_json(to_json(calibrator))
     assert np.isnan(calibrator.gain_)
     assert np.isnan(again.gain_)

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from calibrant.calibrators.auto import AutoCalibrator
-from calibrant.calibrators.base import Calibrator, Training
+from calibrant.calibrators.base import Calibrator, Training, fit_part
 from calibrant.calibrators.log_odds import probability
 from calibrant.calibrators.segment.gains import log_losses, mean_and_error, segment_gains
 from calibrant.calibrators.segment.given import columns_of, taken_apart
@@ -21,9 +21,11 @@ from calibrant.calibrators.segment.repair import NOTHING, SegmentRepair
 from calibrant.calibrators.segment.trees import fit_trees
 from calibrant.errors import ArgumentError
 from calibrant.fits.logistic import logistic_fit
+from calibrant.printable import visible
 from calibrant.segments.columns import SegmentColumn
 from calibrant.table.parameters import check_count, check_random_state
 from calibrant.table.pooling import FloatArray, score_order
+from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_rows, clean_scores
 
 __all__ = ["SegmentCalibrator"]
@@ -145,7 +147,7 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         DataError
-            If rows or columns cannot be used, such as a column with one value only.
+            If rows or columns cannot be used, such as rows of one class, or a column with one value only.
         ArgumentError
             If a parameter is out of range.
         """
@@ -164,7 +166,7 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         codes = [column.codes(values[column.name]) for column in self.columns_]
         order = score_order(score, *codes, label)
         data = _Rows(score[order], [code[order] for code in codes], label[order], [len(c) for c in self.columns_])
-        self.calibrator_ = clone(calibrator).fit(data.score, data.label)
+        self.calibrator_ = clone(calibrator).fit(data.score, data.label)  # refuses rows of one class
         self.training_: Training = self.calibrator_.training_
         rng = np.random.default_rng(self.random_state)
         held_out = [_held_out(calibrator, data, part) for part in _parts(len(score), n_folds, rng)]
@@ -216,7 +218,7 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _decide(self, held: _Held) -> None:
         """Choose the shares on held-out rows, and whether they gain enough."""
-        named = ", ".join(column.name for column in self.columns_)
+        named = visible(", ".join(column.name for column in self.columns_))
         shares = _shares(held)
         before, after = (
             log_losses(held.log_odds, held.label),
@@ -278,7 +280,7 @@ def _parts(n: int, n_folds: int, rng: np.random.Generator) -> Iterator[npt.NDArr
 def _held_out(calibrator: Calibrator, data: _Rows, part: npt.NDArray[np.bool_]) -> _Held:
     """Fit to the other rows and predict those held out."""
     rest, held = data[~part], data[part]
-    fitted = clone(calibrator).fit(rest.score, rest.label)
+    fitted = fit_part(clone(calibrator), ScoreTable.from_scores(rest.label, rest.score))
     repair = _fitted(rest, _logit(fitted.predict(rest.score)))
     log_odds = _logit(fitted.predict(held.score))
     return _Held(log_odds, repair.parts(held.score, log_odds, held.codes), held.codes, held.label)

@@ -30,4 +30,4 @@ def apply(
     check_writable(output, *find_files(file), model)
     with terminal.progress():
         count = apply_to_file(load_model(model), file, output, score=score, column=column)
-    typer.echo(f"{count:,} rows written to {output}", err=True)
+    terminal.print_note(f"{count:,} rows written to {output}")

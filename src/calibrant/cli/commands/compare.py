@@ -71,4 +71,7 @@ def compare(
         author=author,
     )
     result = with_report(compute, source, report, context)
-    typer.echo(result.to_json(curves=False) if as_json else summary(result, terminal.width()))
+    if as_json:
+        typer.echo(result.to_json(curves=False))
+    else:
+        terminal.print_text(summary(result, terminal.width()))

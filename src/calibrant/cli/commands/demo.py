@@ -1,7 +1,5 @@
 """`calibrant demo`: audits of classifiers that are trained on the spot."""
 
-import typer
-
 from calibrant.cli import terminal
 from calibrant.cli.options import Report
 
@@ -26,4 +24,4 @@ def demo(report: Report = None) -> None:
     terminal.print_wrapped(f"\n{NOTE}", indent=0)
     if report is not None:
         write_report(render(audits, title="Calibration of five classifiers on two data sets", note=NOTE), report)
-        typer.echo(f"report written to {report}", err=True)
+        terminal.print_note(f"report written to {report}")

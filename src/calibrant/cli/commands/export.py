@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from calibrant.cli import terminal
 from calibrant.errors import ArgumentError
 
 __all__ = ["export"]
@@ -46,4 +47,4 @@ def export(
         return
     with replacing(output) as draft:
         draft.write_bytes(content)
-    typer.echo(f"{to} written to {output}", err=True)
+    terminal.print_note(f"{to} written to {output}")

@@ -185,9 +185,9 @@ def _show(what: str, path: Path, write: Callable[[], None]) -> None:
     try:
         write()
     except CalibrantError as error:
-        typer.echo(f"Warning: no {what} written: {error}", err=True)
+        terminal.print_note(f"Warning: no {what} written: {error}")
     else:
-        typer.echo(f"{what} written to {path}", err=True)
+        terminal.print_note(f"{what} written to {path}")
 
 
 def _draw(found: Any, path: Path) -> None:

@@ -68,7 +68,7 @@ def recalibrate(
         _fit_by_segment(make(), source, model, by, columns)
     else:
         _fit(make, method, source, model, {**columns, "weight": weight})
-    typer.echo(f"model written to {model}", err=True)
+    terminal.print_note(f"model written to {model}")
 
 
 def _fit(make: Callable[[], Any], method: str, source: Any, model: Path, columns: dict[str, Any]) -> None:
@@ -114,4 +114,4 @@ def _fit_by_segment(calibrator: Any, source: Any, model: Path, by: list[str], co
         save_model(fitted, model)
     terminal.print_wrapped(fitted.reason_)
     if fitted.decision_ == "repaired":
-        typer.echo(str(fitted.gains_))
+        terminal.print_text(str(fitted.gains_))

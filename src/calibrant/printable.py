@@ -1,0 +1,38 @@
+"""Text from outside, such as names of columns and files, as it may be shown."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["visible", "visible_lines", "without_passwords"]
+
+# Control characters (C0, DEL, C1), marks that turn the direction of text, other ends of lines, and half characters.
+_HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    r"""Write characters that steer a terminal or turn text round as their escapes, ends of lines too.
+
+    Examples
+    --------
+    >>> visible("name\x1b[2J\n")
+    'name\\x1b[2J\\n'
+    """
+    return _HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def visible_lines(text: str) -> str:
+    """Do the same in each line of a text."""
+    return "\n".join(map(visible, text.split("\n")))
+
+
+def without_passwords(text: str) -> str:
+    """Replace passwords in addresses of databases by three stars.
+
+    Examples
+    --------
+    >>> without_passwords("no file mysql://me:secret@host")
+    'no file mysql://me:***@host'
+    """
+    text = re.sub(r"(://[^/@:\s]*):\S*@", r"\1:***@", text)
+    return re.sub(r"(password=)[^&\s'\"]+", r"\1***", text)

@@ -24,4 +24,4 @@ scores = cross_val_predict(
     method="predict_proba",
 )[:, 1]
 audit = calibrant.audit(label, scores, tolerance=0.02, name="Naive Bayes on handwritten digits: five or more?")
-audit.plot().savefig(Path(__file__).with_name("audit.png"), dpi=141)
+audit.plot().figure_.savefig(Path(__file__).with_name("audit.png"), dpi=141)

@@ -270,25 +270,37 @@ class TestRecalibrateAndApply:
 
 
 class TestPlan:
-    def test_table(self):
+    def test_one_number(self):
         done = run("plan", "--tolerance", 0.02, "--brier", 0.15)
         assert done.exit_code == 0
-        assert re.search(r"default +[0-9,]+ +1\.0", done.stdout)
-        assert "with power 0.8 under perfect calibration" in done.stdout
-        assert "a Brier score of 0.15 is assumed" in done.stdout
+        rows = required_sample_size(0.02, brier=0.15)
+        assert done.stdout.startswith(f"{rows:,} rows certify a calibration error of at most 0.02\n")
+        assert "power 0.8 if the scores are calibrated" in done.stdout
+        assert "a Brier score of 0.15." in done.stdout
+        assert "bernstein" not in done.stdout
+
+    def test_prevalence(self):
+        rare, guess = (run("plan", "--tolerance", 0.02, *given) for given in (["--prevalence", 0.01], []))
+        assert f"{required_sample_size(0.02, brier=0.01 * 0.99):,} rows" in rare.stdout
+        assert f"{required_sample_size(0.02, brier=0.25):,} rows" in guess.stdout
+        assert "name the prevalence" in guess.stdout
+        both = run("plan", "--tolerance", 0.02, "--prevalence", 0.01, "--brier", 0.01)
+        assert both.exit_code == 2
+        assert "--prevalence" in both.output
 
     @pytest.mark.slow
     def test_width_only(self):
-        done = run("plan", "--tolerance", 0.05, "--brier", 0.3, "--width-only", "--json")
+        done = run("plan", "--tolerance", 0.05, "--brier", 0.3, "--width-only", "--all", "--json")
         plan = json.loads(done.stdout)
         assert plan["power"] is None
         assert plan["rows"]["hoeffding"] == 2397
 
-    def test_json(self):
-        done = run("plan", "--tolerance", 0.05, "--brier", 0.15, "--power", 0.9, "--json")
-        plan = json.loads(done.stdout)
+    def test_all(self):
+        arguments = ["plan", "--tolerance", 0.05, "--brier", 0.15, "--power", 0.9, "--all"]
+        plan = json.loads(run(*arguments, "--json").stdout)
         assert (plan["power"], plan["brier"]) == (0.9, 0.15)
         assert plan["rows"]["hoeffding"] == required_sample_size(0.05, method="hoeffding", brier=0.15, power=0.9)
+        assert re.search(r"default +[0-9,]+ +1\.0", run(*arguments).stdout)
 
     @pytest.mark.parametrize("arguments", [["--tolerance", "0"], ["--tolerance", "0.1", "--power", "1"], []])
     def test_bad_usage(self, arguments):

@@ -37,7 +37,9 @@ from calibrant.table.score_table import ScoreTable
 from calibrant.table.shown import html_table
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
+
+    from calibrant.plots import AuditDisplay
 
 __all__ = ["Audit", "audit", "check_audit"]
 
@@ -72,18 +74,23 @@ class Audit(Findings, Reported):
         """Return the long text: every statement of the audit, with what it assumes, in lines of 80 characters."""
         return details(self, _WIDTH)
 
-    def plot(self) -> Figure:
+    def plot(self, ax: Axes | Sequence[Axes] | None = None) -> AuditDisplay:
         """Draw the reliability diagram with the distribution of scores, and the cumulative residuals.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or two of them, optional
+            Where to draw, the reliability diagram first. By default on a new figure of pyplot, so that notebooks and
+            ``pyplot.show`` show it and ``pyplot.savefig`` saves it.
 
         Returns
         -------
-        matplotlib.figure.Figure
-            Not registered with pyplot; a notebook shows it, and ``savefig`` saves it.
+        calibrant.plots.AuditDisplay
+            With `figure_` and `axes_`.
         """
-        from calibrant.plots import audit_figure
-        from calibrant.plots.notebook import with_png
+        from calibrant.plots import AuditDisplay
 
-        return with_png(audit_figure(self))
+        return AuditDisplay(self).plot(ax)
 
 
 def audit(

@@ -10,6 +10,7 @@ from calibrant.decisions import net_benefit
 from calibrant.metrics import brier_score, log_loss
 from calibrant.metrics.estimates import SampledRows
 from calibrant.metrics.in_the_large import difference_of, ratio_of
+from calibrant.metrics.proper import log_loss_of, squared_loss_of
 from calibrant.metrics.ranking import area_of
 from calibrant.metrics.slope import slope_of
 from calibrant.table.clusters import ClusteredRows
@@ -81,8 +82,8 @@ def performance_of(
     pooled = "" if table.exact else "neighbouring scores were pooled; the interval allows for their order"
     return Performance(
         roc_auc=Estimate(area.value, area.lower, area.upper, confidence_level, area.method, pooled),
-        brier=sample.mean(_squared, brier_score(sample.table)),
-        log_loss=sample.mean(_log_loss, log_loss(sample.table)),
+        brier=sample.mean(squared_loss_of, brier_score(sample.table)),
+        log_loss=sample.mean(log_loss_of, log_loss(sample.table)),
         scaled_brier=_scaled_brier(sample),
         calibration_in_the_large=difference_of(sample),
         observed_expected=ratio_of(sample),
@@ -94,15 +95,6 @@ def performance_of(
         ),
         net_benefit=None if threshold is None else _net_benefit(sample, threshold),
     )
-
-
-def _squared(label: int, score: FloatArray) -> FloatArray:
-    return (label - score) ** 2
-
-
-def _log_loss(label: int, score: FloatArray) -> FloatArray:
-    with np.errstate(divide="ignore"):
-        return -np.log(score) if label else -np.log1p(-score)
 
 
 def _scaled_brier(sample: SampledRows) -> Estimate:
@@ -122,7 +114,9 @@ def _ratio_to_rate(sample: SampledRows, brier: float, rate: float) -> Estimate:
     """Brier score over that of predicting a rate throughout."""
     share = sample.table.base_rate
     constant = share * (1.0 - share) + (share - rate) ** 2
-    return sample.ratio(_squared, lambda label, score: np.full(len(score), (label - rate) ** 2), brier / constant)
+    return sample.ratio(
+        squared_loss_of, lambda label, score: np.full(len(score), (label - rate) ** 2), brier / constant
+    )
 
 
 def _net_benefit(sample: SampledRows, threshold: float) -> Estimate | None:

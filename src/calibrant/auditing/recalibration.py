@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +16,7 @@ from calibrant.decisions import CostCurve
 from calibrant.decisions.cost_curve import curve_of
 from calibrant.decisions.paired import MappedPart, pair_mapped
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
+from calibrant.metrics.proper import log_loss_of, squared_loss_of
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.parameters import check_count, failure_probability
 from calibrant.table.pooling import pool_counts
@@ -33,6 +34,7 @@ __all__ = ["Recalibration", "cross_fitted"]
 
 # Pools of logistic maps may fall by rounding, since exp is not monotone to the last digit.
 _ROUNDING = 1e-12
+_BEYOND_NOISE = 1.645  # standard errors of a gain: a one-sided test at 5%
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,10 @@ class Recalibration(Result):
         Log loss; infinite if a positive had score 0 or a negative score 1.
     brier_gain : float
         Mean decrease of the squared residual per row; positive if recalibration helps.
-    brier_gain_error : float
-        Standard error of `brier_gain`, taking the fitted maps as given.
+    log_loss_gain : float
+        Mean decrease of the log loss per row; infinite or NaN if a log loss is infinite.
+    brier_gain_error, log_loss_gain_error : float
+        Standard errors of these gains, taking the fitted maps as given.
     bound_after : float or None
         Upper confidence bound on the true calibration error after recalibration by a fit on all rows; no row has to be
         held out for it (see `calibrant.certificates.certify_recalibrated`). None for clusters, and for methods whose
@@ -82,18 +86,31 @@ class Recalibration(Result):
     log_loss_after: float
     brier_gain: float
     brier_gain_error: float
+    log_loss_gain: float
+    log_loss_gain_error: float
     bound_after: float | None
     confidence_level: float
     costs: CostCurve | None
 
     @property
     def helps(self) -> bool:
-        """Whether scores change, and the gain is significant at 5%, one-sided.
+        """Whether scores change, and the log loss or the Brier score falls significantly, each at 5%, one-sided.
 
-        That is approximate, for clusters above all: a kind that none of them shows is not allowed for. Where the scores
-        were right and one random number decided all outcomes of a cluster, 6 of 40 samples of ten clusters said so.
+        Where events are rare the Brier score hardly sees a wrong level, and the log loss does. That is approximate, for
+        clusters above all: a kind that none of them shows is not allowed for. Where the scores were right and one
+        random number decided all outcomes of a cluster, 6 of 40 samples of ten clusters said so.
         """
-        return not self.unchanged and self.brier_gain > 1.645 * self.brier_gain_error
+        return not self.unchanged and (self.improves_log_loss or self.improves_brier)
+
+    @property
+    def improves_log_loss(self) -> bool:
+        """Whether the fall of the log loss is significant at 5%, one-sided; also if it was infinite before only."""
+        return self.log_loss_gain == math.inf or self.log_loss_gain > _BEYOND_NOISE * self.log_loss_gain_error
+
+    @property
+    def improves_brier(self) -> bool:
+        """Whether the fall of the Brier score is significant at 5%, one-sided."""
+        return self.brier_gain > _BEYOND_NOISE * self.brier_gain_error
 
 
 class _Fold(NamedTuple):
@@ -164,23 +181,15 @@ def cross_fitted(
         clusters.append(fold.cluster)
     if not parts:
         return None
-    falls = [_brier_decreases(part) for part in parts]
-    gain = sum(float(fall.sum()) for fall, _ in falls) / table.total
+    of_brier = _gain(parts, clusters, rows, squared_loss_of)
+    of_log_loss = _gain(parts, clusters, rows, log_loss_of)
     # Most scores of a fold share their value with others: they are pooled before those of all folds are sorted.
     pooled = (np.concatenate(columns) for columns in zip(*(pool_counts(*part[1:]) for part in parts), strict=True))
     after = ScoreTable(*pool_counts(*pooled))
     whole = calibrator().fit(table)
     fitted = _mapped(whole, table.score)
     bound, costs = None, None
-    if isinstance(rows, ClusteredRows):
-        of_cluster = np.zeros(len(rows.size))
-        for cluster, part, (fall, _) in zip(clusters, parts, falls, strict=True):
-            if cluster is not None:
-                of_cluster += np.bincount(cluster, fall - part.n * gain, len(rows.size))
-        error = math.sqrt(float(np.dot(of_cluster, of_cluster)) * len(of_cluster) / (len(of_cluster) - 1)) / table.total
-    else:
-        squares = sum(float(square.sum()) for _, square in falls) / table.total
-        error = math.sqrt(max(0.0, squares - gain**2) / table.total)
+    if not isinstance(rows, ClusteredRows):
         if _never_falls(whole):
             width = monotone_width(table.total, failure_probability(confidence_level))
             bound = min(1.0, cutoff_calibration_error(ScoreTable(*pool_counts(fitted, table.n, table.k))) + width)
@@ -197,8 +206,10 @@ def cross_fitted(
         brier_after=brier_score(after),
         log_loss_before=log_loss(table),
         log_loss_after=log_loss(after),
-        brier_gain=gain,
-        brier_gain_error=error,
+        brier_gain=of_brier[0],
+        brier_gain_error=of_brier[1],
+        log_loss_gain=of_log_loss[0],
+        log_loss_gain_error=of_log_loss[1],
         bound_after=bound,
         confidence_level=confidence_level,
         costs=costs,
@@ -259,8 +270,31 @@ def _folds_of_clusters(rows: ClusteredRows, n_folds: int, random_state: int | np
         yield _Fold(rest, rows.score[inside], rows.n[inside], rows.k[inside], rows.cluster[inside])
 
 
-def _brier_decreases(part: MappedPart) -> tuple[FloatArray, FloatArray]:
-    """Decrease of the squared residuals of the rows at each score, and its square."""
-    before, after, n, k = part
-    of_positive, of_negative = (1.0 - before) ** 2 - (1.0 - after) ** 2, before**2 - after**2
-    return k * of_positive + (n - k) * of_negative, k * of_positive**2 + (n - k) * of_negative**2
+def _gain(
+    parts: Sequence[MappedPart],
+    clusters: Sequence[npt.NDArray[np.int64] | None],
+    rows: ScoreTable | ClusteredRows,
+    loss: Callable[[int, FloatArray], FloatArray],
+) -> tuple[float, float]:
+    """Return the mean fall of a loss per row, and its standard error over rows, or over clusters if there are any."""
+    total = (rows.table if isinstance(rows, ClusteredRows) else rows).total
+    falls, squares = [], 0.0
+    with np.errstate(invalid="ignore"):  # infinite before and after
+        for before, after, n, k in parts:
+            fall = np.zeros(len(n))
+            for label, count in ((1, k), (0, n - k)):
+                there = count > 0
+                gained = loss(label, before[there]) - loss(label, after[there])
+                fall[there] += count[there] * gained
+                squares += float((count[there] * gained**2).sum())
+            falls.append(fall)
+        gain = sum(float(fall.sum()) for fall in falls) / total
+    if not math.isfinite(gain):
+        return gain, math.nan
+    if not isinstance(rows, ClusteredRows):
+        return gain, math.sqrt(max(0.0, squares / total - gain**2) / total)
+    of_cluster = np.zeros(len(rows.size))
+    for cluster, part, fall in zip(clusters, parts, falls, strict=True):
+        if cluster is not None:
+            of_cluster += np.bincount(cluster, fall - part.n * gain, len(rows.size))
+    return gain, math.sqrt(float(np.dot(of_cluster, of_cluster)) * len(of_cluster) / (len(of_cluster) - 1)) / total

@@ -127,14 +127,14 @@ class AutoCalibrator(Calibrator):
         if inside and self.gain_ <= 0.0:
             self.decision_ = "left alone"
             self.reason_ = (
-                f"Left alone: on {n.sum():g} rows not fitted to, the log loss of the scores is {_loss(before)}, "
+                f"Left alone: on {n.sum():,.12g} rows not fitted to, the log loss of the scores is {_loss(before)}, "
                 "and the best pool of calibrated probabilities has no less."
             )
             return
         self.weights_, self.decision_ = weights, "pooled"
         shares = ", ".join(f"{name} {weight:.0%}" for name, weight in zip(self.members_, weights, strict=True))
         self.reason_ = (
-            f"Pooled ({shares}): on {n.sum():g} rows not fitted to, the log loss of the scores is {_loss(before)}, "
+            f"Pooled ({shares}): on {n.sum():,.12g} rows not fitted to, the log loss of the scores is {_loss(before)}, "
             f"that of the pool {after:.4g}."
         )
 

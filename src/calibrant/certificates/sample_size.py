@@ -32,6 +32,7 @@ _PLANNED_METHODS = (
     "uniform_convergence-proof",
 )
 
+_LARGEST_BRIER = 0.25  # of calibrated scores
 # No table of scores is longer than this; a plan that asks for more is out of reach.
 _MOST_ROWS = 10**15
 _ABOUT = 5e-3  # how close a number of rows has to be that is given as "about"
@@ -43,7 +44,8 @@ def required_sample_size(
     confidence_level: float = 0.95,
     method: str = "default",
     power: float | None = 0.8,
-    brier: float = 0.25,
+    brier: float | None = None,
+    prevalence: float | None = None,
 ) -> int:
     r"""Smallest number of rows with which a tolerance can be certified.
 
@@ -60,9 +62,13 @@ def required_sample_size(
         Chance of getting the certificate, at least, if the classifier is exactly calibrated, in [0.5, 1). With None,
         the rows at which the width of the bound alone reaches the tolerance; a certificate is then unlikely, since
         the empirical error of a calibrated classifier is not 0.
-    brier : float
-        Brier score assumed of the rows, in (0, 1], and at most 0.25 if a power is asked for; the default 0.25 is that
-        of scores that say nothing about a balanced outcome, and no calibrated classifier has a larger one.
+    brier : float, optional
+        Brier score expected of the rows, in (0, 1], and at most 0.25 if a power is asked for: for calibrated scores s
+        the mean of ``s * (1 - s)``. Default: 0.25, that of scores that say nothing about a balanced outcome; no
+        calibrated classifier has a larger one.
+    prevalence : float, optional
+        Expected share of positives, in (0, 1), in place of `brier`: calibrated scores have a Brier score of at most
+        ``prevalence * (1 - prevalence)``.
 
     Returns
     -------
@@ -88,10 +94,11 @@ def required_sample_size(
     >>> required_sample_size(0.02, brier=0.15, power=None)
     1714
     """
-    return _within_reach(_needed(tolerance, confidence_level, method, power, brier), tolerance)
+    expected = _expected_brier(brier, prevalence)
+    return _within_reach(_needed(tolerance, confidence_level, method, power, expected), tolerance)
 
 
-def _needed(tolerance: float, confidence_level: float, method: str, power: float | None, brier: float) -> int:
+def _needed(tolerance: float, confidence_level: float, method: str, power: float | None, expected: float) -> int:
     """Rows as `required_sample_size` has them; `_MOST_ROWS` where so many are not enough."""
     check_between("tolerance", tolerance, 0.0, 1.0, remedy="a tolerance is an average gap in probability, such as 0.02")
     check_choice("method", method, _PLANNED_METHODS)
@@ -102,17 +109,22 @@ def _needed(tolerance: float, confidence_level: float, method: str, power: float
         return width_of(name, n, brier, delta, estimate=estimate, form=form or "sharp")  # type: ignore[arg-type]
 
     if power is None:
-        check_between("brier", brier, 0.0, 1.0, closed="right")
-        return _smallest(lambda n: width(n, brier), tolerance)
+        check_between("brier", expected, 0.0, 1.0, closed="right")
+        return _smallest(lambda n: width(n, expected), tolerance)
     check_between("power", power, 0.5, 1.0, closed="left", remedy="0.8 is usual; None plans for the width alone")
     check_between(
-        "brier", brier, 0.0, 0.25, closed="right", remedy="exactly calibrated scores have a Brier score of at most 0.25"
+        "brier",
+        expected,
+        0.0,
+        0.25,
+        closed="right",
+        remedy="exactly calibrated scores have a Brier score of at most 0.25",
     )
 
     def reached(n: int) -> float:
         """Bound that a calibrated sample keeps to with the chance asked for."""
-        estimate = calibrated_limit(n * brier, power) / n
-        return estimate + width(n, _brier(n, brier, power), estimate)
+        estimate = calibrated_limit(n * expected, power) / n
+        return estimate + width(n, _brier(n, expected, power), estimate)
 
     return _smallest(reached, tolerance)
 
@@ -127,7 +139,7 @@ def _within_reach(rows: int, tolerance: float) -> int:
 
 @dataclass(frozen=True)
 class Plan(Result):
-    """Rows that each method needs to certify a tolerance.
+    """Rows that certifying a tolerance takes.
 
     Attributes
     ----------
@@ -139,7 +151,7 @@ class Plan(Result):
     brier : float
         Brier score assumed of the rows.
     rows : dict of str to int
-        Rows by method; 10**15 stands for more than that.
+        Rows by method; those of "default" are what an audit needs. 10**15 stands for more than that.
     """
 
     tolerance: float
@@ -150,34 +162,45 @@ class Plan(Result):
 
     def __str__(self) -> str:
         asked = (
-            "for a bound of this width above the empirical error"
+            "a bound of that width above the empirical error"
             if self.power is None
-            else f"with power {self.power:g} under perfect calibration"
+            else f"power {self.power:g} if the scores are calibrated"
         )
-        wide = max(map(len, self.rows)) + 2
+        guess = f"a Brier score of {self.brier:g}"
+        if self.brier == _LARGEST_BRIER:
+            guess += ", the largest of calibrated scores: name the prevalence, or the Brier score, that you expect"
         lines = [
-            f"Rows needed to certify a calibration error of at most {self.tolerance:g}",
-            asked,
-            f"({100.0 * self.confidence_level:.12g}% confidence; a Brier score of {self.brier:g} is assumed)",
-            "",
-            f"{'method':<{wide}}{'rows':>16}{'ratio to default':>18}",
+            f"{self.rows['default']:,} rows certify a calibration error of at most {self.tolerance:g}",
+            f"with {100.0 * self.confidence_level:.12g}% confidence: {asked},",
+            f"{guess}.",
         ]
-        for name, n in self.rows.items():
-            ratio = f"{n / self.rows['default']:.1f}"
-            lines.append(f"{name:<{wide}}" + (f"{n:>16,}{ratio:>18}" if n < _MOST_ROWS else f"{'over 10^15':>16}"))
-        lines += ["", "asymptotic holds asymptotically, the others for every number of rows."]
+        if len(self.rows) > 1:
+            wide = max(map(len, self.rows)) + 2
+            lines += ["", f"{'method':<{wide}}{'rows':>16}{'ratio to default':>18}"]
+            for name, n in self.rows.items():
+                ratio = f"{n / self.rows['default']:.1f}"
+                lines.append(f"{name:<{wide}}" + (f"{n:>16,}{ratio:>18}" if n < _MOST_ROWS else f"{'over 10^15':>16}"))
+            lines += ["", "asymptotic holds asymptotically, the others for every number of rows."]
         return "\n".join(lines)
 
 
 def plan_table(
-    tolerance: float, *, confidence_level: float = 0.95, power: float | None = 0.8, brier: float = 0.25
+    tolerance: float,
+    *,
+    confidence_level: float = 0.95,
+    power: float | None = 0.8,
+    brier: float | None = None,
+    prevalence: float | None = None,
+    all_methods: bool = False,
 ) -> Plan:
-    """Rows needed by every method, side by side.
+    """Plan a validation: how many rows certifying a tolerance takes.
 
     Parameters
     ----------
-    tolerance, confidence_level, power, brier
+    tolerance, confidence_level, power, brier, prevalence
         As in `required_sample_size`.
+    all_methods : bool
+        Whether to compute the rows of every method that `required_sample_size` knows, side by side.
 
     Returns
     -------
@@ -187,12 +210,26 @@ def plan_table(
     Examples
     --------
     >>> from calibrant.certificates import plan_table
-    >>> plan_table(0.1, brier=0.15).rows["default"]
-    364
+    >>> print(plan_table(0.002, prevalence=0.0055))
+    25,518 rows certify a calibration error of at most 0.002
+    with 95% confidence: power 0.8 if the scores are calibrated,
+    a Brier score of 0.00546975.
     """
-    rows = {method: _needed(tolerance, confidence_level, method, power, brier) for method in _PLANNED_METHODS}
+    expected = _expected_brier(brier, prevalence)
+    methods = _PLANNED_METHODS if all_methods else _PLANNED_METHODS[:1]
+    rows = {method: _needed(tolerance, confidence_level, method, power, expected) for method in methods}
     _within_reach(rows["default"], tolerance)
-    return Plan(tolerance, confidence_level, power, brier, rows)
+    return Plan(tolerance, confidence_level, power, expected, rows)
+
+
+def _expected_brier(brier: float | None, prevalence: float | None) -> float:
+    """Return the Brier score that a plan is made for, from itself or from the largest at a prevalence."""
+    if prevalence is None:
+        return _LARGEST_BRIER if brier is None else brier
+    if brier is not None:
+        raise ArgumentError("`brier` or `prevalence`", "both", "leave `prevalence` out: the Brier score says more")
+    rate = check_between("prevalence", prevalence, 0.0, 1.0, remedy="it is the expected share of positives")
+    return rate * (1.0 - rate)
 
 
 def rows_to_decide(

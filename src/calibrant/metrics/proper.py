@@ -10,7 +10,7 @@ import numpy.typing as npt
 from calibrant.table.row_sums import mean_of_rows, rows_or_table
 from calibrant.table.score_table import FloatArray, ScoreTable
 
-__all__ = ["brier_score", "log_loss"]
+__all__ = ["brier_score", "log_loss", "log_loss_of", "squared_loss_of"]
 
 
 def brier_score(
@@ -96,3 +96,14 @@ def log_loss(
 def _log_losses(label: npt.NDArray[np.int8], score: FloatArray) -> list[FloatArray]:
     with np.errstate(divide="ignore"):
         return [0.0 - np.where(label == 1, np.log(score), np.log1p(-score))]  # 0 - 0 has no sign, unlike -0
+
+
+def squared_loss_of(label: int, score: FloatArray) -> FloatArray:
+    """Return what a row with that label adds to the Brier score, at each of these scores."""
+    return (label - score) ** 2
+
+
+def log_loss_of(label: int, score: FloatArray) -> FloatArray:
+    """Return what a row with that label adds to the log loss, at each of these scores."""
+    with np.errstate(divide="ignore"):
+        return -np.log(score) if label else -np.log1p(-score)

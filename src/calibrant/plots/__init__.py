@@ -4,6 +4,7 @@ Displays work as scikit-learn's do: ``from_predictions``, ``from_estimator``, ``
 in an underscore for what was drawn. They say `how_to_read` them, and ``to_frame`` is the table behind the picture.
 """
 
+from calibrant.plots.audit import AuditDisplay, audit_figure
 from calibrant.plots.comparison import ComparisonDisplay, Model
 from calibrant.plots.cost import CostCurveDisplay
 from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
@@ -12,7 +13,6 @@ from calibrant.plots.differences import DifferenceDisplay
 from calibrant.plots.display import Display
 from calibrant.plots.distribution import DistributionDisplay
 from calibrant.plots.drawing import draw
-from calibrant.plots.figure import audit_figure
 from calibrant.plots.monitor import MonitorDisplay
 from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.segments import SegmentDisplay, SegmentMapDisplay
@@ -20,6 +20,7 @@ from calibrant.plots.style import Palette, drawing_style
 from calibrant.plots.svg import figure_svg
 
 __all__ = [
+    "AuditDisplay",
     "ComparisonDisplay",
     "CostCurveDisplay",
     "CumulativeResidualsDisplay",

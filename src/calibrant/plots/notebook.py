@@ -1,9 +1,8 @@
-"""Figures that pyplot does not know, in notebooks: there a figure is shown only once pyplot has been imported."""
+"""Figures that pyplot does not know, for the HTML of notebooks."""
 
 from __future__ import annotations
 
 from base64 import b64encode
-from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING
 
@@ -12,15 +11,9 @@ from calibrant.plots.style import drawing_style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["figure_html", "with_png"]
+__all__ = ["figure_html"]
 
 _DPI = 110
-
-
-def with_png(figure: Figure) -> Figure:
-    """Return the figure with the method that notebooks ask objects of unknown types for."""
-    figure._repr_png_ = partial(_png, figure)  # type: ignore[attr-defined]
-    return figure
 
 
 def figure_html(figure: Figure, description: str) -> str:

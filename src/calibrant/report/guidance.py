@@ -1,37 +1,72 @@
-"""What reporting guidance for clinical prediction models asks for, and where the page has it."""
+"""What reporting guidance for clinical prediction models asks for, and where the page has it, wholly or in part."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from calibrant.auditing.findings import Findings
 
-__all__ = ["GUIDES", "guidance"]
+__all__ = ["GUIDES", "Item", "guidance"]
 
 # Keys of `calibrant.references`.
 GUIDES = ("collins2024", "vancalster2025")
 
 
-def guidance(audit: Findings) -> list[tuple[str, str, str, str]]:
-    """Return guideline and item, what it asks for, the section of the page, and a remark; no section if it is not here.
+class Item(NamedTuple):
+    """An item of a guideline, what it asks for, the section that answers it, and what is to be added.
 
-    Only items about the performance of a model are listed: the others describe the study.
+    An item without a section is not answered on the page. One of which something is `missing` is answered in part.
     """
-    clusters = audit.sample.clusters is not None
+
+    guide: str
+    asked: str
+    section: str = ""
+    remark: str = ""
+    missing: str = ""
+
+
+def guidance(audit: Findings) -> list[Item]:
+    """Return the items about the performance of a model; the others of these guidelines describe the study."""
     stratos, tripod = "STRATOS", "TRIPOD+AI {}".format
+    segments, recalibrated = audit.segments, audit.recalibration is not None
     return [
-        (stratos, "discrimination: area under the ROC curve", "performance", ""),
-        (stratos, "calibration plot with a smooth curve", "reliability", "loess, isotonic curve and bins"),
-        (stratos, "clinical utility: net benefit, decision curve", "decisions", ""),
-        (stratos, "distribution of the predictions by outcome", "reliability", "lower panel"),
-        (tripod("10"), "justification of the sample size", "", "see calibrant plan"),
-        (
+        Item(stratos, "discrimination: area under the ROC curve", "performance"),
+        Item(stratos, "calibration plot with a smooth curve", "reliability", "loess, isotonic curve and bins"),
+        Item(
+            stratos,
+            "clinical utility: net benefit, decision curve",
+            "decisions",
+            missing="" if audit.decision else "at a threshold, with an interval, if costs are given",
+        ),
+        Item(stratos, "distribution of the predictions by outcome", "reliability", "lower panel"),
+        Item(tripod("10"), "justification of the sample size", missing="see calibrant plan"),
+        Item(
             tripod("12d, 23b"),
             "heterogeneity across clusters",
-            "performance" if clusters else "",
-            "intervals are cluster-robust; clusters are not compared" if clusters else "no clusters were given",
+            "" if audit.sample.clusters is None else "performance",
+            "" if audit.sample.clusters is None else "intervals allow for clusters",
+            "no clusters were given" if audit.sample.clusters is None else "clusters are not compared with each other",
         ),
-        (tripod("12e"), "measures and plots used", "performance", ""),
-        (tripod("12f, 24"), "updating of the model (recalibration) and its effect", "recalibration", "cross-validated"),
-        (tripod("15"), "thresholds for decisions", "decisions", "" if audit.decision else "no costs were given"),
-        (tripod("21"), "number of participants and of events", "performance", ""),
-        (tripod("23a"), "performance with confidence intervals", "performance", "all rows; for groups audit each"),
+        Item(tripod("12e"), "measures and plots used", "performance"),
+        Item(
+            tripod("12f, 24"),
+            "updating of the model (recalibration) and its effect",
+            "recalibration" if recalibrated else "",
+            "cross-validated" if recalibrated else "",
+            "" if recalibrated else "too few rows to assess it",
+        ),
+        Item(
+            tripod("15"),
+            "thresholds for decisions",
+            "decisions" if audit.decision else "",
+            missing="" if audit.decision else "no costs were given",
+        ),
+        Item(tripod("21"), "number of participants and of events", "performance"),
+        Item(
+            tripod("23a"),
+            "performance with confidence intervals, also in subgroups",
+            "performance",
+            "" if segments is None else f"calibration in {segments.n_segments} segments",
+            "all rows only; name columns by which groups are made" if segments is None else "",
+        ),
     ]

@@ -152,6 +152,21 @@ def test_costs_of_cross_fitted_scores_are_those_of_the_rows(digits):
     spread = np.std((label - before) ** 2 - (label - after) ** 2)
     assert found.brier_gain_error == pytest.approx(spread / math.sqrt(len(label)), rel=1e-9)
     assert found.error_after == cutoff_calibration_error(label, after)
+    with np.errstate(divide="ignore"):
+        falls = np.log(np.where(label, after / before, (1 - after) / (1 - before)))
+    if np.isfinite(falls).all():
+        assert found.log_loss_gain == pytest.approx(falls.mean(), rel=1e-9, abs=1e-12)
+        assert found.log_loss_gain_error == pytest.approx(falls.std() / math.sqrt(len(label)), rel=1e-9)
+
+
+def test_a_log_loss_that_was_infinite_is_a_gain():
+    y, p = world(900)
+    p[np.flatnonzero(y)[:3]] = 0.0
+    found = cross_fitted(cal.ScoreTable.from_scores(y, p))
+    assert (found.log_loss_before, found.log_loss_gain) == (math.inf, math.inf)
+    assert math.isnan(found.log_loss_gain_error)
+    assert found.improves_log_loss
+    assert found.helps
 
 
 @pytest.mark.slow

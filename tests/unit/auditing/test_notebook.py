@@ -8,10 +8,12 @@ import subprocess
 import sys
 from base64 import b64decode
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant.errors import ArgumentError
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -32,9 +34,26 @@ def test_an_audit_shows_verdict_numbers_and_picture(audit):
     assert b64decode(re.search(r'src="data:image/png;base64,([^"]+)"', page)[1]).startswith(PNG)
 
 
-def test_a_figure_that_pyplot_does_not_know_shows_itself(audit):
-    figure = audit.plot()
-    assert figure._repr_png_().startswith(PNG)
+def test_the_next_line_saves_the_picture(audit, tmp_path):
+    plt.close("all")
+    display = audit.plot()
+    assert plt.get_fignums() == [display.figure_.number]
+    plt.savefig(tmp_path / "a.png")
+    saved = plt.imread(tmp_path / "a.png")
+    assert saved.std() > 0.05  # something is drawn
+    plt.close(display.figure_)
+
+
+def test_axes_of_the_user(audit):
+    figure, axes = plt.subplots(1, 2)
+    display = audit.plot(ax=axes)
+    assert (display.figure_, display.axes_) == (figure, tuple(axes))
+    assert all(ax.lines for ax in axes)
+    alone = plt.figure().subplots()
+    assert audit.plot(ax=alone).axes_ == (alone,)
+    with pytest.raises(ArgumentError, match="one or two axes, found 3"):
+        audit.plot(ax=plt.figure().subplots(1, 3))
+    plt.close("all")
 
 
 def test_an_audit_prints_short(audit):

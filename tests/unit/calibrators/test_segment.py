@@ -119,6 +119,20 @@ def test_offsets_maximise_the_posterior_density():
     np.testing.assert_allclose(found.of(z, codes), design @ np.array(fitted), atol=1e-12)
 
 
+def test_slopes_do_not_blow_up_rounding():
+    """A last digit of the log-odds stays a few last digits of what is added; hardly any spread has no slope at all."""
+    for spread in 10.0 ** np.arange(-8.0, 1.0):
+        rng = np.random.default_rng(6)
+        code = rng.integers(2, size=2000)
+        step = rng.normal(size=2000)
+        y = (rng.uniform(size=2000) < expit(step * np.where(code == 1, 1.5, -1.5))).astype(np.int8)
+        z = -2.7 + spread * step
+        found = fit_offsets(z, [code], y)
+        assert any(table.slope.any() for table in found.tables) == (spread >= 0.05)
+        moved = found.of(z * (1.0 + 2.0**-52), [code]) - found.of(z, [code])
+        assert np.abs(moved).max() <= 200 * 2.0**-52 * 2.7
+
+
 def test_nothing_is_added_where_segments_are_alike():
     rng = np.random.default_rng(3)
     z = rng.normal(size=5000)

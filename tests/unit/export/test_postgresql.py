@@ -9,7 +9,7 @@ from calibrant.export import to_sql
 from calibrant.ingest.formats import quote_name
 from support.export_cases import CALIBRATORS, OUTSIDE, WORLDS, assert_same, probes, world
 from support.postgresql import running_server
-from support.segment_cases import COLUMNS, repaired_rows
+from support.segment_cases import COLUMNS, close, repaired_rows
 
 pytestmark = pytest.mark.slow  # a server takes as long to start as the tests on DuckDB and SQLite together
 
@@ -81,4 +81,4 @@ def test_a_repair_by_segment_equals_predict(rows_of):
     )
     expression = to_sql(fitted, "p", dialect="postgresql")
     (found,) = rows_of(score.tolist(), f"(SELECT {expression} FROM (SELECT p, {arrays}) AS given)")
-    np.testing.assert_allclose(found, fitted.predict(score, columns), rtol=0.0, atol=1e-14)
+    np.testing.assert_allclose(found, fitted.predict(score, columns), **close(fitted))

@@ -16,9 +16,7 @@ from calibrant.export.apply import apply_to_file
 from calibrant.export.json_file import _checksum
 from support.damage import damaged
 from support.golden_models import OF_SEGMENTS
-from support.segment_cases import COLUMNS, repaired_rows
-
-CLOSE = {"rtol": 0.0, "atol": 1e-14}
+from support.segment_cases import COLUMNS, close, repaired_rows
 
 
 @pytest.fixture(scope="module", params=[None, IsotonicCalibrator(log_safe=False)], ids=["auto", "isotonic"])
@@ -76,7 +74,7 @@ def test_json_of_one_that_was_left_alone():
 def test_sql_in_duckdb(fitted, rows):
     given = as_table(rows)  # noqa: F841  # DuckDB finds it by its name
     found = duckdb.sql(f"SELECT {to_sql(fitted, 'p')} AS z FROM given").fetchnumpy()["z"]
-    np.testing.assert_allclose(found, fitted.predict(*rows), **CLOSE)
+    np.testing.assert_allclose(found, fitted.predict(*rows), **close(fitted))
 
 
 def test_sql_in_sqlite(fitted, rows):
@@ -88,7 +86,7 @@ def test_sql_in_sqlite(fitted, rows):
         as_table(rows).to_sql("t", connection)
         query = f"SELECT {to_sql(fitted, 'p', dialect='sqlite')} FROM t"
         found = [value for (value,) in connection.execute(query)]
-    np.testing.assert_allclose(found, fitted.predict(*rows), **CLOSE)
+    np.testing.assert_allclose(found, fitted.predict(*rows), **close(fitted))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +114,7 @@ def test_nan_is_missing_in_sql(fitted, rows):
     connection.register("given", table)
     nan = "SELECT * REPLACE (coalesce(age, 'NaN'::DOUBLE) AS age) FROM given"
     found = connection.execute(f"SELECT {to_sql(fitted, 'p')} AS z FROM ({nan})").fetchnumpy()["z"]
-    np.testing.assert_allclose(found, fitted.predict(*rows), **CLOSE)
+    np.testing.assert_allclose(found, fitted.predict(*rows), **close(fitted))
 
 
 def test_python(fitted, rows):
@@ -128,7 +126,7 @@ def test_python(fitted, rows):
         module["repaired"](p, dict(zip(columns, values, strict=True)))
         for p, *values in zip(score.tolist(), *columns.values(), strict=True)
     ]
-    np.testing.assert_allclose(found, fitted.predict(*rows), **CLOSE)
+    np.testing.assert_allclose(found, fitted.predict(*rows), **close(fitted))
     assert module["repaired"](None, {}) is None
     with pytest.raises(ValueError, match="between 0 and 1"):
         module["repaired"](1.5, {})
@@ -152,7 +150,7 @@ def test_a_file(fitted, rows, tmp_path, ending, to):
     reader = "read_parquet" if to == "parquet" else "read_json"
     found = duckdb.sql(f"SELECT * FROM {reader}('{out}')").df()
     assert list(found.columns) == [*table.columns, "calibrated"]
-    np.testing.assert_allclose(found["calibrated"].astype(float), fitted.predict(*rows), **CLOSE)
+    np.testing.assert_allclose(found["calibrated"].astype(float), fitted.predict(*rows), **close(fitted))
 
 
 def test_single_precision_in_a_file(tmp_path):
@@ -167,7 +165,7 @@ def test_single_precision_in_a_file(tmp_path):
     frame.to_parquet(path)
     apply_to_file(fitted, path, out, score="p")
     found = pd.read_parquet(out)["calibrated"]
-    np.testing.assert_allclose(found, fitted.predict(frame["p"], frame), **CLOSE)
+    np.testing.assert_allclose(found, fitted.predict(frame["p"], frame), **close(fitted))
 
 
 def test_a_file_without_a_score_or_a_column(fitted, rows, tmp_path):

@@ -195,7 +195,7 @@ class TestNothingGlobal:
             "import sys, calibrant\n"
             "audit = calibrant.audit([0, 1, 1, 0], [0.1, 0.4, 0.8, 0.9])\n"
             "assert 'matplotlib' not in sys.modules\n"
-            "audit.plot().canvas.draw()\n"
+            "calibrant.plots.audit_figure(audit).canvas.draw()\n"
             "audit.to_html()\n"
             "assert 'matplotlib.pyplot' not in sys.modules\n"
         )

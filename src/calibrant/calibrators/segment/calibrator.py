@@ -44,8 +44,9 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     A map from scores to probabilities can be right on average and wrong for women, for one branch, or for the young
     of one region. To the log-odds of a calibrated probability are added an intercept and a slope for every segment
     of every column, and of every pair of columns, shrunk by empirical Bayes: little where a segment has few rows,
-    nothing where segments differ no more than by chance. A second member are 20 regression trees with three splits in
-    depth, of the score and the segments. Rows held out decide how much of each is added, and whether anything is.
+    nothing where segments differ no more than by chance, and no slope where the standard deviation of the log-odds is
+    below .05. A second member are 20 regression trees with three splits in depth, of the score and the segments. Rows
+    held out decide how much of each is added, and whether anything is.
 
     Parameters
     ----------

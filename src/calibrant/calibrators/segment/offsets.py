@@ -24,6 +24,10 @@ IntArray = npt.NDArray[np.int64]
 
 CUT = 2.5  # standard deviations beyond which slopes have no further effect
 _ORDINARY = 10.0  # log-odds beyond it are brought to it before mean and standard deviation are taken
+# Log-odds whose standard deviation is below this have no slopes: their odds differ by some 5%, so it takes tens of
+# thousands of rows of a segment to tell whether that difference is half as large there, and a division by a smaller
+# number would blow up the last digits of logarithms.
+_LEAST_SPREAD = 0.05
 _SWEEPS = 50
 _STILL = 1e-5  # largest change, in log-odds, of a sweep after which no other follows
 _LONGEST = 1.0  # change of a coefficient in one step
@@ -87,11 +91,15 @@ def fit_offsets(log_odds: FloatArray, codes: Sequence[IntArray], label: npt.NDAr
     """Fit the offsets of all columns and of all pairs of them.
 
     Intercepts, then slopes, of one table after the other are brought to the maximum of their posterior density, given
-    all others, until none moves. Equal rows in another order give the same but for rounding.
+    all others, until none moves. Equal rows in another order give the same but for rounding. Where log-odds hardly
+    differ there are intercepts only.
     """
     ordinary = np.clip(log_odds, -_ORDINARY, _ORDINARY)
-    found = LogOddsOffsets(float(ordinary.mean()), float(ordinary.std()) or 1.0, ())
-    bases = [np.ones(len(log_odds)), found.standardised(log_odds)]
+    centre, spread = float(ordinary.mean()), float(ordinary.std())
+    scale = max(spread, _LEAST_SPREAD)
+    bases = [np.ones(len(log_odds))]
+    if spread >= _LEAST_SPREAD:
+        bases.append(LogOddsOffsets(centre, scale, ()).standardised(log_odds))
     families = [*itertools.combinations(range(len(codes)), 1), *itertools.combinations(range(len(codes)), 2)]
     cells = [_cells([codes[column] for column in family]) for family in families]
     effects = [[np.zeros(len(there)) for _ in bases] for there, _ in cells]
@@ -111,12 +119,14 @@ def fit_offsets(log_odds: FloatArray, codes: Sequence[IntArray], label: npt.NDAr
                 moved = max(moved, float(np.abs(step).max()))
         if moved < _STILL:
             break
+    if len(bases) == 1:
+        effects, variances = [[a, np.zeros(len(a))] for [a] in effects], [[v, 0.0] for [v] in variances]
     tables = (
         OffsetTable(family, there, effect[0], effect[1], (variance[0], variance[1]))
         for family, (there, _), effect, variance in zip(families, cells, effects, variances, strict=True)
         if any(variance)
     )
-    return LogOddsOffsets(found.centre, found.scale, tuple(tables))
+    return LogOddsOffsets(centre, scale, tuple(tables))
 
 
 def sums(cell: IntArray, values: FloatArray, cells: int) -> FloatArray:

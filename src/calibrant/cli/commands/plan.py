@@ -21,13 +21,25 @@ def plan(
         typer.Option("--width-only", help="Plan for the width of the bound above the empirical error alone."),
     ] = False,
     brier: Annotated[
-        float,
-        typer.Option("--brier", help="Expected Brier score; 0.25, the default, needs the most rows."),
-    ] = 0.25,
+        float | None,
+        typer.Option("--brier", help="Expected Brier score. Without it and --prevalence 0.25, which takes the most."),
+    ] = None,
+    prevalence: Annotated[
+        float | None,
+        typer.Option("--prevalence", help="Expected share of positives, in place of --brier."),
+    ] = None,
+    all_methods: Annotated[bool, typer.Option("--all", help="The rows of every method, side by side.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Compute the number of rows that certifying a tolerance takes."""
     from calibrant.certificates import plan_table
 
-    table = plan_table(tolerance, confidence_level=confidence, power=None if width_only else power, brier=brier)
+    table = plan_table(
+        tolerance,
+        confidence_level=confidence,
+        power=None if width_only else power,
+        brier=brier,
+        prevalence=prevalence,
+        all_methods=all_methods,
+    )
     typer.echo(table.to_json() if as_json else str(table))

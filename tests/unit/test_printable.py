@@ -3,6 +3,7 @@
 import io
 import warnings
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -71,4 +72,5 @@ def test_pictures_name_them_so():
             draw(found, figure.subplots())
             figure.savefig(io.BytesIO())
         cal.ReliabilityDisplay.from_predictions(y, p, name=EVIL, ax=Figure().subplots()).figure_.savefig(io.BytesIO())
-        cal.audit(y, p, name=EVIL).plot().savefig(io.BytesIO())
+        cal.audit(y, p, name=EVIL).plot().figure_.savefig(io.BytesIO())
+        plt.close("all")

@@ -95,12 +95,11 @@ def required_sample_size(
     >>> required_sample_size(0.02, brier=0.15, power=None)
     1714
     """
-    return _within_reach(
-        _needed(tolerance, confidence_level, method, power, _expected_brier(brier, prevalence)), tolerance
-    )
+    expected = _expected_brier(brier, prevalence)
+    return _within_reach(_needed(tolerance, confidence_level, method, power, expected), tolerance)
 
 
-def _needed(tolerance: float, confidence_level: float, method: str, power: float | None, brier: float) -> int:
+def _needed(tolerance: float, confidence_level: float, method: str, power: float | None, expected: float) -> int:
     """Rows as `required_sample_size` has them; `_MOST_ROWS` where so many are not enough."""
     check_between("tolerance", tolerance, 0.0, 1.0, remedy="a tolerance is an average gap in probability, such as 0.02")
     check_choice("method", method, _PLANNED_METHODS)
@@ -111,12 +110,12 @@ def _needed(tolerance: float, confidence_level: float, method: str, power: float
         return width_of(name, n, brier, delta, estimate=estimate, form=form or "sharp")  # type: ignore[arg-type]
 
     if power is None:
-        check_between("brier", brier, 0.0, 1.0, closed="right")
-        return _smallest(lambda n: width(n, brier), tolerance)
+        check_between("brier", expected, 0.0, 1.0, closed="right")
+        return _smallest(lambda n: width(n, expected), tolerance)
     check_between("power", power, 0.5, 1.0, closed="left", remedy="0.8 is usual; None plans for the width alone")
     check_between(
         "brier",
-        brier,
+        expected,
         0.0,
         0.25,
         closed="right",
@@ -125,8 +124,8 @@ def _needed(tolerance: float, confidence_level: float, method: str, power: float
 
     def reached(n: int) -> float:
         """Bound that a calibrated sample keeps to with the chance asked for."""
-        estimate = calibrated_limit(n * brier, power) / n
-        return estimate + width(n, _brier(n, brier, power), estimate)
+        estimate = calibrated_limit(n * expected, power) / n
+        return estimate + width(n, _brier(n, expected, power), estimate)
 
     return _smallest(reached, tolerance)
 
@@ -181,8 +180,7 @@ class Plan(Result):
             lines += ["", f"{'method':<{wide}}{'rows':>16}{'ratio to default':>18}"]
             for name, n in self.rows.items():
                 ratio = f"{n / self.rows['default']:.1f}"
-                known = f"{n:>16,}{ratio:>18}" if n < _MOST_ROWS else f"{'over 10^15':>16}"
-                lines.append(f"{name:<{wide}}{known}")
+                lines.append(f"{name:<{wide}}" + (f"{n:>16,}{ratio:>18}" if n < _MOST_ROWS else f"{'over 10^15':>16}"))
             lines += ["", "asymptotic holds asymptotically, the others for every number of rows."]
         return "\n".join(lines)
 
@@ -219,10 +217,8 @@ def plan_table(
     a Brier score of 0.00546975.
     """
     expected = _expected_brier(brier, prevalence)
-    rows = {
-        method: _needed(tolerance, confidence_level, method, power, expected)
-        for method in (_PLANNED_METHODS if all_methods else _PLANNED_METHODS[:1])
-    }
+    methods = _PLANNED_METHODS if all_methods else _PLANNED_METHODS[:1]
+    rows = {method: _needed(tolerance, confidence_level, method, power, expected) for method in methods}
     _within_reach(rows["default"], tolerance)
     return Plan(tolerance, confidence_level, power, expected, rows)
 

@@ -42,7 +42,6 @@ NO_EXAMPLE = {
     "Advice": "a field of Audit, shown by the example of audit",
     "Provenance": "a field of Audit, shown in docs/reference/provenance.md",
     "DataWarning": "a field of Audit, shown in docs/reference/warnings.md",
-    "audit_figure": "Audit.plot, whose picture is on the front page",
     "figure_svg": "its result is a page long",
     "render": "Audit.to_html and `calibrant audit --report`; its result is a page",
     "check_report": "checks a name for `calibrant audit --report`",

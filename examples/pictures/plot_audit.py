@@ -37,7 +37,7 @@ ReliabilityDisplay(audit.reliability, line=audit.isotonic, worst=audit.cutoff).p
 CumulativeResidualsDisplay(audit.cumulative_residuals, cutoff=audit.cutoff).plot(right)
 
 # %%
-# The same picture, by ``audit_figure``, comes from ``audit.plot()``, and a whole page from
+# The same picture, an ``AuditDisplay``, comes from ``audit.plot()``, and a whole page from
 # ``audit.to_html("audit.html")``. Each result names its literature by keys of ``REFERENCES``.
 print("\n".join(cite(audit.references[:2])))
 print(bibtex(audit.references[:1]))

@@ -12,7 +12,6 @@ from scipy.optimize import linprog
 
 from calibrant import ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
-from calibrant.calibrators.base import fit_part
 from calibrant.certificates import cumulative_band
 from calibrant.metrics import brier_score
 from calibrant.plots import drawing_style
@@ -85,8 +84,10 @@ def linear_program(problem: Problem, ends: np.ndarray) -> tuple[float, np.ndarra
 
 def isotonic(problem: Problem) -> np.ndarray:
     """Return the isotonic fit at the rows."""
+    if problem.y.min() == problem.y.max():  # which calibrators refuse
+        return problem.y.astype(float)
     table = ScoreTable.from_scores(problem.y, problem.score)
-    return fit_part(IsotonicCalibrator(log_safe=False), table).predict(problem.score)
+    return IsotonicCalibrator(log_safe=False).fit(table).predict(problem.score)
 
 
 def measure(effort: Effort) -> Measured:

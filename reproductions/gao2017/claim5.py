@@ -12,7 +12,6 @@ from scipy.optimize import isotonic_regression
 
 import calibrant as cal
 from calibrant.calibrators import IsotonicCalibrator
-from calibrant.calibrators.base import fit_part
 from calibrant.decisions import cost_curve, isotonic_harm_bound
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.plots import drawing_style
@@ -29,14 +28,22 @@ PERCENTS = np.arange(1, 100) / 100.0
 ATOMS = (np.arange(200) + 0.5) / 200.0
 
 
+def fitted(table: cal.ScoreTable, score: np.ndarray, *, log_safe: bool) -> np.ndarray:
+    """Return the isotonic fit; of rows of one class, which calibrators refuse, it is a constant."""
+    if 0 < table.positives < table.total:
+        return IsotonicCalibrator(log_safe=log_safe).fit(table).predict(score)
+    half = 0.5 * log_safe
+    return np.full(len(score), (table.positives + half) / (table.total + 2 * half))
+
+
 def pooled(y: np.ndarray, score: np.ndarray) -> np.ndarray:
     """Algorithm 1 with equal scores pooled first."""
-    return fit_part(IsotonicCalibrator(log_safe=False), cal.ScoreTable.from_scores(y, score)).predict(score)
+    return fitted(cal.ScoreTable.from_scores(y, score), score, log_safe=False)
 
 
 def log_safe(y: np.ndarray, score: np.ndarray) -> np.ndarray:
     """Return the same with half a positive below and half a negative above: never 0 or 1."""
-    return fit_part(IsotonicCalibrator(), cal.ScoreTable.from_scores(y, score)).predict(score)
+    return fitted(cal.ScoreTable.from_scores(y, score), score, log_safe=True)
 
 
 def row_by_row(y: np.ndarray, score: np.ndarray) -> np.ndarray:
@@ -124,10 +131,10 @@ def in_the_population(effort: Effort) -> Iterator[dict[str, object]]:
         rng = np.random.default_rng([55, list(POPULATIONS).index(name), n])
         rises = np.empty(runs)
         for run in range(runs):
-            fitted = fit_part(IsotonicCalibrator(log_safe=False), draw_sample(rng, score, chance, n)).predict(score)
-            p = critical(np.concatenate([score, fitted]))
-            before, after = (cost_curve(population(s, chance), at=p).cost_before for s in (score, fitted))
-            rises[run] = (after - before).max()
+            after = fitted(draw_sample(rng, score, chance, n), score, log_safe=False)
+            p = critical(np.concatenate([score, after]))
+            costs = [cost_curve(population(s, chance), at=p).cost_before for s in (score, after)]
+            rises[run] = (costs[1] - costs[0]).max()
         yield {"population": name, "n": n, "rises": rises, "bound": isotonic_harm_bound(n, log_safe=False)}
 
 

@@ -62,7 +62,7 @@ class Audit(Findings, Reported):
         return f"<Audit {self.name!r}: n={self.sample.n:g}, error={self.cutoff.value:.4g}, verdict={verdict!r}>"
 
     def _repr_html_(self) -> str:
-        from calibrant.plots import audit_figure
+        from calibrant.plots.audit import audit_figure
         from calibrant.plots.notebook import figure_html
 
         facts = [(row.label or "Verdict", row.text) for row in summary_rows(self)]

@@ -4,7 +4,7 @@ Displays work as scikit-learn's do: ``from_predictions``, ``from_estimator``, ``
 in an underscore for what was drawn. They say `how_to_read` them, and ``to_frame`` is the table behind the picture.
 """
 
-from calibrant.plots.audit import AuditDisplay, audit_figure
+from calibrant.plots.audit import AuditDisplay
 from calibrant.plots.comparison import ComparisonDisplay, Model
 from calibrant.plots.cost import CostCurveDisplay
 from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
@@ -34,7 +34,6 @@ __all__ = [
     "ReliabilityDisplay",
     "SegmentDisplay",
     "SegmentMapDisplay",
-    "audit_figure",
     "draw",
     "drawing_style",
     "figure_svg",

@@ -10,7 +10,8 @@ import pytest
 
 import calibrant
 from calibrant.auditing.wording import verdict_sentence
-from calibrant.plots import audit_figure, figure_svg
+from calibrant.plots import figure_svg
+from calibrant.plots.audit import audit_figure
 from calibrant.plots.cumulative_residuals import crowded
 from calibrant.plots.figure import cumulative_residuals_of, own_figure, reliability_of
 from calibrant.plots.style import LIGHT
@@ -195,7 +196,8 @@ class TestNothingGlobal:
             "import sys, calibrant\n"
             "audit = calibrant.audit([0, 1, 1, 0], [0.1, 0.4, 0.8, 0.9])\n"
             "assert 'matplotlib' not in sys.modules\n"
-            "calibrant.plots.audit_figure(audit).canvas.draw()\n"
+            "from calibrant.plots.audit import audit_figure\n"
+            "audit_figure(audit).canvas.draw()\n"
             "audit.to_html()\n"
             "assert 'matplotlib.pyplot' not in sys.modules\n"
         )

@@ -53,7 +53,9 @@ def replacing(path: str | PathLike[str]) -> Iterator[Path]:
             yield draft
             if target.exists():
                 shutil.copymode(target, draft)
+            _to_disk(draft)
             draft.replace(target)
+            _to_disk(target.parent)
     except OSError as error:
         remedy = "check permissions and free space, or choose another place"
         raise SourceError(f"to write {target}", error.strerror or str(error), remedy) from error
@@ -63,3 +65,14 @@ def write_text(text: str, path: str | PathLike[str]) -> None:
     """Write a text file in UTF-8, whole or not at all."""
     with replacing(path) as draft:
         draft.write_text(text, encoding="utf-8")
+
+
+def _to_disk(path: Path) -> None:
+    """Let the contents of a file, or the names in a folder, outlive a loss of power, where the system can do so."""
+    if os.name == "nt" and path.is_dir():  # Windows opens no folders
+        return
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -13,7 +13,7 @@ import numpy as np
 from calibrant.calibrators.base import Calibrator, Training
 from calibrant.calibrators.segment.calibrator import SegmentCalibrator
 from calibrant.errors import SourceError
-from calibrant.export.json_values import array_of, check_fields, damaged, list_of, number_of, refuse, text_of
+from calibrant.export.json_values import FieldError, array_of, check_fields, list_of, number_of, refuse, text_of
 from calibrant.export.layouts import LAYOUTS, STORED
 
 __all__ = ["rebuild_training", "rebuilt_fitted"]
@@ -47,7 +47,7 @@ def rebuilt_fitted(document: Any, path: str, training: Training) -> Calibrator |
         setattr(calibrator, name, _rebuilt(fitted[name], kind, f"{path}fitted.{name}", training))
     for field, expected, holds in layout.checks(calibrator):
         if not holds:
-            raise damaged(path + field, expected, "something else")
+            raise FieldError(path + field, expected, "something else")
     calibrator.n_features_in_, calibrator.training_ = 1, training
     return calibrator
 

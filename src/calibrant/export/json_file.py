@@ -17,13 +17,14 @@ from calibrant.atomic_write import write_text
 from calibrant.calibrators.base import Calibrator
 from calibrant.errors import ArgumentError, SourceError
 from calibrant.export.json_fields import rebuild_training, rebuilt_fitted
-from calibrant.export.json_values import REMEDY, check_fields, damaged, text_of
+from calibrant.export.json_values import FieldError, check_fields, fields_of, load_document, text_of
 from calibrant.export.layouts import STORED, Exported, not_exportable
 
 __all__ = ["from_json", "load_model", "save_model", "to_json"]
 
 # Raised when the meaning of a field changes. Older files stay readable: tests/unit/export/golden has one of every kind.
 _SCHEMA = 1
+_REMEDY = "write it with 'calibrant recalibrate' or save_model"
 _EXPECTED = "a model file written by calibrant"
 _FIELDS = (
     "kind",
@@ -108,19 +109,12 @@ def from_json(text: str) -> Exported:
     >>> from_json(to_json(PlattCalibrator().fit([0.1, 0.4, 0.8], [0, 1, 1])))
     PlattCalibrator()
     """
+    document = load_document(text, "calibrator", _EXPECTED, _REMEDY)
     try:
-        document = json.loads(text, parse_constant=_no_number)
-    except SourceError:
-        raise
-    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
-        raise SourceError(_EXPECTED, f"text that is not JSON ({error})", REMEDY) from None
-    if not isinstance(document, dict) or document.get("kind") != "calibrator":
-        found = "another kind of JSON document: its field kind is not 'calibrator'"
-        raise SourceError(_EXPECTED, found, REMEDY)
-    try:
-        return _rebuilt(document)
+        with fields_of("a model file", _REMEDY):
+            return _rebuilt(document)
     except RecursionError:
-        raise SourceError(_EXPECTED, "fits inside fits without end", REMEDY) from None
+        raise SourceError(_EXPECTED, "fits inside fits without end", _REMEDY) from None
 
 
 def save_model(calibrator: Exported, path: str | PathLike[str]) -> None:
@@ -247,7 +241,7 @@ def _rebuilt(document: dict[str, Any]) -> Exported:
         calibrator.feature_names_in_ = np.array([text_of(document["column"], "column")], dtype=object)
     found = _checksum({name: value for name, value in document.items() if name != "sha256"})
     if found != document["sha256"]:
-        raise damaged("sha256", f"{found}, the checksum of all other fields,", "another: something was changed")
+        raise FieldError("sha256", f"{found}, the checksum of all other fields,", "another: something was changed")
     return calibrator
 
 
@@ -263,7 +257,3 @@ def _whole(value: Any) -> Any:
     if isinstance(value, list):
         return [_whole(entry) for entry in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _no_number(token: str) -> float:
-    raise SourceError(_EXPECTED, f"{token} in it", REMEDY)

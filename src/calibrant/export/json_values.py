@@ -1,8 +1,10 @@
-"""Values in the fields of a model file; whatever is wrong is refused with the name of its field."""
+"""Values in the fields of a JSON document; whatever is wrong is refused with the name of its field."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import json
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
@@ -10,14 +12,50 @@ import numpy as np
 from calibrant.errors import SourceError
 from calibrant.table.score_table import FloatArray
 
-__all__ = ["REMEDY", "array_of", "check_fields", "damaged", "list_of", "number_of", "refuse", "text_of"]
+__all__ = [
+    "FieldError",
+    "array_of",
+    "check_fields",
+    "fields_of",
+    "list_of",
+    "load_document",
+    "number_of",
+    "refuse",
+    "text_of",
+    "whole_of",
+]
 
-REMEDY = "write it with 'calibrant recalibrate' or save_model"
+
+class FieldError(Exception):
+    """A field that does not hold what it should; `fields_of` names the document."""
+
+    def __init__(self, field: str, expected: str, found: str) -> None:
+        super().__init__(field, expected, found)
+        self.field, self.expected, self.found = field, expected, found
 
 
-def damaged(field: str, expected: str, found: str) -> SourceError:
-    """Phrase the error for a field that does not hold what it should."""
-    return SourceError(f"{expected} in the field {field} of a model file", found, REMEDY)
+@contextmanager
+def fields_of(document: str, remedy: str) -> Iterator[None]:
+    """Turn errors of fields into a `SourceError` about the kind of document that is read."""
+    try:
+        yield
+    except FieldError as error:
+        raise SourceError(f"{error.expected} in the field {error.field} of {document}", error.found, remedy) from None
+
+
+def load_document(text: str, kind: str, expected: str, remedy: str) -> dict[str, Any]:
+    """Parse a JSON document whose field `kind` says what it is; infinite and undefined numbers are refused."""
+
+    def no_number(token: str) -> float:
+        raise SourceError(expected, f"{token} in it", remedy)
+
+    try:
+        document = json.loads(text, parse_constant=no_number)
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
+        raise SourceError(expected, f"text that is not JSON ({error})", remedy) from None
+    if not isinstance(document, dict) or document.get("kind") != kind:
+        raise SourceError(expected, f"another kind of JSON document: its field kind is not '{kind}'", remedy)
+    return document
 
 
 def check_fields(document: Any, names: Collection[str], path: str) -> dict[str, Any]:
@@ -26,10 +64,10 @@ def check_fields(document: Any, names: Collection[str], path: str) -> dict[str, 
         refuse(path.rstrip("."), f"an object with {', '.join(names)}", document)
     for name in names:
         if name not in document:
-            raise damaged(path + name, "a value", "nothing")
+            raise FieldError(path + name, "a value", "nothing")
     for name in document:
         if name not in names:
-            raise damaged(path + name, "nothing", "a value")
+            raise FieldError(path + name, "nothing", "a value")
     return document
 
 
@@ -62,7 +100,14 @@ def number_of(value: Any, path: str) -> float:
         refuse(path, "a number that a float can hold", value)
 
 
+def whole_of(value: Any, path: str, most: int = 2**53) -> int:
+    """Return what should be a whole number from 0 on."""
+    if type(value) is not int or not 0 <= value <= most:
+        refuse(path, f"a whole number from 0 to {most}", value)
+    return value
+
+
 def refuse(path: str, expected: str, found: Any) -> NoReturn:
     """Raise the error for a field that holds something else."""
     shown = repr(found)
-    raise damaged(path, expected, shown if len(shown) <= 60 else f"{shown[:57]}...")
+    raise FieldError(path, expected, shown if len(shown) <= 60 else f"{shown[:57]}...")

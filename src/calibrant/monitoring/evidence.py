@@ -143,14 +143,16 @@ class Evidence:
             for size in sizes[1:]:
                 if len(alarms):
                     step = follow(part, size)
-                    alarms = np.flatnonzero(step.peak >= self.threshold)
+                    # What a group may reach on the way says where to look; an alarm takes the evidence itself.
+                    alarms = np.flatnonzero((step.path if size == 1 else step.peak) >= self.threshold)
+            reached = step.path
             if len(alarms) and begin + alarms[0] + 1 < part.stop:
                 part = slice(begin, begin + int(alarms[0]) + 1)
-                step = follow(part, 1)
-            path[begin + step.last] = step.path
+                reached, step = reached[: alarms[0] + 1], follow(part, 1)
+            path[begin + step.last] = reached
             vars(self).update(step.after)
             self.family.values = step.values
-            self.value, begin = float(step.path[-1]), part.stop
+            self.value, begin = float(reached[-1]), part.stop
             if len(alarms):
                 self._raise_alarm()
             if learning and score is not None:

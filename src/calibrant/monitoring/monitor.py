@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
+from threading import RLock
 from typing import Any, Self
 
 import numpy as np
@@ -14,9 +15,10 @@ from calibrant.monitoring.blocks import BlockReader
 from calibrant.monitoring.diagnosis import Departure, departure
 from calibrant.monitoring.evidence import Evidence
 from calibrant.monitoring.history import MonitorHistory, history_of
-from calibrant.monitoring.order import Chosen, Position, choose, shown_time
+from calibrant.monitoring.order import UPDATES, Chosen, Position, batch_digest, choose, shown_time
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.state import MonitorState, bias_limits, described
+from calibrant.monitoring.state_fields import Parts
 from calibrant.monitoring.sums import Read, Sums
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Reported
@@ -139,7 +141,16 @@ class Monitor(Reported):
         self._alarm_times: list[Any] = []
         self._departure: Departure | None = None  # as it looked at the latest alarm
         self._last = {"waiting": 0, "earlier": 0, "unlabelled": 0, "alarms": 0}
+        self._batches: list[str] = []  # digests of the latest updates
+        self._lock = RLock()
         self._digest: str | None = None  # of the file that it was read from or written to
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the lock to this process, so that a monitor can be copied and pickled."""
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=RLock())
 
     def __repr__(self) -> str:
         return f"Monitor(rows={self._sums.rows}, alarms={self._evidence.number_of_alarms})"
@@ -153,8 +164,9 @@ class Monitor(Reported):
         *,
         block: npt.ArrayLike | None = None,
         pos_label: Any = None,
+        again: bool = False,
     ) -> MonitorState:
-        """Read rows.
+        """Read rows; several threads may do so, one after the other.
 
         Parameters
         ----------
@@ -176,6 +188,11 @@ class Monitor(Reported):
             that name in a later update are a new block.
         pos_label : scalar, optional
             The label value that counts as 1.
+        again : bool
+            Whether rows are read although one of the last 32 updates had the same labels and scores in the same order.
+            Without `time` and `id`, which tell rows apart, that is refused: a job that ran twice would count them
+            twice. Updates so short or so uniform that a random order of their rows would often be the same one (more
+            than once in a million) are read.
 
         Returns
         -------
@@ -190,15 +207,39 @@ class Monitor(Reported):
         DataError
             If rows cannot be used, were read before, or come too late. No row of the update is read then.
         """
+        with self._lock:
+            return self._update(y, p, time, id, block, pos_label, again=again)
+
+    def _update(
+        self,
+        y: npt.ArrayLike,
+        p: npt.ArrayLike,
+        time: npt.ArrayLike | None,
+        identifier: npt.ArrayLike | None,
+        block: npt.ArrayLike | None,
+        pos_label: Any,
+        *,
+        again: bool,
+    ) -> MonitorState:
         score = clean_scores(p).astype(np.float64)
-        chosen = choose(len(score), time, id, self._position, self.settings)
+        chosen = choose(len(score), time, identifier, self._position, self.settings)
         labels, unlabelled = self._labels(y, score, chosen, pos_label)
         named = self._block_names(block, len(score))
+        batch = batch_digest(labels, score) if time is None and identifier is None else None
+        if batch in self._batches and batch is not None and not again:
+            found = f"the same {len(score):,} labels and scores in the same order as in an earlier update"
+            raise DataError(
+                "rows that were not read before",
+                found,
+                "pass each row once, with its time or identifier; `again` if they are other rows",
+            )
         before = self._evidence.number_of_alarms
         if len(chosen.rows):
             shown = None if chosen.times is None else _Times(chosen.times, chosen.after.kind)
             self._read(labels, score[chosen.rows], shown, named, chosen)
         self._position = chosen.after
+        if batch is not None:
+            self._batches = [*self._batches[1 - UPDATES :], batch]
         self._last = {
             "waiting": chosen.waiting,
             "earlier": chosen.earlier,
@@ -273,6 +314,10 @@ class Monitor(Reported):
     @property
     def state(self) -> MonitorState:
         """What is known now."""
+        with self._lock:
+            return self._state()
+
+    def _state(self) -> MonitorState:
         evidence, sums, settings = self._evidence, self._sums, self.settings
         alarm = self._last["alarms"] > 0 if settings.mode == "rate" else evidence.number_of_alarms > 0
         mean, lower, upper = bias_limits(sums.bias, settings.alpha)
@@ -303,21 +348,24 @@ class Monitor(Reported):
 
     def history(self) -> MonitorHistory:
         """Return evidence and bias at rows at equal distances, for a picture: ``monitor.history().plot()``."""
-        return history_of(self._sums, self._evidence, self.settings)
+        with self._lock:
+            return history_of(self._sums, self._evidence, self.settings)
 
     def to_json(self) -> str:
         """Return everything the monitor knows as JSON with version and checksum, some 20 kilobytes."""
-        parts = state_file.Parts(
-            self.settings,
-            self._evidence,
-            self._blocks,
-            self._sums,
-            self._position,
-            self._alarm_times,
-            self._departure,
-            self._last,
-        )
-        return state_file.to_json(parts)
+        with self._lock:
+            parts = Parts(
+                self.settings,
+                self._evidence,
+                self._blocks,
+                self._sums,
+                self._position,
+                self._alarm_times,
+                self._departure,
+                self._last,
+                self._batches,
+            )
+            return state_file.to_json(parts)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -333,6 +381,7 @@ class Monitor(Reported):
         monitor._evidence, monitor._blocks, monitor._sums = parts.evidence, parts.blocks, parts.sums
         monitor._position, monitor._alarm_times = parts.position, parts.alarm_times
         monitor._departure, monitor._last = parts.departure, parts.last_update
+        monitor._batches = parts.batches
         return monitor
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -12,16 +13,17 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.monitoring.settings import Settings
-from calibrant.table.pooling import score_order
+from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.validation import as_array, one_column
 
-__all__ = ["Chosen", "Position", "choose", "shown_time"]
+__all__ = ["UPDATES", "Chosen", "Position", "batch_digest", "choose", "shown_time"]
 
 _DAY = 86_400_000_000  # microseconds
 _FIRST, _LAST = np.datetime64("0001-01-01"), np.datetime64("9999-12-31T23:59:59")
 _WRITTEN = "write dates as 2026-11-23"
 _SAMPLE = 128  # identifiers that are kept where rows have no order
-_UPDATES = 32
+UPDATES = 32  # the latest, of which each has a digest
+_RARE = math.log(1e6)
 _AGAIN = "pass rows that were not read before, and rows of one time in one update"
 
 
@@ -80,6 +82,17 @@ def choose(n: int, time: Any, identifier: Any, position: Position, settings: Set
                 kind, None if times is None else times[last].item(), None if ids is None else ids[last].item(), *seen
             )
     return Chosen(rows, None if times is None else times[rows], position, waiting, earlier)
+
+
+def batch_digest(label: FloatArray, score: FloatArray) -> str | None:
+    """Return a digest of rows in their order; None where rows in random order would often be in the same one.
+
+    Of rows of which c1, c2, ... are alike there are n! / (c1! c2! ...) orders.
+    """
+    _, alike = np.unique(np.stack([label, score]), axis=1, return_counts=True)
+    if math.lgamma(len(score) + 1) - sum(map(math.lgamma, (alike + 1).tolist())) < _RARE:
+        return None
+    return blake2b(label.tobytes() + score.tobytes(), digest_size=8).hexdigest()
 
 
 def shown_time(time: Any, kind: str | None) -> str | float | None:
@@ -181,7 +194,7 @@ def _seen(ids: npt.NDArray[Any], position: Position) -> tuple[list[int], list[st
         found = f"identifier {digests[min(again)]!s} again" if again else "the same identifiers as in an earlier update"
         raise DataError("rows that were not read before", found, "pass every row once")
     sample = sorted({*position.sample, *digests})[:_SAMPLE]
-    return sample, [*position.updates[1 - _UPDATES :], update]
+    return sample, [*position.updates[1 - UPDATES :], update]
 
 
 def _ordered(

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import math
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
 
 import calibrant
 from calibrant.atomic_write import check_writable, write_text
 from calibrant.errors import SourceError
-from calibrant.monitoring.blocks import BlockReader
-from calibrant.monitoring.diagnosis import Departure
-from calibrant.monitoring.evidence import Evidence
-from calibrant.monitoring.order import Position
+from calibrant.export.json_values import fields_of, load_document
 from calibrant.monitoring.settings import Settings
-from calibrant.monitoring.sums import Moment, Sums
+from calibrant.monitoring.state_fields import LARGEST, Parts, parts_of
 
-__all__ = ["Parts", "check_settings", "from_json", "locked", "read_state", "to_json", "write_state"]
+__all__ = ["check_settings", "from_json", "locked", "read_state", "to_json", "write_state"]
 
 # Raised when the meaning of a field changes: tests/unit/monitoring/golden has a state of every version and kind.
-_SCHEMA = 1
+_SCHEMA = 2
 _EXPECTED = "a state written by calibrant.Monitor"
 _REMEDY = "begin a new monitor, or take the file from a backup"
 # Of the evidence, as it is.
@@ -46,19 +43,6 @@ _PLAIN = (
 )
 
 
-class Parts(NamedTuple):
-    """What a monitor is made of."""
-
-    settings: Settings
-    evidence: Evidence
-    blocks: BlockReader
-    sums: Sums
-    position: Position
-    alarm_times: list[Any]
-    departure: Departure | None
-    last_update: dict[str, int]
-
-
 def to_json(parts: Parts) -> str:
     """Write everything a monitor knows."""
     evidence, sums, blocks = parts.evidence, parts.sums, parts.blocks
@@ -71,7 +55,7 @@ def to_json(parts: Parts) -> str:
         | {
             "value": None if math.isinf(evidence.value) else evidence.value,
             "cuts": None if evidence.cuts is None else evidence.cuts.tolist(),
-            "components": [float(f"{value:.12g}") for value in evidence.family.values],
+            "components": [float(f"{value:.12g}") for value in np.minimum(evidence.family.values, LARGEST)],
         },
         "block": {"name": blocks.name, "sums": [] if blocks.name is None else blocks.sums.tolist()},
         "sums": {
@@ -84,6 +68,7 @@ def to_json(parts: Parts) -> str:
         "alarm_times": parts.alarm_times,
         "departure": None if parts.departure is None else parts.departure.to_dict(),
         "last_update": parts.last_update,
+        "batches": parts.batches,
     }
     document["sha256"] = _checksum(document)
     return json.dumps(document, separators=(",", ":"), allow_nan=False) + "\n"
@@ -91,52 +76,17 @@ def to_json(parts: Parts) -> str:
 
 def from_json(text: str) -> Parts:
     """Rebuild the parts of a monitor from what `to_json` wrote."""
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise SourceError(_EXPECTED, f"text that is not JSON ({error})", _REMEDY) from None
-    if not isinstance(document, dict) or document.get("kind") != "monitor":
-        raise SourceError(_EXPECTED, "another kind of JSON document: its field kind is not 'monitor'", _REMEDY)
-    if document.get("schema_version") != _SCHEMA:
+    document = load_document(text, "monitor", _EXPECTED, _REMEDY)
+    if document.get("schema_version") != _SCHEMA or type(document["schema_version"]) is not int:
         found = f"{document.get('schema_version')!r}, written by calibrant {document.get('calibrant')}"
         remedy = "read it with that version, or begin a new monitor"
         raise SourceError(f"schema_version {_SCHEMA} in the state of a monitor", found, remedy)
-    written = document.pop("sha256", None)
+    with fields_of("the state of a monitor", _REMEDY):
+        parts = parts_of(document)
+    written = document.pop("sha256")
     if written != _checksum(document):
         raise SourceError("the state of a monitor as it was written", "a checksum that does not fit", _REMEDY)
-    return _rebuilt(document)
-
-
-def _rebuilt(document: dict[str, Any]) -> Parts:
-    """Put the fields back where they were; the checksum says that a monitor wrote them."""
-    settings = Settings(**document["settings"])
-    evidence, blocks, sums = Evidence(settings), BlockReader(), Sums()
-    found = document["evidence"]
-    for name in _PLAIN:
-        setattr(evidence, name, found[name])
-    evidence.value = math.inf if found["value"] is None else found["value"]
-    if found["cuts"] is not None:
-        evidence.place(np.array(found["cuts"]), found["centre"])
-    evidence.family.values = np.array(found["components"])
-    if document["block"]["name"] is not None:
-        blocks.name, blocks.sums = document["block"]["name"], np.array(document["block"]["sums"])
-    sums.total = np.array(document["sums"]["total"])
-    sums.bias = np.array(document["sums"]["bias"])
-    sums.moments = {
-        row: Moment(time, math.inf if value is None else value, np.array(bias))
-        for row, time, value, *bias in document["sums"]["moments"]
-    }
-    sums.restore({row: np.array(since) for row, *since in document["sums"]["since"]})
-    departure = None if document["departure"] is None else _departure(document["departure"])
-    position, times = Position(**document["position"]), document["alarm_times"]
-    return Parts(settings, evidence, blocks, sums, position, times, departure, document["last_update"])
-
-
-def _departure(fields: dict[str, Any]) -> Departure:
-    """Return a departure; ends of the scores that are not finite were written as null."""
-    low = -math.inf if fields["low"] is None else fields["low"]
-    high = math.inf if fields["high"] is None else fields["high"]
-    return Departure(**(fields | {"low": low, "high": high}))
+    return parts
 
 
 def check_settings(found: Settings, wanted: Settings) -> None:
@@ -176,15 +126,37 @@ def write_state(text: str, path: str | PathLike[str], known: str | None) -> str:
 def locked(path: str | PathLike[str]) -> Iterator[None]:
     """Keep other processes from writing a state; the lock goes with the process, however that ends."""
     check_writable(path)
-    beside = Path(path).resolve()
-    beside = beside.with_name(f".{beside.name}.lock")
-    with beside.open("w") as lock:
+    target = Path(path).resolve()
+    with _open_lock(target.with_name(f".{target.name}.lock")) as lock:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            _lock(lock)
+        except OSError:
             remedy = "wait until it has ended; give each monitor a state of its own"
             raise SourceError(f"{path} to be updated by one process", "another one at work", remedy) from None
         yield
+
+
+def _open_lock(path: Path) -> BinaryIO:
+    """Open the file of a lock, which is never written to; a link in its place is refused, not followed."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    try:
+        return os.fdopen(os.open(path, flags, 0o600), "r+b")
+    except OSError as error:
+        found = "a link" if path.is_symlink() else error.strerror or str(error)
+        remedy = "remove it, or keep the state in a folder where only you may write"
+        raise SourceError(f"a lock beside the state, {path}", found, remedy) from None
+
+
+def _lock(file: BinaryIO) -> None:
+    """Lock an open file until it is closed; an `OSError` says that another process holds it."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    else:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _digest(text: str) -> str:

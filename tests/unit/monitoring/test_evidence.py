@@ -193,6 +193,40 @@ def test_no_row_of_a_group_has_more_evidence_than_its_bound(kind, scores):
             found.read(y[part], score[part])
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_alarm_takes_the_evidence_itself(kind):
+    """Not a bound on it, which is larger where rows of a group speak against a component."""
+    rng = np.random.default_rng(9)
+    seen = 0
+    for stream in range(30):
+        settings = KINDS[kind] | {"confidence_level": [0.02, 0.3, 0.95][stream % 3]}
+        score = rng.choice([0.01, 0.45, 0.5, 0.6], 60)
+        y = (rng.uniform(size=60) < np.maximum(score, rng.choice([0.0, 0.8]))).astype(float)
+        size = [1, 7, 60][stream // 3 % 3]
+        found = evidence(settings, np.repeat([0.01, 0.45, 0.5, 0.6], 200))
+        for first in range(0, 60, size):
+            alarms = found.number_of_alarms
+            path = found.read(y[first : first + size], score[first : first + size])
+            for row in found.alarms[-(found.number_of_alarms - alarms) :] if found.number_of_alarms > alarms else []:
+                assert path[row - first - 1] >= found.threshold
+                seen += 1
+    assert seen
+
+
+@pytest.mark.parametrize("tolerance", [0.0001, 0.001, 0.01])
+@pytest.mark.parametrize("level", [0.02, 0.05])
+def test_chance_of_a_false_alarm_over_all_labels_of_six_rows(tolerance, level):
+    """Scores of one half are right; low levels, at which every bit of evidence beyond its due shows."""
+    reference = np.repeat([0.45, 0.5], 500)
+    alarmed = 0.0
+    for labels in itertools.product([0.0, 1.0], repeat=6):
+        settings = {"tolerance": tolerance, "expect": "interval", "confidence_level": level}
+        found = evidence(settings, reference)
+        one_by_one(found, np.array(labels), np.full(6, 0.5))
+        alarmed += 0.5**6 * bool(found.number_of_alarms)
+    assert alarmed <= 1.0 - level + 1e-12
+
+
 def test_rows_far_from_the_scores_leave_no_number_undefined():
     y, score = np.ones(20_000), np.full(20_000, 1e-9)
     found, path = in_batches({"odds_tolerance": 1.2}, y, score, 20_000)

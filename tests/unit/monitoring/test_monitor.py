@@ -1,10 +1,16 @@
 """Updates: their order, ages, blocks and errors; and what is said at an alarm."""
 
+import copy
+import pickle
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 import calibrant as cal
 from calibrant.errors import ArgumentError, DataError
+from calibrant.monitoring.order import batch_digest
 from calibrant.monitoring.sums import Read, Sums
 
 
@@ -13,6 +19,62 @@ def stream(n, change, seed=0, power=0.6):
     score = rng.uniform(size=n)
     rate = np.where(np.arange(n) < change, score, score**power)
     return (rng.uniform(size=n) < rate).astype(int), score
+
+
+def test_the_same_rows_again_are_refused_where_nothing_tells_rows_apart():
+    """A job of cron that ran twice."""
+    rng = np.random.default_rng(5)
+    score = rng.uniform(size=400).round(2)
+    label = rng.uniform(size=400) < score
+    monitor = cal.Monitor(tolerance=0.02)
+    monitor.update(label, score)
+    monitor.update(label[::-1], score[::-1])  # other rows, as far as anyone can tell
+    restored = cal.Monitor.from_json(monitor.to_json())
+    for one in (monitor, restored):
+        with pytest.raises(DataError, match="the same 400 labels and scores in the same order"):
+            one.update(label, score)
+        assert one.state.rows == 800
+    assert monitor.update(label, score, again=True).rows == 1200
+    assert restored.update(label, score, id=np.arange(400)).rows == 1200
+
+
+def test_short_or_uniform_updates_may_be_alike():
+    monitor = cal.Monitor(tolerance=0.02)
+    for _ in range(3):
+        monitor.update([0, 1, 0, 1, 1], [0.1, 0.9, 0.2, 0.8, 0.7])
+        monitor.update(np.zeros(1000), np.full(1000, 0.001))
+    assert monitor.state.rows == 3015
+    # By chance, rows of few kinds come in one order again less often than once in a million orders.
+    rng = np.random.default_rng(0)
+    rows = np.repeat([0.2, 0.8], 4)
+    assert batch_digest(np.zeros(8), rng.permutation(rows)) is None  # 70 orders
+    assert batch_digest(np.zeros(24), np.repeat([0.2, 0.8], 12)) is not None  # 2.7 million
+
+
+def test_threads_may_share_a_monitor():
+    rng = np.random.default_rng(1)
+    score = rng.uniform(size=(60, 50))
+    label = rng.uniform(size=(60, 50)) < score
+    monitor = cal.Monitor(tolerance=0.02)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(monitor.update, label, score))
+    finally:
+        sys.setswitchinterval(before)
+    assert monitor.state.rows == 3000
+    assert cal.Monitor.from_json(monitor.to_json()).state.rows == 3000
+    one = cal.Monitor(tolerance=0.02).update(label.ravel(), score.ravel())
+    assert monitor.state.bias == pytest.approx(one.bias)
+
+
+def test_monitors_can_be_copied_and_pickled():
+    monitor = cal.Monitor(tolerance=0.02)
+    monitor.update([0, 1], [0.2, 0.7])
+    for other in (copy.deepcopy(monitor), pickle.loads(pickle.dumps(monitor))):
+        assert other.update([0, 1], [0.3, 0.9]).rows == 4
+    assert monitor.state.rows == 2
 
 
 def test_an_alarm_says_since_when_where_and_what_repairs():

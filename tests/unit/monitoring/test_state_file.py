@@ -1,5 +1,7 @@
 """The state of a monitor: states of every version are read, and what is not as it was written is refused."""
 
+import copy
+import hashlib
 import json
 import os
 import re
@@ -13,9 +15,10 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.errors import SourceError
+from calibrant.errors import ArgumentError, DataError, SourceError
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.state_file import check_settings, locked
+from support.damage import damaged, places
 from support.golden_monitors import CASES, FOLDER, continued, made
 
 
@@ -60,17 +63,97 @@ def test_a_state_is_refused_if_anything_was_changed():
     text = made("tolerance").to_json()
     document = json.loads(text)
     assert document["kind"] == "monitor"
-    document["evidence"]["rows"] += 1
+    document["evidence"]["rows"] -= 1
     with pytest.raises(SourceError, match="a checksum that does not fit"):
         cal.Monitor.from_json(json.dumps(document))
-    with pytest.raises(SourceError, match="schema_version 1 in the state of a monitor, found 2"):
-        cal.Monitor.from_json(text.replace('"schema_version":1', '"schema_version":2'))
+    with pytest.raises(SourceError, match="schema_version 2 in the state of a monitor, found 3"):
+        cal.Monitor.from_json(text.replace('"schema_version":2', '"schema_version":3'))
     with pytest.raises(SourceError, match="text that is not JSON"):
         cal.Monitor.from_json(text[:1000])
     with pytest.raises(SourceError, match="another kind of JSON"):
         cal.Monitor.from_json('{"kind": "calibrator"}')
     with pytest.raises(SourceError, match="another kind of JSON"):
         cal.Monitor.from_json("[]")
+
+
+def seal(document):
+    """Forge the checksum."""
+    document.pop("sha256", None)
+    text = json.dumps(document, sort_keys=True)
+    return json.dumps(document | {"sha256": hashlib.sha256(text.encode()).hexdigest()})
+
+
+def changes(name, number, seed):
+    """Yield states with a field replaced and the checksum forged."""
+    rng = np.random.default_rng(seed)
+    whole = json.loads((FOLDER / f"{name}.json").read_text())
+    every = list(damaged(whole))
+    for i in rng.choice(len(every), number):
+        yield every[i][0]
+    numbers = [path for path in places(whole) if path != ("sha256",) and is_number(at(whole, path))]
+    for i in rng.choice(len(numbers), number):
+        changed = copy.deepcopy(whole)
+        parent = at(changed, numbers[i][:-1])
+        parent[numbers[i][-1]] = [1e308, -1e308, 1e-320, -1, 0, 2**63, 2**70, 1e15, 0.5][rng.integers(9)]
+        yield changed
+
+
+def at(document, path):
+    for key in path:
+        document = document[key]
+    return document
+
+
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def assert_refused_or_harmless(name, number, seed):
+    refused = 0
+    for document in changes(name, number, seed):
+        try:
+            monitor = cal.Monitor.from_json(seal(document))
+            text = monitor.to_json()
+            continued(monitor, name)
+            monitor.history()
+            cal.Monitor.from_json(monitor.to_json())
+        except (SourceError, DataError, ArgumentError):
+            refused += 1
+        else:
+            assert json.loads(text)["kind"] == "monitor"
+    assert refused
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_forged_states_are_refused_with_their_field_or_do_no_harm(name):
+    assert_refused_or_harmless(name, 25, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_many_forged_states(name):
+    assert_refused_or_harmless(name, 800, 2)
+
+
+@pytest.mark.parametrize("number", ["1e999", "NaN", "-Infinity", "9" * 5000])
+def test_numbers_that_json_does_not_have(number):
+    text = (FOLDER / "tolerance.json").read_text()
+    for name in ("spread", "mass", "rows"):
+        with pytest.raises(SourceError):
+            cal.Monitor.from_json(re.sub(rf'"{name}":[-0-9.e]+', f'"{name}":{number}', text))
+
+
+@pytest.mark.slow
+def test_states_with_a_byte_changed():
+    rng = np.random.default_rng(3)
+    text = (FOLDER / "maturity.json").read_bytes()
+    for place, byte in zip(rng.integers(len(text), size=3000), rng.integers(256, size=3000), strict=True):
+        changed = text[:place] + bytes([byte]) + text[place + 1 :]
+        try:
+            monitor = cal.Monitor.from_json(changed.decode(errors="replace"))
+        except SourceError:
+            continue
+        assert json.loads(monitor.to_json()) == json.loads(text)  # such as another space
 
 
 def test_infinite_evidence_is_kept():
@@ -99,6 +182,37 @@ def test_of_two_writers_the_second_is_refused(tmp_path):
     assert cal.Monitor.load(path).state.rows == 2
     with locked(path), pytest.raises(SourceError, match="another one at work"):
         first.save(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "symlink"), reason="needs links")
+def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path):
+    precious = tmp_path / "precious.txt"
+    precious.write_text("precious")
+    path, lock = tmp_path / "state.json", tmp_path / ".state.json.lock"
+    lock.symlink_to(precious)
+    with pytest.raises(SourceError, match=r"a lock beside the state, .*lock, found a link"):
+        cal.Monitor(tolerance=0.02).save(path)
+    assert precious.read_text() == "precious"
+    lock.unlink()
+    lock.write_text("kept")  # a lock is never written to
+    cal.Monitor(tolerance=0.02).save(path)
+    assert lock.read_text() == "kept"
+
+
+def test_pictures_pages_and_monitors_need_no_locks_of_posix():
+    """Windows has no such module: only saving a state asks for a lock."""
+    script = """
+        import sys
+        sys.modules["fcntl"] = None
+        import matplotlib
+        matplotlib.use("agg")
+        import calibrant as cal
+        audit = cal.audit([0, 1, 1, 0], [0.1, 0.4, 0.8, 0.9])
+        audit.plot()
+        audit.to_html()
+        cal.Monitor(tolerance=0.02).update([0, 1], [0.2, 0.7])
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True)
 
 
 def test_a_lock_ends_with_its_process_and_leaves_the_old_state(tmp_path):

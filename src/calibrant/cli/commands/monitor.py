@@ -86,6 +86,10 @@ def monitor(
         str,
         typer.Option("--delay", help="independent: read rows as they come; valid if delay and label are independent."),
     ] = "in order",
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="Read rows although one of the last 32 runs had the same labels and scores."),
+    ] = False,
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw evidence and bias over time.", metavar="OUT.png")
     ] = None,
@@ -143,7 +147,9 @@ def monitor(
                 pos_label=pos_label,
                 missing_labels=maturity is not None,
             )
-            result = found.update(rows.label, rows.score, rows.time, rows.id, block=rows.block, pos_label=pos_label)
+            result = found.update(
+                rows.label, rows.score, rows.time, rows.id, block=rows.block, pos_label=pos_label, again=again
+            )
         next_command = None
         if result.departure is not None:
             named = {"label": label, "score": score, "time": time, "pos-label": pos_label}

@@ -1,0 +1,76 @@
+"""The distribution of a mean under weights drawn evenly from the simplex.
+
+Such weights are shares of independent gamma variables E_i of shapes m_i, the numbers of rows of each value x_i. Their
+mean is at least t where ``S = sum E_i (x_i - t)`` is at least 0. With ``K(s) = -sum m_i log(1 - s (x_i - t))``, the
+cumulant generating function of S,
+
+    P(S >= 0) = 1 / (2 pi i) times the integral of exp(K(s)) / s
+
+along a path that crosses the real axis between 0 and ``1 / max(x_i - t)``. Where it crosses at the saddlepoint of K the
+integrand hardly oscillates (Daniels 1954, 1987), and the trapezoid rule finds the integral to about seven digits with
+33 nodes, however small it is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calibrant.table.score_table import FloatArray
+
+__all__ = ["tail_deviate"]
+
+# Nodes and weights of the trapezoid rule on one half of the path, after v = sinh u.
+_U = np.arange(0.0, 8.1, 0.25)
+_NODES, _WEIGHTS = np.sinh(_U), 0.25 * np.cosh(_U) * np.where(_U > 0.0, 1.0, 0.5) / np.pi
+_NEAR = 6.0  # how long the path is nearly straight; 3 to follow the steepest descent
+_FARTHEST, _HALVINGS = 40.0, 13  # log-odds of the saddlepoint between 0 and the pole
+_LARGEST = 1e3
+
+
+def tail_deviate(values: FloatArray, counts: FloatArray) -> FloatArray:
+    """Return the standard normal deviate of P(S >= 0), for gamma variables of shape `counts` times `values`.
+
+    The sum is over the last axis. Values that count nothing may not be outside the others.
+    """
+    from scipy.special import ndtri_exp
+
+    # the side on which the probability is the smaller one, or nearly so
+    turned = np.where((counts * values).sum(axis=-1) > 0.0, -1.0, 1.0)
+    values = turned[..., None] * values
+    most = values.max(axis=-1, keepdims=True)
+    reached = most[..., 0] > 0.0
+    with np.errstate(all="ignore"):  # where no value is above 0
+        log_tail = np.where(reached, np.minimum(_log_tail(values / most, counts), 0.0), -np.inf)
+        deviate = ndtri_exp(log_tail)
+    return np.asarray(np.clip(turned * deviate, -_LARGEST, _LARGEST))
+
+
+def _log_tail(values: FloatArray, counts: FloatArray) -> FloatArray:
+    """Logarithm of P(S >= 0) for values of which the largest is 1, and a mean of at most 0."""
+    low = np.full((*values.shape[:-1], 1), -_FARTHEST)
+    high = -low
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        saddle, ratio = _at(middle, values)
+        before = saddle * (counts * ratio).sum(axis=-1, keepdims=True) < 1.0
+        low, high = np.where(before, middle, low), np.where(before, high, middle)
+    saddle, ratio = _at(low, values)
+    second = (counts * ratio**2).sum(axis=-1, keepdims=True) + saddle**-2.0
+    third = 2.0 * (counts * ratio**3).sum(axis=-1, keepdims=True)
+    # a hyperbola through the saddlepoint that bends to the side on which the integrand falls, up to 45 degrees
+    deviation = second**-0.5
+    near = _NEAR / (third * deviation**3)
+    root = np.copysign(np.sqrt(near**2 + _NODES**2), near)
+    away = deviation * (1j * _NODES + root - near)
+    ahead = deviation * (1j + _NODES / root) * _WEIGHTS
+    z = -ratio[..., None, :] * away[..., None]
+    logs = 0.5 * np.log1p(2.0 * z.real + z.real**2 + z.imag**2) + 1j * np.arctan2(z.imag, 1.0 + z.real)
+    integrand = np.exp(-(counts[..., None, :] * logs).sum(axis=-1)) * ahead / (saddle + away)
+    height = -(counts * np.log1p(-saddle * values)).sum(axis=-1)
+    return np.asarray(height + np.log(integrand.imag.sum(axis=-1)))
+
+
+def _at(log_odds: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Number between 0 and 1, and the derivative of ``-log(1 - s x)`` by s there."""
+    left = 1.0 / (1.0 + np.exp(log_odds))
+    return 1.0 / (1.0 + np.exp(-log_odds)), values / (left * values + (1.0 - values))

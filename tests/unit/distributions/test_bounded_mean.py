@@ -31,7 +31,7 @@ def test_two_values_are_those_of_clopper_and_pearson(n, level):
     found = bounded_mean_limits(Draws(np.broadcast_to(values, counts.shape), counts), 0 * k, 0 * k + 1, level)
     expected = np.array(clopper_pearson(np.full(len(k), n), k, level))
     # SciPy's upper quantiles are 1 less a tiny number where all but one are 1
-    assert np.array(found) == pytest.approx(expected, rel=2e-6, abs=1e-13)
+    assert np.array(found) == pytest.approx(expected, rel=1e-5, abs=1e-13)
     # on any other scale too: -3 and 2
     values = np.broadcast_to([-3.0, 2.0], counts.shape)
     other = bounded_mean_limits(Draws(values, counts), 0 * k - 3, 0 * k + 2, level)
@@ -52,7 +52,7 @@ def tail(values, t):
 @pytest.mark.parametrize("n", [1, 4, 40])
 @pytest.mark.parametrize("end", [1.0, 30.0])
 def test_tails_are_exact_at_every_level(kind, n, end):
-    """Partial fractions in rational numbers, which is slow, against a sum over 33 nodes."""
+    """Partial fractions in rational numbers, which is slow, against a sum over 41 nodes."""
     rng = np.random.default_rng(n)
     even = rng.random(n)
     values = {
@@ -198,6 +198,7 @@ def test_no_mixture_of_three_values_is_missed_too_often(n, middle):
 
 # Worlds in which limits from three moments failed up to 11 times as often as they may: n, level, chances of 0, 1/2, 1.
 FAR_TAILS = [
+    (200, 0.95, (0.0242, 0.9733, 0.0025)),
     (50, 0.998, (0.0134, 0.8876, 0.099)),
     (100, 0.9998, (0.058, 0.9364, 0.0056)),
     pytest.param(100, 0.99998, (0.069, 0.9242, 0.0068), marks=pytest.mark.slow),
@@ -224,4 +225,4 @@ def test_by_hand_for_one_event():
     """Garwood for one event: (0.0253, 5.5716), about those of Clopper and Pearson for one of 100,000."""
     found = bounded_mean_limits(Draws(np.array([0.0, 1.0]), np.array([99_999, 1])), 0.0, 1.0, 0.95)
     assert np.array(found) * 1e5 == pytest.approx((0.0253178, 5.5716434), rel=1e-4)
-    assert float(found[1]) == pytest.approx(beta.ppf(0.975, 2, 99_999), rel=1e-6)
+    assert float(found[1]) == pytest.approx(beta.ppf(0.975, 2, 99_999), rel=1e-5)

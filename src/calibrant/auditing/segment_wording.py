@@ -56,8 +56,8 @@ def lower_sentence(audit: Any) -> str:
         return "No segment is shown to be miscalibrated."
     worst = int(np.argmax(audit.lower))
     return (
-        f"The segment {audit.segment[worst]} is off by at least {number(audit.lower_bound)}: predictions are "
-        f"{audit.direction[worst]} at scores {_where(audit, worst)}."
+        f"The segment {audit.segment[worst]} is off by at least {number(audit.lower_bound)} (asymptotic): predictions "
+        f"are {audit.direction[worst]} at scores {_where(audit, worst)}."
     )
 
 

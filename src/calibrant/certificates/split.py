@@ -34,6 +34,8 @@ def split_lower_bound(
 ) -> float:
     """Bound the true cutoff calibration error from below, for every number of rows and every distribution.
 
+    For tables with cells that was checked by simulation, not proved.
+
     Parameters
     ----------
     y_true, y_proba : array-like of shape (n,)
@@ -69,7 +71,8 @@ def split_lower_bound(
     more rows, the largest of 4 (Theorem 2.3). The digest makes the split as good as independent of the draw
     (Proposition 7.2, docs/theory/7-seeds.md).
 
-    Tables with cells get the band of `monotone_width`: their cells were chosen by looking at all rows.
+    Tables with cells get the band of `monotone_width`, whose constants were checked by simulation for finite numbers of
+    rows, not proved: their cells were chosen by looking at all rows.
 
     Examples
     --------

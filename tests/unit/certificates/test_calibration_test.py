@@ -147,18 +147,17 @@ def test_more_simulations_are_made_near_usual_levels():
 
 @pytest.mark.parametrize("first", [99, 999])
 def test_simulations_in_two_rounds_are_as_valid_as_in_one(first):
-    """Exactly: ranks are even, those of the first round hypergeometric, and p is at most t with probability t or less."""
+    """Exactly: ranks are even, those of the first round hypergeometric, and p is t or less with probability t."""
     total, least, most = 10 * (first + 1) - 1, max(1, round(0.003 * (first + 1))), round(0.13 * (first + 1))
     module = sys.modules["calibrant.certificates.calibration_test"]
-    below, probability = least / (first + 1), 0.0
-    for reached in range(least, total // 2):
-        added = hypergeom.cdf(most - 1, total, reached, first) - hypergeom.cdf(least - 1, total, reached, first)
-        probability += added / (total + 1)
+    ranks = np.arange(2 * most * 10)
+    pmf = hypergeom.pmf(np.arange(least, most)[:, None], total, ranks, first).sum(axis=0) / (total + 1)
+    for reached in (least, 4 * least, 5 * most, 10 * most, len(ranks) - 1):
         found = module._two_rounds(reached, (first, total), (least, most))
-        assert found == pytest.approx(below + probability, abs=1e-12)
-        if 2 * least / (first + 1) < found < 0.11:  # and in between it is the usual ratio
-            assert found == pytest.approx((1 + reached) / (total + 1), rel=0.25)
-    assert found == pytest.approx(most / (first + 1))  # where the p-values of one round go on
+        assert found == pytest.approx(least / (first + 1) + pmf[: reached + 1].sum(), abs=1e-9)
+        if reached == 5 * most:  # in the middle it is the usual ratio
+            assert found == pytest.approx((1 + reached) / (total + 1), rel=0.02)
+    assert found == pytest.approx(most / (first + 1), rel=1e-3)  # where the p-values of one round go on
 
 
 def test_impossible_labels_have_the_smallest_p_value(monkeypatch):

@@ -20,7 +20,8 @@ from support.strategies import Rows, small_rows
 many = settings(max_examples=12 * settings.default.max_examples)
 some = settings(max_examples=3 * settings.default.max_examples)
 
-# Scores are kept to half of 2**-42 each, so a mean residual is off by at most 2**-43 and a range by 2**-42.
+# Scores are kept to half of 2**-42 each, so a mean residual and a range are off by at most 2**-43; a range of at most
+# 2**-42 counts as 0.
 QUANTUM = 2.0**-41
 
 

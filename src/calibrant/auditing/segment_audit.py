@@ -39,7 +39,7 @@ class SegmentAudit(SegmentTable, Drawable):
     bound : float
         No segment listed is off by more than this; see `claim`.
     lower_bound : float
-        Some segment is off by at least this.
+        Some segment is off by at least this; asymptotic, as all of `lower`.
     confidence_level : float
         Probability with which `bound`, all of `upper` and all of `lower` hold together.
     tolerance : float or None

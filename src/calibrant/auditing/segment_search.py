@@ -183,5 +183,5 @@ def _claim(
     if worst is None:  # no statement about the population, so none of confidence
         return f"None of {rows(segments)} segments is shown to be miscalibrated."
     others = f", {rows(n_found)} of {rows(segments)} are shown to be miscalibrated" if n_found > 1 else ""
-    sure = f"with {confidence(confidence_level)} confidence{OF_MIXTURES if mixed else ''}"
+    sure = f"with {confidence(confidence_level)} confidence (asymptotic){OF_MIXTURES if mixed else ''}"
     return f"The segment {worst} is off by at least {write_lower(lower)}{others}, {sure}."

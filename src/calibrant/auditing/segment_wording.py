@@ -58,7 +58,7 @@ def lower_sentence(audit: Any) -> str:
     worst = int(np.argmax(audit.lower))
     return (
         f"The segment {visible(audit.segment[worst])} is off by at least "
-        f"{write_lower(audit.lower_bound, audit.tolerance)}: "
+        f"{write_lower(audit.lower_bound, audit.tolerance)} (asymptotic): "
         f"predictions are {audit.direction[worst]} at scores {_where(audit, worst)}."
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.clusters import certify_clusters
-from calibrant.certificates.results import ASSUMPTIONS, Certificate, verdict_on
+from calibrant.certificates.results import ASSUMPTIONS, SIMULATED_LOWER_BOUND, Certificate, verdict_on
 from calibrant.certificates.sample_size import rows_to_decide, width_of
 from calibrant.certificates.split import split_lower_bound, split_width
 from calibrant.certificates.theory.theorem2 import PRINTED_LIMIT
@@ -30,6 +30,7 @@ __all__ = ["METHODS", "certify", "check_request"]
 
 METHODS = ("default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence")
 
+_SPLIT = ("default", "bernstein", "hoeffding")  # methods whose lower bound is `split_lower_bound`
 _LOOK_ANY_TIME = (
     "The confidence level and the tolerance were chosen before looking at the outcomes; the number of rows was not."
 )
@@ -195,7 +196,7 @@ def certify(
     else:
         width = upper_width(n) + (walk.at_most - estimate)
     bound, lower_bound = min(1.0, estimate + width), max(0.0, estimate - lower_width(n))
-    if method in ("default", "bernstein", "hoeffding"):
+    if method in _SPLIT:
         lower_bound = split_lower_bound(table, confidence_level=confidence_level, random_state=random_state)
     trivial_bound = max(table.mean_score, 1.0 - table.mean_score)
     verdict = None if tolerance is None else verdict_on(bound, lower_bound, trivial_bound, tolerance)
@@ -224,7 +225,7 @@ def certify(
         n=n,
         method=method,
         rows_needed=rows_needed,
-        assumptions=_assumptions(method, of_class=rademacher is not None),
+        assumptions=_assumptions(method, of_class=rademacher is not None, cells=table.cells is not None),
         references=_REFERENCES[method],
     )
 
@@ -240,6 +241,12 @@ def check_request(*, confidence_level: float, tolerance: float | None, method: s
     return delta
 
 
-def _assumptions(method: str, *, of_class: bool) -> tuple[str, ...]:
+def _assumptions(method: str, *, of_class: bool, cells: bool) -> tuple[str, ...]:
     rows, classifier, plan = ASSUMPTIONS
-    return (rows, _ANY_OF_CLASS if of_class else classifier, _LOOK_ANY_TIME if method == "anytime" else plan)
+    simulated = (SIMULATED_LOWER_BOUND,) if cells and method in _SPLIT else ()
+    return (
+        rows,
+        _ANY_OF_CLASS if of_class else classifier,
+        _LOOK_ANY_TIME if method == "anytime" else plan,
+        *simulated,
+    )

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from calibrant.certificates.certify import check_request
 from calibrant.certificates.clusters import cluster_interval
-from calibrant.certificates.results import ASSUMPTIONS, CutoffInterval
+from calibrant.certificates.results import ASSUMPTIONS, SIMULATED_LOWER_BOUND, CutoffInterval
 from calibrant.certificates.split import split_lower_bound
 from calibrant.certificates.widths.closed_form import asymptotic_width, brownian_width
 from calibrant.certificates.widths.default import charged_bound
@@ -122,7 +122,9 @@ def cutoff_interval(
         confidence_level=confidence_level,
         n=int(table.total),
         method=method,
-        assumptions=ASSUMPTIONS,
+        assumptions=ASSUMPTIONS
+        if table.cells is None or method == "asymptotic"
+        else (*ASSUMPTIONS, SIMULATED_LOWER_BOUND),
         references=("gao2017", "shevtsova2013", "fan2015") if method == "finite" else ("gao2017", "feller1951"),
     )
 

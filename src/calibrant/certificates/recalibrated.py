@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.certify import check_request
-from calibrant.certificates.results import verdict_on
+from calibrant.certificates.results import SIMULATED_BAND, verdict_on
 from calibrant.certificates.widths.fixed_design import cumulative_width
 from calibrant.certificates.widths.uniform import monotone_width
 from calibrant.distributions.brownian import range_upper_quantile
@@ -63,7 +63,8 @@ class RecalibratedCertificate(Statement):
     n : int
         Rows.
     method : {"finite", "asymptotic"}
-        Whether the probability holds for every number of rows or in the limit.
+        Whether the probability was checked by simulation for finite numbers of rows, or holds in the limit. About these
+        cases it is proved for every number of rows.
     about : {"population", "cases"}
         Whether the bound is on the error in the population, or on that against the true probabilities of these cases.
     """
@@ -103,8 +104,8 @@ def certify_recalibrated(
     confidence_level, tolerance : float
         Probability with which the statement holds, and an error that would be acceptable, which asks for a verdict.
     method : {"finite", "asymptotic"}
-        "finite" holds for every n and every monotone map; "asymptotic" is less than half as wide and made for
-        isotonic, Platt, beta and temperature calibration.
+        "finite" covers every monotone map, with constants that were simulated and checked for finite n, not proved;
+        "asymptotic" is less than half as wide and made for isotonic, Platt, beta and temperature calibration.
     about : {"population", "cases"}
         "cases" bounds the error that these very cases would show if each outcome were its true probability, and says
         nothing about others; it is less than half as wide, and only "finite". Choose before seeing the outcomes.
@@ -183,9 +184,15 @@ def certify_recalibrated(
         n=n,
         method=method,
         about=about,
-        assumptions=_ASSUMPTIONS if about == "population" else _ABOUT_CASES,
+        assumptions=_assumptions(method, about),
         references=("gao2017",) if about == "population" else ("gao2017", "feller1951"),
     )
+
+
+def _assumptions(method: str, about: str) -> tuple[str, ...]:
+    if about == "cases":
+        return _ABOUT_CASES
+    return (*_ASSUMPTIONS, SIMULATED_BAND) if method == "finite" else _ASSUMPTIONS
 
 
 def _claim(n: int, bound: float, confidence_level: float, method: str, about: str) -> str:
@@ -196,7 +203,7 @@ def _claim(n: int, bound: float, confidence_level: float, method: str, about: st
             f"{claim_upper(bound)}, though the map was fitted on these outcomes; the statement is about these "
             "cases only."
         )
-    limit = "" if method == "finite" else " (asymptotic)"
+    limit = " (by simulation, not proved)" if method == "finite" else " (asymptotic)"
     return (
         f"With probability at least {at_least(confidence_level)}{limit} over the draw of the rows, the cutoff "
         f"calibration error of the recalibrated scores in the population is at most {claim_upper(bound)}, though the "

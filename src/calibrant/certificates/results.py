@@ -7,13 +7,23 @@ from dataclasses import dataclass
 from calibrant.table.results import Count, Result
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, ClusterStatement
 
-__all__ = ["ASSUMPTIONS", "CalibrationTest", "Certificate", "CutoffInterval", "verdict_on"]
+__all__ = [
+    "ASSUMPTIONS",
+    "SIMULATED_BAND",
+    "SIMULATED_LOWER_BOUND",
+    "CalibrationTest",
+    "Certificate",
+    "CutoffInterval",
+    "verdict_on",
+]
 
 ASSUMPTIONS = (
     COUNTED_ROWS,
     FIXED_CLASSIFIER,
     "The number of rows, the confidence level, the tolerance and the method were chosen before looking at outcomes.",
 )
+SIMULATED_BAND = "The constants of the band were simulated; for finite numbers of rows they were checked, not proved."
+SIMULATED_LOWER_BOUND = f"For the lower bound, as the table has cells: {SIMULATED_BAND[0].lower()}{SIMULATED_BAND[1:]}"
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,8 @@ def split_lower_bound(
 ) -> float:
     """Bound the true cutoff calibration error from below, for every number of rows and every distribution.
 
+    For tables with cells that was checked by simulation, not proved.
+
     Parameters
     ----------
     y_true, y_proba : array-like of shape (n,)

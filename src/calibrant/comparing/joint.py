@@ -11,8 +11,8 @@ import numpy as np
 
 from calibrant.comparing.losses import Possible
 from calibrant.comparing.units import Units
-from calibrant.distributions.bounded_mean import PowerMeans, bounded_mean_limits
-from calibrant.distributions.cluster_draws import cluster_moments
+from calibrant.distributions.bounded_mean import Draws, bounded_mean_limits
+from calibrant.distributions.cluster_draws import cluster_draws
 from calibrant.table.pooling import FloatArray
 
 __all__ = ["Limits", "critical_value", "paired_limits"]
@@ -62,7 +62,7 @@ def paired_limits(difference: FloatArray, possible: Possible, critical: float, u
     """Limits for the mean of terms, each for the tail of the normal distribution beyond a critical value.
 
     They are those of `bounded_mean_limits`: a draw that was not seen may add as much as is possible. What clusters are
-    worth is that of `cluster_moments`.
+    worth is that of `cluster_draws`.
     """
     from scipy.special import ndtr
 
@@ -76,10 +76,10 @@ def paired_limits(difference: FloatArray, possible: Possible, critical: float, u
     of_draws = units.sums(scaled - value)
     squares = float(np.dot(of_draws, of_draws)) * units.few / units.n
     if units.cluster is None:
-        powers, draws = PowerMeans(value, float((scaled**2).mean()), float((scaled**3).mean())), float(units.n)
+        draws = Draws(scaled, np.ones(len(scaled)))
     else:
-        powers, draws = cluster_moments(value, of_draws / units.n, float(scaled.var()) / units.n, units.size, tail)
-    ends = bounded_mean_limits(powers, draws, low / unit, high / unit, 1.0 - 2.0 * tail)
+        draws = cluster_draws(value, of_draws / units.n, float(scaled.var()) / units.n, units.size, tail)
+    ends = bounded_mean_limits(draws, low / unit, high / unit, 1.0 - 2.0 * tail)
     hidden = possible.unseen * units.hidden(tail, possible.share) / unit
     lower, upper = min(float(ends[0]) - hidden, value), max(float(ends[1]) + hidden, value)
     return Limits(value * unit, math.sqrt(squares / units.n) * unit, lower * unit, upper * unit)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calibrant.decisions.cost_curve import points_or_grid
 from calibrant.decisions.limits import normal_half_width
 from calibrant.decisions.paired import pair_rows
-from calibrant.distributions.bounded_mean import PowerMeans, bounded_mean_limits
+from calibrant.distributions.bounded_mean import Draws, bounded_mean_limits
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_between
@@ -143,9 +143,12 @@ def net_benefit(
     true_positive, false_positive = true_positives / table.total, false_positives / table.total
     value = true_positive - odds * false_positive
     n = table.total if table.counts else np.nan  # what is known of chance needs rows
-    square, cube = true_positive + odds**2 * false_positive, true_positive - odds**3 * false_positive
-    variance = np.maximum(0.0, square - value**2)
-    lower, upper = bounded_mean_limits(PowerMeans(value, square, cube), n, -odds, 1.0, confidence_level)
+    variance = np.maximum(0.0, true_positive + odds**2 * false_positive - value**2)
+    draws = Draws(
+        np.stack([-odds, np.zeros(len(tau)), np.ones(len(tau))], axis=-1),
+        np.stack([false_positives, false_negatives + true_negatives, true_positives], axis=-1),
+    )
+    lower, upper = (limit * n / n for limit in bounded_mean_limits(draws, -odds, np.ones(len(tau)), confidence_level))
     return NetBenefit(
         threshold=tau,
         net_benefit=value,

@@ -2,10 +2,8 @@
 
 The limits of Gaffke (2005): add one row more that is as unfavourable as a row can be, and take the quantile of the mean
 under weights drawn evenly from the simplex. For terms of two values these are the limits of Clopper & Pearson, for sums
-of rare events those of Garwood, as in Fay & Feuer (1997), and for many rows the normal ones. The distribution of the
-weighted mean is taken for a beta distribution that ends at the largest term and has the same mean, variance and
-skewness, which it is for terms of two values; or, if it is skewed away from that end by more than a beta distribution
-can be, for a gamma distribution that starts there, which is wider on this side.
+of rare events those of Garwood, as in Fay & Feuer (1997), and for many rows the normal ones. That they hold for all
+terms is a conjecture (Learned-Miller & Thomas 2020): neither a proof nor a case in which they fail is known.
 """
 
 from __future__ import annotations
@@ -15,59 +13,131 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.distributions.weighted_mean import tail_deviate
 from calibrant.table.score_table import FloatArray
 
-__all__ = ["PowerMeans", "bounded_mean_limit", "bounded_mean_limits"]
-_GAMMA = 1e12  # a beta distribution of this size is a gamma distribution
+__all__ = ["Draws", "bounded_mean_limit", "bounded_mean_limits", "limit_excess"]
+
+# From so many values on they are pooled, in bins in which the distance from the end changes by the factor exp(_WIDTH),
+# but for distances that are small beside that of the mean.
+_MANY, _WIDTH, _SMALL = 128, 0.2, 1e-4
+_STEPS, _PRECISION = 100, 1e-7
 
 
-class PowerMeans(NamedTuple):
-    """Means of terms, of their squares and of their cubes."""
+class Draws(NamedTuple):
+    """Values of independent draws along the last axis, and how many draws have each; a part of a draw counts as one."""
 
-    first: float | FloatArray
-    second: float | FloatArray
-    third: float | FloatArray
+    values: FloatArray
+    counts: FloatArray
 
 
 def bounded_mean_limits(
-    powers: PowerMeans, n: npt.ArrayLike, low: npt.ArrayLike, high: npt.ArrayLike, level: float
+    draws: Draws, low: npt.ArrayLike, high: npt.ArrayLike, level: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Limits, each for half of what `level` leaves, for the mean of terms in [low, high], from `n` independent rows.
+    """Limits, each for half of what `level` leaves, for the mean of terms in [low, high].
 
-    For rows that depend on each other they are moments and number of draws, see `cluster_moments`. An end of the range
-    may be infinite; so is the limit on its side.
+    For rows that depend on each other see `cluster_draws`. An end of the range may be infinite; so is the limit there.
     """
-    return bounded_mean_limit(-1, powers, n, low, level), bounded_mean_limit(1, powers, n, high, level)
+    return bounded_mean_limit(-1, draws, low, level), bounded_mean_limit(1, draws, high, level)
 
 
-def bounded_mean_limit(side: int, powers: PowerMeans, n: npt.ArrayLike, end: npt.ArrayLike, level: float) -> FloatArray:
+def bounded_mean_limit(side: int, draws: Draws, end: npt.ArrayLike, level: float) -> FloatArray:
     """One of the limits: the lower (-1), for which only the lower end of the range counts, or the upper one (1)."""
-    first, second, third = (np.asarray(power, dtype=np.float64) for power in powers)
-    high, tail = side * np.asarray(end, dtype=np.float64), 0.5 - 0.5 * level
-    return side * _upper(side * first, second, side * third, np.asarray(n, dtype=np.float64), high, tail)
-
-
-def _upper(
-    first: FloatArray, second: FloatArray, third: FloatArray, n: FloatArray, high: FloatArray, tail: float
-) -> FloatArray:
-    from scipy.special import betaincinv
-
-    rows = n + 1.0
-    share, reach = n / rows, high - first
+    high = side * np.asarray(end, dtype=np.float64)
+    if np.isinf(high).any():
+        return side * high
+    weighted, deviate = _with_end(side, draws, high), _normal_deviate(level)
+    mean, spread = _mean_and_spread(weighted)
+    low, top = weighted.values.min(axis=-1), weighted.values.max(axis=-1)
+    most = top
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        # central moments with the row that is added, at `gap` above the new mean
-        gap = share * reach
-        spread = np.maximum(0.0, second - first**2)
-        variance = share * (spread + reach**2 / rows)
-        skew = third - 3.0 * first * second + 2.0 * first**3 - 3.0 * spread * reach / rows - (reach / rows) ** 3
-        skew = share * skew + gap**3 / rows
-        # of the weighted mean: its variance in units of the gap, and its skewness times the root of that, below 0 if up
-        ratio = variance / (rows + 1.0) / gap**2
-        turned = -2.0 * skew / ((rows + 2.0) * variance * gap)
-        size = np.where(2.0 * ratio > turned, (2.0 + turned) / (2.0 * ratio - turned), _GAMMA)
-        size = np.clip(size, 1.0, _GAMMA)
-        middle = 1.0 / (1.0 + ratio * size)
-        below = betaincinv((size - 1.0) * middle, (size - 1.0) * (1.0 - middle), tail)
-        limit = high - gap / middle * below
-    # No rows, or every term is the largest there can be; SciPy gives up on quantiles at some levels below 1e-200.
-    return np.asarray(np.where(np.isnan(limit) & ~np.isnan(first + n), high, limit))
+        at = np.where(spread > 0.0, most - (most - mean) * np.exp(deviate * spread / (most - mean)), most)
+        before, at_before, slope = at, np.zeros_like(at), most - at
+        for _ in range(_STEPS):
+            excess = _excess(weighted, deviate, at)
+            low, top = np.where(excess > 0.0, at, low), np.where(excess > 0.0, top, at)
+            # The secant, in the logarithm of the distance from the end; or the middle of where the limit still may be.
+            moved = np.log1p((before - at) / (most - before))
+            slope = np.where(moved != 0.0, (excess - at_before) / moved, slope)
+            new = at - (most - at) * np.expm1(-excess / slope)
+            new = np.where((new > low) & (new < top), new, np.where(excess == 0.0, at, 0.5 * (low + top)))
+            before, at_before, at = at, excess, new
+            if (np.abs(at - before) <= _PRECISION * np.minimum(spread, most - at)).all():
+                break
+    return np.asarray(side * np.minimum(at, high))
+
+
+def limit_excess(side: int, draws: Draws, end: float, level: float) -> float:
+    """How far a limit is above 0: of the right sign, of about the right size, and with less work than the limit."""
+    if np.isinf(end):
+        return end
+    weighted = _with_end(side, draws, np.asarray(side * end))
+    return side * float(_excess(weighted, _normal_deviate(level), np.zeros(())))
+
+
+def _normal_deviate(level: float) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri(0.5 - 0.5 * level))
+
+
+def _with_end(side: int, draws: Draws, high: FloatArray) -> Draws:
+    """Draws whose upper limit is asked for, with one more at the upper end."""
+    counts = np.asarray(draws.counts, dtype=np.float64)
+    values = np.where(counts > 0.0, side * draws.values, high[..., None])
+    if values.ndim == 1 and len(values) > _MANY:
+        values, counts = _pooled(Draws(values, counts), float(high))
+    shape = (*values.shape[:-1], 1)
+    return Draws(
+        np.concatenate([values, np.broadcast_to(high[..., None], shape)], axis=-1),
+        np.concatenate([counts, np.ones(shape)], axis=-1),
+    )
+
+
+def _mean_and_spread(weighted: Draws) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of the mean weighted at random."""
+    values, counts = weighted
+    total = counts.sum(axis=-1)
+    mean = (counts * values).sum(axis=-1) / total
+    square = (counts * (values - mean[..., None]) ** 2).sum(axis=-1) / total
+    return mean, np.sqrt(square / (total + 1.0))
+
+
+def _excess(weighted: Draws, deviate: float, at: FloatArray) -> FloatArray:
+    """How far the upper limit is above a number: exact in its sign, about right in its size, and falling by about 1."""
+    spread = _mean_and_spread(weighted)[1]
+    excess = (tail_deviate(weighted.values - at[..., None], weighted.counts) - deviate) * spread
+    # nothing but the end of the range
+    return np.where(spread > 0.0, excess, weighted.values.max(axis=-1) - at)
+
+
+def _pooled(draws: Draws, high: float) -> Draws:
+    """Two values for all in a bin, with the same count, mean, variance and third moment.
+
+    The distribution is that of terms ``log(1 - s (x - t))``, s at most ``1 / (high - t)``, in which distances from the
+    upper end count by their logarithm.
+    """
+    values, counts = draws
+    mean = float(np.dot(values, counts) / counts.sum())
+    distance = max(high, float(values.max())) - values
+    least = _SMALL * max(high - mean, float(distance.mean())) or 1.0  # unless every value is the end
+    place = np.floor(np.log(distance + least) / _WIDTH).astype(np.intp)
+    place -= place.min()
+    number = np.bincount(place, counts)
+    used = number > 0.0
+    number = np.where(used, number, 1.0)
+    centre = np.bincount(place, counts * values) / number
+    values = values - centre[place]
+    squares = counts * values**2
+    variance, third = np.bincount(place, squares) / number, np.bincount(place, squares * values) / number
+    with np.errstate(divide="ignore", invalid="ignore"):
+        half = np.where(variance > 0.0, 0.5 * third / variance, 0.0)
+    root = np.sqrt(half**2 + variance)
+    # the roots of z^2 - 2 half z - variance; the nearer one without cancellation
+    far = half + np.copysign(root, half)
+    near = np.where(far != 0.0, -variance / np.where(far != 0.0, far, 1.0), 0.0)
+    share = np.where(root > 0.0, np.abs(far) / np.where(root > 0.0, 2.0 * root, 1.0), 0.5)
+    return Draws(
+        np.concatenate([(centre + near)[used], (centre + far)[used]]),
+        np.concatenate([(number * share)[used], (number * (1.0 - share))[used]]),
+    )

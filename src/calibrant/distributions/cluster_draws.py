@@ -1,23 +1,15 @@
-"""Clusters as independent draws: events that none of them has shown, and moments of means over all their rows."""
+"""Clusters as independent draws: events that none of them has shown, and what they tell of means over all rows."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.distributions.bounded_mean import PowerMeans
+from calibrant.distributions.bounded_mean import Draws
 from calibrant.table.pooling import FloatArray, score_order
 
-__all__ = ["ClusterMoments", "cluster_moments", "equal_draws", "hidden_share"]
-
-
-class ClusterMoments(NamedTuple):
-    """Means of powers of what a draw adds to a mean, and how many draws there are."""
-
-    powers: PowerMeans
-    draws: float
+__all__ = ["cluster_draws", "equal_draws", "hidden_share"]
 
 
 def hidden_share(size: FloatArray, delta: float) -> float:
@@ -42,10 +34,8 @@ def equal_draws(size: FloatArray, delta: float) -> float:
     return math.log(delta) / math.log(seen) if seen > 0.0 else 0.0
 
 
-def cluster_moments(
-    value: float, parts: FloatArray, row_variance: float, size: FloatArray, tail: float
-) -> ClusterMoments:
-    """Moments that give a mean over all rows the variance and the third moment it has over clusters.
+def cluster_draws(value: float, parts: FloatArray, row_variance: float, size: FloatArray, tail: float) -> Draws:
+    """Draws whose mean has the variance and the third moment that a mean over all rows has over clusters.
 
     The draws are clusters of equal size, so many that events could hide in them as well as in these. `value` is the
     mean, and `parts` is what each cluster adds to it, less what clusters of its size add on average. The variance is at
@@ -56,10 +46,13 @@ def cluster_moments(
     size = size[size > 0.0]
     freedom = float(size.sum() ** 2 / np.dot(size, size)) - 1.0 if len(size) > 1 else 0.0
     if freedom <= 0.0:  # one cluster says nothing
-        return ClusterMoments(PowerMeans(value, value**2, value**3), 0.0)
+        return Draws(np.array([value]), np.zeros(1))
     draws, student = equal_draws(size, tail), float(stdtrit(freedom, tail) / ndtri(tail))
-    squares = float(np.dot(parts, parts)) * len(size) / (len(size) - 1.0)
-    variance = student**2 * draws * max(squares, row_variance)
-    third = draws**2 * float(np.power(parts, 3).sum())
-    powers = PowerMeans(value, value**2 + variance, value**3 + 3.0 * value * variance + third)
-    return ClusterMoments(powers, draws)
+    squares = float(np.dot(parts, parts))
+    variance = student**2 * draws * max(squares * len(size) / (len(size) - 1.0), row_variance)
+    # What the clusters add, in units in which the third moment is right, and the variance that is missing on each side.
+    clusters = len(parts)
+    unit = clusters * (draws / clusters) ** (2.0 / 3.0)
+    missing = math.sqrt(max(0.0, variance - unit**2 * squares / clusters))
+    values = value + unit * parts
+    return Draws(np.concatenate([values - missing, values + missing]), np.full(2 * clusters, 0.5 * draws / clusters))

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.distributions.bounded_mean import PowerMeans, bounded_mean_limit
-from calibrant.distributions.cluster_draws import cluster_moments
+from calibrant.distributions.bounded_mean import Draws, bounded_mean_limit, limit_excess
+from calibrant.distributions.cluster_draws import cluster_draws
 from calibrant.fits.shortened import shortened
 from calibrant.table.arguments import as_table
 from calibrant.table.clusters import ClusteredRows, Clusters, cluster_rows
@@ -38,17 +38,16 @@ _FARTHEST = 2.0**14  # a root this many times as far as the estimate is taken to
 _PRECISION, _MOST_STEPS = 1e-11, 100
 
 
-class Moments(NamedTuple):
-    """What independent draws tell of a term, number of them, and range of the term."""
+class Sample(NamedTuple):
+    """Independent draws of a term, and its range."""
 
-    powers: PowerMeans
-    n: float
+    draws: Draws
     low: float
     high: float
 
-    def limit(self, side: int, level: float) -> float:
-        """Lower (-1) or upper (1) limit for the mean."""
-        return float(bounded_mean_limit(side, self.powers, self.n, self.low if side < 0 else self.high, level))
+    def end(self, side: int) -> float:
+        """Lower (-1) or upper (1) end of the range."""
+        return self.low if side < 0 else self.high
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +84,14 @@ class SampledRows:
         """
         if math.isinf(value):
             return self.estimate(value, (value, value))
-        moments = self._moments(terms, self._sizes(terms))
+        sample = self._sample(terms, self._by_cluster(terms), self._sizes(terms))
         if within is not None:
-            moments = moments._replace(low=within[0], high=within[1])
+            sample = sample._replace(low=within[0], high=within[1])
         shift = value - self._mean(self.of_rows(terms))
-        lower, upper = (moments.limit(side, self.confidence_level) + shift for side in (-1, 1))
+        level = self.confidence_level
+        lower, upper = (
+            float(bounded_mean_limit(side, sample.draws, sample.end(side), level)) + shift for side in (-1, 1)
+        )
         return self.estimate(value, (min(lower, value), max(upper, value)))
 
     def ratio(self, top: Terms, bottom: Terms, value: float, *, same_scores: bool = False) -> Estimate:
@@ -100,28 +102,18 @@ class SampledRows:
         """
         if not math.isfinite(value):
             return self.estimate(value, (0.0, math.inf))
-        one, two = self.of_rows(top), self.of_rows(bottom)
-        unit = self._mean(two)  # of the second term, so that no power of it leaves the range of floats
-        two = two[0] / unit, two[1] / unit
-        # means of top^i bottom^j, by which those of the powers of their difference are polynomials of the ratio
-        joint = {
-            (i, j): self._mean((one[0] ** i * two[0] ** j, one[1] ** i * two[1] ** j))
-            for i, j in ((1, 0), (0, 1), (2, 0), (1, 1), (0, 2), (3, 0), (2, 1), (1, 2), (0, 3))
-        }
-        by_cluster = self._by_cluster(top), self._by_cluster(bottom) / unit
+        unit = self._mean(self.of_rows(bottom))  # of the second term, so that no power of it leaves the range of floats
+        of_top, of_bottom = self._by_cluster(top), self._by_cluster(bottom) / unit
 
         def difference(ratio: float) -> Terms:
             return lambda label, score: top(label, score) - ratio / unit * bottom(label, score)
 
         sizes = self._sizes(difference(value * unit), same_scores=same_scores)
 
-        def moments(ratio: float) -> Moments:
-            possible = self._possible(difference(ratio), same_scores=same_scores)
-            powers = (sum(math.comb(i, j) * (-ratio) ** j * joint[i - j, j] for j in range(i + 1)) for i in (1, 2, 3))
-            sums = by_cluster[0] - ratio * by_cluster[1]
-            return self._draws(PowerMeans(*powers), sums, possible, sizes)
+        def sample(ratio: float) -> Sample:
+            return self._sample(difference(ratio), of_top - ratio * of_bottom, sizes, same_scores=same_scores)
 
-        lower, upper = self._roots(moments, value * unit, 1.0, least=0.0)
+        lower, upper = self._roots(sample, value * unit, 1.0, least=0.0)
         return self.estimate(value, (min(lower / unit, value), max(upper / unit, value)))
 
     def root(
@@ -136,10 +128,10 @@ class SampledRows:
 
         sizes = self._sizes(terms(centre), same_scores=same_scores)
 
-        def moments(at: float) -> Moments:
-            return self._moments(terms(at), sizes, same_scores=same_scores)
+        def sample(at: float) -> Sample:
+            return self._sample(terms(at), self._by_cluster(terms(at)), sizes, same_scores=same_scores)
 
-        lower, upper = self._roots(moments, centre, 1.0 / max(slope, 1e-9), least=-math.inf)
+        lower, upper = self._roots(sample, centre, 1.0 / max(slope, 1e-9), least=-math.inf)
         return self.estimate(value, (min(lower, value), max(upper, value)))
 
     def variance_of_total(self, terms: Terms) -> float:
@@ -198,20 +190,17 @@ class SampledRows:
         change = np.abs(terms(1, self.table.score) - terms(0, self.table.score))
         return cluster_sums(self.clusters, change, change)
 
-    def _moments(self, terms: Terms, sizes: FloatArray, *, same_scores: bool = False) -> Moments:
-        of_rows = self.of_rows(terms)
-        powers = PowerMeans(*(self._mean((of_rows[0] ** i, of_rows[1] ** i)) for i in (1, 2, 3)))
-        return self._draws(powers, self._by_cluster(terms), self._possible(terms, same_scores=same_scores), sizes)
-
-    def _draws(self, powers: PowerMeans, sums: FloatArray, possible: tuple[float, float], sizes: FloatArray) -> Moments:
-        """Moments of independent draws, from those of rows, or from sums and sizes of clusters if there are any."""
-        n = rows = self.table.total
-        if self.clusters is not None and self.table.counts:
-            value = float(powers.first)
-            variance = max(0.0, float(powers.second) - value**2) / rows
-            parts = (sums - self.clusters.size * (sums.sum() / rows)) / rows
-            powers, n = cluster_moments(value, parts, variance, sizes, 0.5 - 0.5 * self.confidence_level)
-        return Moments(powers, n, *possible)
+    def _sample(self, terms: Terms, sums: FloatArray, sizes: FloatArray, *, same_scores: bool = False) -> Sample:
+        """Draws of a term: the rows, or what its sums and sizes of clusters make of them, if there are any."""
+        positive, negative = self.of_rows(terms)
+        possible, rows = self._possible(terms, same_scores=same_scores), self.table.total
+        if self.clusters is None or not self.table.counts:
+            values, counts = np.concatenate([positive, negative]), np.concatenate([self._positives, self._negatives])
+            return Sample(Draws(values, counts), *possible)
+        value = self._mean((positive, negative))
+        variance = self._mean(((positive - value) ** 2, (negative - value) ** 2)) / rows
+        parts = (sums - self.clusters.size * (sums.sum() / rows)) / rows
+        return Sample(cluster_draws(value, parts, variance, sizes, 0.5 - 0.5 * self.confidence_level), *possible)
 
     def _by_cluster(self, terms: Terms) -> FloatArray:
         """Sum of a term over the rows of each cluster; nothing without clusters."""
@@ -220,14 +209,18 @@ class SampledRows:
         return cluster_sums(self.clusters, terms(1, self.table.score), terms(0, self.table.score))
 
     def _roots(
-        self, moments: Callable[[float], Moments], value: float, scale: float, *, least: float
+        self, sample: Callable[[float], Sample], value: float, scale: float, *, least: float
     ) -> tuple[float, float]:
         """Parameters between which the limits for the mean hold 0; it falls by 1 over about `scale` of them."""
         if self.method == "none":
             return math.nan, math.nan
 
         def end(side: int) -> float:
-            return _root(lambda at: moments(at).limit(side, self.confidence_level), value, scale, least)
+            def excess(at: float) -> float:
+                found = sample(at)
+                return limit_excess(side, found.draws, found.end(side), self.confidence_level)
+
+            return _root(excess, value, scale, least)
 
         return end(-1), end(1)
 

@@ -10,7 +10,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, hypergeom
 
 from calibrant import ArgumentError, DataError, ScoreTable
 from calibrant.certificates.calibration_test import calibration_test
@@ -123,7 +123,41 @@ def test_statistic_is_the_cutoff_calibration_error():
     y, p = [0, 1, 1, 0, 1, 0] * 6, np.arange(1, 37) / 40
     found = calibration_test(y, p)
     assert found.statistic == cutoff_calibration_error(y, p) == pytest.approx(oracles.cutoff_error(y, p))
-    assert (found.n, found.method, found.n_simulations) == (36, "exact", 999)
+    assert (found.n, found.method) == (36, "exact")
+
+
+def test_more_simulations_are_made_near_usual_levels():
+    """Changing one score in its last digit changes the seed: p-values near .05 had a standard deviation of .007."""
+    rng = np.random.default_rng(3)
+    doubtful = 0
+    for _ in range(12):
+        score = 0.2 + 0.6 * rng.random(400)
+        y = rng.random(400) < score
+        found = calibration_test(y, score)
+        assert found.n_simulations == (9999 if 0.0029 < found.p_value < 0.131 else 999)
+        if found.n_simulations == 9999:
+            doubtful += 1
+            others = [
+                calibration_test(y, np.where(np.arange(400) == i, np.nextafter(score, 1.0), score)).p_value
+                for i in range(8)
+            ]
+            assert np.std(others) < 1.8 * math.sqrt(found.p_value * (1.0 - found.p_value) / 9999)
+    assert doubtful >= 1
+
+
+@pytest.mark.parametrize("first", [99, 999])
+def test_simulations_in_two_rounds_are_as_valid_as_in_one(first):
+    """Exactly: ranks are even, those of the first round hypergeometric, and p is t or less with probability t."""
+    total, least, most = 10 * (first + 1) - 1, max(1, round(0.003 * (first + 1))), round(0.13 * (first + 1))
+    module = sys.modules["calibrant.certificates.calibration_test"]
+    ranks = np.arange(2 * most * 10)
+    pmf = hypergeom.pmf(np.arange(least, most)[:, None], total, ranks, first).sum(axis=0) / (total + 1)
+    for reached in (least, 4 * least, 5 * most, 10 * most, len(ranks) - 1):
+        found = module._two_rounds(reached, (first, total), (least, most))
+        assert found == pytest.approx(least / (first + 1) + pmf[: reached + 1].sum(), abs=1e-9)
+        if reached == 5 * most:  # in the middle it is the usual ratio
+            assert found == pytest.approx((1 + reached) / (total + 1), rel=0.02)
+    assert found == pytest.approx(most / (first + 1), rel=1e-3)  # where the p-values of one round go on
 
 
 def test_impossible_labels_have_the_smallest_p_value(monkeypatch):

@@ -26,11 +26,11 @@ def test_one_score_is_clopper_and_pearson(n, k):
     table = ScoreTable.from_counts([0.02], [n], [k])
     (lower,), (upper,) = clopper_pearson(np.array([n]), np.array([k]), 0.95)
     found, ratio = calibration_in_the_large(table), observed_expected_ratio(table)
-    assert (found.lower, found.upper) == pytest.approx((0.02 - upper, 0.02 - lower), rel=1e-8)
-    assert (ratio.lower, ratio.upper) == pytest.approx((lower / 0.02, upper / 0.02), rel=1e-8)
+    assert (found.lower, found.upper) == pytest.approx((0.02 - upper, 0.02 - lower), rel=1e-5)
+    assert (ratio.lower, ratio.upper) == pytest.approx((lower / 0.02, upper / 0.02), rel=1e-5)
     intercept = calibration_slope(table).calibration_intercept_interval
     odds = [math.log(p / (1 - p)) - math.log(0.02 / 0.98) if p else -math.inf for p in (lower, upper)]
-    assert intercept == pytest.approx(odds, rel=1e-7)
+    assert intercept == pytest.approx(odds, rel=1e-5)
 
 
 @given(small_rows(weighted=("none", "whole")))

@@ -138,7 +138,9 @@ def certify_ece(
     docs/theory/4-expected-calibration-error.md). Where scores are calibrated the upper one falls like :math:`n^{-2/5}`.
 
     *Refusal.* "monotone" is tested at level 0.01 by Fisher's exact test between neighbouring ranges of scores. If it is
-    rejected there is no upper bound (`contradicted`). Not to reject it proves nothing: the bound stays conditional.
+    rejected there is no upper bound (`contradicted`). Not to reject it proves nothing: the bound stays conditional. The
+    test does not see short waves: with scores even on [.25, .75] and an event rate .2 above and below them by turns in
+    100 waves, a true error of .2, it rejected in none of 12 samples of 10,000 rows, and the bounds were about .045.
 
     References
     ----------

@@ -14,7 +14,7 @@ from calibrant.table.arguments import as_table, need_both_classes
 from calibrant.table.clusters import ClusteredRows, cluster_rows
 from calibrant.table.progress import portion, tell
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.validation import clean_labels, clean_scores
+from calibrant.table.validation import clean_rows
 
 __all__ = ["READ", "AuditedRows", "audited_rows"]
 
@@ -81,5 +81,5 @@ def audited_rows(
     need_both_classes(table)
     order = None
     if in_order[1] is not None and sample_weight is None and weight is None:
-        order = RowOrder(clean_labels(in_order[0], outcome), clean_scores(in_order[1]))
+        order = RowOrder(*clean_rows(in_order[0], in_order[1], pos_label=outcome)[:2])
     return AuditedRows(table, clustered, order, place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -213,7 +214,7 @@ def _from_objects(raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if is_nested(value):
             raise describe_nested_labels()
     try:
-        plain = np.array(values)
+        plain = np.array([float(value) if isinstance(value, Decimal) else value for value in values])
     except ValueError:
         raise describe_nested_labels() from None
     if plain.dtype.kind in "biufUS" and plain.shape == raw.shape:
@@ -269,6 +270,10 @@ def as_array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
         return np.asarray(values)
     except ValueError:
         raise DataError(f"{what} in one column", "rows of different lengths", "pass a flat column") from None
+    except (TypeError, RuntimeError) as error:  # as a tensor says that requires a gradient, or is on a GPU
+        found = f"a {type(values).__name__} that becomes none ({str(error).partition(chr(10))[0]})"
+        remedy = "convert it first: tensors by .detach().cpu().numpy()"
+        raise DataError(f"{what} that can become an array of NumPy", found, remedy) from None
 
 
 def one_column(raw: npt.NDArray[Any], wanted: str, remedy: str) -> npt.NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Random files, options, frames and arrays at fixed seeds; others by ``python -m fuzz.commands``, ``fuzz.functions``."""
+"""Random files and arrays at fixed seeds; ``python -m fuzz.commands`` and ``python -m fuzz.functions`` take others."""
 
 import pytest
 

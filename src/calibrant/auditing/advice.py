@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple, TypeAlias
 
 from calibrant.auditing.next_steps import NextStep, Place, next_step
 from calibrant.auditing.recalibration import Recalibration
@@ -12,11 +12,15 @@ from calibrant.auditing.segment_audit import SegmentAudit
 from calibrant.auditing.warnings import DECISIONS, REVERSED, DataWarning
 from calibrant.certificates import CalibrationTest, Certificate
 from calibrant.metrics import CutoffCalibration
-from calibrant.table.results import Result
+from calibrant.table.numbers import interval_text, share, write_interval
+from calibrant.table.results import Estimate, Result
 
 __all__ = ["Action", "Advice", "advise"]
 
 _BEYOND_CHANCE = 0.05
+# Where a tolerance is met, a number of positives that is off by less than this share is no reason to change the scores.
+# Of rare events a tolerance allows much more: .002 is a third of a rate of .6%.
+_MATERIAL = 0.05
 
 Action = Literal[
     "leave alone",
@@ -27,6 +31,9 @@ Action = Literal[
     "check the labels",
     "none",
 ]
+
+# The action, why, and the action whose next step is shown, if that is another one.
+_Weighed: TypeAlias = tuple[Action, str] | tuple[Action, str, str]
 
 # Warnings that come before any other advice, the first first, with what they lead to.
 _FIRST: dict[str, tuple[Action, str]] = {
@@ -60,6 +67,44 @@ class Advice(Result):
     python: str | None
 
 
+class _Found(NamedTuple):
+    """What advice rests on."""
+
+    cutoff: CutoffCalibration
+    test: CalibrationTest | None
+    certificate: Certificate | None
+    recalibration: Recalibration | None
+    observed_expected: Estimate
+
+    @property
+    def suspicious(self) -> bool:
+        """Whether the error is more than chance explains."""
+        if self.test is None:
+            return self.cutoff.value > self.cutoff.null_q95
+        return self.test.p_value <= _BEYOND_CHANCE
+
+    @property
+    def level(self) -> str:
+        """How far the number of positives is from the prediction, if its interval excludes that; else empty."""
+        ratio = self.observed_expected
+        if not (ratio.lower > 1.0 or ratio.upper < 1.0):
+            return ""
+        side = "above" if ratio.value > 1.0 else "below"
+        written = write_interval(ratio.value, ratio.lower, ratio.upper, 1.0)
+        return f"positives are {share(abs(ratio.value - 1.0))} {side} prediction, O:E {written}"
+
+    @property
+    def place(self) -> str:
+        """Where predictions are off, and by how much."""
+        cutoff = self.cutoff
+        if cutoff.interval is None:
+            return ""
+        return (
+            f"predictions are {cutoff.direction} for scores {interval_text(cutoff.interval)}, "
+            f"{share(cutoff.mean_predicted)} where {share(cutoff.observed_rate)} is observed"
+        )
+
+
 def advise(
     cutoff: CutoffCalibration,
     test: CalibrationTest | None,
@@ -68,28 +113,33 @@ def advise(
     segments: SegmentAudit | None,
     warnings: Sequence[DataWarning],
     place: Place,
+    *,
+    observed_expected: Estimate,
+    expected_brier: float,
 ) -> Advice:
-    """Weigh warnings, segments that are refuted, the verdict, the evidence and the cross-fitted gain.
+    """Weigh warnings, segments that are refuted, the verdict, the evidence, the level and the cross-fitted gain.
 
     Without a test of perfect calibration the 95% limit under perfect calibration decides. There is no certificate if
     the weights are not whole numbers, and no recalibration if there were too few rows to assess it.
     """
-    action, reason = _first(warnings) or _segments(segments) or _weighed(cutoff, test, certificate, recalibration)
+    found = _Found(cutoff, test, certificate, recalibration, observed_expected)
+    action, reason, *step = _first(warnings) or _segments(segments) or _weighed(found)
     tolerance = None if certificate is None else certificate.tolerance
     level = 0.95 if certificate is None else certificate.confidence_level
     if action == "collect more data" and certificate is not None and certificate.n_clusters is not None:
         # A plan counts independent rows, and would ask for too few.
         return Advice(action, reason, *NextStep())
     columns = () if segments is None else tuple(dict.fromkeys(name for of in segments.columns_of for name in of))
-    return Advice(action, reason, *next_step(action, place, tolerance, level, columns))
+    next_ = next_step(step[0] if step else action, place, tolerance, level, columns, expected_brier=expected_brier)
+    return Advice(action, reason, *next_)
 
 
-def _first(warnings: Sequence[DataWarning]) -> tuple[Action, str] | None:
+def _first(warnings: Sequence[DataWarning]) -> _Weighed | None:
     codes = {warning.code for warning in warnings}
     return next((advice for code, advice in _FIRST.items() if code in codes), None)
 
 
-def _segments(segments: SegmentAudit | None) -> tuple[Action, str] | None:
+def _segments(segments: SegmentAudit | None) -> _Weighed | None:
     """Advise where segments are refuted, which the verdict on all rows does not show."""
     if segments is None or segments.verdict != "refuted":
         return None
@@ -98,32 +148,21 @@ def _segments(segments: SegmentAudit | None) -> tuple[Action, str] | None:
     return "recalibrate by segment", f"{which}, and a map for all rows treats all segments alike."
 
 
-def _weighed(
-    cutoff: CutoffCalibration,
-    test: CalibrationTest | None,
-    certificate: Certificate | None,
-    recalibration: Recalibration | None,
-) -> tuple[Action, str]:
+def _weighed(found: _Found) -> _Weighed:
+    """Weigh verdict, evidence, level and gain."""
+    certificate, recalibration, cutoff = found.certificate, found.recalibration, found.cutoff
     if certificate is None:
         return "none", "with weights that are not counts of rows, the error under perfect calibration is not known."
-    verdict = certificate.verdict
-    suspicious = cutoff.value > cutoff.null_q95 if test is None else test.p_value <= _BEYOND_CHANCE
-    helps = recalibration is not None and recalibration.helps
     # Neither the test nor the 95% limit includes what pooling of scores hides.
     hidden = cutoff.value <= cutoff.null_q95 < cutoff.value_at_most
     error = "the error, as far as it is known from pooled scores," if hidden else "the error"
     same = recalibration is not None and recalibration.unchanged
     unchanged = ", and AutoCalibrator leaves the scores as they are" if same else ""
-    if verdict == "certified":
-        more = unchanged
-        if suspicious:
-            more = ", though it is more than chance explains" + (
-                " and recalibration would lower the Brier score" if helps else ""
-            )
-        return "leave alone", f"the calibration error is certified to be within the tolerance{more}."
-    if suspicious or verdict == "refuted":
-        return _repair(recalibration)
-    if verdict is not None:
+    if certificate.verdict == "certified":
+        return _certified(found, unchanged)
+    if found.suspicious or found.level or certificate.verdict == "refuted":
+        return _repair(found)
+    if certificate.verdict is not None:
         return (
             "collect more data",
             f"{error} is compatible with perfect calibration, but these rows are too few to certify the tolerance.",
@@ -136,16 +175,45 @@ def _weighed(
     return "leave alone", f"{error} is compatible with perfect calibration{unchanged}."
 
 
-def _repair(recalibration: Recalibration | None) -> tuple[Action, str]:
-    """Advise where the error is significant or above the tolerance."""
-    excess = "the error is more than chance explains"
-    if recalibration is None:
-        return "collect more data", f"{excess}, but the rows are too few to assess recalibration."
-    if recalibration.unchanged:
+def _certified(found: _Found, unchanged: str) -> _Weighed:
+    """Leave the scores alone; say so if they are wrong in another way than the tolerance is about."""
+    within = "the calibration error is certified to be within the tolerance"
+    if found.level:
+        ratio = found.observed_expected
+        if ratio.lower > 1.0 + _MATERIAL or ratio.upper < 1.0 - _MATERIAL:
+            return "recalibrate", f"{found.level}, although {within}."
+        return "leave alone", f"{within}; but {found.level}. Recalibrate if their number matters.", "recalibrate"
+    if found.suspicious:
+        helps = found.recalibration is not None and found.recalibration.helps
+        gain = f" and recalibration would lower the {_gained(found.recalibration)}" if helps else ""
+        return "leave alone", f"{within}, though it is more than chance explains{gain}."
+    return "leave alone", f"{within}{unchanged}."
+
+
+def _repair(found: _Found) -> _Weighed:
+    """Advise where the error is significant or above the tolerance: name what is wrong, and what mends it."""
+    recalibration = found.recalibration
+    excess = found.level or "the error is more than chance explains"
+    if recalibration is not None and recalibration.helps:
+        return "recalibrate", f"{excess}, and recalibration lowers the cross-validated {_gained(recalibration)}."
+    if found.level and recalibration is not None:
+        if recalibration.unchanged:
+            more = "AutoCalibrator leaves the scores alone, and a shift of the log-odds mends the level."
+            return "recalibrate", f"{excess}; {more}", "shift"
         return (
-            "collect more data",
-            f"{excess}, but AutoCalibrator leaves the scores as they are: no other map does better.",
+            "recalibrate",
+            f"{excess}; these rows are too few to show a lower log loss, but a map mends the level.",
         )
-    if not recalibration.helps:
-        return "collect more data", f"{excess}, but recalibration does not lower the cross-validated Brier score."
-    return "recalibrate", f"{excess}, and recalibration lowers the cross-validated Brier score."
+    if recalibration is None:
+        lacking = "the rows are too few to assess recalibration"
+    elif recalibration.unchanged:
+        lacking = "AutoCalibrator leaves the scores as they are: no other map does better"
+    else:
+        lacking = "recalibration does not lower the cross-validated log loss"
+    shown = f" ({found.place})" if found.place and not found.level else ""
+    return "collect more data", f"{excess}{shown}, but {lacking}."
+
+
+def _gained(recalibration: Recalibration | None) -> str:
+    """Name the loss that recalibration lowers."""
+    return "log loss" if recalibration is not None and recalibration.improves_log_loss else "Brier score"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from calibrant.ingest.named_columns import in_memory
 from calibrant.ingest.query import Query
-from calibrant.table.numbers import given
+from calibrant.table.numbers import given, significant, write_upper
 
 __all__ = ["NextStep", "Place", "next_step", "place_of"]
 
@@ -57,9 +58,18 @@ def place_of(source: Any, label: str, score: str, weight: str | None, pos_label:
 
 
 def next_step(
-    action: str, place: Place, tolerance: float | None, confidence_level: float, by: Sequence[str] = ()
+    action: str,
+    place: Place,
+    tolerance: float | None,
+    confidence_level: float,
+    by: Sequence[str] = (),
+    *,
+    expected_brier: float,
 ) -> NextStep:
-    """Return what an action leads to: a calibrator, a number of rows, or another audit."""
+    """Return what an action leads to: a calibrator, a number of rows, or another audit.
+
+    A plan is made for the Brier score that these scores have if they are calibrated.
+    """
     if action == "recalibrate by segment":
         listed = " ".join(f"--by {shlex.quote(name)}" for name in by)
         held = f"frame[{list(by)!r}]" if place.fit.startswith("frame[") else "segments"
@@ -72,13 +82,19 @@ def next_step(
             f"calibrant recalibrate {place.command} --model model.json",
             f"calibrator = cal.AutoCalibrator().fit({place.fit})",
         )
+    if action == "shift":
+        return NextStep(
+            f"calibrant recalibrate {place.command} --method platt --model model.json",
+            f"calibrator = cal.PlattCalibrator().fit({place.fit})",
+        )
     if action == "collect more data":
         wanted = "0.05" if tolerance is None else given(tolerance)
         usual = confidence_level == 0.95
-        return NextStep(
-            f"calibrant plan --tolerance {wanted}{'' if usual else f' --confidence {confidence_level:g}'}",
-            f"cal.required_sample_size({wanted}{'' if usual else f', confidence_level={confidence_level:g}'})",
-        )
+        options = {"brier": write_upper(expected_brier, write=partial(significant, digits=2))} if expected_brier else {}
+        options |= {} if usual else {"confidence_level": f"{confidence_level:g}"}
+        shell = "".join(f" --{name.removesuffix('_level')} {value}" for name, value in options.items())
+        python = "".join(f", {name}={value}" for name, value in options.items())
+        return NextStep(f"calibrant plan --tolerance {wanted}{shell}", f"cal.required_sample_size({wanted}{python})")
     if action == "check the labels":
         # The class that counts as 1 stands last, if it was named.
         command, audit = place.command.partition(" --pos-label ")[0], place.audit.partition(", pos_label=")[0]

@@ -1,6 +1,7 @@
 """Advice that is right: what warnings do to it, the next step, and one voice with the calibrator."""
 
 import json
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -148,7 +149,8 @@ def test_few_rows_lead_to_a_plan():
     y, p = world(300)
     advice = cal.audit(y, p, tolerance=0.03, confidence_level=0.9).advice
     assert advice.action == "collect more data"
-    assert advice.command == "calibrant plan --tolerance 0.03 --confidence 0.9"
+    brier = f"{np.ceil(100 * np.mean(p * (1 - p))) / 100:g}"  # rounded up, to ask for no fewer rows
+    assert advice.command == f"calibrant plan --tolerance 0.03 --brier {brier} --confidence 0.9"
     assert CliRunner().invoke(app, advice.command.split()[1:]).exit_code == 0
     exec(advice.python, {"cal": cal})
     assert cal.audit(*world(3_000, seed=1)).advice.command is None
@@ -190,8 +192,8 @@ def test_columns_of_weights_and_labels_by_name():
     place = place_of(pd.DataFrame(), "y", "p", "w", "yes")
     assert place.command == "FILE --label y --score p --weight w --pos-label yes"
     assert place.fit == "frame['p'], frame['y'], frame['w'], pos_label='yes'"
-    assert next_step("leave alone", place, None, 0.95) == (None, None)
-    other = next_step("check the labels", place, None, 0.95)
+    assert next_step("leave alone", place, None, 0.95, expected_brier=0.1) == (None, None)
+    other = next_step("check the labels", place, None, 0.95, expected_brier=0.1)
     assert other.command == "calibrant audit FILE --label y --score p --weight w --pos-label OTHER"
     assert other.python == "cal.audit(frame, label='y', score='p', weight='w', pos_label=...)"
 
@@ -218,14 +220,67 @@ def test_reversed_labels_of_clusters():
     assert result.advice.action == "check the labels"
 
 
-@pytest.mark.parametrize(("factor", "said"), [(1.0, False), (2.0, True)])
-def test_certified_scores_that_are_clearly_off_are_said_to_be(factor, said):
+@pytest.mark.parametrize(
+    ("factor", "n", "action", "said"),
+    [(1.0, 20_000, "leave alone", False), (2.0, 20_000, "recalibrate", True), (1.03, 2_000_000, "leave alone", True)],
+)
+def test_certified_scores_that_are_clearly_off_are_said_to_be(factor, n, action, said):
     """With rare events any error is below a tolerance that is larger than their rate."""
     rng = np.random.default_rng(1)
-    p = rng.beta(2.0, 400.0, 20_000)
+    p = rng.beta(2.0, 400.0, n).round(4)
     found = cal.audit(rng.uniform(size=len(p)) < factor * p, p, tolerance=0.02)
-    assert (found.certificate.verdict, found.advice.action) == ("certified", "leave alone")
-    assert ("more than chance explains" in found.advice.reason) == said
+    assert (found.certificate.verdict, found.advice.action) == ("certified", action)
+    assert ("above prediction, O:E" in found.advice.reason) == said
+    assert (found.advice.command is not None) == said  # to recalibrate, if their number matters
+
+
+def loans(seed, shift, n=40_000):
+    """A portfolio with .4 to .6% of defaults, whose predicted log-odds are off by a shift."""
+    rng = np.random.default_rng(seed)
+    log_odds = rng.normal(-6.0, 1.0, n)
+    chance = 1.0 / (1.0 + np.exp(-log_odds - shift))
+    return (rng.uniform(size=n) < chance).astype(int), 1.0 / (1.0 + np.exp(-log_odds))
+
+
+def advice_on_loans(seeds, shift):
+    """Count what portfolios are told, by action; those sent away with nothing said of the level count by themselves."""
+    found = Counter()
+    for seed in seeds:
+        result = cal.audit(*loans(seed, shift), tolerance=0.002)
+        ratio = result.performance.observed_expected
+        off = ratio.lower > 1.0 or ratio.upper < 1.0
+        assert not off or "prediction, O:E" in result.advice.reason or "log loss" in result.advice.reason
+        assert not off or result.advice.action != "collect more data"
+        found[result.advice.action, off] += 1
+    return found
+
+
+def test_a_wrong_level_of_rare_events_is_named_and_mended():
+    """The Brier score hardly sees that defaults are 30% above prediction."""
+    assert advice_on_loans(range(4), 0.26)["recalibrate", True] >= 3
+
+
+@pytest.mark.slow
+def test_thirty_portfolios_of_rare_events():
+    found = advice_on_loans(range(30), 0.26)
+    assert found["collect more data", True] == 0
+    assert sum(n for (action, _), n in found.items() if action == "collect more data") <= 6
+    calibrated = advice_on_loans(range(100, 130), 0.0)
+    assert sum(n for (action, _), n in calibrated.items() if action == "recalibrate") <= 3
+
+
+def test_evidence_is_never_answered_by_more_data_alone():
+    """What the rows show is said, where recalibration is not seen to help."""
+    seen = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        p = rng.uniform(0.1, 0.9, 120)
+        y = rng.uniform(size=len(p)) < np.where(p < 0.5, p + 0.13, p - 0.13)
+        result = cal.audit(y.astype(int), p)
+        if result.advice.action == "collect more data" and result.test.p_value <= 0.05:
+            seen += 1
+            assert "for scores" in result.advice.reason or "prediction, O:E" in result.advice.reason
+    assert seen
 
 
 class TestSegments:

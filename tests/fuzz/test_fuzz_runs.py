@@ -1,4 +1,4 @@
-"""Random files, options, frames and arrays at fixed seeds; other seeds by ``python -m fuzz.commands`` and ``fuzz.functions``."""
+"""Random files, options, frames and arrays at fixed seeds; others by ``python -m fuzz.commands`` and its siblings."""
 
 import pytest
 

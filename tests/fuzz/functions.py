@@ -154,8 +154,9 @@ def _result(function: Function, columns: dict[str, Any], case: str) -> tuple[Any
         raise AssertionError(f"{case}: {error!r}") from error
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+def report(once: Callable[[int], str], about: str | None) -> int:
+    """Run what the command line asks for, print what came of it, and return the number of failures, at most 100."""
+    parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--runs", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0, help="of the first run")
     asked = parser.parse_args()
@@ -167,8 +168,8 @@ def main() -> int:
             found["failed"] += 1
             print(str(failure)[:400], flush=True)
     print(f"{asked.runs} runs, {dict(found)}, {1000 * (time.perf_counter() - begun) / asked.runs:.0f} ms a run")
-    return found["failed"]
+    return min(found["failed"], 100)
 
 
 if __name__ == "__main__":
-    sys.exit(min(main(), 100))
+    sys.exit(report(once, __doc__))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fuzz import functions
+from fuzz import frames, functions
 from fuzz.commands import COMMANDS, once
 
 
@@ -19,12 +19,14 @@ def test_commands_on_many_random_files(command):
     assert codes.count(2) < 0.8 * len(codes)  # most of what is drawn can be used, or nothing would be tested
 
 
-def test_functions_on_columns_of_every_kind():
-    for seed in range(150):
-        functions.once(seed)
+@pytest.mark.parametrize(("kind", "runs"), [(functions, 150), (frames, 30)], ids=["columns", "frames"])
+def test_functions_on_columns_and_frames(kind, runs):
+    for seed in range(runs):
+        kind.once(seed)
 
 
 @pytest.mark.slow
-def test_functions_on_many_columns():
-    read = [functions.once(seed) for seed in range(1000, 4000)].count("read")
-    assert read > 1000
+@pytest.mark.parametrize(("kind", "runs"), [(functions, 3000), (frames, 600)], ids=["columns", "frames"])
+def test_functions_on_many_columns_and_frames(kind, runs):
+    read = [kind.once(seed) for seed in range(1000, 1000 + runs)].count("read")
+    assert read > 0.2 * runs

@@ -232,3 +232,29 @@ def test_intervals_of_three_models_hold_together():
             not one.lower <= truth[one.first, one.second][one.measure] <= one.upper for one in found.differences
         )
     assert_failures_within(failed, runs, 0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("models", [5, 10])
+def test_costs_of_many_models_hold_together_where_few_rows_differ(models):
+    """At 99%, where each limit has a tail of about .0001: rows that one model alone flags, mostly wrongly."""
+    rng, missed, runs, n = np.random.default_rng(6), 0, 2000 // models, 100
+    gained, lost = 0.0056, 0.058  # chances that a model alone flags a positive, or a negative, in a row
+    pairs, costs, measure = list(combinations(range(models), 2)), (1.0, 1.0), MEASURES["expected_cost"]
+    truth = np.full(models, lost - gained)
+    truth[0] = 0.0
+    for _ in range(runs):
+        y = rng.uniform(size=n) < 0.5
+        flagged = rng.uniform(size=(models, n)) < np.where(y, 2.0 * gained, 2.0 * lost)
+        flagged[0] = False
+        scores = np.where(flagged, 0.6, 0.4)
+        units = Units(n)
+        terms = np.array([terms_of(measure, y, score, costs) for score in scores])
+        critical = critical_value(terms[None], pairs, units, 0.005, rng)
+        for one, two in pairs:
+            possible = possible_changes(measure, y, [scores[one], scores[two]], costs)
+            found = paired_limits(terms[two] - terms[one], possible, critical, units)
+            if not found.lower - 1e-9 <= truth[two] - truth[one] <= found.upper + 1e-9:
+                missed += 1
+                break
+    assert_failures_within(missed, runs, 0.005)

@@ -151,3 +151,13 @@ def test_bound_for_these_cases_is_of_use():
     y = rng.random(10_000) < 0.5
     after = isotonic(ScoreTable.from_scores(y, score), score)
     assert certify_recalibrated(y, score, after, about="cases").width < 0.0131
+
+
+def test_what_rests_on_simulated_constants_says_so():
+    rng = np.random.default_rng(0)
+    score = rng.random(200)
+    y = rng.random(200) < score
+    finite, cases = (certify_recalibrated(y, score, score, about=about) for about in ("population", "cases"))
+    assert "by simulation, not proved" in finite.claim
+    assert any("not proved" in one for one in finite.assumptions)
+    assert "not proved" not in cases.claim + "".join(cases.assumptions)

@@ -148,7 +148,14 @@ def _csv_layout(head: bytes, name: str, gzipped: bool, prefer: str) -> Layout:
         raise SourceError("text in UTF-8", f"another encoding in the first line of {name}", _AS_UTF8)
     ends = io.IncrementalNewlineDecoder(None, translate=False)
     ends.decode(text)
-    return Layout("CSV", gzipped, best, skip, tuple(header), mixed=isinstance(ends.newlines, tuple))
+    mixed = isinstance(ends.newlines, tuple)
+    broken = next((column for column in header if mixed and ("\n" in column or "\r" in column)), None)
+    if broken is not None:  # DuckDB would find no rows
+        found = f"{broken!r} in {name}, whose lines end in another kind of break"
+        raise SourceError(
+            "names of columns without line breaks", found, "rename that column, or write all breaks alike"
+        )
+    return Layout("CSV", gzipped, best, skip, tuple(header), mixed=mixed)
 
 
 def _first_records(text: str, delimiter: str) -> list[list[str]]:

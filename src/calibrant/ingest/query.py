@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["COPIED", "Copied", "Query", "copy_rows"]
 
 COPIED = "calibrant_rows.rows"
-_OURS = "rows.rows AS SELECT"  # in a line that shows a statement of ours, not the query
+_OURS = "rows AS SELECT c"  # in a line that shows a statement of ours, not the query
 _BATCH = 100_000  # rows of SQLite held in memory
 
 

@@ -145,7 +145,7 @@ def test_more_simulations_are_made_near_usual_levels():
     assert doubtful >= 1
 
 
-@pytest.mark.parametrize("first", [99, 999])
+@pytest.mark.parametrize("first", [99, pytest.param(999, marks=pytest.mark.slow)])
 def test_simulations_in_two_rounds_are_as_valid_as_in_one(first):
     """Exactly: ranks are even, those of the first round hypergeometric, and p is t or less with probability t."""
     total, least, most = 10 * (first + 1) - 1, max(1, round(0.003 * (first + 1))), round(0.13 * (first + 1))

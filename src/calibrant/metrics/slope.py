@@ -11,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.distributions.brownian import normal_quantile
+from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.errors import DataError
 from calibrant.fits.logistic import LogisticFit, logistic_fit
 from calibrant.fits.profile import LogisticProfile, logistic
+from calibrant.metrics.coefficients_without import coefficients_without
 from calibrant.metrics.estimates import SampledRows, Terms, sampled_rows
 from calibrant.table.clusters import Clusters
 from calibrant.table.parameters import check_between
@@ -56,7 +58,7 @@ class CalibrationSlope(Result):
         As asked.
     n, moved : float
         Rows, or total weight, and how many of them had a score of 0 or 1 that was moved in.
-    method : {"asymptotic", "cluster-robust", "none"}
+    method : {"asymptotic", "cluster jackknife", "unseen clusters", "none"}
         How the intervals were found.
     note, slope_note : str
         How scores were moved, and why there is no finite slope; empty if there is nothing to say.
@@ -89,6 +91,7 @@ def calibration_slope(
     clip: float | None = None,
     confidence_level: float = 0.95,
     clusters: Clusters | None = None,
+    guarantee: Guarantee = "ordinary",
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> CalibrationSlope:
@@ -105,6 +108,8 @@ def calibration_slope(
         Confidence of each interval by itself, in (0, 1).
     clusters : sequence of length n, optional
         The cluster of each row. Rows of one cluster may then depend on each other.
+    guarantee : {"ordinary", "unseen clusters"}
+        With clusters: whether limits also allow for clusters of a kind that none of these shows.
 
     Returns
     -------
@@ -133,7 +138,8 @@ def calibration_slope(
     holds 0, see `calibration_in_the_large`: for independent rows it holds 0 if and only if that one does; it is that of
     Clopper and Pearson for one score, and asks for no slope of 1.
 
-    For clusters, the intervals of a and b hold the values at which those for the mean of the efficient score hold 0: of
+    With clusters, each is left out in turn, by one step of Newton, see `calibration_in_the_large`. With
+    ``guarantee="unseen clusters"``, the intervals of a and b hold the values at which those for the mean of the efficient score hold 0: of
     ``(y - p) (x - c)`` for b, where p is the fitted probability with the other coefficient at its best, x are log-odds,
     and c their mean with weights ``p (1 - p)``. Clusters that were not seen have scores like these and any labels. It
     is approximate; if a score separates the classes there is no interval.
@@ -157,6 +163,7 @@ def calibration_slope(
         y_proba,
         confidence_level=confidence_level,
         clusters=clusters,
+        guarantee=guarantee,
         sample_weight=sample_weight,
         pos_label=pos_label,
     )
@@ -292,6 +299,11 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
             return _Coefficients((math.nan, slope), (math.nan,) * 2, interval, least), f"the slope is infinite: {what}"
     fit = _fit(table, np.stack([np.ones(len(table)), logit]).T)  # column after column, as it is fitted
     values = tuple(float(v) for v in fit.coefficients)
+    if sample.jackknife is not None:
+        without = coefficients_without(sample, scale.of, values[0], values[1])
+        found = [sample.left_out(value, dropped) for value, dropped in zip(values, without, strict=True)]
+        errors = tuple(float(sample.jackknife.deviation(((w - v) ** 2).sum())) for v, w in zip(values, without, strict=True))
+        return _Coefficients(values, errors, tuple((one.lower, one.upper) for one in found), fit.deviance), found[1].note
     profile = LogisticProfile.of_fit(*groups, *values)
     errors, intervals = [], []
     for column in (0, 1):

@@ -1,0 +1,113 @@
+"""Confidence limits from leaving out one cluster at a time, proved nowhere and tried in docs/theory/3-clusters.md.
+
+A number f(all rows) becomes f(all but those of cluster g). The sum of the squared changes, times (G - 1) / G, is the
+jackknife's estimate of its variance (CR3 for a regression, MacKinnon, Nielsen & Webb 2023), and the limits are those of
+Student's distribution with one degree of freedom less than there are effective clusters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from calibrant.table.parameters import check_choice
+from calibrant.table.pooling import FloatArray
+
+__all__ = ["LOG", "LOG_ODDS", "PLAIN", "Guarantee", "Jackknife", "Scale", "allows_unseen"]
+
+# What limits with clusters allow for: only clusters like these, or also some of a kind that none of them shows.
+Guarantee = Literal["ordinary", "unseen clusters"]
+
+_LEAST_CLUSTERS, _LEAST_EFFECTIVE = 3, 2.0
+_ROUNDING = 1e-12
+
+
+def allows_unseen(guarantee: str) -> bool:
+    """Whether limits have to allow for clusters of a kind that none shows; an `ArgumentError` for unknown names."""
+    return check_choice("guarantee", guarantee, ("ordinary", "unseen clusters")) == "unseen clusters"
+
+
+class Scale(NamedTuple):
+    """Where limits are symmetric, and the way back."""
+
+    to: Callable[[FloatArray], FloatArray]
+    back: Callable[[FloatArray], FloatArray]
+
+
+def _log_odds(value: FloatArray) -> FloatArray:
+    return np.asarray(np.log(value) - np.log1p(-value))
+
+
+def _logistic(value: FloatArray) -> FloatArray:
+    from scipy.special import expit
+
+    return np.asarray(expit(value))
+
+
+PLAIN = Scale(np.asarray, np.asarray)
+LOG = Scale(np.log, np.exp)
+LOG_ODDS = Scale(_log_odds, _logistic)
+
+
+@dataclass(frozen=True, eq=False)
+class Jackknife:
+    """Clusters of so many rows, each of which is left out in turn."""
+
+    size: FloatArray
+
+    @cached_property
+    def effective(self) -> float:
+        """Number of clusters of equal size that would be worth as much."""
+        return float(self.size.sum() ** 2 / np.dot(self.size, self.size))
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of Student's distribution."""
+        return self.effective - 1.0
+
+    @property
+    def refusal(self) -> str:
+        """Why there are no limits at all; empty if there are."""
+        if len(self.size) < _LEAST_CLUSTERS:
+            found = "one cluster" if len(self.size) == 1 else f"{len(self.size)} clusters"
+            return f"no interval: {found}, and at least {_LEAST_CLUSTERS} are needed"
+        if self.effective < _LEAST_EFFECTIVE:
+            share = self.size.max() / self.size.sum()
+            return f"no interval: one cluster has {share:.0%} of the rows, and they alone decide"
+        return ""
+
+    def quantile(self, tail: float) -> float:
+        """Upper quantile of Student's distribution."""
+        from scipy.special import stdtrit
+
+        return -float(stdtrit(self.freedom, tail))
+
+    def deviation(self, squares: FloatArray) -> FloatArray:
+        """Standard error from the sum of the squared changes."""
+        return np.sqrt(np.maximum(0.0, squares) * (len(self.size) - 1.0) / len(self.size))
+
+    def means_without(self, sums: FloatArray) -> FloatArray:
+        """Mean over the rows without each cluster, from its sums over the rows of each."""
+        return np.asarray((sums.sum(axis=-1, keepdims=True) - sums) / (self.size.sum() - self.size))
+
+    def limits(
+        self, value: float, without: FloatArray, confidence_level: float, scale: Scale = PLAIN
+    ) -> tuple[float, float, str]:
+        """Lower and upper limit from a number and from what it is without each cluster; or NaN, and why."""
+        if self.refusal:
+            return math.nan, math.nan, self.refusal
+        with np.errstate(divide="ignore", invalid="ignore"):
+            centre, changed = scale.to(np.asarray(value)), scale.to(without)
+            squares = np.asarray(((changed - centre) ** 2).sum())
+        if not np.isfinite(squares):
+            what = "it is at the end of its range" if not np.isfinite(centre) else "it has no value without one cluster"
+            return math.nan, math.nan, f"no interval: {what}"
+        if squares <= _ROUNDING**2 * max(1.0, float(centre) ** 2):
+            return math.nan, math.nan, "no interval: no cluster changes it"
+        half = self.quantile(0.5 - 0.5 * confidence_level) * self.deviation(squares)
+        return float(scale.back(centre - half)), float(scale.back(centre + half)), ""

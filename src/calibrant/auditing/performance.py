@@ -26,8 +26,8 @@ class Performance(Result):
 
     Each interval holds by itself with about the confidence of the audit, if rows of every kind that matters were seen:
     one in a few hundred whose scores are far outside those of the others cannot be allowed for as long as there is
-    none. With clusters it is about clusters of these sizes and approximate, and all rows count once, whatever the largest
-    weight of a cluster in the certificate is.
+    none. With clusters it is about clusters of these sizes and approximate, and all rows count once, whatever the
+    largest weight of a cluster in the certificate is.
 
     Attributes
     ----------

@@ -27,6 +27,7 @@ from calibrant.auditing.wording import (
     null_sentence,
     provenance_sentence,
     recalibration_sentence,
+    unseen_sentence,
     verdict_sentence,
     verdict_word,
 )
@@ -96,12 +97,13 @@ def summary_rows(audit: Findings, *, shell: bool = False) -> Iterator[_Row]:
         6,
     )
     if decision is not None:
-        yield _Row(
-            "Cost",
-            f"{number(decision.cost)} per case ({number(decision.cost_lower)} to {number(decision.cost_upper)}); "
-            f"at most {number(decision.saving_bound)} can be saved",
-            7,
-        )
+        limits = ""
+        if not math.isnan(decision.cost_lower):
+            limits = (
+                f" ({number(decision.cost_lower)} to {number(decision.cost_upper)}); "
+                f"at most {number(decision.saving_bound)} can be saved"
+            )
+        yield _Row("Cost", f"{number(decision.cost)} per case{limits}", 7)
     yield _Row("Advice", advice_sentence(audit), 3)
     step = audit.advice.command if shell else audit.advice.python
     if step is not None:
@@ -168,6 +170,7 @@ def details(audit: Findings, width: int | None = None) -> str:
         "Discrimination": discrimination_sentence(audit),
         "Accuracy": accuracy_sentence(audit),
         "Data": data_sentence(audit),
+        "Unseen clusters": unseen_sentence(audit),
         "Expected cost": cost_sentence(audit),
         "Recalibration": recalibration_sentence(audit.recalibration),
         "Advice": advice_sentence(audit),

@@ -32,13 +32,16 @@ __all__ = [
     "gain_sentence",
     "hidden_error",
     "next_sentence",
+    "no_bounds",
     "null_sentence",
     "provenance_sentence",
     "recalibration_sentence",
     "saving_caveat",
+    "unseen_sentence",
     "verdict_meaning",
     "verdict_sentence",
     "verdict_word",
+    "weighted_estimate",
 ]
 
 # What warnings about rows do to a verdict.
@@ -59,10 +62,33 @@ def verdict_word(audit: Findings) -> str:
 def verdict_meaning(audit: Findings) -> str:
     """What the verdict means, to be read after its word."""
     if audit.certificate is None:
-        return "the weights are not whole numbers of rows, so these are point estimates only."
+        return f"{no_bounds(audit)}, so these are point estimates only."
     codes = {warning.code for warning in audit.warnings}
     doubts = [doubt for code, doubt in _DOUBTS.items() if code in codes]
     return " ".join([_meaning(audit.certificate), *doubts])
+
+
+def unseen_sentence(audit: Findings) -> str:
+    """Say what limits would be if there may be clusters of a kind that none shows; empty where that is not known."""
+    found, clusters = audit.performance_unseen, audit.sample.clusters
+    if found is None or clusters is None:
+        return ""
+    tail = 0.5 - 0.5 * found.brier.confidence_level
+    parts = (
+        f"{name} {number(estimate.lower)} to {number(estimate.upper)}"
+        for name, estimate in (("AUC", found.roc_auc), ("Brier score", found.brier), ("O:E", found.observed_expected))
+    )
+    return (
+        f"if there may be clusters of a kind that none of these shows: {', '.join(parts)}; with {rows(clusters)} of equal "
+        f"size such events may be in up to {share(-math.expm1(math.log(tail) / clusters))} of rows"
+    )
+
+
+def no_bounds(audit: Findings) -> str:
+    """Why there is no bound on the calibration error."""
+    if audit.sample.effective_clusters is None:
+        return "the weights are not whole numbers of rows"
+    return f"clusters are worth only {audit.sample.effective_clusters:.3g} of equal size, and a bound needs 5"
 
 
 def _meaning(certificate: Certificate) -> str:
@@ -82,10 +108,11 @@ def _meaning(certificate: Certificate) -> str:
     if certificate.verdict not in ("undecided", "uninformative"):
         return meaning
     if certificate.rows_needed is not None:
-        return (
-            f"{meaning} About {rows(certificate.rows_needed)} rows would be needed, if the true error equals the "
-            "estimate less its null mean."
-        )
+        needed = f"{rows(certificate.rows_needed)} rows"
+        if certificate.n_clusters is not None:
+            clusters = math.ceil(certificate.rows_needed * certificate.n_clusters / certificate.n)
+            needed = f"{rows(clusters)} clusters like these"
+        return f"{meaning} About {needed} would be needed, if the true error equals the estimate less its null mean."
     if certificate.tolerance is not None and certificate.bound <= certificate.tolerance:
         return f"{meaning} Any classifier with these scores meets this tolerance, so meeting it would show nothing."
     if certificate.method == "anytime":
@@ -153,7 +180,7 @@ def null_sentence(audit: Findings) -> str:
 def evidence_text(test: CalibrationTest) -> str:
     """Write the p-value and how it was found."""
     how = "exact test" if test.method == "exact" else "asymptotic test"
-    how += "" if test.n_clusters is None else ", cluster-robust"
+    how += "" if test.n_clusters is None else " for clusters"
     least = 0.0001 if test.n_simulations is None else 1.0 / (test.n_simulations + 1)  # no rank is higher than the first
     p_value = f"p = {test.p_value:.2g}" if test.p_value > least else f"p <= {least:.2g}"
     return f"{p_value} ({how})"
@@ -163,14 +190,14 @@ def certificate_sentence(audit: Findings) -> str:
     """Confidence bounds."""
     certificate = audit.certificate
     if certificate is None:
-        return "none: confidence bounds need rows, or weights that are counts of rows"
+        return f"none: {no_bounds(audit)}"
     sure = confidence(certificate.confidence_level)
     above = ""
     if certificate.lower_bound > 0.0:
         above = f"; at least {number(certificate.lower_bound)}, also with {sure} confidence (one-sided bounds)"
     how = f"{certificate.method} bound"
     if certificate.n_clusters is not None:
-        how += f", cluster-robust{_counting(certificate)}; estimate so weighted {number(certificate.estimate)}"
+        how += f" for clusters{weighted_estimate(certificate)}"
     return f"true error at most {number(certificate.bound)} with {sure} confidence ({how}){above}"
 
 
@@ -200,8 +227,14 @@ def expected_error_condition(found: ExpectedErrorCertificate) -> str:
     return "for any event rate, as every distinct score was assessed separately"
 
 
-def _counting(result: Certificate | Decision) -> str:
-    """Say how clusters are weighted, where rows belong to clusters."""
+def weighted_estimate(certificate: Certificate) -> str:
+    """Say how clusters are weighted, and what the estimate is then; empty where every row counts the same."""
+    counting = _counting(certificate)
+    return counting and f"{counting}; estimate so weighted {number(certificate.estimate)}"
+
+
+def _counting(result: Certificate) -> str:
+    """Say how clusters are weighted, where not every row counts the same."""
     return "" if result.max_rows_per_cluster is None else f", where {counted(result.max_rows_per_cluster)}"
 
 
@@ -209,14 +242,14 @@ def _limit(certificate: Certificate) -> str:
     """Say so where a statement holds only asymptotically."""
     if certificate.method != "asymptotic":
         return ""
-    return " (asymptotic)" if certificate.n_clusters is None else " (asymptotic, cluster-robust)"
+    return " (asymptotic)" if certificate.n_clusters is None else " (asymptotic in the number of clusters)"
 
 
 def _with_interval(estimate: Estimate) -> str:
     """Write a number with its interval."""
     value = number(estimate.value)
     if math.isnan(estimate.lower):
-        return value
+        return f"{value} ({estimate.note})" if estimate.note.startswith("no interval") else value
     return f"{value} ({confidence(estimate.confidence_level)} CI {_end(estimate.lower)} to {_end(estimate.upper)})"
 
 
@@ -275,11 +308,15 @@ def cost_sentence(audit: Findings) -> str:
             f"({confidence(regret.confidence_level)} confidence)"
         )
     sure = confidence(decision.confidence_level)
+    at_all = (
+        f"{number(decision.cost_forecast)} predicted by the scores; treat all {number(decision.cost_treat_all)}, treat "
+        f"none {number(decision.cost_treat_none)}"
+    )
+    start = f"predicting positive from {score_text(decision.threshold)} costs {number(decision.cost)} per case"
+    if math.isnan(decision.cost_lower):
+        return f"{start}, {at_all}; no limits"
     return (
-        f"predicting positive from {score_text(decision.threshold)} costs {number(decision.cost)} per case"
-        f"{_counting(decision)} ({sure} confidence interval {number(decision.cost_lower)} to "
-        f"{number(decision.cost_upper)}), {number(decision.cost_forecast)} predicted by the scores; "
-        f"treat all {number(decision.cost_treat_all)}, treat none {number(decision.cost_treat_none)}; "
+        f"{start} ({sure} confidence interval {number(decision.cost_lower)} to {number(decision.cost_upper)}), {at_all}; "
         f"no order-preserving recalibration saves more than {number(decision.saving_bound)} "
         f"({sure} confidence{saving_caveat(decision)})"
     )
@@ -349,8 +386,8 @@ def assumption_sentence(audit: Findings) -> str:
     if audit.sample.clusters is None:
         return "independent rows, and a classifier that was fixed before they were seen"
     return (
-        f"independent clusters ({rows(audit.sample.clusters)}), and a classifier and a maximum weight of a cluster "
-        "that were fixed before the rows were seen"
+        f"independent clusters ({rows(audit.sample.clusters)}) that stand for all others, and a classifier that was "
+        "fixed before the rows were seen"
     )
 
 

@@ -18,12 +18,22 @@ import numpy as np
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray
 
-__all__ = ["LOG", "LOG_ODDS", "PLAIN", "Guarantee", "Jackknife", "Scale", "allows_unseen"]
+__all__ = [
+    "LEAST_CLUSTERS",
+    "LEAST_EFFECTIVE",
+    "LOG",
+    "LOG_ODDS",
+    "PLAIN",
+    "Guarantee",
+    "Jackknife",
+    "Scale",
+    "allows_unseen",
+]
 
 # What limits with clusters allow for: only clusters like these, or also some of a kind that none of them shows.
 Guarantee = Literal["ordinary", "unseen clusters"]
 
-_LEAST_CLUSTERS, _LEAST_EFFECTIVE = 3, 2.0
+LEAST_CLUSTERS, LEAST_EFFECTIVE = 3, 2.0
 _ROUNDING = 1e-12
 
 
@@ -73,10 +83,10 @@ class Jackknife:
     @property
     def refusal(self) -> str:
         """Why there are no limits at all; empty if there are."""
-        if len(self.size) < _LEAST_CLUSTERS:
+        if len(self.size) < LEAST_CLUSTERS:
             found = "one cluster" if len(self.size) == 1 else f"{len(self.size)} clusters"
-            return f"no interval: {found}, and at least {_LEAST_CLUSTERS} are needed"
-        if self.effective < _LEAST_EFFECTIVE:
+            return f"no interval: {found}, and at least {LEAST_CLUSTERS} are needed"
+        if self.effective < LEAST_EFFECTIVE:
             share = self.size.max() / self.size.sum()
             return f"no interval: one cluster has {share:.0%} of the rows, and they alone decide"
         return ""
@@ -102,12 +112,26 @@ class Jackknife:
         if self.refusal:
             return math.nan, math.nan, self.refusal
         with np.errstate(divide="ignore", invalid="ignore"):
-            centre, changed = scale.to(np.asarray(value)), scale.to(without)
-            squares = np.asarray(((changed - centre) ** 2).sum())
-        if not np.isfinite(squares):
-            what = "it is at the end of its range" if not np.isfinite(centre) else "it has no value without one cluster"
-            return math.nan, math.nan, f"no interval: {what}"
-        if squares <= _ROUNDING**2 * max(1.0, float(centre) ** 2):
-            return math.nan, math.nan, "no interval: no cluster changes it"
-        half = self.quantile(0.5 - 0.5 * confidence_level) * self.deviation(squares)
-        return float(scale.back(centre - half)), float(scale.back(centre + half)), ""
+            centre = scale.to(np.asarray(value))
+            squares = np.asarray(((scale.to(without) - centre) ** 2).sum())
+            lower, upper = self.limits_of_many(np.asarray(value), squares, confidence_level, scale)
+        why = ""
+        if np.isnan(lower):
+            why = "no cluster changes it"
+            if not np.isfinite(squares):
+                why = (
+                    "it is at the end of its range" if not np.isfinite(centre) else "it has no value without a cluster"
+                )
+            why = f"no interval: {why}"
+        return float(lower), float(upper), why
+
+    def limits_of_many(
+        self, value: FloatArray, squares: FloatArray, confidence_level: float, scale: Scale = PLAIN
+    ) -> tuple[FloatArray, FloatArray]:
+        """Limits for many numbers from the sums of their squared changes on the scale; NaN where there are none."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            centre = scale.to(value)
+            half = self.quantile(0.5 - 0.5 * confidence_level) * self.deviation(squares)
+            known = np.isfinite(squares) & (squares > _ROUNDING**2 * np.maximum(1.0, centre**2)) & (not self.refusal)
+            half = np.where(known, half, np.nan)
+            return scale.back(centre - half), scale.back(centre + half)

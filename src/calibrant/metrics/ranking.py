@@ -43,8 +43,8 @@ class RocAuc(Result):
     value : float
         The area; larger is better, 0.5 is chance.
     standard_error : float
-        By the method of DeLong, with clusters by the jackknife; 0 if the classes are told apart without error, or all scores are equal. NaN if weights
-        are not whole numbers or a class has fewer than two rows.
+        By the method of DeLong, with clusters by the jackknife; 0 if the classes are told apart without error, or all
+        scores are equal. NaN if weights are not whole numbers or a class has fewer than two rows.
     lower, upper : float
         Interval, which holds with probability `confidence_level`: by the standard error where enough rows stand behind
         it, else by an inequality that holds for every number of rows. NaN if weights are not whole numbers, and as

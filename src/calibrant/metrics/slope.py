@@ -139,10 +139,10 @@ def calibration_slope(
     Clopper and Pearson for one score, and asks for no slope of 1.
 
     With clusters, each is left out in turn, by one step of Newton, see `calibration_in_the_large`. With
-    ``guarantee="unseen clusters"``, the intervals of a and b hold the values at which those for the mean of the efficient score hold 0: of
-    ``(y - p) (x - c)`` for b, where p is the fitted probability with the other coefficient at its best, x are log-odds,
-    and c their mean with weights ``p (1 - p)``. Clusters that were not seen have scores like these and any labels. It
-    is approximate; if a score separates the classes there is no interval.
+    ``guarantee="unseen clusters"``, the intervals of a and b hold the values at which those for the mean of the
+    efficient score hold 0: of ``(y - p) (x - c)`` for b, where p is the fitted probability with the other coefficient
+    at its best, x are log-odds, and c their mean with weights ``p (1 - p)``. Clusters that were not seen have scores
+    like these and any labels. It is approximate; if a score separates the classes there is no interval.
 
     References
     ----------
@@ -300,10 +300,8 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
     fit = _fit(table, np.stack([np.ones(len(table)), logit]).T)  # column after column, as it is fitted
     values = tuple(float(v) for v in fit.coefficients)
     if sample.jackknife is not None:
-        without = coefficients_without(sample, scale.of, values[0], values[1])
-        found = [sample.left_out(value, dropped) for value, dropped in zip(values, without, strict=True)]
-        errors = tuple(float(sample.jackknife.deviation(((w - v) ** 2).sum())) for v, w in zip(values, without, strict=True))
-        return _Coefficients(values, errors, tuple((one.lower, one.upper) for one in found), fit.deviance), found[1].note
+        without = coefficients_without(sample, scale.of, *values)
+        return _left_out(sample, values, without, fit.deviance)
     profile = LogisticProfile.of_fit(*groups, *values)
     errors, intervals = [], []
     for column in (0, 1):
@@ -330,6 +328,17 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
         ends = (profile.limit(column, values[column], values[column] + side * half, most) for side in (-1.0, 1.0))
         intervals.append((next(ends), next(ends)))
     return _Coefficients(values, tuple(errors), tuple(intervals), fit.deviance), ""
+
+
+def _left_out(
+    sample: SampledRows, values: tuple[float, ...], without: tuple[FloatArray, ...], deviance: float
+) -> tuple[_Coefficients, str]:
+    """Limits for coefficients from what they are without each cluster."""
+    assert sample.jackknife is not None
+    found = [sample.left_out(*both) for both in zip(values, without, strict=True)]
+    squares = (((dropped - value) ** 2).sum() for value, dropped in zip(values, without, strict=True))
+    errors = tuple(float(sample.jackknife.deviation(square)) for square in squares)
+    return _Coefficients(values, errors, tuple((one.lower, one.upper) for one in found), deviance), found[1].note
 
 
 def _profile_scores(profile: LogisticProfile, scale: _Scale, column: int, start: float) -> Callable[[float], Terms]:

@@ -27,7 +27,7 @@ def guidance(audit: Findings) -> list[tuple[str, str, str, str]]:
             tripod("12d, 23b"),
             "heterogeneity across clusters",
             "performance" if clusters else "",
-            "intervals are cluster-robust; clusters are not compared" if clusters else "no clusters were given",
+            "intervals are for clusters; clusters are not compared" if clusters else "no clusters were given",
         ),
         (tripod("12e"), "measures and plots used", "performance", ""),
         (tripod("12f, 24"), "updating of the model (recalibration) and its effect", "recalibration", "cross-validated"),

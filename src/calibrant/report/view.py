@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -10,12 +11,17 @@ import numpy as np
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.numbers import confidence, number, rows, score_fixed, score_text, share, signed
 from calibrant.auditing.provenance import Provenance
-from calibrant.auditing.wording import error_place, expected_error_condition, hidden_error, saving_caveat
+from calibrant.auditing.wording import (
+    error_place,
+    expected_error_condition,
+    hidden_error,
+    saving_caveat,
+    weighted_estimate,
+)
 from calibrant.certificates import Certificate, ExpectedErrorCertificate
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.decisions import Decision
 from calibrant.table.results import Estimate
-from calibrant.table.wording import counted
 
 __all__ = [
     "ResidualPoint",
@@ -33,6 +39,7 @@ __all__ = [
     "recalibration",
     "residual_points",
     "sample",
+    "unseen",
 ]
 
 # Points of the cumulative residuals in their table, besides the ends of the interval of the calibration error.
@@ -125,6 +132,11 @@ def performance(audit: Findings) -> list[Row]:
     ]
 
 
+def unseen(audit: Findings) -> list[Row]:
+    """Return the same with limits that allow for clusters of a kind that none shows; nothing if there are none."""
+    return [] if audit.performance_unseen is None else performance(replace(audit, performance=audit.performance_unseen))
+
+
 def interval(estimate: Estimate) -> str:
     """Write the interval of a number and how it was found; empty if chance is not known."""
     if math.isnan(estimate.lower):
@@ -154,8 +166,7 @@ def sample(audit: Findings) -> list[Row]:
 
 
 def _upper_bound(certificate: Certificate) -> Row:
-    sure, cap = confidence(certificate.confidence_level), certificate.max_rows_per_cluster
-    capped = "" if cap is None else f", where {counted(cap)}; estimate so weighted {number(certificate.estimate)}"
+    sure, capped = confidence(certificate.confidence_level), weighted_estimate(certificate)
     remark = f"true error at most this with {sure} confidence ({certificate.method} bound{capped})"
     if certificate.lower_bound > 0.0:
         remark += f"; at least {number(certificate.lower_bound)} with {sure} confidence (one-sided bounds)"
@@ -189,28 +200,39 @@ def cost_facts(audit: Findings) -> list[Row]:
 
 def _at_given_costs(decision: Decision) -> list[Row]:
     sure = confidence(decision.confidence_level)
-    capped = "" if decision.max_rows_per_cluster is None else f"where {counted(decision.max_rows_per_cluster)}; "
+    if math.isnan(decision.cost_lower):
+        return [
+            (f"Predict positive from {score_text(decision.threshold)}", number(decision.cost), "no limits: see above"),
+            ("Predicted by the scores", number(decision.cost_forecast), ""),
+            *_without_limits(decision),
+        ]
     error = f"{signed(decision.forecast_error_lower)} to {signed(decision.forecast_error_upper)}"
     return [
         (
             f"Predict positive from {score_text(decision.threshold)}",
             number(decision.cost),
-            f"{capped}{sure} confidence interval {number(decision.cost_lower)} to {number(decision.cost_upper)}",
+            f"{sure} confidence interval {number(decision.cost_lower)} to {number(decision.cost_upper)}",
         ),
         (
             "Predicted by the scores",
             number(decision.cost_forecast),
             f"true cost minus this: {error}, with {sure} confidence",
         ),
-        ("Treat all", number(decision.cost_treat_all), "predict positive at every score"),
-        ("Treat none", number(decision.cost_treat_none), "predict negative at every score"),
-        ("Best threshold", number(decision.best_cost), "chosen on these rows: in-sample, optimistic"),
+        *_without_limits(decision),
         (
             "Possible saving",
             number(decision.saving_bound),
             f"upper bound for order-preserving recalibration, with {sure} confidence ({decision.method})"
             + saving_caveat(decision),
         ),
+    ]
+
+
+def _without_limits(decision: Decision) -> list[Row]:
+    return [
+        ("Treat all", number(decision.cost_treat_all), "predict positive at every score"),
+        ("Treat none", number(decision.cost_treat_none), "predict negative at every score"),
+        ("Best threshold", number(decision.best_cost), "chosen on these rows: in-sample, optimistic"),
     ]
 
 

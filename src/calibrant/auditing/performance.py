@@ -127,7 +127,8 @@ def _scaled_brier(sample: SampledRows) -> Estimate:
     brier, share = brier_score(sample.table), sample.table.base_rate
     if sample.jackknife is not None:
         rates = sample.ratios_without(_label, _one)
-        without = sample.ratios_without(_squared, _one) / (rates * (1.0 - rates))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            without = sample.ratios_without(_squared, _one) / (rates * (1.0 - rates))
         found = sample.left_out(brier / (share * (1.0 - share)), without, LOG)
         return sample.estimate(1.0 - found.value, (1.0 - found.upper, 1.0 - found.lower), found.note)
     rate = sample.mean(_label, share)

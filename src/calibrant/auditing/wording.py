@@ -79,8 +79,8 @@ def unseen_sentence(audit: Findings) -> str:
         for name, estimate in (("AUC", found.roc_auc), ("Brier score", found.brier), ("O:E", found.observed_expected))
     )
     return (
-        f"if there may be clusters of a kind that none of these shows: {', '.join(parts)}; with {rows(clusters)} of equal "
-        f"size such events may be in up to {share(-math.expm1(math.log(tail) / clusters))} of rows"
+        f"if there may be clusters of a kind that none of these shows: {', '.join(parts)}; with {rows(clusters)} of "
+        f"equal size such events may be in up to {share(-math.expm1(math.log(tail) / clusters))} of rows"
     )
 
 
@@ -316,8 +316,8 @@ def cost_sentence(audit: Findings) -> str:
     if math.isnan(decision.cost_lower):
         return f"{start}, {at_all}; no limits"
     return (
-        f"{start} ({sure} confidence interval {number(decision.cost_lower)} to {number(decision.cost_upper)}), {at_all}; "
-        f"no order-preserving recalibration saves more than {number(decision.saving_bound)} "
+        f"{start} ({sure} confidence interval {number(decision.cost_lower)} to {number(decision.cost_upper)}), {at_all}"
+        f"; no order-preserving recalibration saves more than {number(decision.saving_bound)} "
         f"({sure} confidence{saving_caveat(decision)})"
     )
 

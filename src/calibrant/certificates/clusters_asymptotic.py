@@ -42,7 +42,7 @@ class Clustered:
     [0, 1], how much of a cluster moves as one. `variance` plays the part of the mean of ``s (1 - s)``: the variance per
     row of the sum of all residuals if the scores were exactly right and rows depended on each other as they seem to.
     `shortfall` is the root of `variance` over its empirical counterpart, at least 1: large where positives are expected
-    and almost none was seen. `unseen` says whether events are allowed for that no cluster has shown.
+    and almost none was seen. `unseen` says whether events that take hold of whole clusters are allowed for.
     """
 
     rows: ClusteredRows
@@ -69,8 +69,8 @@ class Clustered:
         return chance / math.sqrt(growth) + self.hidden(delta) / growth
 
     def hidden(self, delta: float) -> float:
-        """Largest error due to events that take hold of whole clusters, none of which is seen with chance `delta`."""
-        return hidden_share(self.rows.size, delta) if self.unseen else 0.0
+        """Largest error due to events of which none is seen with chance `delta`: of whole clusters, or of rows."""
+        return hidden_share(self.rows.size, delta) if self.unseen else -math.expm1(math.log(delta) / self.rows.n_rows)
 
     def lower_width(self, delta: float, n_simulations: int, random_state: int | np.random.Generator) -> float:
         """Width of a band for all intervals at once: true error >= empirical error - width.

@@ -272,12 +272,11 @@ def _means(
     for measure, of_models in zip(measures, terms, strict=True):
         for i, j in pairs:
             both = rows.scores[names[i]], rows.scores[names[j]]
-            limits = _infinite(of_models[i], of_models[j], both)
-            if limits is None and together:
-                limits = Limits(0.0, 0.0, 0.0, 0.0) if np.array_equal(*both) else together[measure.key, i, j]
-            elif limits is None:
+            limits = _infinite(of_models[i], of_models[j], both) or together.get((measure.key, i, j))
+            if limits is None or limits.standard_error == 0.0:  # what no row shows, some rows may still do
                 possible = possible_changes(measure, rows.label, both, costs)
-                limits = paired_limits(of_models[j] - of_models[i], possible, critical, rows.units)
+                units = rows.units if limits is None else Units(rows.units.n)
+                limits = paired_limits(of_models[j] - of_models[i], possible, critical, units)
             if measure == AUC:  # a difference of areas has limits that its terms do not know
                 limits = limits._replace(lower=max(-1.0, limits.lower), upper=min(1.0, limits.upper))
             found.append(_difference(measure, names[i], names[j], limits, rows.units))

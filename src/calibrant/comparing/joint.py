@@ -55,15 +55,16 @@ def left_out_limits(
 ) -> tuple[float, list[Limits]]:
     """Limits for differences that hold together, from what they are without each cluster; and their critical value.
 
-    The differences stand in the first axis, the clusters in the second. A difference that no cluster changes has no
-    limits: nothing is known of chance.
+    The differences stand in the first axis, the clusters in the second. The standard error of a difference that no
+    cluster changes is 0, and then the limits say nothing.
     """
     changes = without - values[:, None]
     covariance = jackknife.deviation(np.ones(1)) ** 2 * (changes @ changes.T)
     critical = _largest_quantile(covariance, np.maximum(1.0, values**2), delta, rng, jackknife.freedom)
     deviation = np.sqrt(covariance.diagonal())
-    half = np.where(deviation > _ROUNDING, critical * deviation, math.inf)
-    columns = zip(values.tolist(), deviation.tolist(), (values - half).tolist(), (values + half).tolist(), strict=True)
+    deviation = np.where(deviation > _ROUNDING, deviation, 0.0)
+    ends = values - critical * deviation, values + critical * deviation
+    columns = zip(values.tolist(), deviation.tolist(), ends[0].tolist(), ends[1].tolist(), strict=True)
     return critical, [Limits(*one) for one in columns]
 
 

@@ -64,12 +64,11 @@ class Units:
     def hidden(self, tail: float, share: float = 1.0) -> float:
         """Largest part of a class that events can take hold of without being seen, except with probability `tail`.
 
-        `share` is that of the class among the rows. Clusters that were not seen may hold rows of the class alone.
+        `share` is that of the class among the rows. Clusters that were not seen may hold rows of the class alone;
+        where these are not allowed for, the events are those of single rows.
         """
-        if self.cluster is None:
+        if self.cluster is None or not self.unseen:
             return -math.expm1(math.log(tail) / (share * self.n))
-        if not self.unseen:
-            return 0.0
         return min(1.0, hidden_share(self.size, tail) / share)
 
     def sums(self, values: FloatArray) -> FloatArray:

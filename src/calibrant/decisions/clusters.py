@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -118,7 +119,8 @@ def _left_out(
     saved = squares_from(rows, cut.steps, cut.at)[0] / total
     changes = square - 2.0 * saved * with_size + saved**2 * float(np.dot(rows.size * share, rows.size * share))
     upper = saved + jackknife.quantile(half) * jackknife.deviation(changes)
-    saving = float("nan") if jackknife.refusal else min(dearest, float(upper.max()))
+    hidden = -dearest * math.expm1(math.log(half) / total)  # what rows that none has shown may save
+    saving = math.nan if jackknife.refusal else min(dearest, max(hidden, float(upper.max())))
     return _Limits(limits(paid, LOG), limits(excess, PLAIN), saving)
 
 

@@ -103,7 +103,8 @@ class Jackknife:
 
     def means_without(self, sums: FloatArray) -> FloatArray:
         """Mean over the rows without each cluster, from its sums over the rows of each."""
-        return np.asarray((sums.sum(axis=-1, keepdims=True) - sums) / (self.size.sum() - self.size))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((sums.sum(axis=-1, keepdims=True) - sums) / (self.size.sum() - self.size))
 
     def limits(
         self, value: float, without: FloatArray, confidence_level: float, scale: Scale = PLAIN

@@ -89,7 +89,7 @@ def summary_rows(audit: Findings, *, shell: bool = False) -> Iterator[_Row]:
     found = audit.performance
     yield _Row("Accuracy", f"AUC {_brief(found.roc_auc)}, Brier score {_brief(found.brier)}", 5)
     unit = "rows" if sample.weights == "rows" else "total weight"
-    clusters = "" if sample.clusters is None else f" in {rows(sample.clusters)} clusters"
+    clusters = "" if sample.clusters is None else f" in {rows(sample.clusters)} cluster{'s' * (sample.clusters != 1)}"
     yield _Row(
         "Data",
         f"{rows(sample.n)} {unit}{clusters}, {rows(sample.positives)} positive: {share(sample.base_rate)}, "

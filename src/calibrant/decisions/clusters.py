@@ -114,13 +114,15 @@ def _left_out(
         lower, upper, _ = jackknife.limits(float(sums.sum()) / total, without, 1.0 - 2.0 * half, scale)
         return lower, upper
 
+    if jackknife.refusal:
+        return _Limits((math.nan, math.nan), (math.nan, math.nan), math.nan)
     share = 1.0 / (total - rows.size)  # a change is (W - mean m) / (total - m)
     _, square, with_size, _ = squares_from(rows, cut.steps * share[rows.cluster], cut.at, rows.size * share)
     saved = squares_from(rows, cut.steps, cut.at)[0] / total
     changes = square - 2.0 * saved * with_size + saved**2 * float(np.dot(rows.size * share, rows.size * share))
     upper = saved + jackknife.quantile(half) * jackknife.deviation(changes)
     hidden = -dearest * math.expm1(math.log(half) / total)  # what rows that none has shown may save
-    saving = math.nan if jackknife.refusal else min(dearest, max(hidden, float(upper.max())))
+    saving = min(dearest, max(hidden, float(upper.max())))
     return _Limits(limits(paid, LOG), limits(excess, PLAIN), saving)
 
 
@@ -148,6 +150,9 @@ def cluster_net_benefit(rows: ClusteredRows, curve: NetBenefit) -> NetBenefit:
     odds, thresholds = curve.threshold / (1.0 - curve.threshold), len(curve.threshold)
     reached = np.searchsorted(curve.threshold, rows.score, side="right")  # thresholds that a score reaches
     squares = np.zeros(thresholds)
+    if jackknife.refusal:
+        nothing = np.full(thresholds, np.nan)
+        return replace(curve, standard_error=nothing, lower=nothing, upper=nothing)
     for clusters, sums in cluster_blocks(rows, reached, thresholds + 1, rows.k, rows.n - rows.k):
         positives, negatives = (np.cumsum(one[:, :0:-1], axis=1)[:, ::-1] for one in sums)
         size = rows.size[clusters, None]

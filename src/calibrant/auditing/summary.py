@@ -130,7 +130,8 @@ def _next(part: _Row, width: int, *, shell: bool) -> list[str]:
 def _brief(estimate: Estimate) -> str:
     """Write a number with its interval, at the confidence of the audit."""
     value, lower, upper = map(number, (estimate.value, estimate.lower, estimate.upper))
-    return value if math.isnan(estimate.lower) else f"{value} ({lower} to {upper})"
+    how = ", exact" if estimate.method == "exact" else ""  # where the usual interval would be wrong
+    return value if math.isnan(estimate.lower) else f"{value} ({lower} to {upper}{how})"
 
 
 def _chance(audit: Findings) -> str:

@@ -262,7 +262,8 @@ def discrimination_sentence(audit: Findings) -> str:
     """Area under the ROC curve."""
     auc = audit.performance.roc_auc
     reversed_ = " (below 0.5: negatives tend to have the higher scores)" if auc.value < 0.5 else ""
-    return f"AUC {_with_interval(auc)}{reversed_}"
+    exact = f"; {auc.note}" if auc.method == "exact" else ""
+    return f"AUC {_with_interval(auc)}{reversed_}{exact}"
 
 
 def accuracy_sentence(audit: Findings) -> str:

@@ -31,7 +31,7 @@ __all__ = [
 
 # Fewer effective rows behind the standard error than this leave no normal distribution to speak of.
 _LEAST_EFFECTIVE = 6.0
-_FEW = "few rows decide, so the interval is one that holds for every number of rows, and wide"
+_FEW = "few rows decide, so the interval is the exact one, which is wide"
 
 
 @dataclass(frozen=True)

@@ -116,3 +116,15 @@ def test_weights_that_are_no_rows_have_no_intervals():
             assert math.isfinite(one.value)
             assert math.isnan(one.lower)
             assert math.isnan(one.upper)
+
+
+def test_which_interval_of_the_area_was_taken_is_printed():
+    """Few rows decide where nearly all pairs are ordered rightly: the usual interval would be too short."""
+    s = np.append(np.linspace(0.01, 0.3, 60), np.linspace(0.7, 0.99, 60))
+    y = (s > 0.5).astype(int)
+    y[59], y[60] = 1, 0
+    exact, usual = cal.audit(y, s), cal.audit(RNG.random(500) < np.linspace(0.1, 0.9, 500), np.linspace(0.1, 0.9, 500))
+    assert (exact.performance.roc_auc.method, usual.performance.roc_auc.method) == ("exact", "asymptotic")
+    assert ", exact), Brier" in str(exact)
+    assert "few rows decide" in " ".join(exact.details().split())
+    assert ", exact)" not in str(usual)

@@ -58,7 +58,12 @@ WORLDS = {
     "informative sizes": ClusterWorld(equal(20, 60), 0.2, 0.5, sizes=random_sizes(0.5)),
     "outbreak": ClusterWorld(equal(20, 40), 0.1, 0.2, outbreak=0.02),
 }
-OTHERS = {"half": (0.05, 0.05), "shock": (0.11, 0.11), "rare": (USUAL, 0.12), "informative sizes": (0.12, 0.12)}  # where limits are not the usual ones
+OTHERS = {
+    "half": (0.05, 0.05),
+    "shock": (0.11, 0.11),
+    "rare": (USUAL, 0.12),
+    "informative sizes": (0.12, 0.12),
+}  # where limits are not the usual ones
 
 
 @cache

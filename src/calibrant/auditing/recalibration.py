@@ -72,7 +72,7 @@ class Recalibration(Result):
         Cost of deciding by the scores before and after, at all trade-offs between the mistakes. The band around the
         cost before is proved. Everything about the cost after takes the maps of the folds as given, though each was
         fitted on rows that others are assessed on; `difference_band` is not proved for such maps. None for clusters,
-        as it is not cluster-robust, and if a map falls.
+        since it counts rows as independent, and if a map falls.
     """
 
     method: str

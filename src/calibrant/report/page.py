@@ -76,6 +76,8 @@ def _section(audit: Findings, place: int) -> dict[str, Any]:
         "calibration": view.calibration(audit),
         "performance": view.performance(audit),
         "sample": view.sample(audit),
+        "unseen": view.unseen(audit),
+        "unseen_sentence": wording.unseen_sentence(audit),
         "decisions": decisions(audit),
         "costs_facts": view.cost_facts(audit),
         "recalibration": view.recalibration(audit),

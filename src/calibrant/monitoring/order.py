@@ -148,6 +148,8 @@ def _ids(identifier: Any, n: int) -> npt.NDArray[Any]:
     if len(raw) != n:
         raise DataError(f"an identifier for each of {n} rows", f"{len(raw)}", "pass columns of the same table")
     if raw.dtype.kind == "O":
+        if any(isinstance(name, (list, tuple)) for name in raw.tolist()):
+            raise DataError("identifiers that are whole numbers or text", "lists", "join their parts to one text each")
         missing = np.array(
             [str(name) in ("None", "nan", "<NA>") and not isinstance(name, str) for name in raw.tolist()], dtype=bool
         )

@@ -1,4 +1,4 @@
-"""What deciding by scores costs, and could save, where rows belong to clusters (docs/theory/12-cluster-intervals.md)."""
+"""What deciding by scores costs, and could save, for clusters (docs/theory/12-cluster-intervals.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Confidence limits from leaving out one cluster at a time, proved nowhere and tried in docs/theory/12-cluster-intervals.md.
+"""Confidence limits from leaving out one cluster at a time, tried in docs/theory/12-cluster-intervals.md.
 
 A number f(all rows) becomes f(all but those of cluster g). The sum of the squared changes, times (G - 1) / G, is the
 jackknife's estimate of its variance (CR3 for a regression, MacKinnon, Nielsen & Webb 2023), and the limits are those of

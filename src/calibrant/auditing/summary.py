@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from calibrant.auditing.cluster_wording import unseen_sentence
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.numbers import confidence, interval_text, number, rows, share
 from calibrant.auditing.wording import (
@@ -27,7 +28,6 @@ from calibrant.auditing.wording import (
     null_sentence,
     provenance_sentence,
     recalibration_sentence,
-    unseen_sentence,
     verdict_sentence,
     verdict_word,
 )

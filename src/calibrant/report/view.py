@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from calibrant.auditing.cluster_wording import weighted_estimate
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.numbers import confidence, number, rows, score_fixed, score_text, share, signed
 from calibrant.auditing.provenance import Provenance
@@ -16,7 +17,6 @@ from calibrant.auditing.wording import (
     expected_error_condition,
     hidden_error,
     saving_caveat,
-    weighted_estimate,
 )
 from calibrant.certificates import Certificate, ExpectedErrorCertificate
 from calibrant.curves import CumulativeResiduals, Curve, Histogram

@@ -37,8 +37,8 @@ def no_bounds(audit: Findings) -> str:
 
 def weighted_estimate(certificate: Certificate) -> str:
     """Say how clusters are weighted, and what the estimate is then; empty where every row counts the same."""
-    counting = counting(certificate)
-    return counting and f"{counting}; estimate so weighted {number(certificate.estimate)}"
+    how = counting(certificate)
+    return how and f"{how}; estimate so weighted {number(certificate.estimate)}"
 
 
 def counting(result: Certificate) -> str:

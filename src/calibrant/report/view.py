@@ -292,7 +292,12 @@ def costs(audit: Findings) -> list[Row]:
     names = ("cost_parameter", "cost_before", "cost_after", "difference", "difference_lower", "difference_upper")
     columns = [getattr(curve, name)[9::10].tolist() for name in names]
     return [
-        (score_text(p), number(before), number(after), f"{signed(saved)} ({signed(low)} to {signed(high)})")
+        (
+            score_text(p),
+            number(before),
+            number(after),
+            signed(saved) if math.isnan(low) else f"{signed(saved)} ({signed(low)} to {signed(high)})",
+        )
         for p, before, after, saved, low, high in zip(*columns, strict=True)
     ]
 

@@ -7,11 +7,28 @@ import re
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, stdtrit
 
 import calibrant as cal
+from calibrant.auditing import cross_fitted
+from calibrant.calibrators.base import Calibrator
 from calibrant.decisions import expected_cost
 from calibrant.metrics import observed_expected_ratio
+from calibrant.table.clusters import cluster_rows
+
+
+class Halved(Calibrator):
+    """Halves every score, whatever it is fitted on."""
+
+    def _fit_table(self, table):
+        return self
+
+    def _predict(self, score):
+        return 0.5 * score
+
+    def _in_words(self):
+        return "half of the score"
+
 
 HOSPITALS = np.repeat(np.arange(20), np.arange(30, 150, 6))
 
@@ -68,7 +85,40 @@ def test_the_report_says_what_holds_for_other_hospitals_and_what_is_missing(audi
     assert "<summary>If there may be clusters of a kind that none of these shows</summary>" in page
     assert "with 20 of equal size such events may be in up to 16.8% of rows" in page
     assert "No band is drawn around the isotonic curve" in page
-    assert "No cost curve is drawn" in page
+    assert "There is no band for all p simultaneously" in page
+    assert not re.search(r"\bnan\b|unknown to unknown", page)
+
+
+def test_the_cost_curve_is_left_out_one_cluster_at_a_time(rows):
+    """Against the costs of the other rows, one cluster after the other, by the same maps."""
+    y, risk = rows
+    found = cross_fitted(cluster_rows(y, risk, HOSPITALS), calibrator=Halved)
+    curve = found.costs
+    one = int(np.abs(curve.cost_parameter - 0.1).argmin())
+    p = float(curve.cost_parameter[one])
+    prices = {"false_positive_cost": p, "false_negative_cost": 1.0 - p}
+    before, after = (
+        np.array(
+            [
+                expected_cost(y[kept], factor * risk[kept], **prices)
+                for kept in ~np.eye(21, 20, dtype=bool)[:, HOSPITALS]
+            ]
+        )
+        for factor in (1.0, 0.5)
+    )
+    assert (curve.cost_before[one], curve.cost_after[one]) == pytest.approx((before[-1], after[-1]))
+    for name, values, scale in (
+        ("cost_before", before, np.log),
+        ("cost_after", after, np.log),
+        ("difference", after - before, np.asarray),
+        ("loss_ratio", after / before, np.log),
+    ):
+        size = np.bincount(HOSPITALS)
+        t = stdtrit(size.sum() ** 2 / (size @ size) - 1, 0.975)
+        half = t * math.sqrt(19 / 20 * ((scale(values[:-1]) - scale(values[-1])) ** 2).sum())
+        ends = scale(getattr(curve, f"{name}_lower")[one]), scale(getattr(curve, f"{name}_upper")[one])
+        assert ends == pytest.approx((scale(values[-1]) - half, scale(values[-1]) + half), rel=1e-6)
+    assert math.isnan(curve.band)
 
 
 def test_limits_that_allow_for_unseen_clusters_on_demand(rows, audit):

@@ -14,6 +14,7 @@ from scipy.special import expit, stdtrit
 
 import calibrant as cal
 from calibrant.auditing.performance import performance_of
+from calibrant.comparing.joint import left_out_limits
 from calibrant.decisions.clusters import cluster_saving
 from calibrant.distributions.cluster_jackknife import Jackknife
 from calibrant.table.clusters import cluster_rows
@@ -196,3 +197,21 @@ def test_what_is_counted_is_what_the_library_says(name):
         one, value = compared.difference(measure), found[key][0][0]
         half = (found[key][2][0] - value) / stdtrit(Jackknife(size).freedom, 0.975)
         assert (one.value, one.standard_error) == pytest.approx((value, half), rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ten", "hospitals", "fifty"])
+def test_differences_hold_together(name):
+    """Brier score, log loss and area, at a stated 95% together."""
+    counts, together, size = np.zeros(1000, dtype=bool), {}, WORLDS[name].size
+    for key, value, without, _ in drawn(name, 1000):
+        if key.endswith("difference"):
+            together.setdefault(key, []).append((value, without))
+    jackknife, rng, keys = Jackknife(size), np.random.default_rng(0), list(together)
+    both = [[np.concatenate([part[i] for part in together[key]]) for key in keys] for i in (0, 1)]
+    truths = np.array([truth(name)[key] for key in keys])
+    for sample in range(len(both[0][0])):
+        value, rest = (np.array([column[sample] for column in part]) for part in both)
+        _, found = left_out_limits(value, rest, jackknife, 0.05, rng)
+        counts[sample] = any(not one.lower <= true <= one.upper for one, true in zip(found, truths, strict=True))
+    assert_failures_within(int(counts.sum()), len(both[0][0]), USUAL)

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from calibrant.auditing.cluster_wording import unseen_sentence
 from calibrant.auditing.error_wording import error_limits, error_place, error_range, error_text
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.wording import (
@@ -24,7 +25,6 @@ from calibrant.auditing.wording import (
     null_sentence,
     provenance_sentence,
     recalibration_sentence,
-    unseen_sentence,
     verdict_sentence,
     verdict_word,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from functools import partial
 
+from calibrant.auditing.cluster_wording import counting, no_bounds, weighted_estimate
 from calibrant.auditing.error_wording import error_limits, hidden_error
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.recalibration import Recalibration
@@ -25,7 +26,6 @@ from calibrant.table.numbers import (
     write_upper,
 )
 from calibrant.table.results import Estimate
-from calibrant.table.wording import counted
 
 __all__ = [
     "accuracy_sentence",
@@ -42,16 +42,13 @@ __all__ = [
     "expected_error_sentence",
     "gain_sentence",
     "next_sentence",
-    "no_bounds",
     "null_sentence",
     "provenance_sentence",
     "recalibration_sentence",
     "saving_caveat",
-    "unseen_sentence",
     "verdict_meaning",
     "verdict_sentence",
     "verdict_word",
-    "weighted_estimate",
 ]
 
 _IN_SAMPLE = "But this does not hold if these rows were used to fit, as it seems: see the warning."
@@ -73,31 +70,8 @@ def verdict_meaning(audit: Findings) -> str:
     return f"{meaning} {_IN_SAMPLE}" if any(warning.code == IN_SAMPLE for warning in audit.warnings) else meaning
 
 
-def unseen_sentence(audit: Findings) -> str:
-    """Say what limits would be if there may be clusters of a kind that none shows; empty where that is not known."""
-    found, clusters = audit.performance_unseen, audit.sample.clusters
-    if found is None or clusters is None:
-        return ""
-    tail = 0.5 - 0.5 * found.brier.confidence_level
-    parts = (
-        f"{name} {number(estimate.lower)} to {number(estimate.upper)}"
-        for name, estimate in (("AUC", found.roc_auc), ("Brier score", found.brier), ("O:E", found.observed_expected))
-    )
-    return (
-        f"if there may be clusters of a kind that none of these shows: {', '.join(parts)}; with {rows(clusters)} of "
-        f"equal size such events may be in up to {share(-math.expm1(math.log(tail) / clusters))} of rows"
-    )
-
-
-def no_bounds(audit: Findings) -> str:
-    """Why there is no bound on the calibration error."""
-    if audit.sample.effective_clusters is None:
-        return "the weights are not whole numbers of rows"
-    return f"clusters are worth only {audit.sample.effective_clusters:.3g} of equal size, and a bound needs 5"
-
-
 def _meaning(certificate: Certificate) -> str:
-    sure = f"{confidence(certificate.confidence_level)} confidence{_limit(certificate)}{_counting(certificate)}"
+    sure = f"{confidence(certificate.confidence_level)} confidence{_limit(certificate)}{counting(certificate)}"
     if certificate.verdict is None:
         return (
             f"the calibration error is at most {error_limits(certificate).upper} with {sure} "
@@ -205,17 +179,6 @@ def expected_error_condition(found: ExpectedErrorCertificate) -> str:
     if found.assumes_monotone:
         return "if the event rate is nondecreasing in the score"
     return "for any event rate, as every distinct score was assessed separately"
-
-
-def weighted_estimate(certificate: Certificate) -> str:
-    """Say how clusters are weighted, and what the estimate is then; empty where every row counts the same."""
-    counting = _counting(certificate)
-    return counting and f"{counting}; estimate so weighted {number(certificate.estimate)}"
-
-
-def _counting(result: Certificate) -> str:
-    """Say how clusters are weighted, where not every row counts the same."""
-    return "" if result.max_rows_per_cluster is None else f", where {counted(result.max_rows_per_cluster)}"
 
 
 def _limit(certificate: Certificate) -> str:

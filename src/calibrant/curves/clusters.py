@@ -22,7 +22,7 @@ def cluster_bins(rows: ClusteredRows, confidence_level: float, n_bins: int = 10)
     bins = np.searchsorted(starts, at_score, side="right") - 1
     positives, squares = curve.rate * curve.n, np.zeros(len(starts))
     with np.errstate(divide="ignore", invalid="ignore"):
-        for _, (n, k) in cluster_blocks(rows, bins, len(starts), rows.n, rows.k):
+        for _, (n, k) in cluster_blocks(rows.cluster, len(rows.size), bins, len(starts), rows.n, rows.k):
             without = (positives - k) / (curve.n - n)
             squares += ((LOG_ODDS.to(without) - LOG_ODDS.to(curve.rate)) ** 2).sum(axis=0)
     lower, upper = Jackknife(rows.size).limits_of_many(curve.rate, squares, confidence_level, LOG_ODDS)

@@ -1,15 +1,19 @@
-"""What deciding by scores costs, and could save, where rows belong to clusters (theory, page 12)."""
+"""What deciding by scores costs, and could save, for clusters (docs/theory/12-cluster-intervals.md)."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.decisions.cost import check_costs, costs_by_cut
+from calibrant.decisions.cost_curve import CostCurve
 from calibrant.decisions.net_benefit import NetBenefit
+from calibrant.decisions.paired import MappedPart
 from calibrant.decisions.saving import Decision
 from calibrant.distributions.cluster_bound import Sums, largest_ratio
 from calibrant.distributions.cluster_jackknife import LOG, PLAIN, Guarantee, Jackknife, Scale, allows_unseen
@@ -22,7 +26,9 @@ from calibrant.table.score_table import FloatArray
 from calibrant.table.statements import FIXED_CLASSIFIER
 from calibrant.table.wording import at_least
 
-__all__ = ["cluster_net_benefit", "cluster_saving"]
+__all__ = ["cluster_cost_curve", "cluster_net_benefit", "cluster_saving"]
+
+_Index = npt.NDArray[np.int64]
 
 
 def cluster_saving(
@@ -154,9 +160,68 @@ def cluster_net_benefit(rows: ClusteredRows, curve: NetBenefit) -> NetBenefit:
     if jackknife.refusal:
         nothing = np.full(thresholds, np.nan)
         return replace(curve, standard_error=nothing, lower=nothing, upper=nothing)
-    for clusters, sums in cluster_blocks(rows, reached, thresholds + 1, rows.k, rows.n - rows.k):
+    values = rows.k, rows.n - rows.k
+    for clusters, sums in cluster_blocks(rows.cluster, len(rows.size), reached, thresholds + 1, *values):
         positives, negatives = (np.cumsum(one[:, :0:-1], axis=1)[:, ::-1] for one in sums)
         size = rows.size[clusters, None]
         squares += (((value * size - positives + odds * negatives) / (curve.n - size)) ** 2).sum(axis=0)
     lower, upper = jackknife.limits_of_many(value, squares, curve.confidence_level)
     return replace(curve, standard_error=jackknife.deviation(squares), lower=lower, upper=upper)
+
+
+def cluster_cost_curve(size: FloatArray, cluster: _Index, rows: MappedPart, curve: CostCurve) -> CostCurve:
+    """Return a cost curve of these rows with limits from leaving out one cluster at a time, and without bands.
+
+    `cluster` is that of each entry of `rows`, the scores before and after of which need not increase.
+    """
+    jackknife, p, total = Jackknife(size), curve.cost_parameter, float(size.sum())
+    before, after = curve.cost_before, curve.cost_after
+    assert after is not None
+    paid = (_paid(cluster, len(size), rows, score, p) for score in (rows.first, rows.second))
+    names = ("cost_before", "cost_after", "difference", "loss_ratio", "overall_ratio")
+    squares: dict[str, FloatArray] = {name: np.zeros(len(p) if name != "overall_ratio" else 1) for name in names}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = {
+            "cost_before": np.log(before),
+            "cost_after": np.log(after),
+            "difference": after - before,
+            "loss_ratio": np.log(after) - np.log(before),
+            "overall_ratio": np.log(after.sum(keepdims=True)) - np.log(before.sum(keepdims=True)),
+        }
+        for (clusters, first), (_, second) in zip(*paid, strict=True):
+            others = total - size[clusters, None]
+            one, two = (total * before - first) / others, (total * after - second) / others
+            logs, sums = (np.log(one), np.log(two)), (np.log(one.sum(axis=1)), np.log(two.sum(axis=1)))
+            without = {
+                "cost_before": logs[0],
+                "cost_after": logs[1],
+                "difference": two - one,
+                "loss_ratio": logs[1] - logs[0],
+                "overall_ratio": (sums[1] - sums[0])[:, None],
+            }
+            for name in names:
+                squares[name] += ((without[name] - values[name]) ** 2).sum(axis=0)
+    found: dict[str, Any] = {}
+    for name in names:
+        logs_of = name != "difference"
+        value = np.exp(values[name]) if logs_of else values[name]
+        lower, upper = jackknife.limits_of_many(value, squares[name], curve.confidence_level, LOG if logs_of else PLAIN)
+        found |= {f"{name}_lower": lower, f"{name}_upper": upper}
+        if name in ("cost_before", "cost_after", "difference"):
+            error = jackknife.deviation(squares[name]) * (value if logs_of else 1.0)
+            found[f"{name}_error"] = np.where(np.isnan(lower), np.nan, error)
+    for end in ("overall_ratio_lower", "overall_ratio_upper"):
+        found[end] = float(found[end][0])
+    return replace(curve, **found, mean_ratio_error=math.nan, band=math.nan, difference_band=math.nan)
+
+
+def _paid(
+    cluster: _Index, clusters: int, rows: MappedPart, score: FloatArray, p: FloatArray
+) -> Iterator[tuple[slice, FloatArray]]:
+    """What the rows of each cluster cost at each p, where those are predicted positive that reach it by a score."""
+    reached = np.searchsorted(p, score, side="right")
+    for block, (negatives, positives) in cluster_blocks(
+        cluster, clusters, reached, len(p) + 1, rows.n - rows.k, rows.k
+    ):
+        false_positives = np.cumsum(negatives[:, :0:-1], axis=1)[:, ::-1]
+        yield block, p * false_positives + (1.0 - p) * np.cumsum(positives, axis=1)[:, :-1]

@@ -8,10 +8,11 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from calibrant.auditing.cluster_wording import weighted_estimate
 from calibrant.auditing.error_wording import error_limits, error_number, error_place, hidden_error
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.provenance import Provenance
-from calibrant.auditing.wording import expected_error_condition, saving_caveat, weighted_estimate
+from calibrant.auditing.wording import expected_error_condition, saving_caveat
 from calibrant.certificates import Certificate, ExpectedErrorCertificate
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.decisions import Decision
@@ -301,7 +302,12 @@ def costs(audit: Findings) -> list[Row]:
     names = ("cost_parameter", "cost_before", "cost_after", "difference", "difference_lower", "difference_upper")
     columns = [getattr(curve, name)[9::10].tolist() for name in names]
     return [
-        (score_text(p), number(before), number(after), str(write_interval(saved, low, high, write=signed)))
+        (
+            score_text(p),
+            number(before),
+            number(after),
+            signed(saved) if math.isnan(low) else str(write_interval(saved, low, high, write=signed)),
+        )
         for p, before, after, saved, low, high in zip(*columns, strict=True)
     ]
 

@@ -318,7 +318,10 @@ def main() -> int:
         shutil.rmtree(asked.keep, ignore_errors=True)
         asked.keep.mkdir(parents=True)
         rng = np.random.default_rng([asked.seed, list(COMMANDS).index(asked.command)])
-        print(COMMANDS[asked.command](rng, asked.keep).output)
+        try:
+            print(COMMANDS[asked.command](rng, asked.keep).output)
+        except Failure as failure:
+            print(failure)
         return 0
     failed = 0
     for command in [asked.command] if asked.command else COMMANDS:

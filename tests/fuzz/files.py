@@ -80,6 +80,9 @@ def draw_file(rng: np.random.Generator, folder: Path, name: str = "in") -> Drawn
     columns: dict[str, list[Any]] = {"y": labels, "p": scores}
     if rng.random() < 0.75:
         columns["q"] = [round(float(v), 4) for v in rng.uniform(size=n)]
+    if n > 20_480:  # what engines would learn of in these rows only
+        columns["late"] = [None] * (n - 1) + ["late"]
+        columns["turns"] = [*range(n - 1), "text"]
     for other in rng.choice(_NAMES, rng.integers(0, 4), replace=False):
         columns[str(other)] = _others(rng, n, form)
     twice = bool(form == "parquet" and rng.random() < 0.1)
@@ -197,7 +200,7 @@ def _write_parquet(rng: np.random.Generator, drawn: Drawn) -> None:
     if drawn.twice:
         columns.append(pa.array([0.5] * len(columns[0])))
         names.append(str(rng.choice(["y", "p", "q", "P"])))
-        drawn.twice = len(set(names)) < len(names)
+        drawn.twice = len({name.lower() for name in names}) < len(names)
     pq.write_table(pa.table(columns, names=names), drawn.path, compression=str(rng.choice(["snappy", "zstd", "none"])))
 
 

@@ -93,7 +93,7 @@ def known(columns: dict[str, list[Any]] | None, score: str, wanted: str | None) 
     raw = ["" if value is None else str(value).lower() for value in columns["y"]]
     if wanted is not None:
         labels = [int(value == wanted) for value in raw]
-        if len(set(raw)) != 2 or "" in raw:
+        if len(set(raw)) != 2 or "" in raw or wanted not in raw:
             return None
     elif set(raw) <= set(LABELS) and len({*raw}) == 2 and "-1" not in raw:
         labels = [LABELS[value] for value in raw]

@@ -365,10 +365,16 @@ def test_groups_of_rows(tmp_path):
     assert done.exit_code == 0
     data = json.loads(done.stdout)
     assert data["sample"]["clusters"] == 100
-    assert data["certificate"]["method"] == "bernstein"
-    assert data["certificate"]["max_rows_per_cluster"] == 1
+    assert data["certificate"]["method"] == "asymptotic"
+    assert data["certificate"]["max_rows_per_cluster"] is None
+    assert data["performance"]["roc_auc"]["method"] == "cluster jackknife"
+    assert data["performance_unseen"]["roc_auc"]["method"] == "unseen clusters"
     expected = cal.audit(y, chance[patient], clusters=patient, name=data["name"])
     assert numbers(data) == numbers(expected.to_dict(curves=False))
+    more = ["--cluster", "patient", "--guarantee", "unseen clusters", "--json"]
+    data = json.loads(run("audit", path, "--label", "y", "--score", "p", *more).stdout)
+    assert data["performance"]["roc_auc"]["method"] == "unseen clusters"
+    assert data["performance_unseen"] is None
     more = ["--cluster", "patient", "--max-rows-per-cluster", "4", "--cost-fp", "1", "--cost-fn", "2", "--json"]
     data = json.loads(run("audit", path, "--label", "y", "--score", "p", *more).stdout)
     expected = cal.audit(y, chance[patient], clusters=patient, max_rows_per_cluster=4, costs=(1, 2), name=data["name"])
@@ -376,6 +382,7 @@ def test_groups_of_rows(tmp_path):
     for arguments, message in (
         (["--method", "hoeffding"], "--method 'bernstein' or 'asymptotic' with --cluster"),
         (["--max-rows-per-cluster", "0"], "--max-rows-per-cluster to be a whole number"),
+        (["--guarantee", "any"], "--guarantee to be one of 'ordinary', 'unseen clusters'"),
     ):
         done = run("audit", path, "--label", "y", "--score", "p", "--cluster", "patient", *arguments)
         assert done.exit_code == 2

@@ -22,7 +22,7 @@ def run(*arguments, **kwargs):
 
 
 def difference(measure, value, lower, upper, better, rows_needed=None, first=ONE, second=TWO):
-    return MeasureDifference(measure, first, second, value, 0.01, lower, upper, better, rows_needed)
+    return MeasureDifference(measure, first, second, value, 0.01, lower, upper, better, rows_needed, None)
 
 
 def comparison(differences, **models):
@@ -38,6 +38,7 @@ def comparison(differences, **models):
         n=20_000,
         positives=8_694,
         n_clusters=None if len(models) == 2 else 1_250,
+        effective_clusters=None if len(models) == 2 else 7.5,
         costs=(1.0, 40.0) if len(models) == 2 else None,
         confidence_level=0.95,
     )

@@ -85,7 +85,9 @@ def audit(**parts):
             tied_rows=0.0,
             weights="rows",
             clusters=None,
+            effective_clusters=None,
         ),
+        "performance_unseen": None,
         "provenance": SimpleNamespace(
             version="0.1.0",
             date="2023-11-14T22:13:20Z",
@@ -191,7 +193,12 @@ CASES = {
         test=p_value(0.003, "asymptotic", 103),
         expected_error=None,
         max_regret=None,
-        sample=SimpleNamespace(**(vars(audit().sample) | {"clusters": 103})),
+        sample=SimpleNamespace(**(vars(audit().sample) | {"clusters": 103, "effective_clusters": 88.4})),
+        performance_unseen=SimpleNamespace(
+            roc_auc=estimate(0.85, 0.7512, 0.9026),
+            brier=estimate(0.1616, 0.1391, 0.2218),
+            observed_expected=estimate(0.8657, 0.7724, 1.0421),
+        ),
     ),
     "weights": audit(
         certificate=None,

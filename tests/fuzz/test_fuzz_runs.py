@@ -1,7 +1,5 @@
 """Random files, options, frames and arrays at fixed seeds; others by ``python -m fuzz.commands`` and its siblings."""
 
-from contextlib import contextmanager
-
 import pytest
 
 from fuzz import frames, functions
@@ -9,17 +7,6 @@ from fuzz.commands import COMMANDS, once
 
 # As many of each command as take about half a second.
 QUICK = {"audit": 3, "recalibrate": 6}
-# Parts of the messages of failures that are not mended yet; take out what is.
-KNOWN = ("object has no attribute 'lower'", "setting an array element with a sequence")
-
-
-@contextmanager
-def but_for_known():
-    try:
-        yield
-    except AssertionError as failure:
-        if not any(part in str(failure) for part in KNOWN):
-            raise
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -38,15 +25,13 @@ def test_commands_on_many_random_files(command):
 @pytest.mark.parametrize(("kind", "runs"), [(functions, 60), (frames, 20)], ids=["columns", "frames"])
 def test_functions_on_columns_and_frames(kind, runs):
     for seed in range(runs):
-        with but_for_known():
-            kind.once(seed)
+        kind.once(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "runs"), [(functions, 3000), (frames, 600)], ids=["columns", "frames"])
+@pytest.mark.parametrize(("kind", "runs"), [(functions, 2000), (frames, 300)], ids=["columns", "frames"])
 def test_functions_on_many_columns_and_frames(kind, runs):
     read = 0
     for seed in range(1000, 1000 + runs):
-        with but_for_known():
-            read += kind.once(seed) == "read"
+        read += kind.once(seed) == "read"
     assert read > 0.2 * runs

@@ -1,4 +1,4 @@
-"""Statements about clustered rows keep their probability: few groups, unequal ones, rare events, shared outcomes."""
+"""Statements that allow for unseen clusters keep their probability: few, unequal ones, rare events, shared outcomes."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def check(name: str, n_clusters: int, repetitions: int) -> None:
     above, below, outside, rejected, said = 0, 0, 0, 0, 0
     proved = 0
     for y, s, g, error in samples(name, n_clusters, repetitions):
-        rows = {"clusters": g, "max_rows_per_cluster": _NO_CAP}
+        rows = {"clusters": g, "max_rows_per_cluster": _NO_CAP, "guarantee": "unseen clusters"}
         bound = certify(y, s, method="asymptotic", n_simulations=99, **rows)
         interval = cutoff_interval(y, s, method="asymptotic", n_simulations=99, **rows)
         above += bound.bound < error - 1e-9
@@ -216,7 +216,7 @@ def upper_failures(name: str, n_clusters: int, repetitions: int, width: Callable
     """How often the error is above the empirical one by more than a width of the clustered rows."""
     missed, said = 0, 0
     for y, s, g, error in samples(name, n_clusters, repetitions):
-        found = clustered(cluster_rows(y, s, g))
+        found = clustered(cluster_rows(y, s, g), guarantee="unseen clusters")
         missed += extremes(cumulative_residuals(found.rows.table)).value + width(found) < error - 1e-9
         said += 1
     return missed, said
@@ -303,9 +303,12 @@ def test_statements_are_of_use():
     g = equal(200, 50)
     s = rng.random(len(g))
     y = (rng.random(len(g)) < s) * 1
-    grouped, plain = certify(y, s, method="asymptotic", clusters=g), certify(y, s, method="asymptotic")
+    both = {"clusters": g, "guarantee": "unseen clusters"}
+    grouped, plain = certify(y, s, method="asymptotic", **both), certify(y, s, method="asymptotic")
     assert plain.width < grouped.width < 0.0149 + 1.25 * plain.width
-    interval = cutoff_interval(y, s, method="asymptotic", clusters=g)
+    ordinary = certify(y, s, method="asymptotic", clusters=g)
+    assert 0.75 * plain.width < ordinary.width < 1.25 * plain.width
+    interval = cutoff_interval(y, s, method="asymptotic", **both)
     assert interval.upper - interval.lower < 0.045
     # Shares of .25 of too many positives in half of the scores: an error of about .1, in groups that share outcomes.
     y, s, g, _ = one_outcome(400, rng)

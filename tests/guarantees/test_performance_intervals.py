@@ -234,10 +234,11 @@ def clustered_missed(name: str, repetitions: int, alone: bool = False) -> tuple[
             continue
         valid += 1
         rows = cluster_rows(y, world.score[row], cluster)
-        found = performance_of(rows.table if alone else rows, confidence_level=0.95, threshold=THRESHOLD)
+        asked = {"confidence_level": 0.95, "threshold": THRESHOLD, "guarantee": "unseen clusters"}
+        found = performance_of(rows.table if alone else rows, **asked)
         for field, value in true.items():
             one = getattr(found, field)
-            assert alone or one.method == "cluster-robust"
+            assert alone or one.method == "unseen clusters"
             counts[field] += not one.lower - 1e-12 <= value <= one.upper + 1e-12
     return counts, valid
 

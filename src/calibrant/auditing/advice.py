@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from calibrant.auditing.next_steps import NextStep, Place, next_step
 from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.segment_audit import SegmentAudit
-from calibrant.auditing.warnings import DECISIONS, REVERSED, DataWarning
+from calibrant.auditing.warnings import DECISIONS, FEW_CLUSTERS, REVERSED, DataWarning
 from calibrant.certificates import CalibrationTest, Certificate
 from calibrant.metrics import CutoffCalibration
 from calibrant.table.numbers import interval_text, share, write_interval
@@ -123,10 +123,13 @@ def advise(
     the weights are not whole numbers, and no recalibration if there were too few rows to assess it.
     """
     found = _Found(cutoff, test, certificate, recalibration, observed_expected)
-    action, reason, *step = _first(warnings) or _segments(segments) or _weighed(found)
+    action, reason, *step = (
+        _first(warnings) or _segments(segments) or _too_few_clusters(certificate, warnings) or _weighed(found)
+    )
     tolerance = None if certificate is None else certificate.tolerance
     level = 0.95 if certificate is None else certificate.confidence_level
-    if action == "collect more data" and certificate is not None and certificate.n_clusters is not None:
+    clustered = certificate is None or certificate.n_clusters is not None
+    if action == "collect more data" and clustered:
         # A plan counts independent rows, and would ask for too few.
         return Advice(action, reason, *NextStep())
     columns = () if segments is None else tuple(dict.fromkeys(name for of in segments.columns_of for name in of))
@@ -137,6 +140,13 @@ def advise(
 def _first(warnings: Sequence[DataWarning]) -> _Weighed | None:
     codes = {warning.code for warning in warnings}
     return next((advice for code, advice in _FIRST.items() if code in codes), None)
+
+
+def _too_few_clusters(certificate: Certificate | None, warnings: Sequence[DataWarning]) -> _Weighed | None:
+    """Advise where clusters are so few that there is no certificate."""
+    if certificate is not None or all(warning.code != FEW_CLUSTERS for warning in warnings):
+        return None
+    return "collect more data", "so few clusters do not show whether the error is more than chance explains."
 
 
 def _segments(segments: SegmentAudit | None) -> _Weighed | None:

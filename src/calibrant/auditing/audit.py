@@ -26,8 +26,11 @@ from calibrant.auditing.warnings import data_warnings
 from calibrant.certificates.certify import check_request
 from calibrant.certificates.clusters import need_cluster_method
 from calibrant.curves import binned_curve, cumulative_residuals, isotonic_curve, score_histogram
+from calibrant.curves.clusters import cluster_bins
 from calibrant.decisions import max_regret
+from calibrant.decisions.clusters import cluster_net_benefit
 from calibrant.decisions.cost import cost_pair
+from calibrant.distributions.cluster_jackknife import Guarantee, allows_unseen
 from calibrant.metrics import cutoff_calibration
 from calibrant.table.clusters import ClusteredRows, Clusters
 from calibrant.table.parameters import check_random_state
@@ -107,7 +110,8 @@ def audit(
     costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None = None,
     method: Literal["default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence"] | None = None,
     clusters: Clusters | str | Sequence[str] | None = None,
-    max_rows_per_cluster: int = 1,
+    max_rows_per_cluster: int | None = None,
+    guarantee: Guarantee = "ordinary",
     by: Any = None,
     depth: int = 1,
     n_folds: int = 5,
@@ -145,9 +149,12 @@ def audit(
         The cluster of each row, such as the patient it was measured on. Rows of one cluster may then depend on each
         other; statements that count independent rows are left out. With `label` and `score`, the name of
         a column or names of several.
-    max_rows_per_cluster : int
-        With clusters: largest weight of a cluster, in rows, in certificate, test and costs, see
-        `calibrant.certificates.certify`. With 1, the default, every cluster has equal weight.
+    max_rows_per_cluster : int, optional
+        With clusters: largest weight of a cluster, in rows, in certificate and test, which are proved then if there
+        are many clusters, see `calibrant.certificates.certify`; with 1 every cluster has equal weight. By default
+        every row has equal weight, as in all other numbers.
+    guarantee : {"ordinary", "unseen clusters"}
+        With clusters: whether intervals also allow for clusters of a kind that none of these shows. They are wide then.
     by : str, sequence of str, mapping of str to array-like, or dataframe, optional
         Columns that make segments; asks for bounds on the error of each segment that hold together, see
         `calibrant.audit_segments`. Rows must be independent and without weights.
@@ -194,6 +201,7 @@ def audit(
     prices = check_audit(
         tolerance=tolerance, confidence_level=confidence_level, method=method, costs=costs, grouped=clusters is not None
     )
+    unseen = allows_unseen(guarantee)
     check_random_state(random_state)
     if by is not None:
         check_segments(y_true, weighted=weight is not None or sample_weight is not None, clustered=clusters is not None)
@@ -216,6 +224,7 @@ def audit(
         confidence_level=confidence_level,
         method=method or "default",
         max_rows_per_cluster=max_rows_per_cluster,
+        guarantee=guarantee,
         random_state=random_state,
     )
     with portion(0.75, 0.85):
@@ -224,11 +233,13 @@ def audit(
         )
     tell("Measures and curves", 0.85)
     sample = _sample(table, rows.clustered)
-    performance = performance_of(
-        rows.all,
-        confidence_level=confidence_level,
-        threshold=None if prices is None else prices[0] / (prices[0] + prices[1]),
-    )
+    asked: dict[str, Any] = {
+        "confidence_level": confidence_level,
+        "threshold": None if prices is None else prices[0] / (prices[0] + prices[1]),
+    }
+    performance, wider = performance_of(rows.all, guarantee=guarantee, **asked), None
+    if rows.clustered is not None and not unseen:
+        wider = performance_of(rows.all, guarantee="unseen clusters", **asked)
     if rows.clustered is not None:
         # Rows of clusters are weights, not independent observations: statistics that need the latter stay unknown.
         table = ScoreTable(table.score, table.n.astype(np.float64), table.k.astype(np.float64))
@@ -240,6 +251,11 @@ def audit(
     if by is not None:
         totals = segment_totals(y_true, y_proba, by, label=label, score=score, pos_label=pos_label, depth=depth)
         segments = segment_audit(totals, tolerance=tolerance, confidence_level=confidence_level)
+    reliability = binned_curve(table)
+    decisions = decision_curve(table, statements.decision, confidence_level)
+    if rows.clustered is not None and not unseen:
+        reliability = cluster_bins(rows.clustered, reliability.confidence_level)
+        decisions = cluster_net_benefit(rows.clustered, decisions)
     references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
     for part in (*statements, regret, expected_error, segments):
         references += part.references if part is not None else ()
@@ -251,6 +267,7 @@ def audit(
         test=statements.test,
         expected_error=expected_error,
         performance=performance,
+        performance_unseen=wider,
         decision=statements.decision,
         max_regret=regret,
         recalibration=recalibration,
@@ -267,13 +284,13 @@ def audit(
             expected_brier=table.mean_variance,
         ),
         measures=measure(table),
-        reliability=binned_curve(table),
+        reliability=reliability,
         isotonic=isotonic_curve(table),
         local=loess(table),
         band=drawable_band(table, confidence_level),
         histogram=score_histogram(table, within="data"),
         cumulative_residuals=cumulative_residuals(table, n_points=_CURVE_POINTS),
-        decision_curve=decision_curve(table, statements.decision, confidence_level),
+        decision_curve=decisions,
         references=tuple(dict.fromkeys(references)),
         provenance=provenance_of(audit, given, rows=sample.n, digest=rows.all.digest),
         segments=segments,
@@ -307,4 +324,5 @@ def _sample(table: ScoreTable, clustered: ClusteredRows | None) -> Sample:
         tied_rows=float(table.n[table.n > 1].sum()) if known else None,
         weights="rows" if table.counts else "other",
         clusters=None if clustered is None else len(clustered.size),
+        effective_clusters=None if clustered is None else clustered.effective_clusters,
     )

@@ -19,10 +19,11 @@ from calibrant.certificates import (
     isotonic_band,
 )
 from calibrant.certificates.clusters import certify_clusters, cluster_test
-from calibrant.certificates.clusters_asymptotic import need_clusters
+from calibrant.certificates.clusters_asymptotic import LEAST_GROUPS, need_clusters
 from calibrant.decisions import Decision, saving_bound
 from calibrant.decisions.clusters import cluster_saving
 from calibrant.distributions.brownian import LEAST_EVENTS
+from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.errors import DataError
 from calibrant.table.cluster_residuals import cluster_residuals
 from calibrant.table.clusters import ClusteredRows, cap_clusters
@@ -96,13 +97,26 @@ def statements_about(
     tolerance: float | None,
     confidence_level: float,
     method: str,
-    max_rows_per_cluster: int,
+    max_rows_per_cluster: int | None,
+    guarantee: Guarantee,
     random_state: int | np.random.Generator,
 ) -> Statements:
     """Return certificate, test and, if there are prices, expected costs of independent or of clustered rows."""
     asked: dict[str, Any] = {"tolerance": tolerance, "confidence_level": confidence_level, "method": method}
     if rows.clustered is not None:
-        return _of_clusters(cap_clusters(rows.clustered, max_rows_per_cluster), prices, random_state, asked)
+        capped = cap_clusters(rows.clustered, max_rows_per_cluster)
+        certificate, test = _of_clusters(capped, guarantee, random_state, asked)
+        decision = None
+        if prices is not None:
+            a, b = prices
+            decision = cluster_saving(
+                rows.clustered,
+                false_positive_cost=a,
+                false_negative_cost=b,
+                confidence_level=confidence_level,
+                guarantee=guarantee,
+            )
+        return Statements(certificate, test, decision)
     table = rows.table
     if not table.counts:
         if tolerance is not None:
@@ -129,25 +143,22 @@ def _need_counts(since: str, omit: str) -> DataError:
 
 
 def _of_clusters(
-    capped: ClusteredRows,
-    prices: tuple[float, float] | None,
-    random_state: int | np.random.Generator,
-    asked: dict[str, Any],
-) -> Statements:
-    need_clusters(capped)
+    capped: ClusteredRows, guarantee: Guarantee, random_state: int | np.random.Generator, asked: dict[str, Any]
+) -> tuple[Certificate | None, CalibrationTest | None]:
+    """Certificate and test; neither for clusters worth fewer than five, unless a verdict was asked for."""
+    if asked["tolerance"] is not None:
+        need_clusters(capped)
+    if capped.effective_clusters < LEAST_GROUPS:
+        return None, None
     tell(f"Summing {len(capped.size):,} clusters", 0.65)
     walks = cluster_residuals(capped)
-    simulated: dict[str, Any] = {"n_simulations": _SIMULATIONS, "random_state": random_state, "walks": walks}
+    simulated: dict[str, Any] = {
+        "guarantee": guarantee,
+        "n_simulations": _SIMULATIONS,
+        "random_state": random_state,
+        "walks": walks,
+    }
     with portion(0.65, 0.7):
         certificate = certify_clusters(capped, **asked, **simulated)
     with portion(0.7, 0.75):
-        test = cluster_test(capped, method="asymptotic", **simulated)
-    decision = None
-    if prices is not None:
-        decision = cluster_saving(
-            capped,
-            false_positive_cost=prices[0],
-            false_negative_cost=prices[1],
-            confidence_level=asked["confidence_level"],
-        )
-    return Statements(certificate, test, decision)
+        return certificate, cluster_test(capped, method="asymptotic", **simulated)

@@ -43,6 +43,8 @@ class Sample(Result):
         Whether a weight is a number of rows.
     clusters : int or None
         Clusters of rows that may depend on each other; None if rows are independent.
+    effective_clusters : float or None
+        Number of clusters of equal size that would be worth as much, ``(sum m)**2 / sum m**2`` of their sizes m.
     """
 
     n: Count
@@ -53,6 +55,7 @@ class Sample(Result):
     tied_rows: Count | None
     weights: str
     clusters: int | None
+    effective_clusters: float | None
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ class Findings(Result):
     cutoff : CutoffCalibration
         Cutoff calibration error with its interval, and what perfect calibration would give.
     certificate : Certificate or None
-        Bound and verdict; None if the weights are not whole numbers.
+        Bound and verdict; None if the weights are not whole numbers, or there are fewer than five effective clusters.
     test : CalibrationTest or None
         Test of perfect calibration; None if the weights are not whole numbers, or the scores are very many and predict
         very few events.
@@ -77,6 +80,9 @@ class Findings(Result):
         rows are not independent or the weights are not whole numbers.
     performance : Performance
         Discrimination, accuracy and calibration in the large, each number with its interval.
+    performance_unseen : Performance or None
+        The same with limits that allow for clusters of a kind that none of these shows; None without clusters, and if
+        `performance` has such limits.
     decision : Decision or None
         Expected cost at the costs given; None if there were none.
     max_regret : MaxRegret or None
@@ -115,6 +121,7 @@ class Findings(Result):
     test: CalibrationTest | None
     expected_error: ExpectedErrorCertificate | None
     performance: Performance
+    performance_unseen: Performance | None
     decision: Decision | None
     max_regret: MaxRegret | None
     recalibration: Recalibration | None

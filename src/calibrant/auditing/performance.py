@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.decisions import net_benefit
+from calibrant.distributions.cluster_jackknife import LOG, Guarantee
 from calibrant.metrics import brier_score, log_loss
 from calibrant.metrics.estimates import SampledRows
 from calibrant.metrics.in_the_large import difference_of, ratio_of
@@ -26,9 +27,8 @@ class Performance(Result):
 
     Each interval holds by itself with about the confidence of the audit, if rows of every kind that matters were seen:
     one in a few hundred whose scores are far outside those of the others cannot be allowed for as long as there is
-    none. With clusters it allows for some whose outcomes all go the other way and of which none was seen; it is about
-    clusters of these sizes and approximate, and all rows count once, whatever the largest weight of a cluster in
-    certificate, test and costs is.
+    none. With clusters it is about clusters of these sizes and approximate, and all rows count once, whatever the
+    largest weight of a cluster in the certificate is.
 
     Attributes
     ----------
@@ -72,18 +72,23 @@ class Performance(Result):
 
 
 def performance_of(
-    rows: ScoreTable | ClusteredRows, *, confidence_level: float, threshold: float | None = None
+    rows: ScoreTable | ClusteredRows,
+    *,
+    confidence_level: float,
+    threshold: float | None = None,
+    guarantee: Guarantee = "ordinary",
 ) -> Performance:
-    """Compute them all from rows of both classes; the threshold is that of the costs."""
+    """Compute them all from rows of both classes; the threshold is that of the costs, the guarantee for clusters."""
     clusters = rows if isinstance(rows, ClusteredRows) else None
     table = rows.table if isinstance(rows, ClusteredRows) else rows
-    sample = SampledRows(table, clusters, confidence_level)
+    sample = SampledRows(table, clusters, confidence_level, guarantee)
     area, slope = area_of(sample), slope_of(sample)
     pooled = "" if table.exact else "neighbouring scores were pooled; the interval allows for their order"
+    notes = "; ".join(filter(None, [area.note, pooled]))
     return Performance(
-        roc_auc=Estimate(area.value, area.lower, area.upper, confidence_level, area.method, pooled),
-        brier=sample.mean(squared_loss_of, brier_score(sample.table)),
-        log_loss=sample.mean(log_loss_of, log_loss(sample.table)),
+        roc_auc=Estimate(area.value, area.lower, area.upper, confidence_level, area.method, notes),
+        brier=sample.mean(squared_loss_of, brier_score(sample.table), scale=LOG),
+        log_loss=sample.mean(log_loss_of, log_loss(sample.table), scale=LOG),
         scaled_brier=_scaled_brier(sample),
         calibration_in_the_large=difference_of(sample),
         observed_expected=ratio_of(sample),
@@ -97,6 +102,14 @@ def performance_of(
     )
 
 
+def _label(label: int, score: FloatArray) -> FloatArray:
+    return np.full(len(score), float(label))
+
+
+def _one(_: int, score: FloatArray) -> FloatArray:
+    return np.ones(len(score))
+
+
 def _scaled_brier(sample: SampledRows) -> Estimate:
     """1 minus the ratio of two mean squares.
 
@@ -104,7 +117,13 @@ def _scaled_brier(sample: SampledRows) -> Estimate:
     either end of its interval. To first order it does not matter; for scores that are of hardly any use it does.
     """
     brier, share = brier_score(sample.table), sample.table.base_rate
-    rate = sample.mean(lambda label, score: np.full(len(score), float(label)), share)
+    if sample.jackknife is not None:
+        rates = sample.ratios_without(_label, _one)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            without = sample.ratios_without(squared_loss_of, _one) / (rates * (1.0 - rates))
+        found = sample.left_out(brier / (share * (1.0 - share)), without, LOG)
+        return sample.estimate(1.0 - found.value, (1.0 - found.upper, 1.0 - found.lower), found.note)
+    rate = sample.mean(_label, share)
     ratios = [_ratio_to_rate(sample, brier, at) for at in (rate.value, rate.lower, rate.upper)]
     lower, upper = max(ratio.upper for ratio in ratios), min(ratio.lower for ratio in ratios)
     return sample.estimate(1.0 - ratios[0].value, (1.0 - lower, 1.0 - upper))

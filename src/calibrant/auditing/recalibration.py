@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from calibrant.certificates.widths import monotone_width
 from calibrant.decisions import CostCurve
+from calibrant.decisions.clusters import cluster_cost_curve
 from calibrant.decisions.cost_curve import curve_of
 from calibrant.decisions.paired import MappedPart, pair_mapped
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
@@ -71,8 +72,8 @@ class Recalibration(Result):
     costs : CostCurve or None
         Cost of deciding by the scores before and after, at all trade-offs between the mistakes. The band around the
         cost before is proved. Everything about the cost after takes the maps of the folds as given, though each was
-        fitted on rows that others are assessed on; `difference_band` is not proved for such maps. None for clusters,
-        as it is not cluster-robust, and if a map falls.
+        fitted on rows that others are assessed on; `difference_band` is not proved for such maps. For clusters limits
+        come from leaving out one at a time, and there are no bands. None if a map falls.
     """
 
     method: str
@@ -189,13 +190,16 @@ def cross_fitted(
     whole = calibrator().fit(table)
     fitted = _mapped(whole, table.score)
     bound, costs = None, None
-    if not isinstance(rows, ClusteredRows):
-        if _never_falls(whole):
-            width = monotone_width(table.total, failure_probability(confidence_level))
-            bound = min(1.0, cutoff_calibration_error(ScoreTable(*pool_counts(fitted, table.n, table.k))) + width)
-        if all((part.second[1:] >= part.second[:-1]).all() for part in parts):
-            at = score_view(table.score, table.n).grid(99)
-            costs = curve_of(table, at, confidence_level, (after, pair_mapped(parts, at)))
+    if all((part.second[1:] >= part.second[:-1]).all() for part in parts):
+        at = score_view(table.score, table.n).grid(99)
+        costs = curve_of(table, at, confidence_level, (after, pair_mapped(parts, at)))
+    if isinstance(rows, ClusteredRows):
+        cluster = np.concatenate([one for one in clusters if one is not None])
+        mapped = MappedPart(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        costs = None if costs is None else cluster_cost_curve(rows.size, cluster, mapped, costs)
+    elif _never_falls(whole):
+        width = monotone_width(table.total, failure_probability(confidence_level))
+        bound = min(1.0, cutoff_calibration_error(ScoreTable(*pool_counts(fitted, table.n, table.k))) + width)
     return Recalibration(
         method=_name(whole),
         n_folds=n_folds,

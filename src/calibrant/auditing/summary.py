@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from calibrant.auditing.cluster_wording import unseen_sentence
 from calibrant.auditing.error_wording import error_limits, error_place, error_range, error_text
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.wording import (
@@ -87,7 +88,7 @@ def summary_rows(audit: Findings, *, shell: bool = False) -> Iterator[_Row]:
     found = audit.performance
     yield _Row("Accuracy", f"AUC {_brief(found.roc_auc)}, Brier score {_brief(found.brier)}", 5)
     unit = "rows" if sample.weights == "rows" else "total weight"
-    clusters = "" if sample.clusters is None else f" in {rows(sample.clusters)} clusters"
+    clusters = "" if sample.clusters is None else f" in {rows(sample.clusters)} cluster{'s' * (sample.clusters != 1)}"
     yield _Row(
         "Data",
         f"{rows(sample.n)} {unit}{clusters}, {rows(sample.positives)} positive: {share(sample.base_rate)}, "
@@ -96,11 +97,10 @@ def summary_rows(audit: Findings, *, shell: bool = False) -> Iterator[_Row]:
     )
     if decision is not None:
         cost = write_interval(decision.cost, decision.cost_lower, decision.cost_upper)
-        yield _Row(
-            "Cost",
-            f"{cost.value} per case ({cost.ends}); at most {write_upper(decision.saving_bound)} can be saved",
-            7,
-        )
+        saved = ""
+        if not math.isnan(decision.cost_lower):
+            saved = f" ({cost.ends}); at most {write_upper(decision.saving_bound)} can be saved"
+        yield _Row("Cost", f"{cost.value} per case{saved}", 7)
     yield _Row("Advice", advice_sentence(audit), 3)
     step = audit.advice.command if shell else audit.advice.python
     if step is not None:
@@ -128,7 +128,9 @@ def _brief(estimate: Estimate) -> str:
     """Write a number with its interval, at the confidence of the audit."""
     if math.isnan(estimate.lower):
         return number(estimate.value)
-    return str(write_interval(estimate.value, estimate.lower, estimate.upper))
+    written = write_interval(estimate.value, estimate.lower, estimate.upper)
+    how = ", exact" if estimate.method == "exact" else ""  # where the usual interval would be wrong
+    return f"{written.value} ({written.ends}{how})"
 
 
 def _chance(audit: Findings) -> str:
@@ -168,6 +170,7 @@ def details(audit: Findings, width: int | None = None) -> str:
         "Discrimination": discrimination_sentence(audit),
         "Accuracy": accuracy_sentence(audit),
         "Data": data_sentence(audit),
+        "Unseen clusters": unseen_sentence(audit),
         "Expected cost": cost_sentence(audit),
         "Recalibration": recalibration_sentence(audit.recalibration),
         "Advice": advice_sentence(audit),

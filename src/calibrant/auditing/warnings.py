@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.distributions.cluster_jackknife import Jackknife
 from calibrant.distributions.null_distribution import null_lower_tail
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.metrics import CutoffCalibration, roc_auc
@@ -24,12 +25,21 @@ from calibrant.table.pooling import pool_counts
 from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray, ScoreTable
 
-__all__ = ["DECISIONS", "IN_SAMPLE", "REVERSED", "DataWarning", "RowOrder", "data_warnings"]
+__all__ = [
+    "DECISIONS",
+    "ENOUGH_CLUSTERS",
+    "IN_SAMPLE",
+    "REVERSED",
+    "DataWarning",
+    "RowOrder",
+    "data_warnings",
+]
 
-CONSTANT, DECISIONS, DEPENDENCE, IN_SAMPLE, REVERSED, TWO_SCORES = (
+CONSTANT, DECISIONS, DEPENDENCE, FEW_CLUSTERS, IN_SAMPLE, REVERSED, TWO_SCORES = (
     "constant_score",
     "decisions",
     "dependent_rows",
+    "few_clusters",
     "in_sample",
     "reversed_labels",
     "two_scores",
@@ -38,6 +48,7 @@ CONSTANT, DECISIONS, DEPENDENCE, IN_SAMPLE, REVERSED, TWO_SCORES = (
 _RATE = 0.01  # at most, of false alarms
 _STANDARD_ERRORS = 3.0  # of a mean product that count as clear; 1 in 700 under a normal distribution
 _OF_NEIGHBOURS, _OF_TIES, _OF_MIRRORED = 0.1, 0.5, 0.5  # correlations that matter
+ENOUGH_CLUSTERS = 10.0  # of equal size; with fewer, intervals say so
 _FEW = 20  # rows of which two scores say nothing
 _LOOK = 100_000  # rows in their order, or pairs of scores, that are looked at
 _DECIMALS, _NEAR = 7, 1e-7  # to which scores are rounded, and how closely two then add up to 1
@@ -49,7 +60,8 @@ class DataWarning(Result):
 
     Attributes
     ----------
-    code : {"constant_score", "decisions", "dependent_rows", "in_sample", "reversed_labels", "two_scores"}
+    code : {"constant_score", "decisions", "dependent_rows", "few_clusters", "in_sample", "reversed_labels", \
+"two_scores"}
         Which sign.
     message : str
         What was seen and what to do.
@@ -71,7 +83,7 @@ def data_warnings(
 ) -> tuple[DataWarning, ...]:
     """Return all signs that rows of both classes show; `order` if it is known, and means something."""
     if isinstance(rows, ClusteredRows):
-        found = [_few_scores(rows.table), _reversed(rows)]
+        found = [_few_scores(rows.table), _few_clusters(rows), _reversed(rows)]
     elif rows.counts:
         found = [_few_scores(rows), _reversed(rows), _in_sample(rows, cutoff), _dependence(rows, order)]
     else:
@@ -105,6 +117,19 @@ def _few_scores(table: ScoreTable) -> DataWarning | None:
         "or classes, audit the probabilities behind them."
     )
     return DataWarning(TWO_SCORES, message)
+
+
+def _few_clusters(rows: ClusteredRows) -> DataWarning | None:
+    """Clusters so few, or so unequal, that intervals are approximate or cannot be had."""
+    jackknife = Jackknife(rows.size)
+    if jackknife.effective >= ENOUGH_CLUSTERS:
+        return None
+    clusters = len(rows.size)
+    if jackknife.refusal:
+        return DataWarning(FEW_CLUSTERS, f"{jackknife.refusal[0].upper()}{jackknife.refusal[1:]}.")
+    unequal = f" ({clusters}, of unequal size)" if round(jackknife.effective, 1) < clusters else ""
+    message = f"Only {jackknife.effective:.3g} effective clusters{unequal}: intervals are approximate, and wide for it."
+    return DataWarning(FEW_CLUSTERS, message)
 
 
 def _reversed(rows: ScoreTable | ClusteredRows) -> DataWarning | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from functools import partial
 
+from calibrant.auditing.cluster_wording import counting, no_bounds, weighted_estimate
 from calibrant.auditing.error_wording import error_limits, hidden_error
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.recalibration import Recalibration
@@ -25,7 +26,6 @@ from calibrant.table.numbers import (
     write_upper,
 )
 from calibrant.table.results import Estimate
-from calibrant.table.wording import counted
 
 __all__ = [
     "accuracy_sentence",
@@ -65,13 +65,13 @@ def verdict_word(audit: Findings) -> str:
 def verdict_meaning(audit: Findings) -> str:
     """What the verdict means, to be read after its word."""
     if audit.certificate is None:
-        return "the weights are not whole numbers of rows, so these are point estimates only."
+        return f"{no_bounds(audit)}, so these are point estimates only."
     meaning = _meaning(audit.certificate)
     return f"{meaning} {_IN_SAMPLE}" if any(warning.code == IN_SAMPLE for warning in audit.warnings) else meaning
 
 
 def _meaning(certificate: Certificate) -> str:
-    sure = f"{confidence(certificate.confidence_level)} confidence{_limit(certificate)}{_counting(certificate)}"
+    sure = f"{confidence(certificate.confidence_level)} confidence{_limit(certificate)}{counting(certificate)}"
     if certificate.verdict is None:
         return (
             f"the calibration error is at most {error_limits(certificate).upper} with {sure} "
@@ -87,10 +87,11 @@ def _meaning(certificate: Certificate) -> str:
     if certificate.verdict not in ("undecided", "uninformative"):
         return meaning
     if certificate.rows_needed is not None:
-        return (
-            f"{meaning} About {rows(certificate.rows_needed)} rows would be needed, if the true error equals the "
-            "estimate less its null mean."
-        )
+        needed = f"{rows(certificate.rows_needed)} rows"
+        if certificate.n_clusters is not None:
+            clusters = math.ceil(certificate.rows_needed * certificate.n_clusters / certificate.n)
+            needed = f"{rows(clusters)} clusters like these"
+        return f"{meaning} About {needed} would be needed, if the true error equals the estimate less its null mean."
     if certificate.tolerance is not None and certificate.bound <= certificate.tolerance:
         return f"{meaning} Any classifier with these scores meets this tolerance, so meeting it would show nothing."
     if certificate.method == "anytime":
@@ -128,7 +129,7 @@ def null_sentence(audit: Findings) -> str:
 def evidence_text(test: CalibrationTest) -> str:
     """Write the p-value and how it was found."""
     how = "exact test" if test.method == "exact" else "asymptotic test"
-    how += "" if test.n_clusters is None else ", cluster-robust"
+    how += "" if test.n_clusters is None else " for clusters"
     least = 0.0001 if test.n_simulations is None else 1.0 / (test.n_simulations + 1)  # no rank is higher than the first
     p_value = (
         f"p = {test.p_value:.2g}"
@@ -142,14 +143,14 @@ def certificate_sentence(audit: Findings) -> str:
     """Confidence bounds."""
     certificate = audit.certificate
     if certificate is None:
-        return "none: confidence bounds need rows, or weights that are counts of rows"
+        return f"none: {no_bounds(audit)}"
     sure, limits = confidence(certificate.confidence_level), error_limits(certificate)
     above = ""
     if certificate.lower_bound > 0.0:
         above = f"; at least {limits.lower}, also with {sure} confidence (one-sided bounds)"
     how = f"{certificate.method} bound"
     if certificate.n_clusters is not None:
-        how += f", cluster-robust{_counting(certificate)}; estimate so weighted {limits.value}"
+        how += f" for clusters{weighted_estimate(certificate)}"
     return f"true error at most {limits.upper} with {sure} confidence ({how}){above}"
 
 
@@ -180,22 +181,18 @@ def expected_error_condition(found: ExpectedErrorCertificate) -> str:
     return "for any event rate, as every distinct score was assessed separately"
 
 
-def _counting(result: Certificate | Decision) -> str:
-    """Say how clusters are weighted, where rows belong to clusters."""
-    return "" if result.max_rows_per_cluster is None else f", where {counted(result.max_rows_per_cluster)}"
-
-
 def _limit(certificate: Certificate) -> str:
     """Say so where a statement holds only asymptotically."""
     if certificate.method != "asymptotic":
         return ""
-    return " (asymptotic)" if certificate.n_clusters is None else " (asymptotic, cluster-robust)"
+    return " (asymptotic)" if certificate.n_clusters is None else " (asymptotic in the number of clusters)"
 
 
 def _with_interval(estimate: Estimate) -> str:
     """Write a number with its interval."""
     if math.isnan(estimate.lower):
-        return number(estimate.value)
+        value = number(estimate.value)
+        return f"{value} ({estimate.note})" if estimate.note.startswith("no interval") else value
     written = write_interval(estimate.value, estimate.lower, estimate.upper)
     return f"{written.value} ({confidence(estimate.confidence_level)} CI {written.ends})"
 
@@ -204,7 +201,8 @@ def discrimination_sentence(audit: Findings) -> str:
     """Area under the ROC curve."""
     auc = audit.performance.roc_auc
     reversed_ = " (below 0.5: negatives tend to have the higher scores)" if auc.value < 0.5 else ""
-    return f"AUC {_with_interval(auc)}{reversed_}"
+    exact = f"; {auc.note}" if auc.method == "exact" else ""
+    return f"AUC {_with_interval(auc)}{reversed_}{exact}"
 
 
 def accuracy_sentence(audit: Findings) -> str:
@@ -251,12 +249,16 @@ def cost_sentence(audit: Findings) -> str:
         )
     sure = confidence(decision.confidence_level)
     cost = write_interval(decision.cost, decision.cost_lower, decision.cost_upper)
+    at_all = (
+        f"{number(decision.cost_forecast)} predicted by the scores; treat all {number(decision.cost_treat_all)}, treat "
+        f"none {number(decision.cost_treat_none)}"
+    )
+    start = f"predicting positive from {score_text(decision.threshold)} costs {cost.value} per case"
+    if math.isnan(decision.cost_lower):
+        return f"{start}, {at_all}; no limits"
     return (
-        f"predicting positive from {score_text(decision.threshold)} costs {cost.value} per case"
-        f"{_counting(decision)} ({sure} confidence interval {cost.ends}), "
-        f"{number(decision.cost_forecast)} predicted by the scores; treat all "
-        f"{number(decision.cost_treat_all)}, treat none {number(decision.cost_treat_none)}; "
-        f"no order-preserving recalibration saves more than {write_upper(decision.saving_bound)} "
+        f"{start} ({sure} confidence interval {cost.ends}), {at_all}"
+        f"; no order-preserving recalibration saves more than {write_upper(decision.saving_bound)} "
         f"({sure} confidence{saving_caveat(decision)})"
     )
 
@@ -325,8 +327,8 @@ def assumption_sentence(audit: Findings) -> str:
     if audit.sample.clusters is None:
         return "independent rows, and a classifier that was fixed before they were seen"
     return (
-        f"independent clusters ({rows(audit.sample.clusters)}), and a classifier and a maximum weight of a cluster "
-        "that were fixed before the rows were seen"
+        f"independent clusters ({rows(audit.sample.clusters)}) that stand for all others, and a classifier that was "
+        "fixed before the rows were seen"
     )
 
 

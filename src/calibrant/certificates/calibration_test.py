@@ -13,6 +13,7 @@ from calibrant.certificates.clusters import cluster_test
 from calibrant.certificates.outcomes import likely_outcomes
 from calibrant.certificates.results import ASSUMPTIONS, CalibrationTest
 from calibrant.distributions.brownian import LEAST_EVENTS
+from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.distributions.null_distribution import calibrated_p_value
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.arguments import as_table
@@ -44,7 +45,8 @@ def calibration_test(
     method: Literal["exact", "asymptotic"] = "exact",
     n_simulations: int = 999,
     clusters: Clusters | None = None,
-    max_rows_per_cluster: int = 1,
+    max_rows_per_cluster: int | None = 1,
+    guarantee: Guarantee = "ordinary",
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
     random_state: int | np.random.Generator = 0,
@@ -63,7 +65,7 @@ def calibration_test(
         For "exact", or with clusters: simulations of the labels, or of the cumulative residuals of the clusters. The
         smallest p-value that simulation can give is ``1 / (n_simulations + 1)``. For "exact" ten times as many are made
         if the first give a p-value from .003 to .13.
-    clusters, max_rows_per_cluster : sequence of length n and int, optional
+    clusters, max_rows_per_cluster, guarantee : optional
         As in `certify`; only with method "asymptotic", and not with a table.
     sample_weight, pos_label : optional
         Whole numbers that count repeated independent rows, others are refused; the label value that counts as 1.
@@ -109,9 +111,9 @@ def calibration_test(
     V comes from few events (docs/theory/6-null.md).
 
     Asymptotic with clusters: a wild cluster bootstrap that imposes the hypothesis. The cumulative residuals of the
-    clusters are multiplied by standard normal numbers; simulated errors are enlarged for few clusters, for rare events
-    and for what no cluster has shown, see `cutoff_interval`. In simulations with 10 to 400 clusters, equal and very
-    unequal ones, the test rejected no more often than it should.
+    clusters are multiplied by standard normal numbers; simulated errors are enlarged for few clusters and for rare
+    events, and with ``guarantee="unseen clusters"`` for what no cluster has shown, see `cutoff_interval`. In
+    simulations with 10 to 400 clusters, equal and very unequal ones, the test rejected no more often than it should.
 
     Examples
     --------
@@ -131,7 +133,9 @@ def calibration_test(
     if clusters is not None:
         rows = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
         rows = cap_clusters(rows, max_rows_per_cluster)
-        return cluster_test(rows, method=method, n_simulations=n_simulations, random_state=random_state)
+        return cluster_test(
+            rows, method=method, guarantee=guarantee, n_simulations=n_simulations, random_state=random_state
+        )
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "a test needs rows")
     statistic = extremes(cumulative_residuals(table)).value

@@ -15,6 +15,7 @@ from calibrant.certificates.split import split_lower_bound, split_width
 from calibrant.certificates.theory.theorem2 import PRINTED_LIMIT
 from calibrant.certificates.widths.closed_form import brownian_width
 from calibrant.certificates.widths.default import charged_bound
+from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.distributions.null_distribution import null_mean
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import as_table
@@ -67,7 +68,8 @@ def certify(
     form: Literal["sharp", "proof", "printed"] = "sharp",
     rademacher: float | None = None,
     clusters: Clusters | None = None,
-    max_rows_per_cluster: int = 1,
+    max_rows_per_cluster: int | None = 1,
+    guarantee: Guarantee = "ordinary",
     n_simulations: int = 999,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
@@ -98,9 +100,12 @@ def certify(
     clusters : sequence of length n, optional
         The cluster of each row, such as the patient it was measured on; any values that can be told apart. Rows of one
         cluster may then depend on each other. Only with methods "bernstein" and "asymptotic", and rows, not a table.
-    max_rows_per_cluster : int
+    max_rows_per_cluster : int, optional
         With clusters: rows that a cluster counts at most; each row of a cluster of m rows counts ``min(1, M / m)``.
         With 1, the default, every cluster counts the same. Choose it before seeing outcomes, best before seeing sizes.
+        With None every row counts the same, and the statement is about clusters of these sizes and asymptotic.
+    guarantee : {"ordinary", "unseen clusters"}
+        With clusters and method "asymptotic": whether clusters of a kind that none of these shows are allowed for.
     n_simulations : int
         With clusters and method "asymptotic": simulations behind the lower bound, at least ``1 / delta - 1``.
     sample_weight, pos_label : optional
@@ -132,10 +137,10 @@ def certify(
 
     With clusters, the population is one of clusters, each counting at most `max_rows_per_cluster` rows, and the error
     is that of these rows. "bernstein" and its lower bound are proved for every number of clusters and any dependence
-    within them (Theorems 3.3 and 3.5 in docs/theory/3-clusters.md). "asymptotic" takes the variance between clusters in
-    the interval where it is largest, and adds a term for events that take hold of whole clusters and that no cluster
-    has shown, with G clusters of equal size ``1 - delta**(1 / G)``; its lower bound is a cluster bootstrap (see
-    `cutoff_interval`).
+    within them (Theorems 3.3 and 3.5 in docs/theory/3-clusters.md), and so also allow for clusters of a kind that none
+    shows. "asymptotic" takes the variance between clusters in the interval where it is largest; its lower bound is a
+    cluster bootstrap (see `cutoff_interval`). With ``guarantee="unseen clusters"`` a term is added for events that take
+    hold of whole clusters and that no cluster has shown, with G clusters of equal size ``1 - delta**(1 / G)``.
 
     References
     ----------
@@ -163,6 +168,7 @@ def certify(
             confidence_level=confidence_level,
             tolerance=tolerance,
             method=method,
+            guarantee=guarantee,
             n_simulations=n_simulations,
             random_state=random_state,
         )

@@ -14,6 +14,7 @@ from calibrant.certificates.results import ASSUMPTIONS, CalibrationTest, Certifi
 from calibrant.certificates.sample_size import rows_to_decide
 from calibrant.distributions.brownian import MEAN_RANGE
 from calibrant.distributions.cluster_bound import Sums, largest_error, largest_ratio
+from calibrant.distributions.cluster_jackknife import Guarantee, allows_unseen
 from calibrant.errors import ArgumentError
 from calibrant.table.cluster_residuals import ClusterResiduals, cluster_residuals
 from calibrant.table.clusters import ClusteredRows
@@ -33,8 +34,8 @@ _METHODS = ("bernstein", "asymptotic")
 _CLUSTERS_PER_LOG = 10.0
 
 _CLAIM = {
-    "bernstein": "finite-sample empirical Bernstein bound, cluster-robust",
-    "asymptotic": "cluster-robust bound: the probability is asymptotic in the number of clusters",
+    "bernstein": "finite-sample empirical Bernstein bound for clusters",
+    "asymptotic": "the probability is asymptotic in the number of clusters",
 }
 _REFERENCES = {"bernstein": ("gao2017", "fan2015"), "asymptotic": ("gao2017",)}
 
@@ -42,12 +43,20 @@ _REFERENCES = {"bernstein": ("gao2017", "fan2015"), "asymptotic": ("gao2017",)}
 def choose_method(method: str, rows: ClusteredRows, delta: float) -> str:
     """Return the method asked for; by default the proved one if there are clusters enough for it to say something.
 
-    "bernstein" from ``10 log(1 / delta)`` clusters of equal size on, 30 at the usual delta of .05; an `ArgumentError`
-    if the method holds only for independent rows.
+    "bernstein" from ``10 log(1 / delta)`` clusters of equal size on, 30 at the usual delta of .05, if clusters are
+    capped; an `ArgumentError` if the method holds only for independent rows, or needs a cap.
     """
+    capped = rows.cap < math.inf
     if method == "default":
-        return "bernstein" if rows.effective_clusters >= -_CLUSTERS_PER_LOG * math.log(delta) else "asymptotic"
+        enough = capped and rows.effective_clusters >= -_CLUSTERS_PER_LOG * math.log(delta)
+        return "bernstein" if enough else "asymptotic"
     need_cluster_method(method)
+    if method == "bernstein" and not capped:
+        raise ArgumentError(
+            "`max_rows_per_cluster` with method 'bernstein' and clusters",
+            "no limit to what a cluster counts",
+            "set it, for instance to 1 for clusters that count the same, or leave out `method`",
+        )
     return method
 
 
@@ -68,6 +77,7 @@ def certify_clusters(
     confidence_level: float,
     tolerance: float | None,
     method: str,
+    guarantee: Guarantee = "ordinary",
     n_simulations: int,
     random_state: int | np.random.Generator,
     walks: ClusterResiduals | None = None,
@@ -84,7 +94,7 @@ def certify_clusters(
         width, band = bound - estimate, estimate - lower_bound
         variance = float(walks.squares.max(initial=0.0)) / rows.table.total
     else:
-        found = clustered(rows, walks)
+        found = clustered(rows, walks, guarantee)
         width, band = found.upper_width(delta), found.lower_width(delta, n_simulations, random_state)
         bound, lower_bound = min(1.0, estimate + width), max(0.0, estimate - band)
         variance = found.variance
@@ -126,10 +136,10 @@ def certify_clusters(
         n=n,
         method=method,
         rows_needed=rows_needed,
-        assumptions=_assumptions(rows, method, "the confidence level, the tolerance and the method"),
+        assumptions=_assumptions(rows, method, guarantee, "the confidence level, the tolerance and the method"),
         references=_REFERENCES[method],
         n_clusters=len(rows.size),
-        max_rows_per_cluster=rows.cap,
+        max_rows_per_cluster=_cap(rows),
     )
 
 
@@ -138,21 +148,22 @@ def cluster_interval(
     *,
     confidence_level: float,
     method: str,
+    guarantee: Guarantee = "ordinary",
     n_simulations: int,
     random_state: int | np.random.Generator,
 ) -> CutoffInterval:
     """Interval for grouped rows, as they count; parameters as in `cutoff_interval`."""
     need_clusters(rows)
+    bound = choose_method("bernstein" if method == "finite" else "asymptotic", rows, 0.5)
     walks, half = cluster_residuals(rows), 0.5 * failure_probability(confidence_level)
     estimate = extremes(cumulative_residuals(rows.table)).value
     if method == "finite":
         lower, upper = _lower(rows, half, random_state), max(estimate, largest_error(walks, cap=rows.cap, delta=half))
     else:
-        found = clustered(rows, walks)
+        found = clustered(rows, walks, guarantee)
         lower = max(0.0, estimate - found.lower_width(half, n_simulations, random_state))
         upper = min(1.0, estimate + found.upper_width(half))
     limit = "" if method == "finite" else " (asymptotic in the number of clusters)"
-    bound = "bernstein" if method == "finite" else "asymptotic"
     return CutoffInterval(
         claim=f"With probability at least {at_least(confidence_level)}{limit} over the draw of the clusters, "
         f"the cutoff calibration error of this classifier in the population, in which {counted(rows.cap)}, is "
@@ -163,10 +174,10 @@ def cluster_interval(
         confidence_level=confidence_level,
         n=int(rows.n_rows),
         method=method,
-        assumptions=_assumptions(rows, bound, "the confidence level and the method"),
+        assumptions=_assumptions(rows, bound, guarantee, "the confidence level and the method"),
         references=_REFERENCES[bound],
         n_clusters=len(rows.size),
-        max_rows_per_cluster=rows.cap,
+        max_rows_per_cluster=_cap(rows),
     )
 
 
@@ -174,13 +185,14 @@ def cluster_test(
     rows: ClusteredRows,
     *,
     method: str,
+    guarantee: Guarantee = "ordinary",
     n_simulations: int,
     random_state: int | np.random.Generator,
     walks: ClusterResiduals | None = None,
 ) -> CalibrationTest:
     """Test of grouped rows, as they count; parameters as in `calibration_test`, and `walks` if they are at hand."""
     need_cluster_method(method, ("asymptotic",))
-    found = clustered(rows, walks)
+    found = clustered(rows, walks, guarantee)
     statistic, n = extremes(cumulative_residuals(rows.table)).value, int(rows.n_rows)
     p_value = found.p_value(statistic, n_simulations, random_state)
     return CalibrationTest(
@@ -193,10 +205,10 @@ def cluster_test(
         n=n,
         method=method,
         n_simulations=n_simulations,
-        assumptions=_assumptions(rows, "asymptotic", "the method"),
+        assumptions=_assumptions(rows, "asymptotic", guarantee, "the method"),
         references=("gao2017",),
         n_clusters=len(rows.size),
-        max_rows_per_cluster=rows.cap,
+        max_rows_per_cluster=_cap(rows),
     )
 
 
@@ -234,13 +246,25 @@ def _proposal(rows: ClusteredRows, proposes: npt.NDArray[np.bool_]) -> Extremes:
     return extremes(cumulative_residuals(ScoreTable(*pool_counts(rows.score[mine], n, k))))
 
 
-def _assumptions(rows: ClusteredRows, method: str, chosen: str) -> tuple[str, ...]:
-    many = " The number of clusters is large." if method == "asymptotic" else ""
+def _cap(rows: ClusteredRows) -> float | None:
+    return None if rows.cap == math.inf else rows.cap
+
+
+def _assumptions(rows: ClusteredRows, method: str, guarantee: Guarantee, chosen: str) -> tuple[str, ...]:
+    many = ""
+    if method == "asymptotic":
+        many = " The number of clusters is large."
+        if not allows_unseen(guarantee):
+            many += " There are no clusters of a kind that none of these shows."
+    depend = (
+        "The clusters are independent draws from the population the statement is about; rows of one cluster may "
+        f"depend on each other in any way.{many} Weights, if there are any, count rows."
+    )
+    fixed = f"The number of clusters, {chosen} were fixed before looking at these rows."
+    if _cap(rows) is None:
+        return depend, "The statement is about all rows, for clusters of these sizes.", ASSUMPTIONS[1], fixed
     return (
-        (
-            "The clusters are independent draws from the population the statement is about; rows of one cluster may "
-            f"depend on each other in any way.{many} Weights, if there are any, count rows."
-        ),
+        depend,
         (
             f"The population is one in which {counted(rows.cap)}: a row of a cluster of m rows has weight "
             f"{'1 / m' if rows.cap == 1.0 else f'min(1, {rows.cap:g} / m)'}. If calibration "

@@ -1,8 +1,9 @@
 """Asymptotic distance of the empirical calibration error of clustered rows from the true one, for many clusters.
 
 These statements are asymptotic: they hold as independent clusters, none of which counts more than a capped number of
-rows, become many. What makes them safe for few clusters and rare events (Student's distribution, hidden events, wide
-steps, the shortfall) was chosen by simulation. For the proved bound see `calibrant.distributions.cluster_bound`.
+rows, become many. What makes them safe for few clusters and rare events (Student's distribution, wide steps, the
+shortfall, and hidden events where these are to be allowed for) was chosen by simulation. For the proved bound see
+`calibrant.distributions.cluster_bound`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.distributions.cluster_draws import hidden_share
+from calibrant.distributions.cluster_jackknife import Guarantee, allows_unseen
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cluster_residuals import ClusterResiduals, cluster_residuals, round_up
 from calibrant.table.clusters import ClusteredRows
@@ -40,7 +42,7 @@ class Clustered:
     [0, 1], how much of a cluster moves as one. `variance` plays the part of the mean of ``s (1 - s)``: the variance per
     row of the sum of all residuals if the scores were exactly right and rows depended on each other as they seem to.
     `shortfall` is the root of `variance` over its empirical counterpart, at least 1: large where positives are expected
-    and almost none was seen.
+    and almost none was seen. `unseen` says whether events that take hold of whole clusters are allowed for.
     """
 
     rows: ClusteredRows
@@ -49,6 +51,7 @@ class Clustered:
     correlation: float
     variance: float
     shortfall: float
+    unseen: bool
 
     @property
     def n_clusters(self) -> int:
@@ -66,8 +69,8 @@ class Clustered:
         return chance / math.sqrt(growth) + self.hidden(delta) / growth
 
     def hidden(self, delta: float) -> float:
-        """Largest error due to events that take hold of whole clusters, none of which is seen with chance `delta`."""
-        return hidden_share(self.rows.size, delta)
+        """Largest error due to events of which none is seen with chance `delta`: of whole clusters, or of rows."""
+        return hidden_share(self.rows.size, delta) if self.unseen else -math.expm1(math.log(delta) / self.rows.n_rows)
 
     def lower_width(self, delta: float, n_simulations: int, random_state: int | np.random.Generator) -> float:
         """Width of a band for all intervals at once: true error >= empirical error - width.
@@ -129,7 +132,9 @@ class Clustered:
         return ranges * scale
 
 
-def clustered(rows: ClusteredRows, walks: ClusterResiduals | None = None) -> Clustered:
+def clustered(
+    rows: ClusteredRows, walks: ClusterResiduals | None = None, guarantee: Guarantee = "ordinary"
+) -> Clustered:
     """Measure how rows of a cluster depend on each other; a `DataError` if there are too few clusters."""
     need_clusters(rows)
     # Each row has its weight twice in a square, and n and k hold it once.
@@ -151,6 +156,7 @@ def clustered(rows: ClusteredRows, walks: ClusterResiduals | None = None) -> Clu
         correlation=correlation,
         variance=variance / total,
         shortfall=math.sqrt(variance / seen) if variance > seen > 0.0 else 1.0,
+        unseen=allows_unseen(guarantee),
     )
 
 

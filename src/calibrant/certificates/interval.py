@@ -13,6 +13,7 @@ from calibrant.certificates.results import ASSUMPTIONS, SIMULATED_LOWER_BOUND, C
 from calibrant.certificates.split import split_lower_bound
 from calibrant.certificates.widths.closed_form import asymptotic_width, brownian_width
 from calibrant.certificates.widths.default import charged_bound
+from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.table.arguments import as_table
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
@@ -32,7 +33,8 @@ def cutoff_interval(
     confidence_level: float = 0.95,
     method: Literal["finite", "asymptotic"] = "finite",
     clusters: Clusters | None = None,
-    max_rows_per_cluster: int = 1,
+    max_rows_per_cluster: int | None = 1,
+    guarantee: Guarantee = "ordinary",
     n_simulations: int = 999,
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
@@ -48,8 +50,9 @@ def cutoff_interval(
         Probability with which the statement holds, in (0, 1).
     method : {"finite", "asymptotic"}
         "finite" holds for every n, its lower limit is `split_lower_bound`; "asymptotic" is narrower.
-    clusters, max_rows_per_cluster : sequence of length n and int, optional
-        The cluster of each row, and how many rows a cluster counts at most, as in `certify`; not with a table.
+    clusters, max_rows_per_cluster, guarantee : optional
+        The cluster of each row, how many rows a cluster counts at most, and whether clusters of a kind that none shows
+        are allowed for, as in `certify`; not with a table.
     n_simulations : int
         With clusters and method "asymptotic": simulations behind the lower limit, at least ``2 / delta - 1``.
     sample_weight, pos_label : optional
@@ -79,7 +82,8 @@ def cutoff_interval(
     :math:`\frac{1}{N} \sum_g \xi_g (W_g(t) - m_g C_n(t))` has asymptotically in the number of clusters the distribution
     that bounds the largest deviation over all intervals. :math:`W_g` is the walk of the residuals of cluster g, not yet
     divided, :math:`m_g` its rows, :math:`C_n` the walk of all N rows. The range without the expectation is taken where
-    it is larger, and both are enlarged for few clusters and for rare events, by rules found by simulation.
+    it is larger, and both are enlarged for few clusters and for rare events, by rules found by simulation. The
+    guarantee "unseen clusters" concerns "asymptotic" alone: "finite" always allows for them.
 
     Examples
     --------
@@ -102,6 +106,7 @@ def cutoff_interval(
             rows,
             confidence_level=confidence_level,
             method=method,
+            guarantee=guarantee,
             n_simulations=n_simulations,
             random_state=random_state,
         )

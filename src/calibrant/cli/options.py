@@ -14,6 +14,7 @@ __all__ = [
     "AsJson",
     "Author",
     "Cluster",
+    "ClusterGuarantee",
     "Confidence",
     "CostFn",
     "CostFp",
@@ -84,6 +85,15 @@ Cluster = Annotated[
         help="Column that identifies the cluster of a row, such as the patient; rows of one cluster may depend on "
         "each other. Given repeatedly, each combination of values is a cluster, independent of all others.",
         metavar="COL",
+    ),
+]
+ClusterGuarantee = Annotated[
+    str,
+    typer.Option(
+        "--guarantee",
+        help="With --cluster: ordinary, or 'unseen clusters' for intervals that also allow for clusters of a kind that "
+        "none of these shows.",
+        metavar="KIND",
     ),
 ]
 CostFp = Annotated[float | None, typer.Option("--cost-fp", help="Cost of a false positive.")]

@@ -13,11 +13,13 @@ import numpy.typing as npt
 
 from calibrant.auditing.provenance import provenance_of
 from calibrant.auditing.scope import fingerprint_of
+from calibrant.certificates.clusters_asymptotic import LEAST_GROUPS
 from calibrant.comparing.calibration import calibration_limits, least_probability
-from calibrant.comparing.joint import Limits, critical_value, paired_limits
+from calibrant.comparing.joint import Limits, critical_value, left_out_limits, paired_limits
 from calibrant.comparing.losses import AUC, CALIBRATION, MEASURES, Measure, measures_of, possible_changes, terms_of
 from calibrant.comparing.results import ComparedModel, ComparisonFindings, MeasureDifference
 from calibrant.comparing.rows import ComparedRows, compared_rows
+from calibrant.comparing.units import Units
 from calibrant.comparing.wording import (
     FIXED_MODELS,
     INDEPENDENT_CLUSTERS,
@@ -29,11 +31,13 @@ from calibrant.comparing.wording import (
 )
 from calibrant.curves import binned_curve, cumulative_residuals
 from calibrant.decisions.cost import cost_pair
+from calibrant.distributions.cluster_jackknife import Guarantee, Jackknife
 from calibrant.errors import ArgumentError
 from calibrant.metrics import cutoff_calibration
+from calibrant.metrics.areas_without import areas_without
 from calibrant.table.clusters import Clusters
 from calibrant.table.parameters import check_random_state, failure_probability
-from calibrant.table.pooling import FloatArray
+from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.progress import tell
 from calibrant.table.results import Drawable, Reported
 from calibrant.table.seeding import generator_for
@@ -74,6 +78,7 @@ def compare(
     scores: Sequence[str] | None = None,
     costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None = None,
     clusters: Clusters | str | Sequence[str] | None = None,
+    guarantee: Guarantee = "ordinary",
     confidence_level: float = 0.95,
     pos_label: Any = None,
     random_state: int | np.random.Generator = 0,
@@ -99,6 +104,8 @@ def compare(
     clusters : sequence of length n, optional
         The cluster of each row, such as the patient it was measured on. Rows of one cluster may then depend on each
         other; every row counts the same. With `label` and `scores`, the name of a column or names of several.
+    guarantee : {"ordinary", "unseen clusters"}
+        With clusters: whether intervals also allow for clusters of a kind that none of these shows. They are wide then.
     confidence_level : float
         Probability with which all intervals hold together, in (0, 1): for two models at most 0.9997, for ten 0.9904.
     pos_label : scalar, optional
@@ -160,7 +167,9 @@ def compare(
     half = 0.5 * failure_probability(confidence_level)
     prices = None if costs is None else cost_pair(costs)
     check_random_state(random_state)
-    rows = compared_rows(y_true, y_proba, label=label, scores=scores, clusters=clusters, pos_label=pos_label)
+    rows = compared_rows(
+        y_true, y_proba, label=label, scores=scores, clusters=clusters, guarantee=guarantee, pos_label=pos_label
+    )
     _need_few_pairs(len(rows.scores), half, confidence_level)
     rng = generator_for(rows, random_state)
     models = {one: _model(rows, one, prices) for one in rows.scores}
@@ -177,6 +186,7 @@ def compare(
         n=rows.units.n,
         positives=int(rows.label.sum()),
         n_clusters=n_clusters,
+        effective_clusters=None if n_clusters is None else rows.units.effective,
         costs=prices,
         models=models,
         differences=differences,
@@ -231,9 +241,11 @@ def _calibration(
         tell("Calibration errors", 0.6 + 0.3 * place / len(pairs))
         errors = models[one].cutoff.value, models[two].cutoff.value
         both = rows.scores[one], rows.scores[two]
-        lower, upper = calibration_limits(rows.label, both, errors, rows.units, delta / len(pairs), rng)
+        lower, upper = -math.inf, math.inf
+        if rows.units.effective >= LEAST_GROUPS or rows.units.cluster is None:
+            lower, upper = calibration_limits(rows.label, both, errors, rows.units, delta / len(pairs), rng)
         limits = Limits(errors[1] - errors[0], math.nan, lower, upper)
-        yield _difference(CALIBRATION, one, two, limits, rows.units.n)
+        yield _difference(CALIBRATION, one, two, limits, rows.units)
 
 
 def _means(
@@ -248,25 +260,55 @@ def _means(
     )
     # An infinite log loss has no standard error; it counts as one more measure that is independent of the others.
     finite = np.isfinite(terms).all(axis=(1, 2), keepdims=True)
-    critical = critical_value(np.where(finite, terms, 0.0), pairs, rows.units, delta, rng)
+    known = np.where(finite, terms, 0.0)
+    together: dict[tuple[str, int, int], Limits] = {}
+    if rows.units.jackknife is None:
+        critical = critical_value(known, pairs, rows.units, delta, rng)
+    else:
+        places = [(measure.key, i, j) for measure in measures for i, j in pairs]
+        critical, limits_of_all = _left_out(rows, measures, known, pairs, rows.units.jackknife, delta, rng)
+        together = dict(zip(places, limits_of_all, strict=True))
     found = []
     for measure, of_models in zip(measures, terms, strict=True):
         for i, j in pairs:
             both = rows.scores[names[i]], rows.scores[names[j]]
-            limits = _limits(measure, of_models[i], of_models[j], rows, both, costs, critical)
-            found.append(_difference(measure, names[i], names[j], limits, rows.units.n))
+            limits = _infinite(of_models[i], of_models[j], both) or together.get((measure.key, i, j))
+            if limits is None or limits.standard_error == 0.0:  # what no row shows, some rows may still do
+                possible = possible_changes(measure, rows.label, both, costs)
+                units = rows.units if limits is None else Units(rows.units.n)
+                limits = paired_limits(of_models[j] - of_models[i], possible, critical, units)
+            if measure == AUC:  # a difference of areas has limits that its terms do not know
+                limits = limits._replace(lower=max(-1.0, limits.lower), upper=min(1.0, limits.upper))
+            found.append(_difference(measure, names[i], names[j], limits, rows.units))
     return critical, found
 
 
-def _limits(
-    measure: Measure,
-    first: FloatArray,
-    second: FloatArray,
+def _left_out(
     rows: ComparedRows,
-    scores: tuple[FloatArray, FloatArray],
-    costs: tuple[float, float] | None,
-    critical: float,
-) -> Limits:
+    measures: Sequence[Measure],
+    terms: FloatArray,
+    pairs: Sequence[tuple[int, int]],
+    jackknife: Jackknife,
+    delta: float,
+    rng: np.random.Generator,
+) -> tuple[float, list[Limits]]:
+    """Limits of all pairs by leaving out one cluster at a time, measure by measure; and their critical value."""
+    values, without = terms.mean(axis=2), jackknife.means_without(rows.units.sums(terms))
+    without[measures.index(AUC)] = [_areas_without(rows, score) for score in rows.scores.values()]
+    one, two = np.transpose(pairs)
+    differences, dropped = values[:, two] - values[:, one], without[:, two] - without[:, one]
+    return left_out_limits(differences.ravel(), dropped.reshape(-1, len(jackknife.size)), jackknife, delta, rng)
+
+
+def _areas_without(rows: ComparedRows, score: FloatArray) -> FloatArray:
+    order, cluster = score_order(score), rows.units.cluster
+    assert cluster is not None
+    ones = np.ones(len(order))
+    return areas_without(score[order], ones, rows.label[order], cluster[order], len(rows.units.size))
+
+
+def _infinite(first: FloatArray, second: FloatArray, scores: tuple[FloatArray, FloatArray]) -> Limits | None:
+    """Limits where a measure of either model is infinite; None if neither is."""
     infinite = [not np.isfinite(values).all() for values in (first, second)]
     if any(infinite):
         # A positive had score 0, or a negative score 1: the log loss is infinite in the population too; and that of the
@@ -276,23 +318,27 @@ def _limits(
             return Limits(math.nan, math.nan, -math.inf, math.inf)
         value = -math.inf if infinite[0] else math.inf
         return Limits(value, math.nan, value, value)
-    possible = possible_changes(measure, rows.label, scores, costs)
-    found = paired_limits(second - first, possible, critical, rows.units)
-    if measure == AUC:  # a difference of areas has limits that its terms do not know
-        return found._replace(lower=max(-1.0, found.lower), upper=min(1.0, found.upper))
-    return found
+    return None
 
 
-def _difference(measure: Measure, first: str, second: str, found: Limits, n: int) -> MeasureDifference:
-    better, needed = None, None
+def _difference(measure: Measure, first: str, second: str, found: Limits, units: Units) -> MeasureDifference:
+    better = needed = clusters = None
     if found.lower > 0.0 or found.upper < 0.0:
         better = second if (found.lower > 0.0) == measure.larger_is_better else first
     elif found.value != 0.0 and math.isfinite(found.value):
         half = found.value - found.lower if found.value > 0.0 else found.upper - found.value
-        wanted = n * (half / found.value) ** 2
-        needed = math.ceil(wanted) if wanted < _MOST_ROWS else None
+        times = (half / found.value) ** 2
+        if units.n * times < _MOST_ROWS:
+            needed = math.ceil(units.n * times)
+            clusters = None if units.cluster is None else math.ceil(len(units.size) * times)
     return MeasureDifference(
-        measure.key, first, second, *found[:2], found.lower, found.upper, better=better, rows_needed=needed
+        measure.key,
+        first,
+        second,
+        *found,
+        better=better,
+        rows_needed=needed,
+        clusters_needed=clusters,
     )
 
 

@@ -13,9 +13,10 @@ from calibrant.comparing.losses import Possible
 from calibrant.comparing.units import Units
 from calibrant.distributions.bounded_mean import Draws, bounded_mean_limits
 from calibrant.distributions.cluster_draws import cluster_draws
+from calibrant.distributions.cluster_jackknife import Jackknife
 from calibrant.table.pooling import FloatArray
 
-__all__ = ["Limits", "critical_value", "paired_limits"]
+__all__ = ["Limits", "critical_value", "left_out_limits", "paired_limits"]
 
 _ROUNDING = 1e-12  # of a variance, in units of those whose difference it is
 _DRAWS = 20_000  # standard normal vectors; the quantile of their largest entry is known to about 0.01
@@ -46,23 +47,50 @@ def critical_value(
     contrasts = np.zeros((measures * len(pairs), measures * models))
     for i, (measure, (one, two)) in enumerate(product(range(measures), pairs)):
         contrasts[i, measure * models + two], contrasts[i, measure * models + one] = 1.0, -1.0
-    covariance = contrasts @ products @ contrasts.T
+    return _largest_quantile(contrasts @ products @ contrasts.T, np.abs(contrasts) @ products.diagonal(), delta, rng)
+
+
+def left_out_limits(
+    values: FloatArray, without: FloatArray, jackknife: Jackknife, delta: float, rng: np.random.Generator
+) -> tuple[float, list[Limits]]:
+    """Limits for differences that hold together, from what they are without each cluster; and their critical value.
+
+    The differences stand in the first axis, the clusters in the second. The standard error of a difference that no
+    cluster changes is 0, and then the limits say nothing.
+    """
+    changes = without - values[:, None]
+    covariance = jackknife.deviation(np.ones(1)) ** 2 * (changes @ changes.T)
+    critical = _largest_quantile(covariance, np.maximum(1.0, values**2), delta, rng, jackknife.freedom)
+    deviation = np.sqrt(covariance.diagonal())
+    deviation = np.where(deviation > _ROUNDING, deviation, 0.0)
+    ends = values - critical * deviation, values + critical * deviation
+    columns = zip(values.tolist(), deviation.tolist(), ends[0].tolist(), ends[1].tolist(), strict=True)
+    return critical, [Limits(*one) for one in columns]
+
+
+def _largest_quantile(
+    covariance: FloatArray, scale: FloatArray, delta: float, rng: np.random.Generator, freedom: float = math.inf
+) -> float:
+    """Quantile of the largest standardised normal variable in size, or of Student's; `scale` is that of rounding."""
     variance = covariance.diagonal()
-    known = variance > _ROUNDING * (np.abs(contrasts) @ products.diagonal())
+    known = variance > _ROUNDING * scale
     deviation = np.sqrt(np.where(known, variance, 1.0))
     values, vectors = np.linalg.eigh(covariance[np.ix_(known, known)] / np.outer(deviation[known], deviation[known]))
     root = vectors * np.sqrt(np.maximum(0.0, values))
     drawn = rng.standard_normal((_DRAWS, len(known)))
     drawn[:, known] = drawn[:, known] @ root.T
+    largest = np.abs(drawn).max(axis=1)
+    if math.isfinite(freedom):
+        largest *= np.sqrt(freedom / rng.chisquare(freedom, _DRAWS))
     rank = math.ceil((1.0 - delta) * (_DRAWS + 1)) - 1
-    return float(np.partition(np.abs(drawn).max(axis=1), rank)[rank])
+    return float(np.partition(largest, rank)[rank])
 
 
 def paired_limits(difference: FloatArray, possible: Possible, critical: float, units: Units) -> Limits:
     """Limits for the mean of terms, each for the tail of the normal distribution beyond a critical value.
 
-    They are those of `bounded_mean_limits`: a draw that was not seen may add as much as is possible. What clusters are
-    worth is that of `cluster_draws`.
+    They are those of `bounded_mean_limits`: a draw that was not seen may add as much as is possible, and so may a
+    cluster, whose worth is that of `cluster_draws`.
     """
     from scipy.special import ndtr
 

@@ -67,6 +67,8 @@ class MeasureDifference(Result):
     rows_needed : int or None
         If undecided: about how many rows would decide, were the difference what it seems; fewer where the models differ
         in few rows. None if decided, or if no practicable number would do.
+    clusters_needed : int or None
+        The same in clusters like these; None without clusters.
     """
 
     measure: str
@@ -78,6 +80,7 @@ class MeasureDifference(Result):
     upper: float
     better: str | None
     rows_needed: int | None
+    clusters_needed: int | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -94,6 +97,8 @@ class ComparisonFindings(Statement):
         Rows, and positives among them.
     n_clusters : int or None
         Clusters of rows that may depend on each other; None if rows are independent.
+    effective_clusters : float or None
+        Number of clusters of equal size that would be worth as much.
     costs : tuple of float or None
         Cost of a false positive and of a false negative.
     models : dict of str to ComparedModel
@@ -114,6 +119,7 @@ class ComparisonFindings(Statement):
     n: int
     positives: int
     n_clusters: int | None
+    effective_clusters: float | None
     costs: tuple[float, float] | None
     models: dict[str, ComparedModel]
     differences: tuple[MeasureDifference, ...]

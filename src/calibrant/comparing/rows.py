@@ -13,6 +13,7 @@ import numpy.typing as npt
 from calibrant.auditing.rows import READ
 from calibrant.certificates.clusters_asymptotic import LEAST_GROUPS
 from calibrant.comparing.units import Units
+from calibrant.distributions.cluster_jackknife import LEAST_CLUSTERS, LEAST_EFFECTIVE, Guarantee, allows_unseen
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.clusters import cluster_numbers
 from calibrant.table.pooling import FloatArray, number_values, score_order
@@ -48,6 +49,7 @@ def compared_rows(
     label: str | None,
     scores: Sequence[str] | None,
     clusters: Any,
+    guarantee: Guarantee,
     pos_label: Any,
 ) -> ComparedRows:
     """Return the rows that the arguments of `calibrant.compare` stand for."""
@@ -72,7 +74,7 @@ def compared_rows(
             "the scores of the models by name", found, "pass {'old': p, 'new': q}, or with a table label= and scores="
         )
     _need_several([str(name) for name in y_proba])
-    return _cleaned(y_true, {str(name): score for name, score in y_proba.items()}, clusters, pos_label)
+    return _cleaned(y_true, {str(name): score for name, score in y_proba.items()}, clusters, guarantee, pos_label)
 
 
 def _need_several(names: Sequence[str]) -> None:
@@ -114,7 +116,9 @@ def _named(
     return labels, columns, groups, pos_label
 
 
-def _cleaned(y_true: Any, scores: Mapping[str, Any], clusters: Any, pos_label: Any) -> ComparedRows:
+def _cleaned(
+    y_true: Any, scores: Mapping[str, Any], clusters: Any, guarantee: Guarantee, pos_label: Any
+) -> ComparedRows:
     if isinstance(y_true, ScoreTable):
         raise ArgumentError(
             "labels, and the scores of the models",
@@ -136,16 +140,28 @@ def _cleaned(y_true: Any, scores: Mapping[str, Any], clusters: Any, pos_label: A
     code = None
     if clusters is not None:
         code = _by_appearance(cluster_numbers(clusters, len(label))[order])
-    units = Units(len(label), code)
-    if code is not None and units.effective < LEAST_GROUPS:
-        share = units.size.max() / units.size.sum()
+    units = Units(len(label), code, allows_unseen(guarantee))
+    _need_clusters(units)
+    in_order = {name: score[order] for name, score in cleaned.items()}
+    return ComparedRows(label[order].astype(np.float64), in_order, units, tables)
+
+
+def _need_clusters(units: Units) -> None:
+    """Refuse clusters so few, or so unequal, that nothing could be said of chance."""
+    if units.cluster is None:
+        return
+    jackknife, least = units.jackknife, LEAST_GROUPS
+    if jackknife is not None:
+        if not jackknife.refusal:
+            return
+        least = LEAST_EFFECTIVE
+    share = units.size.max() / units.size.sum()
+    if units.effective < least or jackknife is not None:
         raise DataError(
-            f"clusters worth at least {LEAST_GROUPS:g} of equal size",
+            f"at least {LEAST_CLUSTERS} clusters, worth at least {least:g} of equal size",
             f"{len(units.size)} clusters, the largest with {share:.0%} of the rows, worth {units.effective:.3g}",
             "take more clusters, or finer ones if these are independent",
         )
-    in_order = {name: score[order] for name, score in cleaned.items()}
-    return ComparedRows(label[order].astype(np.float64), in_order, units, tables)
 
 
 def _by_appearance(code: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

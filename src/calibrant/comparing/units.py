@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.distributions.cluster_draws import hidden_share
+from calibrant.distributions.cluster_jackknife import Jackknife
 from calibrant.table.pooling import FloatArray
 
 __all__ = ["Units"]
@@ -20,10 +21,14 @@ _SUMS = 1 << 22  # numbers held at a time where rows are added up by cluster
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """The independent draws behind n rows; `cluster` is the number of the cluster of each row, None for single rows."""
+    """The independent draws behind n rows; `cluster` is the number of the cluster of each row, None for single rows.
+
+    `unseen` says whether clusters of a kind that none shows are allowed for.
+    """
 
     n: int
     cluster: npt.NDArray[np.int64] | None = None
+    unseen: bool = False
 
     @cached_property
     def size(self) -> FloatArray:
@@ -34,6 +39,11 @@ class Units:
     def effective(self) -> float:
         """Number of draws of equal size that would be worth as much."""
         return float(self.size.sum() ** 2 / np.dot(self.size, self.size))
+
+    @property
+    def jackknife(self) -> Jackknife | None:
+        """What leaves out one cluster at a time; None for single rows, and where unseen clusters are allowed for."""
+        return None if self.cluster is None or self.unseen else Jackknife(self.size)
 
     @property
     def freedom(self) -> float:
@@ -54,9 +64,10 @@ class Units:
     def hidden(self, tail: float, share: float = 1.0) -> float:
         """Largest part of a class that events can take hold of without being seen, except with probability `tail`.
 
-        `share` is that of the class among the rows. Clusters that were not seen may hold rows of the class alone.
+        `share` is that of the class among the rows. Clusters that were not seen may hold rows of the class alone;
+        where these are not allowed for, the events are those of single rows.
         """
-        if self.cluster is None:
+        if self.cluster is None or not self.unseen:
             return -math.expm1(math.log(tail) / (share * self.n))
         return min(1.0, hidden_share(self.size, tail) / share)
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from calibrant.auditing.summary import wrapped
+from calibrant.auditing.warnings import ENOUGH_CLUSTERS
 from calibrant.comparing.losses import MEASURES
 from calibrant.comparing.results import ComparisonFindings, MeasureDifference
 from calibrant.printable import visible
@@ -86,10 +87,16 @@ def verdict(found: MeasureDifference) -> str:
 
 
 def rows_sentence(found: MeasureDifference) -> str:
-    """Say how many rows would decide; empty if that is not known or not needed."""
+    """Say how many rows, or clusters, would decide; empty if that is not known or not needed."""
     if found.rows_needed is None:
         return ""
-    return f"about {rows(_rounded(found.rows_needed))} rows would decide, were the difference what it seems"
+    return f"about {_needed(found)} would decide, were the difference what it seems"
+
+
+def _needed(found: MeasureDifference) -> str:
+    if found.clusters_needed is not None:
+        return f"{rows(_rounded(found.clusters_needed))} clusters like these"
+    return f"{rows(_rounded(found.rows_needed or 0))} rows"
 
 
 def verdict_sentences(found: ComparisonFindings) -> Iterator[str]:
@@ -116,17 +123,24 @@ def summary(found: ComparisonFindings, width: int | None = None) -> str:
     lines = [wrapped(sentence, width) for sentence in verdict_sentences(found)]
     lines += _table_of_two(found) if len(found.models) == 2 else _table_of_many(found)
     needed = [
-        f"{measure_name(one.measure, start=False)} {rows(_rounded(one.rows_needed))}"
+        f"{measure_name(one.measure, start=False)} {rows(_rounded(one.clusters_needed or one.rows_needed))}"
         for one in found.differences
         if one.rows_needed is not None
     ]
     if needed and len(found.models) == 2:
-        text = f"about so many rows, were the differences what they seem: {', '.join(needed)}"
+        what = "rows" if found.n_clusters is None else "clusters like these"
+        text = f"about so many {what}, were the differences what they seem: {', '.join(needed)}"
         lines.append(_labelled("To decide", text, width))
     lines.append(_labelled("Data", data_text(found), width))
     sure = confidence(found.confidence_level)
-    lines.append(_labelled("Intervals", f"all hold together with {sure} confidence (asymptotic)", width))
+    lines.append(_labelled("Intervals", f"all hold together with {sure} confidence (asymptotic){_few(found)}", width))
     return "\n".join(lines)
+
+
+def _few(found: ComparisonFindings) -> str:
+    """Say that clusters are few; empty if they are not."""
+    effective = found.effective_clusters
+    return "" if effective is None or effective >= ENOUGH_CLUSTERS else f"; only {effective:.3g} effective clusters"
 
 
 def data_text(found: ComparisonFindings) -> str:

@@ -1,95 +1,227 @@
-"""What deciding by scores costs, and could save, where rows belong to clusters (docs/theory/3-clusters.md)."""
+"""What deciding by scores costs, and could save, for clusters (docs/theory/12-cluster-intervals.md)."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.decisions.cost import check_costs, costs_by_cut
+from calibrant.decisions.cost_curve import CostCurve
+from calibrant.decisions.net_benefit import NetBenefit
+from calibrant.decisions.paired import MappedPart
 from calibrant.decisions.saving import Decision
 from calibrant.distributions.cluster_bound import Sums, largest_ratio
+from calibrant.distributions.cluster_jackknife import LOG, PLAIN, Guarantee, Jackknife, Scale, allows_unseen
+from calibrant.table.cluster_blocks import cluster_blocks
 from calibrant.table.cluster_residuals import squares_from
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import failure_probability
 from calibrant.table.score_table import FloatArray
 from calibrant.table.statements import FIXED_CLASSIFIER
-from calibrant.table.wording import at_least, counted
+from calibrant.table.wording import at_least
 
-__all__ = ["cluster_saving"]
+__all__ = ["cluster_cost_curve", "cluster_net_benefit", "cluster_saving"]
+
+_Index = npt.NDArray[np.int64]
 
 
 def cluster_saving(
-    rows: ClusteredRows, *, false_positive_cost: float, false_negative_cost: float, confidence_level: float = 0.95
+    rows: ClusteredRows,
+    *,
+    false_positive_cost: float,
+    false_negative_cost: float,
+    confidence_level: float = 0.95,
+    guarantee: Guarantee = "ordinary",
 ) -> Decision:
-    """Costs per row, as rows count, and bounds that hold for every number of clusters; otherwise as `saving_bound`.
+    """Costs per row, each row counted once, and limits for clusters of these sizes; otherwise as `saving_bound`.
 
-    Limits for costs are those of Corollary 3.6, the bound on the saving that of Corollary 3.7.
+    To allow for clusters of a kind that none shows, limits are those of Corollaries 3.6 and 3.7, for these sizes.
     """
     a, b = check_costs(false_positive_cost, false_negative_cost)
-    table, tau, dearest, half = rows.table, a / (a + b), max(a, b), 0.5 * failure_probability(confidence_level)
+    table, tau, half = rows.table, a / (a + b), 0.5 * failure_probability(confidence_level)
     costs = costs_by_cut(table, a, b)
     cut = int(np.searchsorted(table.score, tau, side="left"))
     cost, best = float(costs[cut]), float(costs.min())
-
     positive = rows.score >= tau
     negatives = rows.n - rows.k
     paid = rows.by_cluster(np.where(positive, a * negatives, b * rows.k))
     mean_predicted = np.where(positive, a * rows.n * (1.0 - rows.score), b * rows.n * rows.score)
-    excess = paid - rows.by_cluster(mean_predicted)
-    forecast = float(mean_predicted.sum()) / table.total
-    lower, upper = _limits(rows, paid, half, least=0.0, most=dearest)
-    error_lower, error_upper = _limits(rows, excess, half, least=-dearest, most=dearest)
-
     # Moving the cut down by some rows gains b for a positive and costs a for a negative, moving it up the reverse.
     steps = np.where(positive, -1.0, 1.0) * (b * rows.k - a * negatives)
-    saving = largest_ratio(
-        Sums(*squares_from(rows, steps, cut)), **_sizes(rows), cap=rows.cap, delta=half, least=-dearest, most=dearest
+    unseen = allows_unseen(guarantee)
+    limits = (_proved if unseen else _left_out)(
+        rows, paid, paid - rows.by_cluster(mean_predicted), _Cut(steps, cut), half, max(a, b)
     )
     # What is saved is part of what is paid; both statements together fail with probability delta.
-    bound = min(saving, upper)
+    bound = float(np.fmin(limits.saving, limits.cost[1]))
+    these = "" if unseen else "asymptotic in the number of clusters; "
     return Decision(
-        claim=f"With probability at least {at_least(confidence_level)} over the draw of the clusters, no "
-        f"order-preserving recalibration saves more than {claim_upper(bound)} per case in the population, in which "
-        f"{counted(rows.cap)}, at costs {a:g} (false positive) and {b:g} (false negative).",
+        claim=f"With probability at least {at_least(confidence_level)} ({these}for clusters of these sizes) over the "
+        f"draw of the clusters, no order-preserving recalibration saves more than {claim_upper(bound)} per case, at "
+        f"costs {a:g} (false positive) and {b:g} (false negative).",
         false_positive_cost=a,
         false_negative_cost=b,
         threshold=tau,
         cost=cost,
-        cost_lower=lower,
-        cost_upper=upper,
-        cost_forecast=forecast,
-        forecast_error_lower=error_lower,
-        forecast_error_upper=error_upper,
+        cost_lower=limits.cost[0],
+        cost_upper=limits.cost[1],
+        cost_forecast=float(mean_predicted.sum()) / table.total,
+        forecast_error_lower=limits.error[0],
+        forecast_error_upper=limits.error[1],
         cost_treat_all=float(costs[0]),
         cost_treat_none=float(costs[-1]),
         best_cost=best,
         saving=cost - best,
         saving_bound=bound,
         confidence_level=confidence_level,
-        method="bernstein",
+        method="bernstein" if unseen else "cluster jackknife",
         assumptions=(
             "The clusters are independent draws from the population the statement is about.",
-            f"The population is one in which {counted(rows.cap)}.",
             FIXED_CLASSIFIER,
             "The costs were fixed before these rows were seen, and are the same for every case.",
         ),
-        references=("gao2017", "fan2015"),
+        references=("gao2017", "fan2015") if unseen else ("gao2017",),
         n_clusters=len(rows.size),
-        max_rows_per_cluster=rows.cap,
     )
 
 
-def _limits(rows: ClusteredRows, values: FloatArray, delta: float, *, least: float, most: float) -> tuple[float, float]:
-    """Lower and upper confidence limit for the sum of a value over its rows, each failing with probability `delta`."""
-    sizes = _sizes(rows)
-    upper = largest_ratio(Sums.of(values, rows.size), **sizes, cap=rows.cap, delta=delta, least=least, most=most)
-    lower = largest_ratio(Sums.of(-values, rows.size), **sizes, cap=rows.cap, delta=delta, least=-most, most=-least)
-    return -lower + 0.0, upper
+class _Cut(NamedTuple):
+    """What each entry adds to the saving of a cut on its other side, and the cut from which it is moved."""
+
+    steps: FloatArray
+    at: int
 
 
-def _sizes(rows: ClusteredRows) -> dict[str, float]:
-    return {
-        "rows": float(rows.size.sum()),
-        "squared_sizes": float(np.dot(rows.size, rows.size)),
-        "clusters": len(rows.size),
-    }
+class _Limits(NamedTuple):
+    """For the cost and for what it is above its forecast; and the most that can be saved."""
+
+    cost: tuple[float, float]
+    error: tuple[float, float]
+    saving: float
+
+
+def _left_out(
+    rows: ClusteredRows, paid: FloatArray, excess: FloatArray, cut: _Cut, half: float, dearest: float
+) -> _Limits:
+    """Limits from leaving out one cluster at a time, each failing with probability `half`.
+
+    The best cut of the population is one fixed cut: what it saves is below its own upper limit, and so below the
+    largest of all.
+    """
+    jackknife, total = Jackknife(rows.size), rows.table.total
+
+    def limits(sums: FloatArray, scale: Scale) -> tuple[float, float]:
+        without = jackknife.means_without(sums)
+        lower, upper, _ = jackknife.limits(float(sums.sum()) / total, without, 1.0 - 2.0 * half, scale)
+        return lower, upper
+
+    if jackknife.refusal:
+        return _Limits((math.nan, math.nan), (math.nan, math.nan), math.nan)
+    share = 1.0 / (total - rows.size)  # a change is (W - mean m) / (total - m)
+    _, square, with_size, _ = squares_from(rows, cut.steps * share[rows.cluster], cut.at, rows.size * share)
+    saved = squares_from(rows, cut.steps, cut.at)[0] / total
+    changes = square - 2.0 * saved * with_size + saved**2 * float(np.dot(rows.size * share, rows.size * share))
+    upper = saved + jackknife.quantile(half) * jackknife.deviation(changes)
+    hidden = -dearest * math.expm1(math.log(half) / total)  # what rows that none has shown may save
+    saving = min(dearest, max(hidden, float(upper.max())))
+    return _Limits(limits(paid, LOG), limits(excess, PLAIN), saving)
+
+
+def _proved(
+    rows: ClusteredRows, paid: FloatArray, excess: FloatArray, cut: _Cut, half: float, dearest: float
+) -> _Limits:
+    """Limits of Corollary 3.6 for cost and error of the forecast, and of Corollary 3.7 for the saving, at `half`."""
+
+    def largest(sums: Sums, least: float, most: float) -> float:
+        squared = float(np.dot(rows.size, rows.size))
+        sizes = {"rows": float(rows.size.sum()), "squared_sizes": squared, "clusters": len(rows.size)}
+        return largest_ratio(sums, **sizes, cap=float(rows.size.max()), delta=half, least=least, most=most)
+
+    def limits(sums: FloatArray, least: float) -> tuple[float, float]:
+        lower = largest(Sums.of(-sums, rows.size), -dearest, -least)
+        return -lower + 0.0, largest(Sums.of(sums, rows.size), least, dearest)
+
+    saving = largest(Sums(*squares_from(rows, cut.steps, cut.at)), -dearest, dearest)
+    return _Limits(limits(paid, 0.0), limits(excess, -dearest), saving)
+
+
+def cluster_net_benefit(rows: ClusteredRows, curve: NetBenefit) -> NetBenefit:
+    """Return a decision curve of these rows with limits from leaving out one cluster at a time."""
+    jackknife, value = Jackknife(rows.size), curve.net_benefit
+    odds, thresholds = curve.threshold / (1.0 - curve.threshold), len(curve.threshold)
+    reached = np.searchsorted(curve.threshold, rows.score, side="right")  # thresholds that a score reaches
+    squares = np.zeros(thresholds)
+    if jackknife.refusal:
+        nothing = np.full(thresholds, np.nan)
+        return replace(curve, standard_error=nothing, lower=nothing, upper=nothing)
+    values = rows.k, rows.n - rows.k
+    for clusters, sums in cluster_blocks(rows.cluster, len(rows.size), reached, thresholds + 1, *values):
+        positives, negatives = (np.cumsum(one[:, :0:-1], axis=1)[:, ::-1] for one in sums)
+        size = rows.size[clusters, None]
+        squares += (((value * size - positives + odds * negatives) / (curve.n - size)) ** 2).sum(axis=0)
+    lower, upper = jackknife.limits_of_many(value, squares, curve.confidence_level)
+    return replace(curve, standard_error=jackknife.deviation(squares), lower=lower, upper=upper)
+
+
+def cluster_cost_curve(size: FloatArray, cluster: _Index, rows: MappedPart, curve: CostCurve) -> CostCurve:
+    """Return a cost curve of these rows with limits from leaving out one cluster at a time, and without bands.
+
+    `cluster` is that of each entry of `rows`, the scores before and after of which need not increase.
+    """
+    jackknife, p, total = Jackknife(size), curve.cost_parameter, float(size.sum())
+    before, after = curve.cost_before, curve.cost_after
+    assert after is not None
+    paid = (_paid(cluster, len(size), rows, score, p) for score in (rows.first, rows.second))
+    names = ("cost_before", "cost_after", "difference", "loss_ratio", "overall_ratio")
+    squares: dict[str, FloatArray] = {name: np.zeros(len(p) if name != "overall_ratio" else 1) for name in names}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = {
+            "cost_before": np.log(before),
+            "cost_after": np.log(after),
+            "difference": after - before,
+            "loss_ratio": np.log(after) - np.log(before),
+            "overall_ratio": np.log(after.sum(keepdims=True)) - np.log(before.sum(keepdims=True)),
+        }
+        for (clusters, first), (_, second) in zip(*paid, strict=True):
+            others = total - size[clusters, None]
+            one, two = (total * before - first) / others, (total * after - second) / others
+            logs, sums = (np.log(one), np.log(two)), (np.log(one.sum(axis=1)), np.log(two.sum(axis=1)))
+            without = {
+                "cost_before": logs[0],
+                "cost_after": logs[1],
+                "difference": two - one,
+                "loss_ratio": logs[1] - logs[0],
+                "overall_ratio": (sums[1] - sums[0])[:, None],
+            }
+            for name in names:
+                squares[name] += ((without[name] - values[name]) ** 2).sum(axis=0)
+    found: dict[str, Any] = {}
+    for name in names:
+        logs_of = name != "difference"
+        value = np.exp(values[name]) if logs_of else values[name]
+        lower, upper = jackknife.limits_of_many(value, squares[name], curve.confidence_level, LOG if logs_of else PLAIN)
+        found |= {f"{name}_lower": lower, f"{name}_upper": upper}
+        if name in ("cost_before", "cost_after", "difference"):
+            error = jackknife.deviation(squares[name]) * (value if logs_of else 1.0)
+            found[f"{name}_error"] = np.where(np.isnan(lower), np.nan, error)
+    for end in ("overall_ratio_lower", "overall_ratio_upper"):
+        found[end] = float(found[end][0])
+    return replace(curve, **found, mean_ratio_error=math.nan, band=math.nan, difference_band=math.nan)
+
+
+def _paid(
+    cluster: _Index, clusters: int, rows: MappedPart, score: FloatArray, p: FloatArray
+) -> Iterator[tuple[slice, FloatArray]]:
+    """What the rows of each cluster cost at each p, where those are predicted positive that reach it by a score."""
+    reached = np.searchsorted(p, score, side="right")
+    for block, (negatives, positives) in cluster_blocks(
+        cluster, clusters, reached, len(p) + 1, rows.n - rows.k, rows.k
+    ):
+        false_positives = np.cumsum(negatives[:, :0:-1], axis=1)[:, ::-1]
+        yield block, p * false_positives + (1.0 - p) * np.cumsum(positives, axis=1)[:, :-1]

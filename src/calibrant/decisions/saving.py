@@ -17,7 +17,7 @@ from calibrant.table.arguments import as_table
 from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import check_between, check_choice, failure_probability
 from calibrant.table.score_table import FloatArray, ScoreTable
-from calibrant.table.statements import ClusterStatement
+from calibrant.table.statements import Statement
 from calibrant.table.validation import need_counts
 from calibrant.table.wording import at_least
 
@@ -27,13 +27,13 @@ _NODES = 96
 
 
 @dataclass(frozen=True)
-class Decision(ClusterStatement):
+class Decision(Statement):
     """What deciding by these scores costs per case, and what recalibration could still save.
 
     Attributes
     ----------
     claim, confidence_level, assumptions, references
-        As in every `Statement`; `n_clusters` and `max_rows_per_cluster` as in `ClusterStatement`.
+        As in every `Statement`.
     false_positive_cost, false_negative_cost : float
         The costs a and b.
     threshold : float
@@ -56,6 +56,9 @@ class Decision(ClusterStatement):
         Upper confidence bound, per case, on what any order-preserving recalibration could save; at most `cost_upper`.
     method : str
         Which bound on the saving.
+    n_clusters : int or None
+        Clusters, if rows were clustered; every row counts the same. Without limits for fewer than three clusters, and
+        where one has nearly all rows.
     """
 
     false_positive_cost: float
@@ -73,6 +76,7 @@ class Decision(ClusterStatement):
     saving: float
     saving_bound: float
     method: str
+    n_clusters: int | None = None
 
 
 def regret_bound(calibration_error: float, *, false_positive_cost: float, false_negative_cost: float) -> float:

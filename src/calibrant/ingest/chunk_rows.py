@@ -97,7 +97,7 @@ def _clean(chunk: tuple[Any, ...], pos_label: Any) -> CleanRows | None:
             f"a {type(chunk).__name__}" + (f" of length {len(chunk)}" if hasattr(chunk, "__len__") else ""),
             "let every chunk be (labels, scores) or (labels, scores, weights)",
         )
-    if all(np.size(column) == 0 for column in chunk):
+    if all(hasattr(column, "__len__") and not len(column) for column in chunk):
         return None
     weights = chunk[2] if len(chunk) == 3 else None
     return clean_rows(chunk[0], chunk[1], sample_weight=weights, pos_label=pos_label, part=True)

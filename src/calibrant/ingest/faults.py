@@ -119,6 +119,7 @@ def refuse_values(faults: Iterable[str], seen: Mapping[str, Any], column: str, r
 
 def describe_no_column(name: str, there: Sequence[str], place: str = "") -> tuple[str, str, str]:
     """Phrase what an error says of a column that is not there: expected, found and remedy."""
+    there = [str(column) for column in there]  # names of pandas may be numbers or tuples
     lower = {column.lower(): column for column in there}
     near = difflib.get_close_matches(name.strip().lower(), lower, n=1)
     listed = ", ".join(there[:20]) + (", ..." if len(there) > 20 else "")

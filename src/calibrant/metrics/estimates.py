@@ -5,7 +5,9 @@ that depends on t, such as ``y - t s`` for O:E, hold 0. It asks for no model and
 (Clopper & Pearson), and holds where a handful of events decide. Terms lie between the least and the largest that a row
 of either label can have at the scores seen: a rare kind of row with scores beyond them that no row shows is not allowed
 for, and of efficient scores of a slope, which scores far out make large, only what labels of rows like these can do.
-With clusters the draws are clusters rather than rows, so that a kind of cluster that none shows is allowed for.
+
+With clusters there is one way too, which leaves out one cluster at a time (`cluster_jackknife`); and if they are to
+allow for a kind of cluster that none shows, the one above, with clusters as the draws.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import numpy.typing as npt
 
 from calibrant.distributions.bounded_mean import Draws, bounded_mean_limit, limit_excess
 from calibrant.distributions.cluster_draws import cluster_draws
+from calibrant.distributions.cluster_jackknife import LOG, PLAIN, Guarantee, Jackknife, Scale, allows_unseen
 from calibrant.fits.shortened import shortened
 from calibrant.table.arguments import as_table
 from calibrant.table.clusters import ClusteredRows, Clusters, cluster_rows
@@ -36,6 +39,7 @@ Terms = Callable[[int, FloatArray], FloatArray]
 _GROUPS = 4096
 _FARTHEST = 2.0**14  # a root this many times as far as the estimate is taken to be infinite
 _PRECISION, _MOST_STEPS = 1e-11, 100
+_STEP = 1e-4  # of a parameter, to either side, for a derivative
 
 
 class Sample(NamedTuple):
@@ -60,30 +64,51 @@ class SampledRows:
     table: ScoreTable
     clusters: ClusteredRows | None
     confidence_level: float
+    guarantee: Guarantee = "ordinary"
 
     def __post_init__(self) -> None:
         check_between("confidence_level", self.confidence_level, 0.0, 1.0)
+        allows_unseen(self.guarantee)
 
     @property
     def method(self) -> str:
         """How an interval for these rows is found, see `Estimate`."""
         if self.clusters is not None:
-            return "cluster-robust"
+            return "cluster jackknife" if self.jackknife is not None else "unseen clusters"
         return "asymptotic" if self.table.counts else "none"
+
+    @cached_property
+    def jackknife(self) -> Jackknife | None:
+        """What leaves out one cluster at a time; None without clusters, and for limits that allow for unseen ones."""
+        if self.clusters is None or allows_unseen(self.guarantee):
+            return None
+        return Jackknife(self.clusters.size)
 
     def estimate(self, value: float, limits: tuple[float, float], note: str = "") -> Estimate:
         """Return an estimate with its limits, which are NaN where nothing is known of chance."""
         if self.method == "none":
             limits = math.nan, math.nan
+        if self.jackknife is not None and math.isnan(limits[0]) and not note:
+            note = self.jackknife.refusal or "no interval: it has no value without one cluster"
         return Estimate(value, *limits, self.confidence_level, self.method, note)
 
-    def mean(self, terms: Terms, value: float, within: tuple[float, float] | None = None) -> Estimate:
+    def left_out(self, value: float, without: FloatArray, scale: Scale = PLAIN) -> Estimate:
+        """Return an estimate with limits from what it is without each cluster."""
+        assert self.jackknife is not None
+        *limits, why = self.jackknife.limits(value, without, self.confidence_level, scale)
+        return self.estimate(value, (limits[0], limits[1]), why)
+
+    def mean(
+        self, terms: Terms, value: float, within: tuple[float, float] | None = None, scale: Scale = PLAIN
+    ) -> Estimate:
         """Return the mean of a term, whose value is known, with limits.
 
-        `within` is given where a term may also lie outside of what it is at the scores seen.
+        `within` is given where a term may also lie outside of what it is at the scores seen; `scale` is for clusters.
         """
         if math.isinf(value):
             return self.estimate(value, (value, value))
+        if self.jackknife is not None:
+            return self.left_out(value, self.jackknife.means_without(self._by_cluster(terms)), scale)
         sample = self._sample(terms, self._by_cluster(terms), self._sizes(terms))
         if within is not None:
             sample = sample._replace(low=within[0], high=within[1])
@@ -101,7 +126,9 @@ class SampledRows:
         (1954). `same_scores` is that of `root`.
         """
         if not math.isfinite(value):
-            return self.estimate(value, (0.0, math.inf))
+            return self.estimate(value, (0.0, math.inf) if self.jackknife is None else (math.nan, math.nan))
+        if self.jackknife is not None:
+            return self.left_out(value, self.ratios_without(top, bottom), LOG)
         unit = self._mean(self.of_rows(bottom))  # of the second term, so that no power of it leaves the range of floats
         of_top, of_bottom = self._by_cluster(top), self._by_cluster(bottom) / unit
 
@@ -124,6 +151,8 @@ class SampledRows:
         `slope` is about how fast it falls there. With `same_scores`, rows or clusters that were not seen have scores
         like these, and may differ in their labels: for terms that a few scores far out can make as large as they like.
         """
+        if self.jackknife is not None:
+            return self._one_step(terms, value)
         centre = value if math.isfinite(value) else 0.0
 
         sizes = self._sizes(terms(centre), same_scores=same_scores)
@@ -133,6 +162,23 @@ class SampledRows:
 
         lower, upper = self._roots(sample, centre, 1.0 / max(slope, 1e-9), least=-math.inf)
         return self.estimate(value, (min(lower, value), max(upper, value)))
+
+    def ratios_without(self, top: Terms, bottom: Terms) -> FloatArray:
+        """Ratio of the means of two terms without each cluster."""
+        sums = self._by_cluster(top), self._by_cluster(bottom)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((sums[0].sum() - sums[0]) / (sums[1].sum() - sums[1]))
+
+    def _one_step(self, terms: Callable[[float], Terms], value: float) -> Estimate:
+        """Root without each cluster, by one step of Newton from that of all."""
+        if not math.isfinite(value):
+            return self.estimate(value, (math.nan, math.nan))
+        step = _STEP * max(1.0, abs(value))
+        before, at, after = (self._by_cluster(terms(value + side * step)) for side in (-1.0, 0.0, 1.0))
+        fall = (before - after) / (2.0 * step)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            without = value + (at.sum() - at) / (fall.sum() - fall)
+        return self.left_out(value, without)
 
     def variance_of_total(self, terms: Terms) -> float:
         """Variance of the sum over the rows of clusters of a term whose mean is 0.
@@ -231,15 +277,16 @@ def sampled_rows(
     *,
     confidence_level: float,
     clusters: Clusters | None = None,
+    guarantee: Guarantee = "ordinary",
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> SampledRows:
     """Pool the rows, by cluster if there are clusters."""
     if clusters is None:
         table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-        return SampledRows(table, None, confidence_level)
+        return SampledRows(table, None, confidence_level, guarantee)
     rows = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
-    return SampledRows(rows.table, rows, confidence_level)
+    return SampledRows(rows.table, rows, confidence_level, guarantee)
 
 
 def cluster_sums(rows: ClusteredRows, positive: FloatArray, negative: FloatArray) -> FloatArray:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.metrics.estimates import SampledRows, sampled_rows
 from calibrant.table.clusters import Clusters
 from calibrant.table.results import Estimate
@@ -22,6 +23,7 @@ def calibration_in_the_large(
     *,
     confidence_level: float = 0.95,
     clusters: Clusters | None = None,
+    guarantee: Guarantee = "ordinary",
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Estimate:
@@ -35,6 +37,8 @@ def calibration_in_the_large(
         Confidence of the interval, in (0, 1).
     clusters : sequence of length n, optional
         The cluster of each row. Rows of one cluster may then depend on each other.
+    guarantee : {"ordinary", "unseen clusters"}
+        With clusters: whether limits also allow for clusters of a kind that none of these shows.
 
     Returns
     -------
@@ -52,11 +56,13 @@ def calibration_in_the_large(
     score of it lies outside the range of those seen; it also holds for these scores as they are. It is that of Gaffke
     [1]_: one row more is added, as unfavourable as a row can be at these scores, and the rows are weighted at random.
     For one score it is the interval of Clopper and Pearson, so that it holds for one event and for none; for many rows
-    the normal one. That it holds for every distribution is conjectured, and no exception is known. For clusters, the
-    draws are clusters of equal size, so many that an event that takes hold of whole clusters could hide in them as well
-    as in these; the variance is that of independent clusters, with Student's quantile. The interval is about clusters
-    of these sizes. For clusters of equal size it is as safe as that for rows; else it is approximate: in simulations it
-    missed in at most 6%, but in 10% where half of all rows are in four clusters, each of one outcome.
+    the normal one. That it holds for every distribution is conjectured, and no exception is known.
+
+    With clusters, each is left out in turn (jackknife), and the limits are those of Student's distribution with one
+    degree of freedom less than there are effective clusters, ``(sum m)**2 / sum m**2`` of their sizes m, for clusters
+    of these sizes. They do not allow for a kind of cluster that none of these shows. With ``guarantee="unseen
+    clusters"`` the limits are those of Gaffke with clusters as the draws, of equal size and so many that an event that
+    takes hold of whole clusters could hide in them as well as in these, which makes them wide.
 
     References
     ----------
@@ -75,6 +81,7 @@ def calibration_in_the_large(
         y_proba,
         confidence_level=confidence_level,
         clusters=clusters,
+        guarantee=guarantee,
         sample_weight=sample_weight,
         pos_label=pos_label,
     )
@@ -87,6 +94,7 @@ def observed_expected_ratio(
     *,
     confidence_level: float = 0.95,
     clusters: Clusters | None = None,
+    guarantee: Guarantee = "ordinary",
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Estimate:
@@ -94,7 +102,7 @@ def observed_expected_ratio(
 
     Parameters
     ----------
-    y_true, y_proba, confidence_level, clusters, sample_weight, pos_label
+    y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, pos_label
         As in `calibration_in_the_large`.
 
     Returns
@@ -106,7 +114,8 @@ def observed_expected_ratio(
     Notes
     -----
     The interval holds the ratios r at which that for the mean of ``y - r s`` holds 0 (Fieller 1954), so for independent
-    rows it holds 1 if and only if that of `calibration_in_the_large` holds 0. It is about the same population.
+    rows it holds 1 if and only if that of `calibration_in_the_large` holds 0. It is about the same population. With
+    clusters each is left out in turn, as there, on the log scale.
 
     References
     ----------
@@ -124,6 +133,7 @@ def observed_expected_ratio(
         y_proba,
         confidence_level=confidence_level,
         clusters=clusters,
+        guarantee=guarantee,
         sample_weight=sample_weight,
         pos_label=pos_label,
     )

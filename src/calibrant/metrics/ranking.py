@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.distributions.brownian import normal_quantile
+from calibrant.distributions.cluster_jackknife import LOG_ODDS, Guarantee
+from calibrant.metrics.areas_without import areas_without
 from calibrant.metrics.estimates import SampledRows, sampled_rows
 from calibrant.table.arguments import as_table, need_both_classes
 from calibrant.table.clusters import Clusters
@@ -28,6 +30,7 @@ __all__ = [
 
 # Fewer effective rows behind the standard error than this leave no normal distribution to speak of.
 _LEAST_EFFECTIVE = 6.0
+_FEW = "few rows decide, so the interval is the exact one, which is wide"
 
 
 @dataclass(frozen=True)
@@ -39,17 +42,20 @@ class RocAuc(Result):
     value : float
         The area; larger is better, 0.5 is chance.
     standard_error : float
-        By the method of DeLong; 0 if the classes are told apart without error, or all scores are equal. NaN if weights
-        are not whole numbers or a class has fewer than two rows.
+        By the method of DeLong, with clusters by the jackknife; 0 if the classes are told apart without error, or all
+        scores are equal. NaN if weights are not whole numbers or a class has fewer than two rows.
     lower, upper : float
         Interval, which holds with probability `confidence_level`: by the standard error where enough rows stand behind
-        it, else by an inequality that holds for every number of rows. NaN if weights are not whole numbers.
+        it, else by an inequality that holds for every number of rows. NaN if weights are not whole numbers, and as
+        `note` says.
     confidence_level : float
         As asked.
     n_positives, n_negatives : float
         Rows of each class, or their weight.
-    method : {"asymptotic", "exact", "cluster-robust", "none"}
+    method : {"asymptotic", "exact", "cluster jackknife", "unseen clusters", "none"}
         How the interval was found; "exact" by the inequality.
+    note : str
+        Why there is no interval, or why it is the exact one; empty if there is nothing to say.
     """
 
     value: float
@@ -60,6 +66,7 @@ class RocAuc(Result):
     n_positives: Count
     n_negatives: Count
     method: str
+    note: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +159,7 @@ def roc_auc_interval(
     *,
     confidence_level: float = 0.95,
     clusters: Clusters | None = None,
+    guarantee: Guarantee = "ordinary",
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> RocAuc:
@@ -165,6 +173,8 @@ def roc_auc_interval(
         Confidence of the interval, in (0, 1).
     clusters : sequence of length n, optional
         The cluster of each row. Rows of one cluster may then depend on each other.
+    guarantee : {"ordinary", "unseen clusters"}
+        With clusters: whether limits also allow for clusters of a kind that none of these shows.
 
     Returns
     -------
@@ -186,10 +196,11 @@ def roc_auc_interval(
     confidence_level) / 2`` for every number of rows [2]_. It is wide. Where all pairs are ordered rightly, it starts at
     ``((1 - confidence_level) / 2) ** (1 / m)``.
 
-    With clusters, the standard error is that of their sums [3]_, and the interval holds the areas a at which limits for
-    the mean over both classes of the placement less ``(value + a) / 2`` hold 0, as in `observed_expected_ratio`.
-    Clusters that were not seen have scores like these and any labels, so with few clusters it is wide. It is
-    approximate.
+    With clusters, each is left out in turn (jackknife, on the log-odds of the area), see `calibration_in_the_large`.
+    With ``guarantee="unseen clusters"`` the standard error is that of the sums of clusters [3]_, and the interval holds
+    the areas a at which limits for the mean over both classes of the placement less ``(value + a) / 2`` hold 0, as in
+    `observed_expected_ratio`. Clusters that were not seen have scores like these and any labels, so with few clusters
+    it is wide.
 
     References
     ----------
@@ -209,6 +220,7 @@ def roc_auc_interval(
         y_proba,
         confidence_level=confidence_level,
         clusters=clusters,
+        guarantee=guarantee,
         sample_weight=sample_weight,
         pos_label=pos_label,
     )
@@ -222,6 +234,9 @@ def area_of(sample: SampledRows) -> RocAuc:
     low, high = roc_auc_limits(table)
     value, pooled = 0.5 * (low + high), 0.5 * (high - low)
     error = lower = upper = math.nan
+    if sample.jackknife is not None:
+        return _left_out(sample, value)
+    note = ""
     if method != "none":
         tail, rarer = 0.5 - 0.5 * level, min(n_positives, n_negatives)
         error, effective = (math.nan, 0.0) if rarer < 2.0 else _delong(table, value)
@@ -232,10 +247,23 @@ def area_of(sample: SampledRows) -> RocAuc:
         elif effective >= _LEAST_EFFECTIVE:
             lower, upper = _interval(value, -normal_quantile(tail) * error)
         else:
+            note = _FEW
             method, most = "exact", -math.log(tail) / rarer
             lower, upper = _lowest(value, most), 1.0 - _lowest(1.0 - value, most)
         lower, upper = max(0.0, min(lower, value) - pooled), min(1.0, max(upper, value) + pooled)
-    return RocAuc(value, error, lower, upper, level, n_positives, n_negatives, method)
+    return RocAuc(value, error, lower, upper, level, n_positives, n_negatives, method, note)
+
+
+def _left_out(sample: SampledRows, value: float) -> RocAuc:
+    """Area with standard error and limits from leaving out one cluster at a time."""
+    rows, jackknife = sample.clusters, sample.jackknife
+    assert rows is not None
+    assert jackknife is not None
+    without = areas_without(rows.score, rows.n, rows.k, rows.cluster, len(rows.size))
+    found = sample.left_out(value, without, LOG_ODDS)
+    error = math.nan if jackknife.refusal else float(jackknife.deviation(((without - value) ** 2).sum()))
+    classes = rows.table.positives, rows.table.total - rows.table.positives
+    return RocAuc(value, error, found.lower, found.upper, found.confidence_level, *classes, found.method, found.note)
 
 
 def roc_curve(
@@ -314,7 +342,7 @@ def _delong(table: ScoreTable, value: float) -> tuple[float, float]:
 
 
 def _of_clusters(sample: SampledRows, value: float) -> tuple[float, float, float]:
-    """Standard error (Obuchowski 1997) and limits.
+    """Standard error (Obuchowski 1997) and limits that allow for clusters that were not seen.
 
     What rows of either class add to the area (DeLong et al. 1988) is that class's mean of placements less the area. The
     limits are those of the area a at which ``placement - (value + a) / 2`` has mean 0 over both classes, which counts

@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.errors import DataError
 from calibrant.fits.logistic import LogisticFit, logistic_fit
 from calibrant.fits.profile import LogisticProfile, logistic
+from calibrant.metrics.coefficients_without import coefficients_without
 from calibrant.metrics.estimates import SampledRows, Terms, sampled_rows
 from calibrant.table.clusters import Clusters
 from calibrant.table.parameters import check_between
@@ -55,7 +57,7 @@ class CalibrationSlope(Result):
         As asked.
     n, moved : float
         Rows, or total weight, and how many of them had a score of 0 or 1 that was moved in.
-    method : {"asymptotic", "cluster-robust", "none"}
+    method : {"asymptotic", "cluster jackknife", "unseen clusters", "none"}
         How the intervals were found.
     note, slope_note : str
         How scores were moved, and why there is no finite slope; empty if there is nothing to say.
@@ -88,6 +90,7 @@ def calibration_slope(
     clip: float | None = None,
     confidence_level: float = 0.95,
     clusters: Clusters | None = None,
+    guarantee: Guarantee = "ordinary",
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
 ) -> CalibrationSlope:
@@ -104,6 +107,8 @@ def calibration_slope(
         Confidence of each interval by itself, in (0, 1).
     clusters : sequence of length n, optional
         The cluster of each row. Rows of one cluster may then depend on each other.
+    guarantee : {"ordinary", "unseen clusters"}
+        With clusters: whether limits also allow for clusters of a kind that none of these shows.
 
     Returns
     -------
@@ -133,8 +138,9 @@ def calibration_slope(
     holds 0, see `calibration_in_the_large`: for independent rows it holds 0 if and only if that one does; it is that of
     Clopper and Pearson for one score, and asks for no slope of 1.
 
-    For clusters, which are the draws then, the one that is added counts all rows alike. The intervals are approximate;
-    if a score separates the classes there is none for b.
+    With clusters, each is left out in turn, by one step of Newton, see `calibration_in_the_large`. With
+    ``guarantee="unseen clusters"`` clusters are the draws of the limits above, and the one that is added counts all
+    rows alike; that is approximate, and if a score separates the classes there is no interval for b.
 
     References
     ----------
@@ -155,6 +161,7 @@ def calibration_slope(
         y_proba,
         confidence_level=confidence_level,
         clusters=clusters,
+        guarantee=guarantee,
         sample_weight=sample_weight,
         pos_label=pos_label,
     )
@@ -287,6 +294,9 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
             return _Coefficients((math.nan, slope), (math.nan,) * 2, interval, least), f"the slope is infinite: {what}"
     fit = _fit(table, np.stack([np.ones(len(table)), logit]).T)  # column after column, as it is fitted
     values = tuple(float(v) for v in fit.coefficients)
+    if sample.jackknife is not None:
+        without = coefficients_without(sample, scale.of, *values)
+        return _left_out(sample, values, without, fit.deviance)
     if not table.counts:
         return _Coefficients(values, (math.nan,) * 2, unknown, fit.deviance), ""
     errors, intervals = [], []
@@ -311,6 +321,17 @@ def _moved(fit: LogisticFit, scale: _Scale, column: int) -> Terms:
         return np.asarray(weights * (label - logistic(intercept + slope * x)))
 
     return term
+
+
+def _left_out(
+    sample: SampledRows, values: tuple[float, ...], without: tuple[FloatArray, ...], deviance: float
+) -> tuple[_Coefficients, str]:
+    """Limits for coefficients from what they are without each cluster."""
+    assert sample.jackknife is not None
+    found = [sample.left_out(*both) for both in zip(values, without, strict=True)]
+    squares = (((dropped - value) ** 2).sum() for value, dropped in zip(values, without, strict=True))
+    errors = tuple(float(sample.jackknife.deviation(square)) for square in squares)
+    return _Coefficients(values, errors, tuple((one.lower, one.upper) for one in found), deviance), found[1].note
 
 
 def _profile_scores(profile: LogisticProfile, scale: _Scale, column: int, start: float) -> Callable[[float], Terms]:

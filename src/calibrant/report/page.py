@@ -9,6 +9,7 @@ import numpy as np
 
 import calibrant
 from calibrant.auditing import wording
+from calibrant.auditing.cluster_wording import unseen_sentence
 from calibrant.auditing.error_wording import error_limits, error_range
 from calibrant.auditing.findings import Findings
 from calibrant.errors import ArgumentError
@@ -76,6 +77,8 @@ def _section(audit: Findings, place: int) -> dict[str, Any]:
         "calibration": view.calibration(audit),
         "performance": view.performance(audit),
         "sample": view.sample(audit),
+        "unseen": view.unseen(audit),
+        "unseen_sentence": unseen_sentence(audit),
         "decisions": decisions(audit),
         "costs_facts": view.cost_facts(audit),
         "recalibration": view.recalibration(audit),

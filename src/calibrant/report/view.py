@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from calibrant.auditing.cluster_wording import weighted_estimate
 from calibrant.auditing.error_wording import error_limits, error_number, error_place, hidden_error
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.provenance import Provenance
@@ -27,7 +29,6 @@ from calibrant.table.numbers import (
     write_upper,
 )
 from calibrant.table.results import Estimate
-from calibrant.table.wording import counted
 
 __all__ = [
     "ResidualPoint",
@@ -45,6 +46,7 @@ __all__ = [
     "recalibration",
     "residual_points",
     "sample",
+    "unseen",
 ]
 
 # Points of the cumulative residuals in their table, besides the ends of the interval of the calibration error.
@@ -137,6 +139,11 @@ def performance(audit: Findings) -> list[Row]:
     ]
 
 
+def unseen(audit: Findings) -> list[Row]:
+    """Return the same with limits that allow for clusters of a kind that none shows; nothing if there are none."""
+    return [] if audit.performance_unseen is None else performance(replace(audit, performance=audit.performance_unseen))
+
+
 def _with_interval(estimate: Estimate) -> tuple[str, str]:
     """Write a number, and its interval with how it was found; that is empty if chance is not known."""
     if math.isnan(estimate.lower):
@@ -166,9 +173,8 @@ def sample(audit: Findings) -> list[Row]:
 
 
 def _upper_bound(certificate: Certificate) -> Row:
-    sure, cap = confidence(certificate.confidence_level), certificate.max_rows_per_cluster
+    sure, capped = confidence(certificate.confidence_level), weighted_estimate(certificate)
     limits = error_limits(certificate)
-    capped = "" if cap is None else f", where {counted(cap)}; estimate so weighted {limits.value}"
     remark = f"true error at most this with {sure} confidence ({certificate.method} bound{capped})"
     if certificate.lower_bound > 0.0:
         remark += f"; at least {limits.lower} with {sure} confidence (one-sided bounds)"
@@ -202,7 +208,12 @@ def cost_facts(audit: Findings) -> list[Row]:
 
 def _at_given_costs(decision: Decision) -> list[Row]:
     sure = confidence(decision.confidence_level)
-    capped = "" if decision.max_rows_per_cluster is None else f"where {counted(decision.max_rows_per_cluster)}; "
+    if math.isnan(decision.cost_lower):
+        return [
+            (f"Predict positive from {score_text(decision.threshold)}", number(decision.cost), "no limits: see above"),
+            ("Predicted by the scores", number(decision.cost_forecast), ""),
+            *_without_limits(decision),
+        ]
     cost = write_interval(decision.cost, decision.cost_lower, decision.cost_upper)
     least = write_lower(decision.forecast_error_lower, write=signed)
     error = f"{least} to {write_upper(decision.forecast_error_upper, write=signed)}"
@@ -210,22 +221,28 @@ def _at_given_costs(decision: Decision) -> list[Row]:
         (
             f"Predict positive from {score_text(decision.threshold)}",
             cost.value,
-            f"{capped}{sure} confidence interval {cost.ends}",
+            f"{sure} confidence interval {cost.ends}",
         ),
         (
             "Predicted by the scores",
             number(decision.cost_forecast),
             f"true cost minus this: {error}, with {sure} confidence",
         ),
-        ("Treat all", number(decision.cost_treat_all), "predict positive at every score"),
-        ("Treat none", number(decision.cost_treat_none), "predict negative at every score"),
-        ("Best threshold", number(decision.best_cost), "chosen on these rows: in-sample, optimistic"),
+        *_without_limits(decision),
         (
             "Possible saving",
             write_upper(decision.saving_bound),
             f"upper bound for order-preserving recalibration, with {sure} confidence ({decision.method})"
             + saving_caveat(decision),
         ),
+    ]
+
+
+def _without_limits(decision: Decision) -> list[Row]:
+    return [
+        ("Treat all", number(decision.cost_treat_all), "predict positive at every score"),
+        ("Treat none", number(decision.cost_treat_none), "predict negative at every score"),
+        ("Best threshold", number(decision.best_cost), "chosen on these rows: in-sample, optimistic"),
     ]
 
 
@@ -285,7 +302,12 @@ def costs(audit: Findings) -> list[Row]:
     names = ("cost_parameter", "cost_before", "cost_after", "difference", "difference_lower", "difference_upper")
     columns = [getattr(curve, name)[9::10].tolist() for name in names]
     return [
-        (score_text(p), number(before), number(after), str(write_interval(saved, low, high, write=signed)))
+        (
+            score_text(p),
+            number(before),
+            number(after),
+            signed(saved) if math.isnan(low) else str(write_interval(saved, low, high, write=signed)),
+        )
         for p, before, after, saved, low, high in zip(*columns, strict=True)
     ]
 

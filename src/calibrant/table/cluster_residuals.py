@@ -135,19 +135,20 @@ def cluster_residuals(rows: ClusteredRows, step: FloatArray | None = None) -> Cl
 
 
 def squares_from(
-    rows: ClusteredRows, step: FloatArray, cut: int
+    rows: ClusteredRows, step: FloatArray, cut: int, size: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Add up steps, one for each entry, by cluster from one cut to every other, without rounding to edges.
 
     Returns sums over the clusters, for every other cut, of their sums W in between, of W squared and of W times the
-    rows of the cluster; and zeros. `cut` lies above so many scores.
+    rows of the cluster, or another `size` of it; and zeros. `cut` lies above so many scores.
     """
+    size = rows.size if size is None else size
     stops = np.append(0, rows.ends + 1)
     upper = np.arange(len(step)) >= stops[cut]
     before, after = _within(upper * len(rows.size) + rows.cluster, step)
     onwards = step * (2.0 * np.where(upper, before, after) + step)
     side = np.where(np.arange(len(stops)) >= cut, 1.0, -1.0)
-    sums = [_below(values, stops) for values in (step, onwards, rows.size[rows.cluster] * step)]
+    sums = [_below(values, stops) for values in (step, onwards, size[rows.cluster] * step)]
     total, square, with_size = (side * (values - values[cut]) for values in sums)
     return total, square, with_size, np.zeros(len(stops))
 

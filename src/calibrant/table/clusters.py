@@ -118,11 +118,14 @@ def cluster_rows(
     return ClusteredRows(table, score, n, k, code, ends, size, np.ones(len(size)))
 
 
-def cap_clusters(rows: ClusteredRows, max_rows_per_cluster: int = 1) -> ClusteredRows:
+def cap_clusters(rows: ClusteredRows, max_rows_per_cluster: int | None) -> ClusteredRows:
     """Let no cluster count more rows than a cap M: each row of a cluster of m rows counts ``min(1, M / m)``.
 
-    All rows stay, none is drawn at random. The cap is a whole number of at least 1, or an `ArgumentError`.
+    All rows stay, none is drawn at random. The cap is a whole number of at least 1, or an `ArgumentError`; without one
+    every row counts the same.
     """
+    if max_rows_per_cluster is None:
+        return rows
     cap = float(check_count("max_rows_per_cluster", max_rows_per_cluster, 1, "1 lets every cluster count the same"))
     if rows.size.max() <= cap:
         return replace(rows, cap=cap)

@@ -78,9 +78,10 @@ class Estimate(Result):
         where chance is not known.
     confidence_level : float
         Confidence of the interval by itself.
-    method : {"exact", "asymptotic", "cluster-robust", "none"}
+    method : {"exact", "asymptotic", "cluster jackknife", "unseen clusters", "none"}
         How the interval was found: for every number of rows, for many of them, for many clusters of rows that may
-        depend on each other, or not at all, since weights do not count rows.
+        depend on each other, also for clusters of a kind that none shows, or not at all, since weights do not count
+        rows.
     note : str
         What else has to be said of the number, such as how scores of 0 and 1 were counted; mostly empty.
 

@@ -33,15 +33,30 @@ HARD = {
 }
 
 
+@pytest.mark.parametrize("name", HARD)
+def test_hard_cases_left_out_one_cluster_at_a_time(name):
+    """Limits that hold the estimate, or the reason why there are none."""
+    y, s = (np.asarray(column, dtype=float) for column in HARD[name])
+    found = performance_of(cluster_rows(y, s, np.arange(len(y)) // 2), confidence_level=0.95, threshold=0.1)
+    for field in fields(Performance):
+        one = getattr(found, field.name)
+        assert one.method == "cluster jackknife"
+        if math.isnan(one.lower):
+            assert one.note
+        elif not math.isnan(one.value):
+            assert one.lower <= one.value <= one.upper
+    json.loads(found.to_json(), parse_constant=pytest.fail)
+
+
 @pytest.mark.parametrize("clustered", [False, True])
 @pytest.mark.parametrize("name", HARD)
 def test_hard_cases(name, clustered):
     y, s = (np.asarray(column, dtype=float) for column in HARD[name])
     rows = cluster_rows(y, s, np.arange(len(y)) // 2) if clustered else ScoreTable.from_scores(y, s)
-    found = performance_of(rows, confidence_level=0.95, threshold=0.1)
+    found = performance_of(rows, confidence_level=0.95, threshold=0.1, guarantee="unseen clusters")
     for field in fields(Performance):
         one = getattr(found, field.name)
-        assert one.method in ({"cluster-robust"} if clustered else {"asymptotic", "exact"})
+        assert one.method in ({"unseen clusters"} if clustered else {"asymptotic", "exact"})
         assert not math.isnan(one.lower)
         assert not math.isnan(one.upper)
         if not math.isnan(one.value):
@@ -101,3 +116,15 @@ def test_weights_that_are_no_rows_have_no_intervals():
             assert math.isfinite(one.value)
             assert math.isnan(one.lower)
             assert math.isnan(one.upper)
+
+
+def test_which_interval_of_the_area_was_taken_is_printed():
+    """Few rows decide where nearly all pairs are ordered rightly: the usual interval would be too short."""
+    s = np.append(np.linspace(0.01, 0.3, 60), np.linspace(0.7, 0.99, 60))
+    y = (s > 0.5).astype(int)
+    y[59], y[60] = 1, 0
+    exact, usual = cal.audit(y, s), cal.audit(RNG.random(500) < np.linspace(0.1, 0.9, 500), np.linspace(0.1, 0.9, 500))
+    assert (exact.performance.roc_auc.method, usual.performance.roc_auc.method) == ("exact", "asymptotic")
+    assert ", exact), Brier" in str(exact)
+    assert "few rows decide" in " ".join(exact.details().split())
+    assert ", exact)" not in str(usual)

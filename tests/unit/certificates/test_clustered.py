@@ -172,7 +172,9 @@ def test_lower_width_is_a_quantile_of_the_simulated_errors():
 
 def test_hidden_events_of_groups_of_equal_size():
     """An event of chance p stays unseen in G groups with (1 - p)^G, which is delta at 1 - delta^(1/G)."""
-    found = clustered(cluster_rows(np.zeros(200, dtype=int), np.zeros(200), np.repeat(np.arange(20), 10)))
+    rows = cluster_rows(np.zeros(200, dtype=int), np.zeros(200), np.repeat(np.arange(20), 10))
+    assert clustered(rows).upper_width(0.05) == pytest.approx(1.0 - 0.05 ** (1 / 200), rel=1e-12)  # of single rows
+    found = clustered(rows, guarantee="unseen clusters")
     assert found.spread == 0.0
     assert found.upper_width(0.05) == pytest.approx(1.0 - 0.05 ** (1 / 20), rel=1e-12)
 
@@ -180,7 +182,8 @@ def test_hidden_events_of_groups_of_equal_size():
 def test_hidden_events_are_the_largest_that_stay_unseen_so_often():
     sizes = np.array([40, 25, 25, 10, 6, 3, 3, 2, 1, 1, 1, 30, 28, 5, 5])
     g = np.repeat(np.arange(len(sizes)), sizes)
-    found = clustered(cluster_rows(np.zeros(len(g), dtype=int), np.zeros(len(g)), g))
+    rows = cluster_rows(np.zeros(len(g), dtype=int), np.zeros(len(g)), g)
+    found = clustered(rows, guarantee="unseen clusters")
     width = found.upper_width(0.05)
     rng = np.random.default_rng(0)
     for _ in range(3000):
@@ -227,7 +230,8 @@ def test_rows_that_share_everything_count_once():
     often = clustered(cluster_rows(np.repeat(y, 10), np.repeat(s, 10), np.repeat(g, 10)))
     assert often.correlation == 1.0
     assert often.spread == pytest.approx(once.spread, rel=1e-6)
-    assert often.upper_width(0.05) == pytest.approx(once.upper_width(0.05), rel=1e-6)
+    widths = [found.upper_width(0.05) - found.hidden(0.05) for found in (once, often)]
+    assert widths[1] == pytest.approx(widths[0], rel=1e-6)
     # Groups are numbered by their rows, so the two are simulated with other numbers.
     assert often.lower_width(0.05, 4999, 0) == pytest.approx(once.lower_width(0.05, 4999, 0), rel=0.06)
     assert often.rows.effective_clusters == pytest.approx(100.0)
@@ -328,10 +332,20 @@ def test_rows_of_large_groups_count_less(cap):
 
 def test_caps_that_make_no_sense():
     y, s, g = sample()
-    for cap in (0, -1, 1.5, "many", None, math.inf):
+    for cap in (0, -1, 1.5, "many", math.inf):
         for statement in STATEMENTS.values():
             with pytest.raises(ArgumentError, match="max_rows_per_cluster"):
                 statement(y, s, clusters=g, max_rows_per_cluster=cap)
+
+
+def test_without_a_cap_every_row_counts_the_same_and_nothing_is_proved():
+    y, s, g = sample()
+    found = certify(y, s, clusters=g, max_rows_per_cluster=None)
+    assert found.method == "asymptotic"
+    assert found.max_rows_per_cluster is None
+    assert found.estimate == pytest.approx(certify(y, s).estimate, abs=1e-12)
+    with pytest.raises(ArgumentError, match=r"max_rows_per_cluster with method 'bernstein'.*set it"):
+        certify(y, s, clusters=g, max_rows_per_cluster=None, method="bernstein")
 
 
 @pytest.mark.parametrize("edges", [1, 7, 30])

@@ -68,7 +68,8 @@ def test_hidden_events_of_clusters_of_one_row():
     assert hidden_share(np.array([100.0, 1.0]), 0.05) > 0.9
     assert Units(50).hidden(0.01) == pytest.approx(-math.log(0.01) / 50, rel=0.1)
     assert 1.0 - Units(50).hidden(0.01, 0.2) == pytest.approx(0.01 ** (1 / 10))  # of 10 rows of a class
-    assert Units(50, np.arange(50) // 2).hidden(0.01, 0.1) == 1.0
+    assert Units(50, np.arange(50) // 2, unseen=True).hidden(0.01, 0.1) == 1.0
+    assert Units(50, np.arange(50) // 2).hidden(0.01) == Units(50).hidden(0.01)
 
 
 def test_draws_of_equal_size_that_hide_as_much():

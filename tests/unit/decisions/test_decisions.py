@@ -15,7 +15,7 @@ from calibrant.decisions import decide, expected_cost, max_regret, optimal_thres
 from calibrant.decisions.clusters import cluster_saving
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.metrics import cutoff_calibration_error
-from calibrant.table.clusters import cap_clusters, cluster_rows
+from calibrant.table.clusters import cluster_rows
 from calibrant.table.numbers import claim_upper
 from support.strategies import small_rows
 
@@ -126,7 +126,8 @@ def test_costs_scale_with_the_currency():
 def test_no_saving_exceeds_the_cost(rows, prices, clustered):
     """What recalibration saves is part of what deciding by the scores costs."""
     if clustered:
-        found = cluster_saving(cap_clusters(cluster_rows(rows.y, rows.s, np.arange(len(rows.y)) % 4)), **costs(*prices))
+        grouped = cluster_rows(rows.y, rows.s, np.arange(len(rows.y)) % 4)
+        found = cluster_saving(grouped, guarantee="unseen clusters", **costs(*prices))
     else:
         found = saving_bound(rows.y, rows.s, **rows.keywords, **costs(*prices))
     assert 0.0 <= found.saving <= found.cost

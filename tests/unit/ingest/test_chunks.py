@@ -274,3 +274,18 @@ def test_very_large_whole_weights(monkeypatch, size, each, one, batch):
     assert found == (error if exact.counts else pytest.approx(error, rel=1e-11))
     limits = extremes(cumulative_residuals(once))
     assert limits.value - 1e-11 <= error <= limits.at_most + 1e-11
+
+
+class Tensor:
+    """Refuses to become an array, as a tensor that requires a gradient does."""
+
+    def __array__(self, *arguments, **keywords):
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+
+    def __len__(self):
+        return 2
+
+
+def test_chunks_of_tensors_are_refused_with_a_way_on():
+    with pytest.raises(DataError, match=r"detach\(\)"):
+        ScoreTable.from_chunks([(Tensor(), [0.2, 0.3])])

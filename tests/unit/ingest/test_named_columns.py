@@ -125,3 +125,8 @@ def test_columns_that_are_none(frame, sources):
         named_columns(frame, label="y", score="y")
     with pytest.raises(DataError, match=r"did you mean 'y'\?"):
         named_columns(frame, label="Y", score="p")
+
+
+def test_names_of_columns_may_be_numbers():
+    with pytest.raises(DataError, match=r"a column 'y', found the columns 0, 1"):
+        named_columns(pd.DataFrame(np.eye(2)), label="y", score="p")

@@ -6,8 +6,11 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import stdtrit
 
-from calibrant.metrics import calibration_slope, roc_auc_interval
+from calibrant.metrics import calibration_slope, observed_expected_ratio, roc_auc, roc_auc_interval
+from calibrant.metrics.areas_without import areas_without
+from calibrant.table.clusters import cluster_rows
 
 
 def clustered_rows():
@@ -17,15 +20,61 @@ def clustered_rows():
     return (rng.random(len(s)) < s).astype(int), s, cluster
 
 
-def test_the_standard_error_of_the_area_is_that_of_pairs_counted_one_by_one():
+def test_the_area_without_each_cluster_is_that_of_the_other_rows():
+    """Also where scores are tied, inside a cluster and between clusters; NaN if the others are of one class."""
     y, s, cluster = clustered_rows()
-    found = roc_auc_interval(y, s, clusters=cluster)
-    order = (s[:, None] > s) + 0.5 * (s[:, None] == s)  # of a positive in a row and a negative in a column
-    pairs = np.outer(y, 1 - y)
-    assert found.value == pytest.approx((order * pairs).sum() / pairs.sum())
-    per_row = ((order - found.value) * pairs).sum(axis=1) + ((order - found.value) * pairs).sum(axis=0)
-    sums = np.bincount(cluster, per_row) / pairs.sum()
-    assert found.standard_error == pytest.approx(math.sqrt((sums**2).sum() * 60 / 59))
+    rows = cluster_rows(y, np.round(s, 1), cluster)
+    found = areas_without(rows.score, rows.n, rows.k, rows.cluster, 60)
+    expected = [roc_auc(y[cluster != g], np.round(s, 1)[cluster != g]) for g in range(60)]
+    assert sorted(found) == pytest.approx(sorted(expected), abs=1e-14)
+    y = (cluster == 7).astype(int)
+    assert math.isnan(roc_auc_interval(y, s, clusters=cluster).lower)
+
+
+def test_coefficients_without_each_cluster_are_about_those_of_the_other_rows():
+    rng = np.random.default_rng(5)
+    cluster = np.repeat(np.arange(12), 80)
+    s = rng.uniform(0.05, 0.95, 960)
+    y = (rng.random(960) < s).astype(int)
+    found = calibration_slope(y, s, clusters=cluster)
+    without = [calibration_slope(y[cluster != g], s[cluster != g]).slope for g in range(12)]
+    half = stdtrit(11, 0.975) * math.sqrt(11 / 12 * ((np.array(without) - found.slope) ** 2).sum())
+    assert found.slope_interval == pytest.approx((found.slope - half, found.slope + half), rel=0.01)
+    without = [calibration_slope(y[cluster != g], s[cluster != g]).calibration_intercept for g in range(12)]
+    value = found.calibration_intercept
+    half = stdtrit(11, 0.975) * math.sqrt(11 / 12 * ((np.array(without) - value) ** 2).sum())
+    assert found.calibration_intercept_interval == pytest.approx((value - half, value + half), abs=0.003)
+
+
+def test_the_ratio_is_left_out_on_the_log_scale():
+    """By hand: without each of three clusters, of one, two and three rows."""
+    y, s, cluster = [1, 0, 1, 1, 0, 1], [0.5, 0.5, 0.5, 0.25, 0.5, 0.25], [0, 1, 1, 2, 2, 2]
+    found = observed_expected_ratio(y, s, clusters=cluster)
+    logs = np.log([3 / 2.0, 3 / 1.5, 2 / 1.5]) - np.log(4 / 2.5)
+    half = stdtrit(36 / 14 - 1, 0.975) * math.sqrt(2 / 3 * (logs @ logs))
+    assert (found.lower, found.upper) == pytest.approx((1.6 * math.exp(-half), 1.6 * math.exp(half)))
+    assert (found.method, found.note) == ("cluster jackknife", "")
+
+
+@pytest.mark.parametrize(
+    ("cluster", "note"),
+    [
+        ([0, 0, 0, 1, 1, 1], "no interval: 2 clusters, and at least 3 are needed"),
+        ([0, 0, 0, 0, 0, 0], "no interval: one cluster, and at least 3 are needed"),
+        (
+            np.append(np.zeros(94), [1, 1, 1, 2, 2, 2]),
+            "no interval: one cluster has 94% of the rows, and they alone decide",
+        ),
+        ([0, 0, 1, 1, 2, 2], "no interval: it has no value without a cluster"),
+    ],
+)
+def test_where_there_is_no_interval_the_reason_is_named(cluster, note):
+    y = np.append(np.zeros(len(cluster) - 2), [1, 1])
+    y[-3] = len(cluster) > 6
+    found = roc_auc_interval(y, np.linspace(0.1, 0.9, len(y)) % 0.7, clusters=cluster)
+    assert math.isnan(found.lower)
+    assert math.isnan(found.upper)
+    assert found.note == note
 
 
 def test_clusters_of_one_row_say_about_what_independent_rows_say():

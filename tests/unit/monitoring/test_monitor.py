@@ -51,6 +51,12 @@ def test_short_or_uniform_updates_may_be_alike():
     assert batch_digest(np.zeros(24), np.repeat([0.2, 0.8], 12)) is not None  # 2.7 million
 
 
+def test_identifiers_of_several_parts_are_refused():
+    parts = np.array([[1, 2], 3], dtype=object)
+    with pytest.raises(DataError, match="found lists; join their parts"):
+        cal.Monitor(tolerance=0.02).update([0, 1], [0.2, 0.7], id=parts)
+
+
 def test_threads_may_share_a_monitor():
     rng = np.random.default_rng(1)
     score = rng.uniform(size=(60, 50))

@@ -10,6 +10,7 @@ from calibrant.cli.options import (
     AsJson,
     Author,
     Cluster,
+    ClusterGuarantee,
     Confidence,
     CostFn,
     CostFp,
@@ -56,14 +57,15 @@ def audit(
     ] = None,
     cluster: Cluster = None,
     max_rows_per_cluster: Annotated[
-        int,
+        int | None,
         typer.Option(
             "--max-rows-per-cluster",
-            help="With --cluster: largest weight of a cluster, in rows, in certificate, test and costs; with 1 every "
-            "cluster has equal weight.",
+            help="With --cluster: largest weight of a cluster, in rows, in certificate and test; with 1 every cluster "
+            "has equal weight. By default every row has.",
             metavar="M",
         ),
-    ] = 1,
+    ] = None,
+    guarantee: ClusterGuarantee = "ordinary",
     by: Annotated[
         list[str] | None,
         typer.Option(
@@ -108,6 +110,7 @@ def audit(
         costs=costs,
         method=method,  # type: ignore[arg-type]  # checked above
         max_rows_per_cluster=max_rows_per_cluster,
+        guarantee=guarantee,  # type: ignore[arg-type]  # checked there
         by=by or None,
         depth=depth,
         name=f"column {score} of {name_of(source)}",

@@ -9,6 +9,7 @@ from calibrant.cli.options import (
     AsJson,
     Author,
     Cluster,
+    ClusterGuarantee,
     Confidence,
     CostFn,
     CostFp,
@@ -41,6 +42,7 @@ def compare(
     cost_fp: CostFp = None,
     cost_fn: CostFn = None,
     cluster: Cluster = None,
+    guarantee: ClusterGuarantee = "ordinary",
     title: Title = None,
     note: Note = None,
     author: Author = None,
@@ -63,6 +65,7 @@ def compare(
         scores=score,
         pos_label=pos_label,
         clusters=cluster or None,
+        guarantee=guarantee,  # type: ignore[arg-type]  # checked there
         confidence_level=confidence,
         costs=costs,
         name=f"columns {', '.join(score)} of {name_of(source)}",

@@ -1,0 +1,138 @@
+"""Confidence limits from leaving out one cluster at a time: not proved, tried in docs/theory/12-cluster-intervals.md.
+
+A number f(all rows) becomes f(all but those of cluster g). The sum of the squared changes, times (G - 1) / G, is the
+jackknife's estimate of its variance (CR3 for a regression, MacKinnon, Nielsen & Webb 2023), and the limits are those of
+Student's distribution with one degree of freedom less than there are effective clusters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from calibrant.table.parameters import check_choice
+from calibrant.table.pooling import FloatArray
+
+__all__ = [
+    "LEAST_CLUSTERS",
+    "LEAST_EFFECTIVE",
+    "LOG",
+    "LOG_ODDS",
+    "PLAIN",
+    "Guarantee",
+    "Jackknife",
+    "Scale",
+    "allows_unseen",
+]
+
+# What limits with clusters allow for: only clusters like these, or also some of a kind that none of them shows.
+Guarantee = Literal["ordinary", "unseen clusters"]
+
+LEAST_CLUSTERS, LEAST_EFFECTIVE = 3, 2.0
+_ROUNDING = 1e-12
+
+
+def allows_unseen(guarantee: str) -> bool:
+    """Whether limits have to allow for clusters of a kind that none shows; an `ArgumentError` for unknown names."""
+    return check_choice("guarantee", guarantee, ("ordinary", "unseen clusters")) == "unseen clusters"
+
+
+class Scale(NamedTuple):
+    """Where limits are symmetric, and the way back."""
+
+    to: Callable[[FloatArray], FloatArray]
+    back: Callable[[FloatArray], FloatArray]
+
+
+def _log_odds(value: FloatArray) -> FloatArray:
+    return np.asarray(np.log(value) - np.log1p(-value))
+
+
+def _logistic(value: FloatArray) -> FloatArray:
+    from scipy.special import expit
+
+    return np.asarray(expit(value))
+
+
+PLAIN = Scale(np.asarray, np.asarray)
+LOG = Scale(np.log, np.exp)
+LOG_ODDS = Scale(_log_odds, _logistic)
+
+
+@dataclass(frozen=True, eq=False)
+class Jackknife:
+    """Clusters of so many rows, each of which is left out in turn."""
+
+    size: FloatArray
+
+    @cached_property
+    def effective(self) -> float:
+        """Number of clusters of equal size that would be worth as much."""
+        return float(self.size.sum() ** 2 / np.dot(self.size, self.size))
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of Student's distribution."""
+        return self.effective - 1.0
+
+    @property
+    def refusal(self) -> str:
+        """Why there are no limits at all; empty if there are."""
+        if len(self.size) < LEAST_CLUSTERS:
+            found = "one cluster" if len(self.size) == 1 else f"{len(self.size)} clusters"
+            return f"no interval: {found}, and at least {LEAST_CLUSTERS} are needed"
+        if self.effective < LEAST_EFFECTIVE:
+            share = self.size.max() / self.size.sum()
+            return f"no interval: one cluster has {share:.0%} of the rows, and they alone decide"
+        return ""
+
+    def quantile(self, tail: float) -> float:
+        """Upper quantile of Student's distribution."""
+        from scipy.special import stdtrit
+
+        return -float(stdtrit(self.freedom, tail))
+
+    def deviation(self, squares: FloatArray) -> FloatArray:
+        """Standard error from the sum of the squared changes."""
+        return np.sqrt(np.maximum(0.0, squares) * (len(self.size) - 1.0) / len(self.size))
+
+    def means_without(self, sums: FloatArray) -> FloatArray:
+        """Mean over the rows without each cluster, from its sums over the rows of each."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((sums.sum(axis=-1, keepdims=True) - sums) / (self.size.sum() - self.size))
+
+    def limits(
+        self, value: float, without: FloatArray, confidence_level: float, scale: Scale = PLAIN
+    ) -> tuple[float, float, str]:
+        """Lower and upper limit from a number and from what it is without each cluster; or NaN, and why."""
+        if self.refusal:
+            return math.nan, math.nan, self.refusal
+        with np.errstate(divide="ignore", invalid="ignore"):
+            centre = scale.to(np.asarray(value))
+            squares = np.asarray(((scale.to(without) - centre) ** 2).sum())
+            lower, upper = self.limits_of_many(np.asarray(value), squares, confidence_level, scale)
+        why = ""
+        if np.isnan(lower):
+            why = "no cluster changes it"
+            if not np.isfinite(squares):
+                why = (
+                    "it is at the end of its range" if not np.isfinite(centre) else "it has no value without a cluster"
+                )
+            why = f"no interval: {why}"
+        return float(lower), float(upper), why
+
+    def limits_of_many(
+        self, value: FloatArray, squares: FloatArray, confidence_level: float, scale: Scale = PLAIN
+    ) -> tuple[FloatArray, FloatArray]:
+        """Limits for many numbers from the sums of their squared changes on the scale; NaN where there are none."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            centre = scale.to(value)
+            half = self.quantile(0.5 - 0.5 * confidence_level) * self.deviation(squares)
+            known = np.isfinite(squares) & (squares > _ROUNDING**2 * np.maximum(1.0, centre**2)) & (not self.refusal)
+            half = np.where(known, half, np.nan)
+            return scale.back(centre - half), scale.back(centre + half)

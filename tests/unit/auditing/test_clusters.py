@@ -1,0 +1,170 @@
+"""An audit of clusters: one estimand on a page, limits wherever a number has some, and reasons where it has none."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+from scipy.special import expit, stdtrit
+
+import calibrant as cal
+from calibrant.auditing import cross_fitted
+from calibrant.calibrators.base import Calibrator
+from calibrant.decisions import expected_cost
+from calibrant.metrics import observed_expected_ratio
+from calibrant.table.clusters import cluster_rows
+
+
+class Halved(Calibrator):
+    """Halves every score, whatever it is fitted on."""
+
+    def _fit_table(self, table):
+        return self
+
+    def _predict(self, score):
+        return 0.5 * score
+
+    def _in_words(self):
+        return "half of the score"
+
+
+HOSPITALS = np.repeat(np.arange(20), np.arange(30, 150, 6))
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(2)
+    x = rng.standard_normal(len(HOSPITALS))
+    risk = np.round(expit(-2.6 + x), 4)
+    y = (rng.random(len(x)) < expit(-2.8 + 0.8 * x + 0.4 * rng.standard_normal(20)[HOSPITALS])).astype(int)
+    return y, risk
+
+
+@pytest.fixture(scope="module")
+def audit(rows):
+    return cal.audit(*rows, clusters=HOSPITALS, costs=(1, 9))
+
+
+def test_intervals_are_those_of_hospitals_like_these(audit):
+    """They were up to 14 times as wide, since they allowed for hospitals of a kind that none shows."""
+    area, wide = audit.performance.roc_auc, audit.performance_unseen.roc_auc
+    assert area.upper - area.lower < 0.2
+    assert wide.upper - wide.lower > 0.5
+    assert audit.certificate.bound < 0.06
+    assert audit.performance_unseen.brier.method == "unseen clusters"
+
+
+def test_there_is_one_cost_on_the_page(rows, audit):
+    """The cost of all rows: that of the mean hospital stood beside it, and in the terminal."""
+    cost = expected_cost(*rows, false_positive_cost=1, false_negative_cost=9)
+    assert audit.decision.cost == pytest.approx(cost, rel=1e-12)
+    at = np.flatnonzero(audit.decision_curve.threshold == audit.decision.threshold)
+    assert audit.decision_curve.expected_cost[at] == pytest.approx(cost, rel=1e-12)
+    compared = cal.compare(rows[0], {"a": rows[1], "b": rows[1] / 2}, clusters=HOSPITALS, costs=(1, 9))
+    assert compared.models["a"].measures["expected_cost"] == pytest.approx(cost, rel=1e-12)
+    assert audit.certificate.estimate == pytest.approx(audit.cutoff.value, abs=1e-9)
+    assert f"Cost       {cost:.4f} per case" in str(audit)
+    assert "equal weight" not in audit.to_html()
+
+
+def test_bins_and_decision_curve_have_limits_for_clusters(audit):
+    bins, curve = audit.reliability, audit.decision_curve
+    assert bins.interval == "cluster jackknife"
+    known = ~np.isnan(bins.lower)
+    assert known.sum() >= 8
+    assert ((bins.lower < bins.rate) & (bins.rate < bins.upper))[known].all()
+    one = int(np.abs(curve.threshold - 0.1).argmin())
+    expected = audit.performance.net_benefit  # at the same threshold, found another way
+    assert (curve.lower[one], curve.upper[one]) == pytest.approx((expected.lower, expected.upper), rel=1e-9)
+
+
+def test_the_report_says_what_holds_for_other_hospitals_and_what_is_missing(audit):
+    page = re.sub(r"\s+", " ", audit.to_html())
+    assert "<summary>If there may be clusters of a kind that none of these shows</summary>" in page
+    assert "with 20 of equal size such events may be in up to 16.8% of rows" in page
+    assert "No band is drawn around the isotonic curve" in page
+    assert "There is no band for all p simultaneously" in page
+    assert not re.search(r"\bnan\b|unknown to unknown", page)
+
+
+def test_the_cost_curve_is_left_out_one_cluster_at_a_time(rows):
+    """Against the costs of the other rows, one cluster after the other, by the same maps."""
+    y, risk = rows
+    found = cross_fitted(cluster_rows(y, risk, HOSPITALS), calibrator=Halved)
+    curve = found.costs
+    one = int(np.abs(curve.cost_parameter - 0.1).argmin())
+    p = float(curve.cost_parameter[one])
+    prices = {"false_positive_cost": p, "false_negative_cost": 1.0 - p}
+    before, after = (
+        np.array(
+            [
+                expected_cost(y[kept], factor * risk[kept], **prices)
+                for kept in ~np.eye(21, 20, dtype=bool)[:, HOSPITALS]
+            ]
+        )
+        for factor in (1.0, 0.5)
+    )
+    assert (curve.cost_before[one], curve.cost_after[one]) == pytest.approx((before[-1], after[-1]))
+    for name, values, scale in (
+        ("cost_before", before, np.log),
+        ("cost_after", after, np.log),
+        ("difference", after - before, np.asarray),
+        ("loss_ratio", after / before, np.log),
+    ):
+        size = np.bincount(HOSPITALS)
+        t = stdtrit(size.sum() ** 2 / (size @ size) - 1, 0.975)
+        half = t * math.sqrt(19 / 20 * ((scale(values[:-1]) - scale(values[-1])) ** 2).sum())
+        ends = scale(getattr(curve, f"{name}_lower")[one]), scale(getattr(curve, f"{name}_upper")[one])
+        assert ends == pytest.approx((scale(values[-1]) - half, scale(values[-1]) + half), rel=1e-6)
+    assert math.isnan(curve.band)
+
+
+def test_limits_that_allow_for_unseen_clusters_on_demand(rows, audit):
+    found = cal.audit(*rows, clusters=HOSPITALS, costs=(1, 9), guarantee="unseen clusters")
+    assert found.performance == audit.performance_unseen
+    assert found.performance_unseen is None
+    assert found.certificate.bound > audit.certificate.bound + 0.1
+    assert found.test.p_value > audit.test.p_value
+    assert found.decision.method == "bernstein"
+    assert found.decision.cost == audit.decision.cost
+
+
+def test_few_clusters_are_named(rows):
+    y, risk = rows
+    found = cal.audit(y, risk, clusters=HOSPITALS % 4)
+    assert [warning.code for warning in found.warnings] == ["few_clusters"]
+    assert "effective clusters" in found.warnings[0].message
+    assert found.certificate is found.test is None
+    assert "a bound needs 5" in str(found).replace("\n  ", " ")
+    assert not math.isnan(found.performance.brier.lower)
+    with pytest.raises(cal.CalibrantError, match="clusters worth at least 5"):
+        cal.audit(y, risk, clusters=HOSPITALS % 4, tolerance=0.1)
+    two = cal.audit(y, risk, clusters=np.minimum(HOSPITALS, 1), costs=(1, 9))
+    assert two.performance.brier.note == "no interval: 2 clusters, and at least 3 are needed"
+    assert math.isnan(two.decision.cost_lower)
+    assert "no limits" in two.details()
+
+
+def test_what_would_decide_is_said_in_clusters(rows):
+    y, risk = rows
+    rng = np.random.default_rng(3)
+    other = np.clip(risk + 0.02 * rng.standard_normal(len(risk)), 0.001, 0.999)
+    found = cal.compare(y, {"a": risk, "b": other}, clusters=HOSPITALS)
+    undecided = [one for one in found.differences if one.rows_needed is not None]
+    assert undecided
+    for one in undecided:
+        assert one.clusters_needed == pytest.approx(one.rows_needed * 20 / len(y), abs=1.0)
+    assert "clusters like these" in str(found)
+    area = found.difference("roc_auc")
+    assert area.upper - area.lower < 0.1  # -1 to 1 before
+
+
+def test_functions_take_the_guarantee_too(rows):
+    ordinary, wide = (
+        observed_expected_ratio(*rows, clusters=HOSPITALS, guarantee=one) for one in ("ordinary", "unseen clusters")
+    )
+    assert wide.upper / wide.lower > 2 * ordinary.upper / ordinary.lower
+    with pytest.raises(cal.CalibrantError, match="guarantee to be one of 'ordinary', 'unseen clusters'"):
+        observed_expected_ratio(*rows, clusters=HOSPITALS, guarantee="any dependence")

@@ -16,7 +16,7 @@ from calibrant.monitoring.settings import Settings
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.validation import as_array, one_column
 
-__all__ = ["UPDATES", "Chosen", "Position", "batch_digest", "choose", "shown_time"]
+__all__ = ["UPDATES", "Chosen", "Position", "as_texts", "batch_digest", "choose", "shown_time"]
 
 _DAY = 86_400_000_000  # microseconds
 _FIRST, _LAST = np.datetime64("0001-01-01"), np.datetime64("9999-12-31T23:59:59")
@@ -150,18 +150,25 @@ def _ids(identifier: Any, n: int) -> npt.NDArray[Any]:
     if len(raw) != n:
         raise DataError(f"an identifier for each of {n} rows", f"{len(raw)}", "pass columns of the same table")
     if raw.dtype.kind == "O":
-        if any(isinstance(name, (list, tuple)) for name in raw.tolist()):
-            raise DataError("identifiers that are whole numbers or text", "lists", "join their parts to one text each")
         missing = np.array(
             [str(name) in ("None", "nan", "<NA>") and not isinstance(name, str) for name in raw.tolist()], dtype=bool
         )
         if missing.any():
             where = f"none in row {int(np.argmax(missing))}"
             raise DataError("an identifier in every row", where, "leave out rows without one, or the column")
-        raw = raw.astype(str)
+        raw = as_texts(raw, "identifiers")
     if raw.dtype.kind not in "iuU":
         raise DataError("identifiers that are whole numbers or text", f"{raw.dtype} values", "convert them")
     return raw
+
+
+def as_texts(names: npt.NDArray[Any], what: str) -> npt.NDArray[np.str_]:
+    """Return names of rows, such as "identifiers", as texts."""
+    try:
+        return names.astype(str)
+    except ValueError:  # of lists and tuples, which NumPy takes for rows of an array
+        remedy = "join their parts to one text each"
+        raise DataError(f"{what} that are whole numbers or text", "lists", remedy) from None
 
 
 def _check_same(

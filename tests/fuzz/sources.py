@@ -143,16 +143,16 @@ Writer = Callable[[np.random.Generator, Columns, Path], Path]
 
 
 def write_csv(rng: np.random.Generator, columns: Columns, path: Path, ending: str = ".csv") -> Path:
-    text = io.StringIO(newline="")
+    text, broken = io.StringIO(newline=""), any("\n" in name for name in columns)
     writer = csv.writer(
         text,
         delimiter=str(rng.choice([",", ";", "\t", "|"], p=[0.7, 0.1, 0.1, 0.1])),
-        lineterminator="\n" if any("\n" in name for name in columns) else str(rng.choice(["\n", "\r\n"])),
+        lineterminator="\n" if broken else str(rng.choice(["\n", "\r\n"])),
         quoting=csv.QUOTE_ALL if rng.random() < 0.2 else csv.QUOTE_MINIMAL,
     )
     writer.writerow(columns)
     writer.writerows([_spelled(v) for v in row] for row in zip(*columns.values(), strict=True))
-    content = text.getvalue().encode("utf-8-sig" if rng.random() < 0.1 else "utf-8")
+    content = text.getvalue().encode("utf-8-sig" if rng.random() < 0.1 and not broken else "utf-8")
     path = path.with_name(path.name + ending)
     if rng.random() < 0.1:
         path, content = path.with_name(path.name + ".gz"), gzip.compress(content)
@@ -224,7 +224,8 @@ def _database(rng: np.random.Generator, columns: Columns, folder: Path) -> list[
     """Write a table of a database; return the options of a query of it."""
     table = pa.table({name: pa.array(values) for name, values in columns.items()})
     path = folder / "scores.db"
-    if rng.random() < 0.5:
+    truth = any(isinstance(value, bool) for values in columns.values() for value in values)  # SQLite has none
+    if truth or rng.random() < 0.5:
         with duckdb.connect(str(path)) as connection:
             connection.from_arrow(table).create("the scores")
     else:

@@ -78,7 +78,8 @@ def check_segments(source: Any, *, weighted: bool, clustered: bool) -> None:
         raise ArgumentError(
             "independent rows without weights, where `by` names segments",
             "weights" if weighted else "clusters",
-            "leave `by` out, or audit the rows of each segment by themselves",
+            "leave `by` out, or audit the rows of each segment by themselves; bounds that hold together for all "
+            "segments count independent rows",
         )
 
 

@@ -11,6 +11,7 @@ from calibrant.comparing.compare import compare
 from calibrant.comparing.losses import MEASURES
 from calibrant.comparing.results import ComparisonFindings, MeasureDifference
 from calibrant.comparing.wording import difference, interval, verdict
+from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.errors import ArgumentError
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import ModelsDisplay
@@ -72,6 +73,7 @@ class DifferenceDisplay(ModelsDisplay):
         *,
         costs: Any = None,
         clusters: Any = None,
+        guarantee: Guarantee = "ordinary",
         confidence_level: float = 0.95,
         sample_weight: Any = None,
         pos_label: Any = None,
@@ -85,7 +87,7 @@ class DifferenceDisplay(ModelsDisplay):
         ----------
         y_proba : mapping of str to array-like
             Predicted probabilities of the positive class, in [0, 1], by the name of the model.
-        costs, clusters, confidence_level
+        costs, clusters, guarantee, confidence_level
             As in `calibrant.compare`.
         sample_weight : None
             A comparison takes no weights.
@@ -93,7 +95,13 @@ class DifferenceDisplay(ModelsDisplay):
         if sample_weight is not None:
             raise ArgumentError("no `sample_weight`", "weights", "repeat rows that stand for several")
         found = compare(
-            y_true, y_proba, costs=costs, clusters=clusters, confidence_level=confidence_level, pos_label=pos_label
+            y_true,
+            y_proba,
+            costs=costs,
+            clusters=clusters,
+            guarantee=guarantee,
+            confidence_level=confidence_level,
+            pos_label=pos_label,
         )
         return cls(found, name=name).plot(ax, **keywords)
 

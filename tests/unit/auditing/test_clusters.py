@@ -168,3 +168,16 @@ def test_functions_take_the_guarantee_too(rows):
     assert wide.upper / wide.lower > 2 * ordinary.upper / ordinary.lower
     with pytest.raises(cal.CalibrantError, match="guarantee to be one of 'ordinary', 'unseen clusters'"):
         observed_expected_ratio(*rows, clusters=HOSPITALS, guarantee="any dependence")
+
+
+def test_the_unit_of_costs_does_not_show(rows):
+    """Limits for what costs are above their forecast vanished with small ones, and those of comparisons were others."""
+    unit = 1e-12
+    scores = {"a": rows[1], "b": rows[1] / 2}
+    found = [cal.audit(*rows, clusters=HOSPITALS, costs=(one, 9 * one)).decision for one in (1.0, unit)]
+    compared = [cal.compare(rows[0], scores, clusters=HOSPITALS, costs=(one, 9 * one)) for one in (1.0, unit)]
+    for name in ("cost_lower", "cost_upper", "forecast_error_lower", "forecast_error_upper", "saving_bound"):
+        assert getattr(found[1], name) / unit == pytest.approx(getattr(found[0], name), rel=1e-6)
+    for name in ("lower", "upper", "standard_error"):
+        one, two = (getattr(each.difference("expected_cost"), name) for each in compared)
+        assert two / unit == pytest.approx(one, rel=1e-6)

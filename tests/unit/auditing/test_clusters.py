@@ -181,3 +181,14 @@ def test_the_unit_of_costs_does_not_show(rows):
     for name in ("lower", "upper", "standard_error"):
         one, two = (getattr(each.difference("expected_cost"), name) for each in compared)
         assert two / unit == pytest.approx(one, rel=1e-6)
+
+
+def test_gains_of_recalibration_are_left_out_one_cluster_at_a_time(rows):
+    """They had normal limits and the usual sandwich, beside numbers that have Student's and the jackknife."""
+    found, size = cross_fitted(cluster_rows(*rows, HOSPITALS), Halved), np.bincount(HOSPITALS)
+    y, s = rows
+    fall = np.bincount(HOSPITALS, (y - s) ** 2 - (y - 0.5 * s) ** 2)
+    without = (fall.sum() - fall) / (size.sum() - size)
+    assert found.brier_gain == pytest.approx(fall.sum() / size.sum())
+    assert found.brier_gain_error == pytest.approx(math.sqrt(19 / 20 * ((without - found.brier_gain) ** 2).sum()))
+    assert found.critical_value == pytest.approx(stdtrit(size.sum() ** 2 / (size**2).sum() - 1.0, 0.95))

@@ -244,7 +244,7 @@ def audit(
         # Rows of clusters are weights, not independent observations: statistics that need the latter stay unknown.
         table = ScoreTable(table.score, table.n.astype(np.float64), table.k.astype(np.float64))
     cutoff = cutoff_calibration(table)
-    warnings = data_warnings(rows.all, cutoff, rows.order)
+    warnings = data_warnings(rows.all, cutoff, rows.order, unseen=unseen)
     regret = max_regret(table, confidence_level=confidence_level) if table.counts else None
     expected_error = bounds_of_expected_error(table, confidence_level)
     segments = None

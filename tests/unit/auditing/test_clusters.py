@@ -192,3 +192,11 @@ def test_gains_of_recalibration_are_left_out_one_cluster_at_a_time(rows):
     assert found.brier_gain == pytest.approx(fall.sum() / size.sum())
     assert found.brier_gain_error == pytest.approx(math.sqrt(19 / 20 * ((without - found.brier_gain) ** 2).sum()))
     assert found.critical_value == pytest.approx(stdtrit(size.sum() ** 2 / (size**2).sum() - 1.0, 0.95))
+
+
+def test_what_allows_for_unseen_clusters_says_so_of_two_of_them(rows):
+    """It said that there was no interval, beside one, and began a line about chance that had no words."""
+    found = cal.audit(*rows, clusters=np.arange(len(HOSPITALS)) % 2, guarantee="unseen clusters")
+    assert math.isfinite(found.performance.brier.lower)
+    assert [warning.message.split(":")[0] for warning in found.warnings] == ["Only 2 effective clusters"]
+    assert "By chance" not in str(found)

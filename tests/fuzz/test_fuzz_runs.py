@@ -1,14 +1,17 @@
-"""Random files and arrays at fixed seeds; ``python -m fuzz.commands`` and ``python -m fuzz.functions`` take others."""
+"""Random files, options, frames and arrays at fixed seeds; others by ``python -m fuzz.commands`` and its siblings."""
 
 import pytest
 
-from fuzz import functions
+from fuzz import frames, functions
 from fuzz.commands import COMMANDS, once
+
+# As many of each command as take about half a second.
+QUICK = {"audit": 3, "recalibrate": 6}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_on_random_files(command):
-    for seed in range(6):
+    for seed in range(QUICK.get(command, 10)):
         once(command, seed)
 
 
@@ -19,12 +22,16 @@ def test_commands_on_many_random_files(command):
     assert codes.count(2) < 0.9 * len(codes)  # what is drawn can be used, or nothing would be tested
 
 
-def test_functions_on_columns_of_every_kind():
-    for seed in range(150):
-        functions.once(seed)
+@pytest.mark.parametrize(("kind", "runs"), [(functions, 60), (frames, 20)], ids=["columns", "frames"])
+def test_functions_on_columns_and_frames(kind, runs):
+    for seed in range(runs):
+        kind.once(seed)
 
 
 @pytest.mark.slow
-def test_functions_on_many_columns():
-    read = [functions.once(seed) for seed in range(1000, 4000)].count("read")
-    assert read > 1000
+@pytest.mark.parametrize(("kind", "runs"), [(functions, 2000), (frames, 300)], ids=["columns", "frames"])
+def test_functions_on_many_columns_and_frames(kind, runs):
+    read = 0
+    for seed in range(1000, 1000 + runs):
+        read += kind.once(seed) == "read"
+    assert read > 0.2 * runs

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from calibrant.calibrators import SegmentCalibrator
+from calibrant.errors import ArgumentError
 from calibrant.export.layouts import Exported, formula_of, of_all_rows
 from calibrant.export.sql_segments import repaired
 from calibrant.export.sql_writer import DIALECTS, SqlWriter
@@ -39,7 +40,7 @@ def to_sql(
     Raises
     ------
     ArgumentError
-        If the dialect is unknown, or the calibrator cannot be exported.
+        If the dialect is unknown, the column has no name, or the calibrator cannot be exported.
 
     Notes
     -----
@@ -60,6 +61,8 @@ def to_sql(
     THEN CASE WHEN CAST("p" AS DOUBLE) < 0.7e0 THEN 0.0e0 ELSE 1.0e0 END END
     """
     check_choice("dialect", dialect, tuple(DIALECTS))
+    if not column or "\0" in column:
+        raise ArgumentError("`column` to name the column of scores", repr(column), "pass its name, such as 'score'")
     return expression(calibrator, DIALECTS[dialect].quote(column), dialect=dialect)
 
 

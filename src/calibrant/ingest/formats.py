@@ -8,6 +8,7 @@ import gzip
 import io
 import re
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -183,13 +184,15 @@ def unique_names(names: tuple[str, ...]) -> tuple[str, ...]:
     """Make names that DuckDB can tell apart: it ignores case and knows no empty name."""
     taken: set[str] = {name.strip().lower() for name in names}
     seen: set[str] = set()
+    latest: Counter[str] = Counter()  # number that a name got last
     unique = []
     for position, raw in enumerate(names):
         name = raw.strip() or f"column{position}"
         if name.lower() in seen or (not raw.strip() and name.lower() in taken):
-            number = 1
-            while f"{name}_{number}".lower() in taken | seen:
+            number = latest[name.lower()] + 1
+            while (numbered := f"{name}_{number}".lower()) in taken or numbered in seen:
                 number += 1
+            latest[name.lower()] = number
             name = f"{name}_{number}"
         seen.add(name.lower())
         unique.append(name)

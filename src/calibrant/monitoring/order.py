@@ -89,7 +89,9 @@ def batch_digest(label: FloatArray, score: FloatArray) -> str | None:
 
     Of rows of which c1, c2, ... are alike there are n! / (c1! c2! ...) orders.
     """
-    _, alike = np.unique(np.stack([label, score]), axis=1, return_counts=True)
+    order = score_order(score, label)
+    new = (np.diff(score[order], prepend=-1.0) != 0.0) | (np.diff(label[order], prepend=-1.0) != 0.0)
+    alike = np.diff(np.flatnonzero(np.append(new, True)))
     if math.lgamma(len(score) + 1) - sum(map(math.lgamma, (alike + 1).tolist())) < _RARE:
         return None
     return blake2b(label.tobytes() + score.tobytes(), digest_size=8).hexdigest()

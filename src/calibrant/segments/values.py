@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from calibrant.errors import DataError
 from calibrant.table.pooling import number_values, score_order
-from calibrant.table.validation import one_column
+from calibrant.table.validation import as_array, one_column
 
 __all__ = ["Distinct", "Level", "clean_levels", "column_values", "describe_dates", "distinct_values", "is_numeric"]
 
@@ -75,7 +75,7 @@ def _as_array(values: Any, name: str) -> npt.NDArray[Any]:
         except ValueError:
             raise _nested(name, "lists") from None
         return held
-    return one_column(np.asarray(values), *_flat(name))
+    return one_column(as_array(values, f"values of column {name}"), *_flat(name))
 
 
 def _flat(name: str) -> tuple[str, str]:

@@ -21,7 +21,7 @@ from calibrant.table.pooling import number_values, score_order
 from calibrant.table.row_errors import describe_missing_cluster
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 from calibrant.table.seeding import hash_rows, scramble
-from calibrant.table.validation import clean_rows, need_counts, one_column
+from calibrant.table.validation import as_array, clean_rows, need_counts, one_column
 
 __all__ = ["ClusteredRows", "Clusters", "cap_clusters", "cluster_numbers", "cluster_rows"]
 
@@ -150,7 +150,7 @@ def cluster_numbers(clusters: Clusters, n_rows: int) -> npt.NDArray[np.int64]:
     # Tuples are good names, which an array would take apart.
     remedy = "join the columns that name a cluster, for example into one text per row"
     named = isinstance(clusters, (list, tuple))
-    column = None if named else one_column(np.asarray(clusters), "clusters in one column", remedy)
+    column = None if named else one_column(as_array(clusters, "clusters"), "clusters in one column", remedy)
     values = clusters if column is None else column
     if len(values) != n_rows:  # type: ignore[arg-type]
         found = f"{len(values)} clusters and {n_rows} scores"  # type: ignore[arg-type]

@@ -261,7 +261,7 @@ def check_same_rows(first: tuple[int, int], then: tuple[int, int]) -> None:
         raise describe_other_rows(f"{first[0]} rows with {first[1]} positives at first, then {then[0]} with {then[1]}")
 
 
-def as_array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+def as_array(values: Any, what: str) -> npt.NDArray[Any]:
     """Return values, such as "scores", as an array without masked ones."""
     if np.ma.is_masked(values):
         masked = int(np.ma.getmaskarray(np.ma.asarray(values)).sum())

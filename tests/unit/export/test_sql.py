@@ -212,5 +212,7 @@ def test_names_are_quoted_in_other_dialects(dialect, quoted):
 def test_what_cannot_be_exported():
     with pytest.raises(ArgumentError, match="'duckdb', 'postgresql', 'sqlite', 'spark', 'bigquery'"):
         to_sql(STEP, "p", dialect="oracle")
+    with pytest.raises(ArgumentError, match="name the column of scores, found ''"):  # which no database can read
+        to_sql(STEP, "")
     with pytest.raises(ArgumentError, match="IsotonicRegression"):
         to_sql(IsotonicRegression().fit([0.2, 0.6], [0, 1]), "p")

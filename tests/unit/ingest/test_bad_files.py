@@ -14,6 +14,7 @@ import pytest
 from calibrant.errors import CalibrantError, DataError, SourceError
 from calibrant.ingest.connection import open_source
 from calibrant.ingest.files import read_table
+from calibrant.ingest.formats import unique_names
 
 GOOD = "y,p\n0,0.2\n1,0.7\n"
 
@@ -159,3 +160,8 @@ def test_our_own_mistakes_are_not_blamed_on_the_file(write):
 def test_importing_the_package_does_not_load_the_database():
     code = "import sys, calibrant.ingest; sys.exit('duckdb' in sys.modules or 'rich' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_very_many_equal_names_are_told_apart():
+    names = unique_names(("a",) * 2000 + ("A_1", "", "column2001"))
+    assert len({name.lower() for name in names}) == 2003

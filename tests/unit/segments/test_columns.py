@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import calibrant as cal
 from calibrant.errors import ArgumentError, DataError
 from calibrant.segments.columns import SegmentColumn
 
@@ -184,3 +185,37 @@ def test_cuts_of_text_or_beside_all_values():
 def test_text_where_the_column_is_cut():
     with pytest.raises(DataError, match="numbers in column g"):
         SegmentColumn.fit(np.random.default_rng(0).normal(size=300), "g").codes(["a"])
+
+
+class _Tensor:
+    """A column that refuses to become an array, as a tensor that requires a gradient."""
+
+    def __len__(self):
+        return 40
+
+    def __iter__(self):
+        return iter([1, 2] * 20)
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda y, p, column: cal.audit_segments(y, p, by={"g": column}, min_rows=2),
+        lambda y, p, column: cal.SegmentCalibrator(cal.PlattCalibrator()).fit(p, y, {"g": column}),
+        lambda y, p, column: cal.certify(y, p, clusters=column),
+    ],
+    ids=["audit_segments", "SegmentCalibrator", "clusters"],
+)
+def test_a_column_that_becomes_no_array_is_refused_with_its_reason(use):
+    y, p = [0, 1] * 20, [0.2, 0.7] * 20
+    with pytest.raises(DataError, match=r"can become an array of NumPy, found a _Tensor .*requires grad"):
+        use(y, p, _Tensor())
+
+
+def test_segments_of_a_frame_that_is_not_in_memory_are_refused():
+    column = pl.LazyFrame({"g": [1, 2] * 20})
+    with pytest.raises(DataError, match="one value per row in column g, found <LazyFrame"):
+        cal.SegmentCalibrator(cal.PlattCalibrator()).fit([0.2, 0.7] * 20, [0, 1] * 20, {"g": column})

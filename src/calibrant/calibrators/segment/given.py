@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from calibrant.errors import ArgumentError, DataError
+from calibrant.segments.values import column_values
 
 __all__ = ["columns_of", "taken_apart"]
 
@@ -16,16 +17,18 @@ def columns_of(segments: Any, by: Sequence[str] | None, rows: int) -> dict[str, 
     names = list(there) if by is None else list(by) if not isinstance(by, str) else [by]
     if not names:
         raise ArgumentError("a column of segments", "none", "pass a dataframe or a dictionary with columns")
+    values: dict[str, Any] = {}
     for name in names:
         if not isinstance(name, str):
             raise ArgumentError("names of columns that are text", repr(name), "rename the columns")
         if name not in there:
             listed = ", ".join(map(repr, there)) or "none"
             raise DataError(f"a column {name!r} of segments", f"{listed}", "check the names of the columns")
-        if len(there[name]) != rows:
-            found = f"{len(there[name])} values and {rows} scores"
+        values[name] = column_values(there[name], name)
+        if len(values[name]) != rows:
+            found = f"{len(values[name])} values and {rows} scores"
             raise DataError(f"a value of column {name} for each score", found, "pass columns of the same table")
-    return {name: there[name] for name in names}
+    return values
 
 
 def taken_apart(frame: Any, by: Sequence[str] | None) -> tuple[Any, Mapping[str, Any]]:

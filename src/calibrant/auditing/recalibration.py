@@ -109,7 +109,7 @@ class Recalibration(Result):
 
     @property
     def improves_log_loss(self) -> bool:
-        """Whether scores change, and the log loss falls by more standard errors than `critical_value`, or from infinity.
+        """Whether scores change, and the log loss falls by `critical_value` standard errors, or from infinity.
 
         Where events are rare it sees a wrong level, and the Brier score hardly does; but the standard error is then no
         guide by itself, since a few events decide: see O:E beside it.

@@ -331,7 +331,8 @@ def _left_out(
     """Limits for coefficients from what they are without each cluster."""
     assert sample.jackknife is not None
     found = [sample.left_out(*both) for both in zip(values, without, strict=True)]
-    squares = (((dropped - value) ** 2).sum() for value, dropped in zip(values, without, strict=True))
+    with np.errstate(over="ignore"):
+        squares = [((dropped - value) ** 2).sum() for value, dropped in zip(values, without, strict=True)]
     errors = tuple(float(sample.jackknife.deviation(square)) for square in squares)
     return _Coefficients(values, errors, tuple((one.lower, one.upper) for one in found), deviance), found[-1].note
 

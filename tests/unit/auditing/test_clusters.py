@@ -200,3 +200,19 @@ def test_what_allows_for_unseen_clusters_says_so_of_two_of_them(rows):
     assert math.isfinite(found.performance.brier.lower)
     assert [warning.message.split(":")[0] for warning in found.warnings] == ["Only 2 effective clusters"]
     assert "By chance" not in str(found)
+
+
+def test_a_verdict_stays_proved_and_a_bound_alone_is_of_clusters_like_these():
+    """With 50 clusters and no outbreak among them, the asymptotic bound certified what one in 50 outbreaks refutes."""
+    rng = np.random.default_rng(1)
+    cluster, s = np.repeat(np.arange(50), 200), expit(rng.normal(-2.4, 1.0, 10_000))
+    y = rng.random(10_000) < s
+    alone, proved = (cal.audit(y, s, clusters=cluster, tolerance=tolerance) for tolerance in (None, 0.0177))
+    assert alone.certificate.bound < 0.0177
+    assert (proved.certificate.verdict, proved.certificate.method) == ("undecided", "bernstein")
+    assert proved.certificate == cal.certify(y, s, clusters=cluster, tolerance=0.0177)
+    assert proved.test.p_value == alone.test.p_value
+    like_these = cal.audit(y, s, clusters=cluster, tolerance=0.0177, method="asymptotic")
+    assert like_these.certificate.verdict == "certified"
+    few = cal.audit(y, s, clusters=cluster % 10, tolerance=0.1)
+    assert few.certificate.bound > 0.2  # 1 - .05^(1/10)

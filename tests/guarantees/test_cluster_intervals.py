@@ -51,6 +51,7 @@ WORLDS = {
     "very unequal": ClusterWorld(lognormal(15, 120, 1.5), 0.12, 0.6),
     "too high": ClusterWorld(lognormal(24, 90), 0.1, 0.3, slopes=0.2, over=0.4),
     "many small": ClusterWorld(np.tile(np.arange(1, 6), 60), 0.1, 1.5),
+    "one score each": ClusterWorld(equal(15, 60), 0.2, 0.5, common=1.0),
     "skew": ClusterWorld(equal(30, 70), 0.12, 0.5, exponential=True),
     "half": ClusterWorld(HALF, 0.3, 0.5),
     "shock": ClusterWorld(lognormal(50, 60), 0.1, 0.2, shock=(0.2, 1.5)),
@@ -64,6 +65,7 @@ OTHERS = {
     "shock": (0.11, 0.11),
     "rare": (USUAL, 0.12),
     "informative sizes": (0.12, 0.12),
+    "one score each": (0.09, 0.20),  # a few clusters reach the threshold, and decide
 }  # where limits are not the usual ones
 
 

@@ -45,7 +45,8 @@ class ClusterWorld:
     """Log-odds of a row are ``a + (1 + b) x + u``, u and b of its cluster; the model has ``a' + x``.
 
     In a `shock`, a share of the clusters has log-odds so much higher; in an `outbreak`, all rows of a share of them are
-    positive. `over` is added to the scores' log-odds. With `sizes`, these depend on u and are drawn with each sample.
+    positive. `over` is added to the scores' log-odds, and `common` is the part of x, of standard deviation 1.04, that
+    all rows of a cluster share. With `sizes`, these depend on u and are drawn with each sample.
     """
 
     size: np.ndarray
@@ -56,6 +57,7 @@ class ClusterWorld:
     outbreak: float = 0.0
     over: float = 0.0
     exponential: bool = False
+    common: float = 0.3
     sizes: Callable[[np.random.Generator, np.ndarray], np.ndarray] | None = None
 
     @property
@@ -83,7 +85,8 @@ class ClusterWorld:
             assert samples == 1
             size = self.sizes(rng, u[0])
         at = np.repeat(np.arange(len(size)), size)
-        x = rng.standard_normal((samples, len(at))) + 0.3 * rng.standard_normal(u.shape)[:, at]
+        own = np.sqrt(1.09 - self.common**2) * rng.standard_normal((samples, len(at)))
+        x = own + self.common * rng.standard_normal(u.shape)[:, at]
         y = rng.random(x.shape) < expit(self._levels[0] + (1.0 + b[:, at]) * x + u[:, at])
         if self.outbreak:
             y |= (rng.random(u.shape) < self.outbreak)[:, at]

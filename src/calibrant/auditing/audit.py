@@ -150,11 +150,12 @@ def audit(
         other; statements that count independent rows are left out. With `label` and `score`, the name of
         a column or names of several.
     max_rows_per_cluster : int, optional
-        With clusters: largest weight of a cluster, in rows, in certificate and test, which are proved then if there
-        are many clusters, see `calibrant.certificates.certify`; with 1 every cluster has equal weight. By default
-        every row has equal weight, as in all other numbers.
+        With clusters: largest weight of a cluster, in rows, in certificate and test, see
+        `calibrant.certificates.certify`; with 1 every cluster has equal weight. By default every row has, as in all
+        other numbers; but in a verdict on a tolerance every cluster, so that it is proved if there are many.
     guarantee : {"ordinary", "unseen clusters"}
-        With clusters: whether intervals also allow for clusters of a kind that none of these shows. They are wide then.
+        With clusters: whether intervals also allow for clusters of a kind that none of these shows, as the verdict on a
+        tolerance does unless `method` is "asymptotic". They are wide then.
     by : str, sequence of str, mapping of str to array-like, or dataframe, optional
         Columns that make segments; asks for bounds on the error of each segment that hold together, see
         `calibrant.audit_segments`. Rows must be independent and without weights.
@@ -244,7 +245,7 @@ def audit(
         # Rows of clusters are weights, not independent observations: statistics that need the latter stay unknown.
         table = ScoreTable(table.score, table.n.astype(np.float64), table.k.astype(np.float64))
     cutoff = cutoff_calibration(table)
-    warnings = data_warnings(rows.all, cutoff, rows.order)
+    warnings = data_warnings(rows.all, cutoff, rows.order, unseen=unseen)
     regret = max_regret(table, confidence_level=confidence_level) if table.counts else None
     expected_error = bounds_of_expected_error(table, confidence_level)
     segments = None

@@ -25,7 +25,6 @@ from calibrant.decisions.clusters import cluster_saving
 from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.errors import DataError
-from calibrant.table.cluster_residuals import cluster_residuals
 from calibrant.table.clusters import ClusteredRows, cap_clusters
 from calibrant.table.progress import portion, tell
 from calibrant.table.score_table import ScoreTable
@@ -104,8 +103,7 @@ def statements_about(
     """Return certificate, test and, if there are prices, expected costs of independent or of clustered rows."""
     asked: dict[str, Any] = {"tolerance": tolerance, "confidence_level": confidence_level, "method": method}
     if rows.clustered is not None:
-        capped = cap_clusters(rows.clustered, max_rows_per_cluster)
-        certificate, test = _of_clusters(capped, guarantee, random_state, asked)
+        certificate, test = _of_clusters(rows.clustered, max_rows_per_cluster, guarantee, random_state, asked)
         decision = None
         if prices is not None:
             a, b = prices
@@ -143,22 +141,30 @@ def _need_counts(since: str, omit: str) -> DataError:
 
 
 def _of_clusters(
-    capped: ClusteredRows, guarantee: Guarantee, random_state: int | np.random.Generator, asked: dict[str, Any]
+    rows: ClusteredRows,
+    max_rows_per_cluster: int | None,
+    guarantee: Guarantee,
+    random_state: int | np.random.Generator,
+    asked: dict[str, Any],
 ) -> tuple[Certificate | None, CalibrationTest | None]:
-    """Certificate and test; neither for clusters worth fewer than five, unless a verdict was asked for."""
+    """Certificate and test; neither for clusters worth fewer than five, unless a verdict was asked for.
+
+    A verdict allows for clusters of a kind that none shows, and is proved where clusters are many: those count the same
+    then. A bound alone is about all rows, and asymptotic.
+    """
+    capped, allowed = cap_clusters(rows, max_rows_per_cluster), guarantee
+    judged = capped
     if asked["tolerance"] is not None:
-        need_clusters(capped)
-    if capped.effective_clusters < LEAST_GROUPS:
-        return None, None
-    tell(f"Summing {len(capped.size):,} clusters", 0.65)
-    walks = cluster_residuals(capped)
-    simulated: dict[str, Any] = {
-        "guarantee": guarantee,
-        "n_simulations": _SIMULATIONS,
-        "random_state": random_state,
-        "walks": walks,
-    }
+        if asked["method"] == "default":
+            judged, allowed = cap_clusters(rows, max_rows_per_cluster or 1), "unseen clusters"
+        need_clusters(judged)
+    tell(f"Summing {len(rows.size):,} clusters", 0.65)
+    simulated: dict[str, Any] = {"n_simulations": _SIMULATIONS, "random_state": random_state}
+    certificate = test = None
     with portion(0.65, 0.7):
-        certificate = certify_clusters(capped, **asked, **simulated)
+        if judged.effective_clusters >= LEAST_GROUPS:
+            certificate = certify_clusters(judged, guarantee=allowed, **asked, **simulated)
     with portion(0.7, 0.75):
-        return certificate, cluster_test(capped, method="asymptotic", **simulated)
+        if capped.effective_clusters >= LEAST_GROUPS:
+            test = cluster_test(capped, method="asymptotic", guarantee=guarantee, **simulated)
+    return certificate, test

@@ -16,6 +16,8 @@ from calibrant.decisions import CostCurve
 from calibrant.decisions.clusters import cluster_cost_curve
 from calibrant.decisions.cost_curve import curve_of
 from calibrant.decisions.paired import MappedPart, pair_mapped
+from calibrant.distributions.brownian import normal_quantile
+from calibrant.distributions.cluster_jackknife import Jackknife
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
 from calibrant.metrics.proper import log_loss_of, squared_loss_of
 from calibrant.table.clusters import ClusteredRows
@@ -35,7 +37,7 @@ __all__ = ["Recalibration", "cross_fitted"]
 
 # Pools of logistic maps may fall by rounding, since exp is not monotone to the last digit.
 _ROUNDING = 1e-12
-_BEYOND_NOISE = 1.645  # standard errors of a gain: a one-sided test at 5%
+_CHANCE = 0.05  # that a gain counts as significant where there is none, one-sided
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,10 @@ class Recalibration(Result):
     log_loss_gain : float
         Mean decrease of the log loss per row; infinite or NaN if a log loss is infinite.
     brier_gain_error, log_loss_gain_error : float
-        Standard errors of these gains, taking the fitted maps as given.
+        Standard errors of these gains, taking the fitted maps as given; of clusters by leaving out one at a time.
+    critical_value : float
+        Standard errors above which a gain is significant at 5%, one-sided: of the normal distribution, or of Student's
+        for clusters.
     bound_after : float or None
         Upper confidence bound on the true calibration error after recalibration by a fit on all rows; no row has to be
         held out for it (see `calibrant.certificates.certify_recalibrated`). None for clusters, and for methods whose
@@ -89,6 +94,7 @@ class Recalibration(Result):
     brier_gain_error: float
     log_loss_gain: float
     log_loss_gain_error: float
+    critical_value: float
     bound_after: float | None
     confidence_level: float
     costs: CostCurve | None
@@ -97,25 +103,24 @@ class Recalibration(Result):
     def helps(self) -> bool:
         """Whether scores change, and the Brier score falls significantly at 5%, one-sided.
 
-        That is approximate, for clusters above all: a kind that none of them shows is not allowed for. Where the scores
-        were right and one random number decided all outcomes of a cluster, 6 of 40 samples of ten clusters said so.
+        That is approximate, for clusters above all: a kind that none of them shows is not allowed for.
         """
         return not self.unchanged and self.improves_brier
 
     @property
     def improves_log_loss(self) -> bool:
-        """Whether scores change, and the log loss falls by more than 1.645 standard errors, or from infinity.
+        """Whether scores change, and the log loss falls by `critical_value` standard errors, or from infinity.
 
         Where events are rare it sees a wrong level, and the Brier score hardly does; but the standard error is then no
         guide by itself, since a few events decide: see O:E beside it.
         """
-        improved = self.log_loss_gain == math.inf or self.log_loss_gain > _BEYOND_NOISE * self.log_loss_gain_error
+        improved = self.log_loss_gain == math.inf or self.log_loss_gain > self.critical_value * self.log_loss_gain_error
         return not self.unchanged and improved
 
     @property
     def improves_brier(self) -> bool:
         """Whether the fall of the Brier score is significant at 5%, one-sided."""
-        return self.brier_gain > _BEYOND_NOISE * self.brier_gain_error
+        return self.brier_gain > self.critical_value * self.brier_gain_error
 
 
 class _Fold(NamedTuple):
@@ -218,6 +223,7 @@ def cross_fitted(
         brier_gain_error=of_brier[1],
         log_loss_gain=of_log_loss[0],
         log_loss_gain_error=of_log_loss[1],
+        critical_value=_critical_value(rows),
         bound_after=bound,
         confidence_level=confidence_level,
         costs=costs,
@@ -301,8 +307,14 @@ def _gain(
         return gain, math.nan
     if not isinstance(rows, ClusteredRows):
         return gain, math.sqrt(max(0.0, squares / total - gain**2) / total)
-    of_cluster = np.zeros(len(rows.size))
-    for cluster, part, fall in zip(clusters, parts, falls, strict=True):
-        if cluster is not None:
-            of_cluster += np.bincount(cluster, fall - part.n * gain, len(rows.size))
-    return gain, math.sqrt(float(np.dot(of_cluster, of_cluster)) * len(of_cluster) / (len(of_cluster) - 1)) / total
+    cluster = np.concatenate([one for one in clusters if one is not None])
+    jackknife = Jackknife(rows.size)
+    of_cluster = np.bincount(cluster, np.concatenate(falls), len(rows.size)).astype(np.float64)
+    without = jackknife.means_without(of_cluster)
+    return gain, float(jackknife.deviation(((without - gain) ** 2).sum()))
+
+
+def _critical_value(rows: ScoreTable | ClusteredRows) -> float:
+    if isinstance(rows, ClusteredRows):
+        return Jackknife(rows.size).quantile(_CHANCE)
+    return normal_quantile(1.0 - _CHANCE)

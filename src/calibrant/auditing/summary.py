@@ -84,7 +84,8 @@ def summary_rows(audit: Findings, *, shell: bool = False) -> Iterator[_Row]:
         predicted, observed = share(cutoff.mean_predicted), share(cutoff.observed_rate)
         where = f"{cutoff.direction} for scores {interval_text(cutoff.interval)}"
         yield _Row("Where", f"{where}: predicted {predicted}, observed {observed}", 8, 0)
-    yield _Row("By chance", _chance(audit), 9, 0)
+    if chance := _chance(audit):
+        yield _Row("By chance", chance, 9, 0)
     found = audit.performance
     yield _Row("Accuracy", f"AUC {_brief(found.roc_auc)}, Brier score {_brief(found.brier)}", 5)
     unit = "rows" if sample.weights == "rows" else "total weight"

@@ -80,11 +80,14 @@ class RowOrder(NamedTuple):
 
 
 def data_warnings(
-    rows: ScoreTable | ClusteredRows, cutoff: CutoffCalibration, order: RowOrder | None
+    rows: ScoreTable | ClusteredRows, cutoff: CutoffCalibration, order: RowOrder | None, *, unseen: bool = False
 ) -> tuple[DataWarning, ...]:
-    """Return all signs that rows of both classes show; `order` if it is known, and means something."""
+    """Return all signs that rows of both classes show; `order` if it is known, and means something.
+
+    `unseen` says whether intervals allow for clusters of a kind that none shows: then there are some for any clusters.
+    """
     if isinstance(rows, ClusteredRows):
-        found = [_few_scores(rows.table), _few_clusters(rows), _reversed(rows)]
+        found = [_few_scores(rows.table), _few_clusters(rows, unseen=unseen), _reversed(rows)]
     elif rows.counts:
         found = [_few_scores(rows), _reversed(rows), _in_sample(rows, cutoff), _dependence(rows, order)]
     else:
@@ -120,16 +123,17 @@ def _few_scores(table: ScoreTable) -> DataWarning | None:
     return DataWarning(TWO_SCORES, message)
 
 
-def _few_clusters(rows: ClusteredRows) -> DataWarning | None:
+def _few_clusters(rows: ClusteredRows, *, unseen: bool) -> DataWarning | None:
     """Clusters so few, or so unequal, that intervals are approximate or cannot be had."""
     jackknife = Jackknife(rows.size)
     if jackknife.effective >= ENOUGH_CLUSTERS:
         return None
     clusters = len(rows.size)
-    if jackknife.refusal:
+    if jackknife.refusal and not unseen:
         return DataWarning(FEW_CLUSTERS, f"{jackknife.refusal[0].upper()}{jackknife.refusal[1:]}.")
     unequal = f" ({clusters}, of unequal size)" if round(jackknife.effective, 1) < clusters else ""
-    message = f"Only {jackknife.effective:.3g} effective clusters{unequal}: intervals are approximate, and wide for it."
+    worth = f"{jackknife.effective:.3g} effective cluster{'s' * (jackknife.effective != 1.0)}"
+    message = f"Only {worth}{unequal}: intervals are approximate, and wide for it."
     return DataWarning(FEW_CLUSTERS, message)
 
 

@@ -296,8 +296,14 @@ def _left_out(
     values, without = terms.mean(axis=2), jackknife.means_without(rows.units.sums(terms))
     without[measures.index(AUC)] = [_areas_without(rows, score) for score in rows.scores.values()]
     one, two = np.transpose(pairs)
-    differences, dropped = values[:, two] - values[:, one], without[:, two] - without[:, one]
-    return left_out_limits(differences.ravel(), dropped.reshape(-1, len(jackknife.size)), jackknife, delta, rng)
+    unit = np.nanmax(np.abs(without), axis=(1, 2))
+    unit = np.repeat(np.where(unit > 0.0, unit, 1.0), len(pairs))  # so that no unit of costs shows
+    differences = (values[:, two] - values[:, one]).ravel() / unit
+    dropped = (without[:, two] - without[:, one]).reshape(len(unit), -1) / unit[:, None]
+    critical, found = left_out_limits(differences, dropped, jackknife, delta, rng)
+    return critical, [
+        Limits(*(number * size for number in one)) for one, size in zip(found, unit.tolist(), strict=True)
+    ]
 
 
 def _areas_without(rows: ComparedRows, score: FloatArray) -> FloatArray:

@@ -55,12 +55,12 @@ def left_out_limits(
 ) -> tuple[float, list[Limits]]:
     """Limits for differences that hold together, from what they are without each cluster; and their critical value.
 
-    The differences stand in the first axis, the clusters in the second. The standard error of a difference that no
-    cluster changes is 0, and then the limits say nothing.
+    The differences stand in the first axis, the clusters in the second; measures are of the size of 1. The standard
+    error of a difference that no cluster changes is 0, and then the limits say nothing.
     """
     changes = without - values[:, None]
     covariance = jackknife.deviation(np.ones(1)) ** 2 * (changes @ changes.T)
-    critical = _largest_quantile(covariance, np.maximum(1.0, values**2), delta, rng, jackknife.freedom)
+    critical = _largest_quantile(covariance, np.full(len(values), _ROUNDING), delta, rng, jackknife.freedom)
     deviation = np.sqrt(covariance.diagonal())
     deviation = np.where(deviation > _ROUNDING, deviation, 0.0)
     ends = values - critical * deviation, values + critical * deviation

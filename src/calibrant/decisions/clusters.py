@@ -130,7 +130,8 @@ def _left_out(
     upper = saved + jackknife.quantile(half) * jackknife.deviation(changes)
     hidden = -dearest * math.expm1(math.log(half) / total)  # what rows that none has shown may save
     saving = min(dearest, max(hidden, float(upper.max())))
-    return _Limits(limits(paid, LOG), limits(excess, PLAIN), saving)
+    error = limits(excess / dearest, PLAIN)
+    return _Limits(limits(paid, LOG), (error[0] * dearest, error[1] * dearest), saving)
 
 
 def _proved(

@@ -39,7 +39,6 @@ Terms = Callable[[int, FloatArray], FloatArray]
 _GROUPS = 4096
 _FARTHEST = 2.0**14  # a root this many times as far as the estimate is taken to be infinite
 _PRECISION, _MOST_STEPS = 1e-11, 100
-_STEP = 1e-4  # of a parameter, to either side, for a derivative
 
 
 class Sample(NamedTuple):
@@ -89,13 +88,15 @@ class SampledRows:
         if self.method == "none":
             limits = math.nan, math.nan
         if self.jackknife is not None and math.isnan(limits[0]) and not note:
-            note = self.jackknife.refusal or "no interval: it has no value without one cluster"
+            note = self.jackknife.refusal or self._undefined
         return Estimate(value, *limits, self.confidence_level, self.method, note)
 
     def left_out(self, value: float, without: FloatArray, scale: Scale = PLAIN) -> Estimate:
         """Return an estimate with limits from what it is without each cluster."""
         assert self.jackknife is not None
         *limits, why = self.jackknife.limits(value, without, self.confidence_level, scale)
+        if why and not self.jackknife.refusal and self.one_class_without.any():
+            why = self._undefined
         return self.estimate(value, (limits[0], limits[1]), why)
 
     def mean(
@@ -151,8 +152,6 @@ class SampledRows:
         `slope` is about how fast it falls there. With `same_scores`, rows or clusters that were not seen have scores
         like these, and may differ in their labels: for terms that a few scores far out can make as large as they like.
         """
-        if self.jackknife is not None:
-            return self._one_step(terms, value)
         centre = value if math.isfinite(value) else 0.0
 
         sizes = self._sizes(terms(centre), same_scores=same_scores)
@@ -169,16 +168,21 @@ class SampledRows:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray((sums[0].sum() - sums[0]) / (sums[1].sum() - sums[1]))
 
-    def _one_step(self, terms: Callable[[float], Terms], value: float) -> Estimate:
-        """Root without each cluster, by one step of Newton from that of all."""
-        if not math.isfinite(value):
-            return self.estimate(value, (math.nan, math.nan))
-        step = _STEP * max(1.0, abs(value))
-        before, at, after = (self._by_cluster(terms(value + side * step)) for side in (-1.0, 0.0, 1.0))
-        fall = (before - after) / (2.0 * step)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            without = value + (at.sum() - at) / (fall.sum() - fall)
-        return self.left_out(value, without)
+    @cached_property
+    def one_class_without(self) -> npt.NDArray[np.bool_]:
+        """Whether the rows without each cluster are of one class, so that no coefficient fits them best."""
+        assert self.clusters is not None
+        n, k = (self.clusters.by_cluster(counts) for counts in (self.clusters.n, self.clusters.k))
+        others = k.sum() - k
+        return np.asarray((others == 0.0) | (others == n.sum() - n))
+
+    @property
+    def _undefined(self) -> str:
+        """Why a number has no value without one of the clusters."""
+        if not self.one_class_without.any():
+            return "no interval: it has no value without one cluster"
+        rarer = "positives" if 2.0 * self.table.positives <= self.table.total else "negatives"
+        return f"no interval: all {rarer} are in one cluster"
 
     def variance_of_total(self, terms: Terms) -> float:
         """Variance of the sum over the rows of clusters of a term whose mean is 0.

@@ -14,7 +14,7 @@ from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.errors import DataError
 from calibrant.fits.logistic import LogisticFit, logistic_fit
 from calibrant.fits.profile import LogisticProfile, logistic
-from calibrant.metrics.coefficients_without import coefficients_without
+from calibrant.metrics.coefficients_without import intercepts_without, lines_without
 from calibrant.metrics.estimates import SampledRows, Terms, sampled_rows
 from calibrant.table.clusters import Clusters
 from calibrant.table.parameters import check_between
@@ -259,6 +259,9 @@ def _intercept_alone(sample: SampledRows, scale: _Scale, logit: FloatArray) -> _
         if sample.clusters is not None:
             variance = variance**2 * sample.variance_of_total(residual(value))
         error = math.sqrt(variance) if table.counts else math.nan
+    if sample.jackknife is not None:
+        without = intercepts_without(sample, scale.of, value) if math.isfinite(value) else np.array([math.nan])
+        return _left_out(sample, (value,), (without,), math.nan)[0]
     found = sample.root(residual, value, slope)
     return _Coefficients((value,), (error,), ((found.lower, found.upper),), math.nan)
 
@@ -295,8 +298,7 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
     fit = _fit(table, np.stack([np.ones(len(table)), logit]).T)  # column after column, as it is fitted
     values = tuple(float(v) for v in fit.coefficients)
     if sample.jackknife is not None:
-        without = coefficients_without(sample, scale.of, *values)
-        return _left_out(sample, values, without, fit.deviance)
+        return _left_out(sample, values, lines_without(sample, scale.of, *values), fit.deviance)
     if not table.counts:
         return _Coefficients(values, (math.nan,) * 2, unknown, fit.deviance), ""
     errors, intervals = [], []
@@ -329,9 +331,10 @@ def _left_out(
     """Limits for coefficients from what they are without each cluster."""
     assert sample.jackknife is not None
     found = [sample.left_out(*both) for both in zip(values, without, strict=True)]
-    squares = (((dropped - value) ** 2).sum() for value, dropped in zip(values, without, strict=True))
+    with np.errstate(over="ignore"):
+        squares = [((dropped - value) ** 2).sum() for value, dropped in zip(values, without, strict=True)]
     errors = tuple(float(sample.jackknife.deviation(square)) for square in squares)
-    return _Coefficients(values, errors, tuple((one.lower, one.upper) for one in found), deviance), found[1].note
+    return _Coefficients(values, errors, tuple((one.lower, one.upper) for one in found), deviance), found[-1].note
 
 
 def _profile_scores(profile: LogisticProfile, scale: _Scale, column: int, start: float) -> Callable[[float], Terms]:

@@ -168,3 +168,51 @@ def test_functions_take_the_guarantee_too(rows):
     assert wide.upper / wide.lower > 2 * ordinary.upper / ordinary.lower
     with pytest.raises(cal.CalibrantError, match="guarantee to be one of 'ordinary', 'unseen clusters'"):
         observed_expected_ratio(*rows, clusters=HOSPITALS, guarantee="any dependence")
+
+
+def test_the_unit_of_costs_does_not_show(rows):
+    """Limits for what costs are above their forecast vanished with small ones, and those of comparisons were others."""
+    unit = 1e-12
+    scores = {"a": rows[1], "b": rows[1] / 2}
+    found = [cal.audit(*rows, clusters=HOSPITALS, costs=(one, 9 * one)).decision for one in (1.0, unit)]
+    compared = [cal.compare(rows[0], scores, clusters=HOSPITALS, costs=(one, 9 * one)) for one in (1.0, unit)]
+    for name in ("cost_lower", "cost_upper", "forecast_error_lower", "forecast_error_upper", "saving_bound"):
+        assert getattr(found[1], name) / unit == pytest.approx(getattr(found[0], name), rel=1e-6)
+    for name in ("lower", "upper", "standard_error"):
+        one, two = (getattr(each.difference("expected_cost"), name) for each in compared)
+        assert two / unit == pytest.approx(one, rel=1e-6)
+
+
+def test_gains_of_recalibration_are_left_out_one_cluster_at_a_time(rows):
+    """They had normal limits and the usual sandwich, beside numbers that have Student's and the jackknife."""
+    found, size = cross_fitted(cluster_rows(*rows, HOSPITALS), Halved), np.bincount(HOSPITALS)
+    y, s = rows
+    fall = np.bincount(HOSPITALS, (y - s) ** 2 - (y - 0.5 * s) ** 2)
+    without = (fall.sum() - fall) / (size.sum() - size)
+    assert found.brier_gain == pytest.approx(fall.sum() / size.sum())
+    assert found.brier_gain_error == pytest.approx(math.sqrt(19 / 20 * ((without - found.brier_gain) ** 2).sum()))
+    assert found.critical_value == pytest.approx(stdtrit(size.sum() ** 2 / (size**2).sum() - 1.0, 0.95))
+
+
+def test_what_allows_for_unseen_clusters_says_so_of_two_of_them(rows):
+    """It said that there was no interval, beside one, and began a line about chance that had no words."""
+    found = cal.audit(*rows, clusters=np.arange(len(HOSPITALS)) % 2, guarantee="unseen clusters")
+    assert math.isfinite(found.performance.brier.lower)
+    assert [warning.message.split(":")[0] for warning in found.warnings] == ["Only 2 effective clusters"]
+    assert "By chance" not in str(found)
+
+
+def test_a_verdict_stays_proved_and_a_bound_alone_is_of_clusters_like_these():
+    """With 50 clusters and no outbreak among them, the asymptotic bound certified what one in 50 outbreaks refutes."""
+    rng = np.random.default_rng(1)
+    cluster, s = np.repeat(np.arange(50), 200), expit(rng.normal(-2.4, 1.0, 10_000))
+    y = rng.random(10_000) < s
+    alone, proved = (cal.audit(y, s, clusters=cluster, tolerance=tolerance) for tolerance in (None, 0.0177))
+    assert alone.certificate.bound < 0.0177
+    assert (proved.certificate.verdict, proved.certificate.method) == ("undecided", "bernstein")
+    assert proved.certificate == cal.certify(y, s, clusters=cluster, tolerance=0.0177)
+    assert proved.test.p_value == alone.test.p_value
+    like_these = cal.audit(y, s, clusters=cluster, tolerance=0.0177, method="asymptotic")
+    assert like_these.certificate.verdict == "certified"
+    few = cal.audit(y, s, clusters=cluster % 10, tolerance=0.1)
+    assert few.certificate.bound > 0.2  # 1 - .05^(1/10)

@@ -6,8 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from scipy.special import stdtrit
+from scipy.optimize import brentq
+from scipy.special import expit, logit, stdtrit
 
+from calibrant.auditing.performance import performance_of
 from calibrant.metrics import calibration_slope, observed_expected_ratio, roc_auc, roc_auc_interval
 from calibrant.metrics.areas_without import areas_without
 from calibrant.table.clusters import cluster_rows
@@ -65,7 +67,7 @@ def test_the_ratio_is_left_out_on_the_log_scale():
             np.append(np.zeros(94), [1, 1, 1, 2, 2, 2]),
             "no interval: one cluster has 94% of the rows, and they alone decide",
         ),
-        ([0, 0, 1, 1, 2, 2], "no interval: it has no value without a cluster"),
+        ([0, 0, 1, 1, 2, 2], "no interval: all positives are in one cluster"),
     ],
 )
 def test_where_there_is_no_interval_the_reason_is_named(cluster, note):
@@ -100,3 +102,32 @@ def test_clusters_written_in_any_order_and_rows_repeated_in_them_change_little(f
     ends = ("lower", "upper") if function is roc_auc_interval else ("slope_interval",)
     for name in ends:
         assert getattr(twice, name) == pytest.approx(getattr(one, name), rel=0.06)  # rows limit the variance from below
+
+
+def test_coefficients_have_no_limits_if_all_events_are_in_one_cluster():
+    """Without that cluster none fit best; one step of Newton went to finite ones, and slopes to 0.65 to 0.82."""
+    rng = np.random.default_rng(1)
+    cluster, s = np.repeat(np.arange(20), 50), rng.uniform(0.02, 0.5, 1000)
+    y = ((rng.random(1000) < s) & (cluster == 3)).astype(int)
+    for label, score, rarer in ((y, s, "positives"), (1 - y, 1.0 - s, "negatives")):
+        found = performance_of(cluster_rows(label, score, cluster), confidence_level=0.95)
+        for name in ("calibration_slope", "calibration_intercept", "observed_expected", "roc_auc"):
+            one = getattr(found, name)
+            if name == "observed_expected" and rarer == "negatives":
+                continue  # that of the other class is defined
+            assert math.isnan(one.lower), name
+            assert one.note == f"no interval: all {rarer} are in one cluster"
+        assert math.isfinite(found.brier.lower)
+
+
+def test_the_intercept_has_limits_and_standard_error_of_refits_without_each_cluster():
+    y, s, cluster = clustered_rows()
+    found = calibration_slope(y, s, clusters=cluster)
+    others = (cluster != g for g in range(60))
+    without = np.array([brentq(lambda a, r=r: (y - expit(logit(s) + a))[r].sum(), -5.0, 5.0) for r in others])
+    error = math.sqrt(59 / 60 * ((without - found.calibration_intercept) ** 2).sum())
+    assert found.calibration_intercept_standard_error == pytest.approx(error, rel=0.02)
+    size = np.bincount(cluster)
+    half = stdtrit(size.sum() ** 2 / (size**2).sum() - 1.0, 0.975) * found.calibration_intercept_standard_error
+    middle = found.calibration_intercept
+    assert found.calibration_intercept_interval == pytest.approx((middle - half, middle + half), rel=1e-9)

@@ -61,7 +61,7 @@ def audit(
         typer.Option(
             "--max-rows-per-cluster",
             help="With --cluster: largest weight of a cluster, in rows, in certificate and test; with 1 every cluster "
-            "has equal weight. By default every row has.",
+            "has equal weight. By default every row has, and in a verdict on a tolerance every cluster.",
             metavar="M",
         ),
     ] = None,

@@ -95,7 +95,7 @@ class SampledRows:
         """Return an estimate with limits from what it is without each cluster."""
         assert self.jackknife is not None
         *limits, why = self.jackknife.limits(value, without, self.confidence_level, scale)
-        if why and not self.jackknife.refusal and self.one_class_without.any():
+        if why and not self.jackknife.refusal and self._class_in_one_cluster:
             why = self._undefined
         return self.estimate(value, (limits[0], limits[1]), why)
 
@@ -177,9 +177,14 @@ class SampledRows:
         return np.asarray((others == 0.0) | (others == n.sum() - n))
 
     @property
+    def _class_in_one_cluster(self) -> bool:
+        """Whether all rows of a class are in one cluster; not if there are none of it."""
+        return 0.0 < self.table.positives < self.table.total and bool(self.one_class_without.any())
+
+    @property
     def _undefined(self) -> str:
         """Why a number has no value without one of the clusters."""
-        if not self.one_class_without.any():
+        if not self._class_in_one_cluster:
             return "no interval: it has no value without one cluster"
         rarer = "positives" if 2.0 * self.table.positives <= self.table.total else "negatives"
         return f"no interval: all {rarer} are in one cluster"

@@ -46,8 +46,8 @@ class Layout:
     """How one class of calibrators is stored and computed."""
 
     estimator: Any  # a class: a Calibrator, or SegmentCalibrator
-    # Name of each fitted attribute -> its type: bool, str, float, ndarray, a dataclass of arrays, a tuple of two
-    # floats, a calibrator, or a list of texts or calibrators; or a function of what stands in the file and its path.
+    # Name of each fitted attribute -> its type: a calibrator, a list of them, or one that `structure` knows; or a
+    # function of what stands in the file and its path.
     fitted: Mapping[str, Any]
     checks: Callable[[Any], Checks]  # of the values of these attributes, where a file is read
     formula: Callable[[Any], Formula]  # what a fitted one computes
@@ -251,6 +251,8 @@ def _auto_formula(calibrator: AutoCalibrator) -> Formula:
     return Mixture(tuple(zip(calibrator.weights_.tolist(), members, strict=True)))
 
 
+_PAIR = tuple[float, float]
+
 # Name in files and on the command line -> layout.
 LAYOUTS = {
     "auto": Layout(
@@ -286,13 +288,16 @@ LAYOUTS = {
         _histogram,
         lambda c: steps(c.edges_, c.value_),
     ),
-    "platt": Layout(PlattCalibrator, {"slope_": float, "intercept_": float, "clip_": tuple}, _platt, _platt_formula),
+    "platt": Layout(PlattCalibrator, {"slope_": float, "intercept_": float, "clip_": _PAIR}, _platt, _platt_formula),
     "temperature": Layout(
-        TemperatureCalibrator, {"inverse_temperature_": float, "clip_": tuple}, _temperature, _temperature_formula
+        TemperatureCalibrator,
+        {"inverse_temperature_": float, "clip_": _PAIR},
+        _temperature,
+        _temperature_formula,
     ),
     "beta": Layout(
         BetaCalibrator,
-        {"a_": float, "b_": float, "c_": float, "clip_": tuple},
+        {"a_": float, "b_": float, "c_": float, "clip_": _PAIR},
         _beta,
         lambda c: _of_log_odds(c.a_, -c.b_, c.c_, c),
     ),

@@ -33,6 +33,7 @@ _LARGEST_LOG = 600.0
 _KEPT_ALARMS = 20
 _LARGEST = 1e250  # of a component in a state; beyond it has done its work: there was an alarm
 _SIZES = (GROUP, 4, 1)  # of the groups in which rows are followed, the nearer an alarm the smaller
+_ABOVE_ROUNDING = 1.0 + 1e-9  # so that a bound for a group also bounds what its rows come to one by one
 _SLICE, _CLOSE = 16384, 1024  # rows or blocks that are read at a time; rows, where an alarm may be near
 
 
@@ -258,7 +259,7 @@ class Evidence:
             after = replace(after, own_shift=float(shift[-1]), log_own=float(log_own[-1]))
         impossible = layout.of(np.where(y > 0.0, score == 0.0, score == 1.0)).any(axis=1)
         path, peak = (self._with_reserve(found, mass, impossible) for found in (path, peak))
-        return _Step(path, peak, layout.last, values, after)
+        return _Step(path, peak * _ABOVE_ROUNDING, layout.last, values, after)
 
     def _over_blocks(self, blocks: Unit) -> _Step:
         now = self.progress

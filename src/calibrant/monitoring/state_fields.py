@@ -99,11 +99,20 @@ def _block(stored: Stored) -> _Checks:
     read, block = stored.settings.blocks and stored.sums.rows > 0, stored.block
     yield "block", "a block that waits" if read else "no block", (block is not None) == read
     if block is not None:
-        yield (
-            "block.sums",
-            "sums over rows of a block",
-            block.sums[0] > 0.0 and _over_rows(block.sums, stored.sums.rows),
-        )
+        expected = f"sums over rows of a block, up to {stored.sums.rows:.0f}"
+        yield "block.sums", expected, _block_rows(block) <= stored.sums.rows
+
+
+def _block_rows(block: StoredBlock) -> float:
+    """Return over how many rows the sums of a block are; infinity if they are over no rows."""
+    rows, spread, impossible = block.sums[:3].tolist()
+    residual, score, rest, above, below = block.sums[3:].reshape(5, -1)
+    zero, rounding = np.zeros_like(score), 1e-9 * rows
+    pairs = ((-score, residual), (residual, rest), (zero, above), (above, rest), (zero, below), (below, score))
+    ordered = all((low <= high + rounding).all() for low, high in pairs)
+    whole = rows >= 1.0 and rows.is_integer() and math.isclose(float((score + rest).sum()), rows, rel_tol=1e-9)
+    right = whole and 0.0 <= spread <= rows / 4.0 + rounding and 0.0 <= impossible <= rows
+    return rows if ordered and right else math.inf
 
 
 def _evidence(stored: Stored) -> _Checks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -94,7 +95,10 @@ def locked(path: str | PathLike[str]) -> Iterator[None]:
     with _open_lock(target.with_name(f".{target.name}.lock")) as lock:
         try:
             _lock(lock)
-        except OSError:
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                remedy = "keep the state on a disk whose system has locks"
+                raise SourceError(f"a lock beside the state, {path}", f"{error.strerror}", remedy) from None
             remedy = "wait until it has ended; give each monitor a state of its own"
             raise SourceError(f"{path} to be updated by one process", "another one at work", remedy) from None
         yield

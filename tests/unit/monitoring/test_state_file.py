@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import errno
 import hashlib
 import json
 import os
@@ -184,11 +185,11 @@ def test_numbers_that_json_does_not_have(number):
             cal.Monitor.from_json(re.sub(rf'"{name}":[-0-9.e]+', f'"{name}":{number}', text))
 
 
-@pytest.mark.slow
-def test_states_with_a_byte_changed():
-    rng = np.random.default_rng(3)
+@pytest.mark.parametrize("number", [200, pytest.param(3000, marks=pytest.mark.slow)])
+def test_states_with_a_byte_changed(number):
+    rng = np.random.default_rng(number)
     text = (FOLDER / "maturity.json").read_bytes()
-    for place, byte in zip(rng.integers(len(text), size=3000), rng.integers(256, size=3000), strict=True):
+    for place, byte in zip(rng.integers(len(text), size=number), rng.integers(256, size=number), strict=True):
         changed = text[:place] + bytes([byte]) + text[place + 1 :]
         try:
             monitor = cal.Monitor.from_json(changed.decode(errors="replace"))
@@ -238,6 +239,17 @@ def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path):
     lock.write_text("kept")  # a lock is never written to
     cal.Monitor(tolerance=0.02).save(path)
     assert lock.read_text() == "kept"
+
+
+def test_a_disk_without_locks_is_named(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+
+    def none(*arguments):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    with pytest.raises(SourceError, match="found No locks available; keep the state on a disk"):
+        cal.Monitor(tolerance=0.02).save(tmp_path / "state.json")
 
 
 def test_pictures_pages_and_monitors_need_no_locks_of_posix():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 from datetime import datetime
-from inspect import isfunction
 from typing import Any
 
 import numpy as np
@@ -87,4 +86,4 @@ def _rebuilt(value: Any, kind: Any, path: str, training: Training) -> Any:
         return rebuilt_fitted(value, f"{path}.", training)
     if kind == list[Calibrator]:
         return [rebuilt_fitted(entry, f"{path}[{i}].", training) for i, entry in enumerate(list_of(value, path))]
-    return kind(value, path) if isfunction(kind) else structure(kind, value, path)
+    return structure(kind, value, path)

@@ -67,8 +67,9 @@ class Matching(NamedTuple):
 
 Finite = Annotated[float, Within()]
 Count = Annotated[int, Within(0, 2**53)]
+_Whole = Annotated[int, Within(-(2**53), 2**53)]
 _EXACT = {int: "a whole number", bool: "true or false", NoneType: "null"}
-_READERS = {float: number_of, str: text_of, np.ndarray: array_of}
+_READERS = {float: number_of, str: text_of}
 
 
 def structure(kind: Any, value: Any, path: str) -> Any:
@@ -86,12 +87,27 @@ def structure(kind: Any, value: Any, path: str) -> Any:
         return value if value in inside else refuse(path, " or ".join(map(repr, inside)), value)
     if kind in _EXACT:
         return value if type(value) is kind else refuse(path, _EXACT[kind], value)
-    if (origin or kind) in _READERS:
-        return _READERS[origin or kind](value, path)
+    if kind in _READERS:
+        return _READERS[kind](value, path)
+    if origin is np.ndarray:
+        return _array(get_args(inside[1])[0], value, path)
     if origin in (list, tuple):
         same = origin is list or inside[-1] is Ellipsis
         return origin(_each(inside[:1] * len(list_of(value, path)) if same else inside, value, path))
     return _fields(kind, value, path)
+
+
+def _array(kind: Any, value: Any, path: str) -> Any:
+    """Return what should be an array, of numbers, whole numbers or texts."""
+    if kind is np.float64:
+        return array_of(value, path)
+    if kind is np.str_:
+        return np.array(structure(list[str], value, path), dtype=np.str_)
+    nested = bool(list_of(value, path)) and isinstance(value[0], list)
+    listed = structure(list[list[_Whole]] if nested else list[_Whole], value, path)
+    if nested and len({len(entry) for entry in listed}) > 1:
+        refuse(path, "lists of the same length", value)
+    return np.array(listed, dtype=np.int64)
 
 
 def _fields(kind: Any, value: Any, path: str) -> Any:
@@ -109,6 +125,8 @@ def _fields(kind: Any, value: Any, path: str) -> Any:
 
 
 def _any_of(kinds: Sequence[Any], value: Any, path: str) -> Any:
+    if isinstance(value, dict):
+        kinds = [kind for kind in kinds if is_dataclass(kind)] or kinds
     expected = []
     for kind in kinds:
         try:

@@ -13,6 +13,7 @@ from calibrant.errors import SourceError
 from calibrant.table.score_table import FloatArray
 
 __all__ = [
+    "Checks",
     "FieldError",
     "array_of",
     "check_fields",
@@ -23,6 +24,9 @@ __all__ = [
     "refuse",
     "text_of",
 ]
+
+# Field of a document, what it should hold, and whether it does. A check may rely on those before it.
+Checks = Iterator[tuple[str, str, bool]]
 
 
 class FieldError(Exception):

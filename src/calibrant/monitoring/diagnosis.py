@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from calibrant.export.json_types import Count, Finite
+from calibrant.export.json_types import Count, Finite, Within
 from calibrant.monitoring.order import Time
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.sums import PLACES, Sums, by_place
@@ -22,6 +22,7 @@ from calibrant.table.results import Result
 
 __all__ = ["Departure", "departure"]
 
+_Gain = Annotated[float, Within(0.0, math.inf)]
 _DROP = 6.0  # of the log-likelihood, within which a row may be the first; coverage was simulated
 # By how much more a slope, and the best of all intervals, must fit than a shift does.
 _SLOPE, _INTERVAL = 2.0, 5.0
@@ -70,9 +71,9 @@ class Departure(Result):
     high: float
     bias: Finite
     repair: Literal["shift", "slope", "refit"]
-    gain_shift: Finite
-    gain_slope: Finite
-    gain_refit: Finite
+    gain_shift: _Gain
+    gain_slope: _Gain
+    gain_refit: _Gain
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from calibrant.monitoring.recursion import GROUP, Layout, accumulate, follow
 from calibrant.monitoring.settings import Settings
 from calibrant.table.pooling import FloatArray
 
-__all__ = ["LEARNED", "Evidence", "Progress", "StoredEvidence", "Unit", "adaptive_shift", "spread_of"]
+__all__ = ["KEPT_ALARMS", "LEARNED", "Evidence", "Progress", "StoredEvidence", "Unit", "adaptive_shift", "spread_of"]
 
 LEARNED = 500  # rows whose scores say where the intervals are
 # Shares of the mass: on a shift that follows the rows, and on starts at row 1 and evenly up to the horizon. What is
@@ -30,7 +30,7 @@ _OWN, _FIRST, _EVEN = 0.2, 0.3, 0.35
 _FIRST_WITHOUT, _EVEN_WITHOUT = 0.4, 0.4
 _CLOCK = 150.0
 _LARGEST_LOG = 600.0
-_KEPT_ALARMS = 20
+KEPT_ALARMS = 20
 _LARGEST = 1e250  # of a component in a state; beyond it has done its work: there was an alarm
 _SIZES = (GROUP, 4, 1)  # of the groups in which rows are followed, the nearer an alarm the smaller
 _ABOVE_ROUNDING = 1.0 + 1e-9  # so that a bound for a group also bounds what its rows come to one by one
@@ -87,7 +87,7 @@ class StoredEvidence:
 
     progress: Progress
     value: Annotated[float, Within(0.0, math.inf)]
-    alarms: Annotated[list[Count], Size(0, _KEPT_ALARMS)]
+    alarms: Annotated[list[Count], Size(0, KEPT_ALARMS)]
     number_of_alarms: Count
     first_scores: Annotated[FloatArray, Within(0.0, 1.0)]
     cuts: Annotated[FloatArray, Within(0.0, 1.0), Size(CELLS - 1, CELLS - 1)] | None
@@ -229,7 +229,7 @@ class Evidence:
 
     def _raise_alarm(self) -> None:
         self.number_of_alarms += 1
-        self.alarms = [*self.alarms[1 - _KEPT_ALARMS :], self.rows]
+        self.alarms = [*self.alarms[1 - KEPT_ALARMS :], self.rows]
         if self.settings.mode == "rate":
             self.family.values = np.zeros_like(self.family.values)
 

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 
 from calibrant.export.json_types import Count, Size
-from calibrant.export.json_values import refuse
+from calibrant.export.json_values import Checks, refuse
 from calibrant.monitoring.blocks import StoredBlock
 from calibrant.monitoring.diagnosis import Departure
-from calibrant.monitoring.evidence import LEARNED, Evidence, StoredEvidence
+from calibrant.monitoring.evidence import KEPT_ALARMS, LEARNED, Evidence, StoredEvidence
 from calibrant.monitoring.order import FIRST_DATE, LAST_DATE, UPDATES, Digest, Position, Time
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.sums import StoredSums
@@ -29,9 +28,6 @@ __all__ = ["LastUpdate", "Stored", "check"]
 
 _LARGEST_TERM = 100.0  # of a row in a sum: log odds count as 10 at most
 _ROUNDED = 1.001  # sums are written rounded
-
-# Field of a state, what it should hold, and whether it does. A check may rely on those before it.
-_Checks = Iterator[tuple[str, str, bool]]
 
 
 @dataclass(frozen=True)
@@ -67,7 +63,7 @@ def check(stored: Stored) -> None:
                 refuse(field, expected, "something else")
 
 
-def _sums(stored: Stored) -> _Checks:
+def _sums(stored: Stored) -> Checks:
     sums = stored.sums
     yield "sums.total", "sums over so many rows as the first says", _over_rows(sums.total, 2.0**53)
     yield "sums.bias", "sums over no more terms than there are rows", _over_terms(sums.bias, sums.rows)
@@ -95,7 +91,7 @@ def _over_terms(sums: FloatArray, rows: float) -> bool:
     return _over_rows(sums, rows) and abs(total) <= _ROUNDED * terms and 0.0 <= squares <= _ROUNDED * terms
 
 
-def _block(stored: Stored) -> _Checks:
+def _block(stored: Stored) -> Checks:
     read, block = stored.settings.blocks and stored.sums.rows > 0, stored.block
     yield "block", "a block that waits" if read else "no block", (block is not None) == read
     if block is not None:
@@ -115,7 +111,7 @@ def _block_rows(block: StoredBlock) -> float:
     return rows if ordered and right else math.inf
 
 
-def _evidence(stored: Stored) -> _Checks:
+def _evidence(stored: Stored) -> Checks:
     evidence, settings = stored.evidence, stored.settings
     now, number, alarms = evidence.progress, evidence.number_of_alarms, evidence.alarms
     waiting = 0.0 if stored.block is None else stored.block.sums[0]
@@ -129,7 +125,9 @@ def _evidence(stored: Stored) -> _Checks:
     yield "evidence.progress.mass", f"0 to {mass:g}: what is spent never falls", 0.0 <= now.mass <= _ROUNDED * mass
     right = number <= (1 if settings.mode == "total" else now.rows)
     yield "evidence.number_of_alarms", "one alarm in mode 'total', or no more than rows", right
-    right = len(alarms) == min(number, 20) and all(a < b for a, b in itertools.pairwise([0, *alarms, now.rows + 1]))
+    right = len(alarms) == min(number, KEPT_ALARMS) and all(
+        a < b for a, b in itertools.pairwise([0, *alarms, now.rows + 1])
+    )
     yield "evidence.alarms", "the latest of number_of_alarms rows, in increasing order", right
     fresh = _alarm_was_last(stored)
     yield (
@@ -151,7 +149,7 @@ def _alarm_was_last(stored: Stored) -> bool:
     return bool(alarms) and (stored.settings.mode == "total" or alarms[-1] == stored.evidence.progress.rows)
 
 
-def _components(stored: Stored) -> _Checks:
+def _components(stored: Stored) -> Checks:
     evidence = Evidence(stored.settings)
     if stored.evidence.cuts is not None:
         evidence.place(stored.evidence.cuts, stored.evidence.centre)
@@ -162,7 +160,7 @@ def _components(stored: Stored) -> _Checks:
     yield "evidence.value", f"what components and mass add up to, {found:g}", right
 
 
-def _position(stored: Stored) -> _Checks:
+def _position(stored: Stored) -> Checks:
     position = stored.position
     kind, time, types = position.kind, position.time, {None: type(None), "date": int, "number": float}
     yield "position.time", f"a time of the kind {kind!r}", type(time) is types[kind]
@@ -172,15 +170,13 @@ def _position(stored: Stored) -> _Checks:
     yield "position.id", "a text, or a whole number of 64 bits", right
 
 
-def _departure(stored: Stored) -> _Checks:
+def _departure(stored: Stored) -> Checks:
     found = stored.departure
     yield "departure", "one after an alarm, and else none", (found is not None) == bool(stored.evidence.alarms)
     if found is not None:
         right = 1 <= found.row_lower <= found.row <= found.row_upper <= stored.sums.rows
         yield "departure.row", "a row between row_lower and row_upper", right
         ends = (found.low, found.high)
-        right = found.low < found.high and all(math.isinf(end) or 0.0 <= end <= 1.0 for end in ends)
+        right = found.low <= found.high and all(math.isinf(end) or 0.0 <= end <= 1.0 for end in ends)
         yield "departure.low", "an end of an interval of scores", right
-        gains = (found.gain_shift, found.gain_slope, found.gain_refit)
-        yield "departure.gain_shift", "gains that are not below 0", min(gains) >= 0.0
-        yield "departure.bias", "a number from -1 to 1", abs(found.bias) <= 1.0
+        yield "departure.bias", "a number from -1 to 1", abs(found.bias) <= _ROUNDED

@@ -179,4 +179,3 @@ def _departure(stored: Stored) -> Checks:
         ends = (found.low, found.high)
         right = found.low <= found.high and all(math.isinf(end) or 0.0 <= end <= 1.0 for end in ends)
         yield "departure.low", "an end of an interval of scores", right
-        yield "departure.bias", "a number from -1 to 1", abs(found.bias) <= _ROUNDED

@@ -6,14 +6,8 @@ all of them, prints the exit codes and every failure with what repeats it.
 
 from __future__ import annotations
 
-import argparse
 import functools
-import os
-import shutil
 import sys
-import tempfile
-import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +18,6 @@ import calibrant as cal
 from calibrant.export import to_json
 from fuzz.files import Drawn, draw_file, read_back
 from fuzz.oracles import (
-    Failure,
     check,
     check_copy,
     check_exported,
@@ -35,6 +28,7 @@ from fuzz.oracles import (
     run,
     usual,
 )
+from fuzz.runner import main
 
 METHODS = (
     "auto",
@@ -287,56 +281,5 @@ def fitted_model(rng: np.random.Generator, folder: Path) -> Path:
 COMMANDS = {function.__name__: function for function in (audit, recalibrate, apply, monitor, compare, plan, export)}
 
 
-def once(command: str, seed: int) -> int:
-    """Run one case in a folder of its own; raise a `Failure` if anything is wrong."""
-    rng = np.random.default_rng([seed, list(COMMANDS).index(command)])
-    before = tempfile.tempdir
-    with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
-        folder, temporary = Path(name), Path(name, "temporary")
-        temporary.mkdir()
-        tempfile.tempdir = str(temporary)
-        try:
-            done = COMMANDS[command](rng, folder)
-            left = [path.name for path in folder.iterdir() if path.name.startswith((".calibrant", "tmp"))]
-            left += [path.name for path in temporary.iterdir()]
-            check(not left, f"left behind {left}")
-        except Failure as failure:
-            raise Failure(f"{command} {seed}: {failure}") from None
-        finally:
-            tempfile.tempdir = before
-        return done.exit_code
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=0, help="of the first run")
-    parser.add_argument("--command", choices=COMMANDS)
-    parser.add_argument("--keep", type=Path, help="with --command: where to keep the files of the run of this seed")
-    asked = parser.parse_args()
-    if asked.keep is not None:
-        shutil.rmtree(asked.keep, ignore_errors=True)
-        asked.keep.mkdir(parents=True)
-        rng = np.random.default_rng([asked.seed, list(COMMANDS).index(asked.command)])
-        try:
-            print(COMMANDS[asked.command](rng, asked.keep).output)
-        except Failure as failure:
-            print(failure)
-        return 0
-    failed = 0
-    for command in [asked.command] if asked.command else COMMANDS:
-        codes, begun = Counter[int](), time.perf_counter()
-        for seed in range(asked.seed, asked.seed + asked.runs):
-            try:
-                codes[once(command, seed)] += 1
-            except Failure as failure:
-                failed += 1
-                print(failure, flush=True)
-        spent = 1000 * (time.perf_counter() - begun) / asked.runs
-        print(f"{command:<12} {asked.runs} runs, exit codes {dict(sorted(codes.items()))}, {spent:.0f} ms a run")
-    return min(failed, 100)
-
-
 if __name__ == "__main__":
-    os.environ.setdefault("SOURCE_DATE_EPOCH", "1700000000")
-    sys.exit(main())
+    sys.exit(main(COMMANDS, __doc__))

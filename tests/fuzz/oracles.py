@@ -47,11 +47,11 @@ def limited() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def run(*arguments: Any, allowed: tuple[int, ...] = (0, 1, 2)) -> Result:
+def run(*arguments: Any, allowed: tuple[int, ...] = (0, 1, 2), stream: bytes | None = None) -> Result:
     """Run a command in process; check its exit code, and that an error is one message."""
     with limited(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        done = CliRunner().invoke(app, [str(argument) for argument in arguments], input=stream)
     wrong = done.exception is not None and not isinstance(done.exception, SystemExit)
     check(not wrong, f"internal error: {done.exception!r}")
     check(done.exit_code in allowed, f"exit code {done.exit_code}: {done.output[:300]}")

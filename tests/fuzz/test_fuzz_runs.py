@@ -2,8 +2,9 @@
 
 import pytest
 
-from fuzz import frames, functions
-from fuzz.commands import COMMANDS, once
+from fuzz import agreement, frames, functions
+from fuzz.commands import COMMANDS
+from fuzz.runner import once
 
 # As many of each command as take about half a second.
 QUICK = {"audit": 3, "recalibrate": 6}
@@ -12,14 +13,27 @@ QUICK = {"audit": 3, "recalibrate": 6}
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_on_random_files(command):
     for seed in range(QUICK.get(command, 10)):
-        once(command, seed)
+        once(COMMANDS, command, seed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_on_many_random_files(command):
-    codes = [once(command, seed) for seed in range(100, 243)]
+    codes = [once(COMMANDS, command, seed) for seed in range(100, 243)]
     assert codes.count(2) < 0.9 * len(codes)  # what is drawn can be used, or nothing would be tested
+
+
+@pytest.mark.parametrize("command", agreement.COMMANDS)
+def test_commands_agree_with_arrays(command):
+    for seed in range(QUICK.get(command, 6) // 2):
+        once(agreement.COMMANDS, command, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", agreement.COMMANDS)
+def test_commands_agree_with_many_arrays(command):
+    answers = [once(agreement.COMMANDS, command, seed) for seed in range(100, 150)]
+    assert answers.count("answered") > 0.6 * len(answers)
 
 
 @pytest.mark.parametrize(("kind", "runs"), [(functions, 60), (frames, 20)], ids=["columns", "frames"])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from calibrant import ScoreTable
+from calibrant import ScoreTable, audit_segments
 from calibrant.cli.main import app
 from calibrant.errors import DataError, SourceError
 from calibrant.ingest.files import read_rows, read_table
@@ -71,6 +71,21 @@ def test_rows_with_groups(request, database):
     rows = read_rows(Query("SELECT * FROM scores", path), label="y", score="p", cluster="w")
     np.testing.assert_array_equal(rows.score, P)
     np.testing.assert_array_equal(rows.cluster, W - 1)
+
+
+def test_segments_of_sqlite_are_numbers_where_all_values_are(tmp_path):
+    """As in CSV files: text would have a segment for every number."""
+    path = tmp_path / "rows.db"
+    rng = np.random.default_rng(0)
+    score, age = rng.uniform(size=1000), rng.normal(40, 10, 1000)
+    label = (rng.uniform(size=1000) < score).astype(int)
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE scores (y, p REAL, age REAL)")
+        columns = (column.tolist() for column in (label, score, age))
+        connection.executemany("INSERT INTO scores VALUES (?, ?, ?)", zip(*columns, strict=True))
+    connection.close()
+    found = audit_segments(Query("SELECT * FROM scores", str(path)), by="age", label="y", score="p")
+    assert found.to_dict() == audit_segments(label, score, by={"age": age}).to_dict()
 
 
 def test_a_query_may_name_files(tmp_path):

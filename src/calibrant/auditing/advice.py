@@ -204,7 +204,7 @@ def _repair(found: _Found) -> _Weighed:
     """Advise where the error is significant or above the tolerance: name what is wrong, and what mends it."""
     recalibration = found.recalibration
     excess = found.level or "the error is more than chance explains"
-    if recalibration is not None and recalibration.helps:
+    if recalibration is not None and (recalibration.helps or (found.level and recalibration.improves_log_loss)):
         return "recalibrate", f"{excess}, and recalibration lowers the cross-validated {_gained(recalibration)}."
     if found.level and recalibration is not None:
         if recalibration.unchanged:

@@ -95,18 +95,22 @@ class Recalibration(Result):
 
     @property
     def helps(self) -> bool:
-        """Whether scores change, and the log loss or the Brier score falls significantly, each at 5%, one-sided.
+        """Whether scores change, and the Brier score falls significantly at 5%, one-sided.
 
-        Where events are rare the Brier score hardly sees a wrong level, and the log loss does. That is approximate, for
-        clusters above all: a kind that none of them shows is not allowed for. Where the scores were right and one
-        random number decided all outcomes of a cluster, 6 of 40 samples of ten clusters said so.
+        That is approximate, for clusters above all: a kind that none of them shows is not allowed for. Where the scores
+        were right and one random number decided all outcomes of a cluster, 6 of 40 samples of ten clusters said so.
         """
-        return not self.unchanged and (self.improves_log_loss or self.improves_brier)
+        return not self.unchanged and self.improves_brier
 
     @property
     def improves_log_loss(self) -> bool:
-        """Whether the fall of the log loss is significant at 5%, one-sided; also if it was infinite before only."""
-        return self.log_loss_gain == math.inf or self.log_loss_gain > _BEYOND_NOISE * self.log_loss_gain_error
+        """Whether scores change, and the log loss falls by more than 1.645 standard errors, or from infinity.
+
+        Where events are rare it sees a wrong level, and the Brier score hardly does; but the standard error is then no
+        guide by itself, since a few events decide: see O:E beside it.
+        """
+        improved = self.log_loss_gain == math.inf or self.log_loss_gain > _BEYOND_NOISE * self.log_loss_gain_error
+        return not self.unchanged and improved
 
     @property
     def improves_brier(self) -> bool:
@@ -187,7 +191,7 @@ def cross_fitted(
     # Most scores of a fold share their value with others: they are pooled before those of all folds are sorted.
     pooled = (np.concatenate(columns) for columns in zip(*(pool_counts(*part[1:]) for part in parts), strict=True))
     after = ScoreTable(*pool_counts(*pooled))
-    whole = calibrator().fit(table)
+    whole = fit_part(calibrator(), table)  # rows of one class too
     fitted = _mapped(whole, table.score)
     bound, costs = None, None
     if all((part.second[1:] >= part.second[:-1]).all() for part in parts):

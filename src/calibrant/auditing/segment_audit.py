@@ -128,9 +128,9 @@ def audit_segments(
         Predicted probabilities of the positive class, in [0, 1].
     by : str, sequence of str, mapping of str to array-like, or dataframe
         Columns that make segments: their names, or beside arrays the columns themselves, by name. A segment is a level
-        of a column; missing values are one (in CSV and JSON files empty text too), and levels with fewer than
-        `min_rows` rows are one together. Numbers with more than 20 different values are cut at about their quintiles,
-        or at `cuts`.
+        of a column; missing values are one (in CSV and JSON files and in SQLite empty text too), and levels with fewer
+        than `min_rows` rows are one together. Numbers with more than 20 different values are cut at about their
+        quintiles, or at `cuts`.
     label, score : str, optional
         Names of columns, where the first argument has columns.
     pos_label : scalar, optional

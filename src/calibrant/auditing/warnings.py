@@ -28,6 +28,7 @@ from calibrant.table.score_table import FloatArray, ScoreTable
 __all__ = [
     "DECISIONS",
     "ENOUGH_CLUSTERS",
+    "FEW_CLUSTERS",
     "IN_SAMPLE",
     "REVERSED",
     "DataWarning",

@@ -22,6 +22,7 @@ __all__ = ["Draws", "bounded_mean_limit", "bounded_mean_limits", "limit_excess"]
 # but for distances that are small beside that of the mean.
 _MANY, _WIDTH, _SMALL = 128, 0.2, 1e-4
 _STEPS, _PRECISION = 100, 1e-7
+_NOTHING = 1e-200  # share of the largest distance below which another is 0
 
 
 class Draws(NamedTuple):
@@ -105,10 +106,14 @@ def _mean_and_spread(weighted: Draws) -> tuple[FloatArray, FloatArray]:
 
 def _excess(weighted: Draws, deviate: float, at: FloatArray) -> FloatArray:
     """How far the upper limit is above a number: exact in its sign, about right in its size, and falling by about 1."""
-    spread = _mean_and_spread(weighted)[1]
-    excess = (tail_deviate(weighted.values - at[..., None], weighted.counts) - deviate) * spread
-    # nothing but the end of the range
-    return np.where(spread > 0.0, excess, weighted.values.max(axis=-1) - at)
+    mean, spread = _mean_and_spread(weighted)
+    shifted = weighted.values - at[..., None]
+    size = np.abs(shifted)  # beside the largest, what would underflow is nothing
+    shifted = np.where(size > _NOTHING * size.max(axis=-1, keepdims=True), shifted, 0.0)
+    # Nothing on one side of the number, as where a score separates the classes: no chance to be there.
+    one_sided = (shifted.min(axis=-1) >= 0.0) | (shifted.max(axis=-1) <= 0.0)
+    excess = (tail_deviate(shifted, weighted.counts) - deviate) * spread
+    return np.where(one_sided, mean - at, excess)
 
 
 def _pooled(draws: Draws, high: float) -> Draws:

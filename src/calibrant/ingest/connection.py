@@ -106,10 +106,10 @@ def _expect(source: Source, files: list[Path], runner: QueryRunner) -> None:
 def _answer(connection: duckdb.DuckDBPyConnection, query: Query, wanted: tuple[str, ...], folder: Path) -> Source:
     name = "the result of the query"
     runner = QueryRunner(connection, name)
-    header, columns, types = runner.run(lambda: copy_rows(connection, query, wanted, folder))
+    header, columns, types, typed = runner.run(lambda: copy_rows(connection, query, wanted, folder))
     sql = f"SELECT * FROM {COPIED}"
     spans = partial(spans_of_table, connection, COPIED)
-    return Source(connection, sql, sql, columns, header, types, True, "query", name, runner, folder, spans)
+    return Source(connection, sql, sql, columns, header, types, typed, "query", name, runner, folder, spans)
 
 
 def _connect(folder: Path) -> duckdb.DuckDBPyConnection:

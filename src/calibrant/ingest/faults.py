@@ -7,7 +7,7 @@ it asked for one of them. Conditions and words are those of `calibrant.table.val
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -117,13 +117,12 @@ def refuse_values(faults: Iterable[str], seen: Mapping[str, Any], column: str, r
         raise describe_bad_scores(value, place, count, *rows.score_limits())
 
 
-def describe_no_column(name: str, there: Sequence[str], place: str = "") -> tuple[str, str, str]:
+def describe_no_column(name: Hashable, there: Sequence[Hashable], place: str = "") -> tuple[str, str, str]:
     """Phrase what an error says of a column that is not there: expected, found and remedy."""
-    there = [str(column) for column in there]  # names of pandas may be numbers or tuples
-    lower = {column.lower(): column for column in there}
-    near = difflib.get_close_matches(name.strip().lower(), lower, n=1)
-    listed = ", ".join(there[:20]) + (", ..." if len(there) > 20 else "")
-    if there and all(_is_datum(column) for column in there):
+    lower = {str(column).lower(): column for column in there}  # names of pandas may be numbers or tuples
+    near = difflib.get_close_matches(str(name).strip().lower(), lower, n=1)
+    listed = ", ".join(map(str, there[:20])) + (", ..." if len(there) > 20 else "")
+    if there and all(isinstance(column, str) and _is_datum(column) for column in there):
         remedy = "the first line seems to hold data: put a line with the names of the columns above it"
     else:
         remedy = f"did you mean {lower[near[0]]!r}?" if near else "choose one of these"

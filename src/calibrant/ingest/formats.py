@@ -150,12 +150,11 @@ def _csv_layout(head: bytes, name: str, gzipped: bool, prefer: str) -> Layout:
     ends = io.IncrementalNewlineDecoder(None, translate=False)
     ends.decode(text)
     mixed = isinstance(ends.newlines, tuple)
-    broken = next((column for column in header if mixed and ("\n" in column or "\r" in column)), None)
-    if broken is not None:  # DuckDB would find no rows
-        found = f"{broken!r} in {name}, whose lines end in another kind of break"
-        raise SourceError(
-            "names of columns without line breaks", found, "rename that column, or write all breaks alike"
-        )
+    broken = next((column for column in header if "\n" in column or "\r" in column), None)
+    if broken is not None and (mixed or body is not head):  # DuckDB would find no rows, or take the end for a row
+        why = "whose lines end in another kind of break" if mixed else "which begins with a mark or empty lines"
+        remedy = "rename that column, or " + ("write all breaks alike" if mixed else "leave out what is before it")
+        raise SourceError("names of columns without line breaks", f"{broken!r} in {name}, {why}", remedy)
     return Layout("CSV", gzipped, best, skip, tuple(header), mixed=mixed)
 
 

@@ -115,7 +115,8 @@ def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[An
             raise ArgumentError(f"`{what}` to name a column", repr(name), f"choose among {', '.join(map(str, there))}")
     for name in columns.names:
         # DuckDB takes the first of the names that differ in case alone.
-        alike = [other for other in there if other.lower() == name.lower()] if found.implementation.is_duckdb() else []
+        asked = str(name).lower()
+        alike = [other for other in there if other.lower() == asked] if found.implementation.is_duckdb() else []
         if name in there and len(set(alike)) > 1:
             raise DataError(
                 f"one column {name!r}", f"{' and '.join(map(repr, alike))}, which DuckDB takes for one", "rename one"

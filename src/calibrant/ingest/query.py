@@ -49,11 +49,15 @@ class Query(NamedTuple):
 
 
 class Copied(NamedTuple):
-    """Columns of a query: names in it and in the copy, and their DuckDB types, "" of those that were not copied."""
+    """Columns of a query: names in it and in the copy, and their DuckDB types, "" of those that were not copied.
+
+    SQLite is not `typed`: its values were copied as texts.
+    """
 
     header: tuple[str, ...]
     columns: tuple[str, ...]
     types: tuple[str, ...]
+    typed: bool
 
 
 def copy_rows(connection: duckdb.DuckDBPyConnection, query: Query, wanted: tuple[str, ...], folder: Path) -> Copied:
@@ -65,15 +69,17 @@ def copy_rows(connection: duckdb.DuckDBPyConnection, query: Query, wanted: tuple
     sql = query.sql.strip().rstrip(";").rstrip()
     if not sql:
         raise SourceError("a query", "an empty one", "write a SELECT")
+    typed = True
     if query.database is not None and re.match("postgres(ql)?://", query.database):
         found = _from_postgresql(connection, sql, query.database, wanted)
     elif query.database is not None and _head(query.database).startswith(b"SQLite format 3"):
         found = _from_sqlite(connection, sql, query.database, wanted)
+        typed = False
     else:
         found = _from_duckdb(connection, sql, query.database, wanted)
     types = {row[0]: str(row[1]) for row in connection.execute(f"DESCRIBE {COPIED}").fetchall()}
     columns = unique_names(found)
-    return Copied(found, columns, tuple(types.get(column, "") for column in columns))
+    return Copied(found, columns, tuple(types.get(column, "") for column in columns), typed)
 
 
 def _head(database: str) -> bytes:

@@ -50,7 +50,7 @@ class Source:
     columns: tuple[str, ...]  # names that differ in more than case
     header: tuple[str, ...]  # names of the same columns as they stand in the file
     types: tuple[str, ...]  # DuckDB types of the columns; all VARCHAR if the format is text
-    typed: bool  # whether the file itself knows types (Parquet, query)
+    typed: bool  # whether types are known (Parquet, queries but those of SQLite), and texts are no numbers
     format: str  # "CSV", "Parquet", "JSON lines" or "query"
     name: str  # what messages call it
     _runner: QueryRunner

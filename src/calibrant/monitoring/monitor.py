@@ -16,7 +16,7 @@ from calibrant.monitoring.blocks import BlockReader
 from calibrant.monitoring.diagnosis import Departure, departure
 from calibrant.monitoring.evidence import Evidence
 from calibrant.monitoring.history import MonitorHistory, history_of
-from calibrant.monitoring.order import UPDATES, Chosen, Position, batch_digest, choose, shown_time
+from calibrant.monitoring.order import UPDATES, Chosen, Position, as_texts, batch_digest, choose, shown_time
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.state import MonitorState, bias_limits, described
 from calibrant.monitoring.state_fields import LastUpdate, Stored
@@ -278,7 +278,7 @@ class Monitor(Reported):
         if len(names) != n:
             found = f"{len(names)} blocks and {n} scores"
             raise DataError("as many blocks as scores", found, "pass columns of the same table")
-        return names.astype(str)
+        return as_texts(names, "blocks")
 
     def _read(
         self, y: FloatArray, score: FloatArray, times: _Times | None, names: npt.NDArray[Any] | None, chosen: Chosen

@@ -26,6 +26,7 @@ __all__ = [
     "Kind",
     "Position",
     "Time",
+    "as_texts",
     "batch_digest",
     "choose",
     "shown_time",
@@ -170,18 +171,25 @@ def _ids(identifier: Any, n: int) -> npt.NDArray[Any]:
     if len(raw) != n:
         raise DataError(f"an identifier for each of {n} rows", f"{len(raw)}", "pass columns of the same table")
     if raw.dtype.kind == "O":
-        if any(isinstance(name, (list, tuple)) for name in raw.tolist()):
-            raise DataError("identifiers that are whole numbers or text", "lists", "join their parts to one text each")
         missing = np.array(
             [str(name) in ("None", "nan", "<NA>") and not isinstance(name, str) for name in raw.tolist()], dtype=bool
         )
         if missing.any():
             where = f"none in row {int(np.argmax(missing))}"
             raise DataError("an identifier in every row", where, "leave out rows without one, or the column")
-        raw = raw.astype(str)
+        raw = as_texts(raw, "identifiers")
     if raw.dtype.kind not in "iuU":
         raise DataError("identifiers that are whole numbers or text", f"{raw.dtype} values", "convert them")
     return raw
+
+
+def as_texts(names: npt.NDArray[Any], what: str) -> npt.NDArray[np.str_]:
+    """Return names of rows, such as "identifiers", as texts."""
+    try:
+        return names.astype(str)
+    except ValueError:  # of lists and tuples, which NumPy takes for rows of an array
+        remedy = "join their parts to one text each"
+        raise DataError(f"{what} that are whole numbers or text", "lists", remedy) from None
 
 
 def _check_same(

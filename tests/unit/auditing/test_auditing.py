@@ -166,7 +166,6 @@ def test_a_log_loss_that_was_infinite_is_a_gain():
     assert (found.log_loss_before, found.log_loss_gain) == (math.inf, math.inf)
     assert math.isnan(found.log_loss_gain_error)
     assert found.improves_log_loss
-    assert found.helps
 
 
 @pytest.mark.slow
@@ -380,8 +379,8 @@ def clustered_world(seed=1):
 @pytest.mark.slow
 def test_rows_of_groups_are_not_taken_as_independent():
     y, p, patient = clustered_world()
-    alone = cal.audit(y, p, tolerance=0.1)
-    grouped = cal.audit(y, p, clusters=patient, tolerance=0.1)
+    alone = cal.audit(y, p, tolerance=0.06)
+    grouped = cal.audit(y, p, clusters=patient, tolerance=0.06)
     assert alone.certificate.verdict == "certified"
     assert grouped.certificate.verdict == "undecided"
     assert alone.test.p_value < 0.05 < grouped.test.p_value
@@ -389,7 +388,7 @@ def test_rows_of_groups_are_not_taken_as_independent():
     assert (grouped.sample.n, grouped.sample.clusters, alone.sample.clusters) == (4000, 200, None)
     # What counts rows as evidence is left out.
     assert np.isnan(grouped.cutoff.null_mean)
-    assert np.isnan(grouped.reliability.lower).all()
+    assert grouped.reliability.interval == "cluster jackknife"
     assert np.isnan(grouped.measures.integrated.null_mean)
     assert grouped.band is None
     assert grouped.max_regret is None
@@ -401,7 +400,7 @@ def test_rows_of_groups_are_not_taken_as_independent():
     text = details(grouped)
     assert "4,000 rows in 200 clusters do not show" in text
     assert "independent clusters (200)" in text
-    assert "every cluster has equal weight" in " ".join(text.split())
+    assert "asymptotic bound for clusters" in " ".join(text.split())
     assert json.loads(grouped.to_json(), parse_constant=pytest.fail)["sample"]["clusters"] == 200
 
 

@@ -21,6 +21,7 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.fits.least_range import _flattest, logistic_maps, nearest_point
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.table.cells import CellSums
+from support.parts import fit_rows
 from support.strategies import small_rows
 
 # Logistic maps may fall by this between neighbouring scores: exp is not monotone to the last digit.
@@ -99,7 +100,7 @@ def rows_within_reach(draw):
 @given(rows=rows_within_reach())
 def test_no_search_finds_a_lower_error(family, rows):
     y, s, w = rows
-    fitted = CutoffCalibrator(family=family, objective="cutoff").fit(s, y, sample_weight=w)
+    fitted = fit_rows(CutoffCalibrator(family=family, objective="cutoff"), s, y, w)
     assert fitted.cutoff_ == pytest.approx(range_of_walk(y, s, w, fitted.predict(s)), abs=1e-12)
     # Below half a row the search may stop.
     assert fitted.cutoff_ <= max(searched(family, y, s, w), 0.5 / w.sum()) + 1e-5
@@ -112,7 +113,7 @@ def test_no_search_finds_a_lower_error(family, rows):
 @given(rows=rows_within_reach())
 def test_no_search_finds_a_lower_loss_within_the_limit(family, rows):
     y, s, w = rows
-    fitted = CutoffCalibrator(family=family).fit(s, y, sample_weight=w)
+    fitted = fit_rows(CutoffCalibrator(family=family), s, y, w)
     p = fitted.predict(s)
     assert range_of_walk(y, s, w, p) <= fitted.limit_ + 1e-12
     loss = mean_loss(y, w, logit_of(p))
@@ -125,12 +126,12 @@ def test_no_search_finds_a_lower_loss_within_the_limit(family, rows):
 @given(rows=small_rows(weighted=("none", "whole", "float")))
 def test_any_small_sample(family, rows):
     """Inside the limit, never falling, probabilities, and no better in log loss than the maximum of the likelihood."""
-    likeliest = LIKELIEST[family]().fit(rows.s, rows.y, sample_weight=rows.w)
+    likeliest = fit_rows(LIKELIEST[family](), rows.s, rows.y, rows.w)
     w = np.ones(len(rows.y)) if rows.w is None else rows.w.astype(float)
     s, at = rows.s.astype(float), np.linspace(0.0, 1.0, 101)
     best = mean_loss(rows.y, w, logit_of(likeliest.predict(s)))
     for objective in ("log_loss", "cutoff"):
-        fitted = CutoffCalibrator(family=family, objective=objective).fit(rows.s, rows.y, sample_weight=rows.w)
+        fitted = fit_rows(CutoffCalibrator(family=family, objective=objective), rows.s, rows.y, rows.w)
         p = fitted.predict(s)
         assert ((p > 0.0) & (p < 1.0)).all()
         assert (np.diff(fitted.predict(at)) >= -ROUNDING).all()

@@ -46,6 +46,8 @@ def parquet_bytes(tmp_path, rows=1000):
         ('"y,p\n0,0.2\n', "a header line"),
         ("y,p\n0,0.2\r\n1,0.5\n", "a mix of line endings"),
         ('y,p,"a\nb"\r\n0,0.2,1\r\n', r"names of columns without line breaks, found 'a\nb'"),
+        ('\ufeff"a\nb",p,y\n1,0.2,0\n', "scores.csv, which begins with a mark or empty lines; rename"),
+        ('\n \n"a\nb",p,y\n1,0.2,0\n', "scores.csv, which begins with a mark or empty lines; rename"),
         ("y,p\n0,0.2\né,0.5\n".encode("latin-1"), "text in UTF-8, found another encoding in line 3"),
         ("é,p\n0,0.2\n1,0.5\n".encode("latin-1"), "text in UTF-8, found another encoding in the first line"),
         (GOOD.encode("utf-16"), "text in UTF-8, found UTF-16"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -128,5 +129,10 @@ def test_columns_that_are_none(frame, sources):
 
 
 def test_names_of_columns_may_be_numbers():
-    with pytest.raises(DataError, match=r"a column 'y', found the columns 0, 1"):
-        named_columns(pd.DataFrame(np.eye(2)), label="y", score="p")
+    numbers = pd.DataFrame(np.eye(2))
+    with pytest.raises(DataError, match=r"a column 'y', found the columns 0, 1; choose one of these"):
+        named_columns(numbers, label="y", score="p")
+    with pytest.raises(DataError, match=r"a column 7, found the columns 0, 1; choose"):
+        named_columns(numbers, label=7, score=1)
+    with pytest.raises(DataError, match=r"a column 7, found the columns y, p; choose"):
+        named_columns(duckdb.sql("SELECT 1 AS y, 0.5 AS p"), label=7, score="p")

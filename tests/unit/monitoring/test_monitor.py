@@ -63,8 +63,11 @@ def test_short_or_uniform_updates_may_be_alike():
     assert batch_digest(np.zeros(24), np.repeat([0.2, 0.8], 12)) is not None  # 2.7 million
 
 
-def test_identifiers_of_several_parts_are_refused():
-    parts = np.array([[1, 2], 3], dtype=object)
+@pytest.mark.parametrize("parts", [[[1, 2], 3], [(1, 2), 3], [np.arange(2), 3]], ids=["list", "tuple", "array"])
+def test_names_of_rows_that_have_several_parts_are_refused(parts):
+    parts = np.array(parts, dtype=object)
+    with pytest.raises(DataError, match="blocks that are whole numbers or text, found lists; join their parts"):
+        cal.Monitor(tolerance=0.1, blocks=True).update([0, 1], [0.2, 0.7], block=parts)
     with pytest.raises(DataError, match="found lists; join their parts"):
         cal.Monitor(tolerance=0.02).update([0, 1], [0.2, 0.7], id=parts)
 

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 
@@ -51,11 +51,12 @@ def replacing(path: str | PathLike[str]) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix=".calibrant-", dir=target.parent) as folder:
             draft = Path(folder) / target.name
             yield draft
+            _to_disk(draft, os.O_RDWR)  # before it may be read-only
             if target.exists():
                 shutil.copymode(target, draft)
-            _to_disk(draft)
             draft.replace(target)
-            _to_disk(target.parent)
+            with suppress(OSError):  # the file is in its place; not every system can do this to a folder
+                _to_disk(target.parent, os.O_RDONLY)
     except OSError as error:
         remedy = "check permissions and free space, or choose another place"
         raise SourceError(f"to write {target}", error.strerror or str(error), remedy) from error
@@ -67,11 +68,9 @@ def write_text(text: str, path: str | PathLike[str]) -> None:
         draft.write_text(text, encoding="utf-8")
 
 
-def _to_disk(path: Path) -> None:
-    """Let the contents of a file, or the names in a folder, outlive a loss of power, where the system can do so."""
-    if os.name == "nt" and path.is_dir():  # Windows opens no folders
-        return
-    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+def _to_disk(path: Path, flags: int) -> None:
+    """Let the contents of a file, or the names in a folder, outlive a loss of power."""
+    descriptor = os.open(path, flags)
     try:
         os.fsync(descriptor)
     finally:

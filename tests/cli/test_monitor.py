@@ -60,6 +60,17 @@ def test_months_one_after_the_other(months):
     assert at_once.stdout.splitlines()[0] == lines[0]
 
 
+def test_the_same_file_twice_is_refused_unless_told_otherwise(months):
+    """A job of cron that ran twice, where no column shows it."""
+    state = months / "s.json"
+    options = [months / "0.csv", "--label", "y", "--score", "p", "--tolerance", "0.01", "--state", state]
+    run(*options)
+    before = state.read_bytes()
+    assert "--again if they are other rows" in run(*options, code=2).stderr
+    assert state.read_bytes() == before
+    assert json.loads(run(*options, "--again", "--json").stdout)["rows"] == 8000
+
+
 def test_json_holds_the_numbers(months):
     found = json.loads(run(months / "0.csv", *OPTIONS, months / "s.json", "--json").stdout)
     assert found["alarm"] is False

@@ -55,7 +55,7 @@ def write() -> None:
     for name in CASES:
         path = FOLDER / f"{name}.json"
         if not path.exists():
-            made(name).save(path)
+            path.write_text(made(name).to_json(), encoding="utf-8")
 
 
 if __name__ == "__main__":

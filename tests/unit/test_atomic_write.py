@@ -1,5 +1,9 @@
 """Files appear whole or not at all."""
 
+import errno
+import os
+from pathlib import Path
+
 import pytest
 
 from calibrant import SourceError
@@ -12,6 +16,45 @@ def test_text_replaces_what_was_there(tmp_path):
     write_text("new é", path)
     assert path.read_text(encoding="utf-8") == "new é"
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_contents_and_then_the_name_are_on_disk(tmp_path, monkeypatch):
+    """Else a loss of power leaves an empty file where the old one was; a folder is not fsynced by every system."""
+    done, fsync, replace = [], os.fsync, Path.replace
+
+    def noted_fsync(descriptor):
+        there = os.fstat(descriptor)
+        done.append("folder" if there.st_ino == tmp_path.stat().st_ino else there.st_size)
+        if done[-1] == "folder":
+            raise OSError(errno.EINVAL, "Invalid argument")
+        fsync(descriptor)
+
+    def noted_replace(draft, target):
+        done.append("replace")
+        return replace(draft, target)
+
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(Path, "replace", noted_replace)
+    write_text("new", tmp_path / "a.txt")
+    assert done == [3, "replace", "folder"]
+    assert (tmp_path / "a.txt").read_text() == "new"
+
+
+def test_a_read_only_file_is_replaced_in_a_folder_that_can_be_written(tmp_path, monkeypatch):
+    """As before it was forced to disk: opening it for that takes permissions, which the tests may have as root."""
+    path, plain = tmp_path / "a.txt", os.open
+
+    def by_permission(name, flags, *others, **named):
+        if flags & os.O_RDWR and os.path.isfile(name) and not os.stat(name).st_mode & 0o200:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return plain(name, flags, *others, **named)
+
+    path.write_text("old")
+    path.chmod(0o444)
+    monkeypatch.setattr(os, "open", by_permission)
+    write_text("new", path)
+    assert path.read_text() == "new"
+    assert path.stat().st_mode & 0o777 == 0o444
 
 
 def test_failure_leaves_the_old_file_and_no_draft(tmp_path):

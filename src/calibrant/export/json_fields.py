@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 from datetime import datetime
-from inspect import isfunction
-from typing import Any, get_args, get_origin
+from typing import Any
 
 import numpy as np
 
 from calibrant.calibrators.base import Calibrator, Training
 from calibrant.calibrators.segment.calibrator import SegmentCalibrator
 from calibrant.errors import SourceError
-from calibrant.export.json_values import FieldError, array_of, check_fields, list_of, number_of, refuse, text_of
+from calibrant.export.json_types import structure
+from calibrant.export.json_values import FieldError, check_fields, list_of, number_of, refuse, text_of
 from calibrant.export.layouts import LAYOUTS, STORED
 
 __all__ = ["rebuild_training", "rebuilt_fitted"]
@@ -82,24 +82,8 @@ def _parameter(value: Any, path: str) -> Any:
 
 
 def _rebuilt(value: Any, kind: Any, path: str, training: Training) -> Any:
-    if kind is float:
-        return number_of(value, path)
-    if kind is np.ndarray:
-        return array_of(value, path)
-    if kind is tuple:
-        numbers = array_of(value, path).tolist()
-        return tuple(numbers) if len(numbers) == 2 else refuse(path, "two numbers", value)
-    if kind is bool:
-        return value if isinstance(value, bool) else refuse(path, "true or false", value)
-    if kind is str:
-        return text_of(value, path)
     if kind is Calibrator:
         return rebuilt_fitted(value, f"{path}.", training)
-    if get_origin(kind) is list:
-        (inner,) = get_args(kind)
-        return [_rebuilt(entry, inner, f"{path}[{i}]", training) for i, entry in enumerate(list_of(value, path))]
-    if isfunction(kind):
-        return kind(value, path)
-    names = [field.name for field in fields(kind)]
-    found = check_fields(value, names, f"{path}.")
-    return kind(**{name: array_of(found[name], f"{path}.{name}") for name in names})
+    if kind == list[Calibrator]:
+        return [rebuilt_fitted(entry, f"{path}[{i}].", training) for i, entry in enumerate(list_of(value, path))]
+    return structure(kind, value, path)

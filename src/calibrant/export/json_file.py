@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-from dataclasses import fields
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from calibrant.atomic_write import write_text
 from calibrant.calibrators.base import Calibrator
 from calibrant.errors import ArgumentError, SourceError
 from calibrant.export.json_fields import rebuild_training, rebuilt_fitted
+from calibrant.export.json_types import plain
 from calibrant.export.json_values import FieldError, check_fields, fields_of, load_document, text_of
 from calibrant.export.layouts import STORED, Exported, not_exportable
 
@@ -78,7 +77,7 @@ def to_json(calibrator: Exported) -> str:
         "calibrant": calibrant.__version__,
         **_fitted(calibrator),
         "column": str(calibrator.feature_names_in_[0]) if named else None,
-        "training": _plain(calibrator.training_),
+        "training": plain(calibrator.training_),
         "interpretation": calibrator.interpret(),
     }
     return json.dumps(document | {"sha256": _checksum(document)}, indent=1, allow_nan=False) + "\n"
@@ -181,11 +180,12 @@ def load_model(path: str | PathLike[str]) -> Exported:
     return from_json(text)
 
 
+@plain.register(Calibrator)
 def _fitted(calibrator: Exported) -> dict[str, Any]:
     """Return what makes up a calibrator; those inside others are stored in the same way."""
     document = _unfitted(calibrator)
     fitted = STORED[document["method"]].fitted
-    return document | {"fitted": {name: _plain(getattr(calibrator, name)) for name in fitted}}
+    return document | {"fitted": {name: plain(getattr(calibrator, name)) for name in fitted}}
 
 
 def _unfitted(calibrator: Exported) -> dict[str, Any]:
@@ -204,23 +204,8 @@ def _parameter(name: str, value: Any) -> Any:
     if isinstance(value, list | tuple) and all(isinstance(entry, str) for entry in value):
         return list(value)
     if value is None or isinstance(value, bool | int | float | str | np.generic):
-        return _plain(value)
+        return plain(value)
     raise ArgumentError(f"{name} to be a number, a text, a bool or None", repr(value), "fit with such a parameter")
-
-
-def _plain(value: Any) -> Any:
-    """Return a number, a text, or lists of these, or a mapping by name; JSON has no words for infinity and NaN."""
-    if isinstance(value, Calibrator):
-        return _fitted(value)
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"float": repr(value)}
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, tuple | list):
-        return [_plain(entry) for entry in value]
-    return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
 
 
 def _rebuilt(document: dict[str, Any]) -> Exported:

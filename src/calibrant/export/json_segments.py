@@ -1,122 +1,87 @@
-"""What a model file says of segments: columns, offsets, trees and gains."""
+"""What is checked of segments in a model file: columns, offsets, trees and gains."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from dataclasses import fields
-from typing import Any
 
 import numpy as np
 
-from calibrant.calibrators.segment.gains import SegmentGains
-from calibrant.calibrators.segment.offsets import IntArray, LogOddsOffsets, OffsetTable
-from calibrant.calibrators.segment.repair import SegmentRepair
-from calibrant.calibrators.segment.trees import Node, Split
-from calibrant.export.json_values import array_of, check_fields, list_of, number_of, refuse, text_of
+from calibrant.calibrators.segment.calibrator import SegmentCalibrator
+from calibrant.calibrators.segment.offsets import OffsetTable
+from calibrant.calibrators.segment.trees import Node, Split, splits_of
+from calibrant.export.json_types import Within
+from calibrant.export.json_values import Checks
 from calibrant.segments.columns import SegmentColumn
-from calibrant.table.score_table import FloatArray
 
-__all__ = ["columns_of", "gains_of", "repair_of"]
+__all__ = ["check_segments"]
 
 _DEEPEST = 20
 
 
-def columns_of(value: Any, path: str) -> list[SegmentColumn]:
-    """Return how columns are turned into segments."""
-    return [_column(entry, f"{path}[{i}].") for i, entry in enumerate(list_of(value, path))]
+def check_segments(calibrator: SegmentCalibrator) -> Checks:
+    """Yield what has to hold of the fields of a SegmentCalibrator, whose types are right."""
+    for i, column in enumerate(calibrator.columns_):
+        yield from _column(column, f"fitted.columns_[{i}].")
+    sizes = [len(column) for column in calibrator.columns_]
+    yield "fitted.columns_", "at least one column", len(sizes) > 0
+    offsets, trees = calibrator.repair_.offsets, calibrator.repair_.trees
+    at = "fitted.repair_.offsets"
+    yield f"{at}.centre", "a finite number", math.isfinite(offsets.centre)
+    yield f"{at}.scale", "a finite number above 0", 0.0 < offsets.scale < math.inf
+    for i, table in enumerate(offsets.tables):
+        yield from _table(table, sizes, f"{at}.tables[{i}].")
+    for i, tree in enumerate(trees):
+        at = f"fitted.repair_.trees[{i}]"
+        yield at, f"a tree of at most {_DEEPEST} splits in depth", _depth(tree) <= _DEEPEST
+        yield at, "finite numbers", all(map(math.isfinite, _numbers(tree)))
+        columns = {split.column for split in splits_of(tree)}
+        wanted = f"numbers of columns from -1 to {len(sizes) - 1}"
+        yield f"{at}.column", wanted, all(-1 <= column < len(sizes) for column in columns)
+        small = all(abs(segment) < 2**53 for split in splits_of(tree) for segment in split.segments)
+        yield f"{at}.segments", "numbers of segments", small
+    yield "fitted.shares_", "two shares", len(calibrator.shares_) == 2 and bool((calibrator.shares_ >= 0.0).all())
+    decided = calibrator.decision_ in ("repaired", "left alone")
+    yield "fitted.decision_", "'repaired' or 'left alone'", decided
+    gains = calibrator.gains_
+    for field in fields(gains):
+        wanted = "as many entries as there are segments"
+        yield f"fitted.gains_.{field.name}", wanted, len(getattr(gains, field.name)) == len(gains.column)
 
 
-def _column(value: Any, path: str) -> SegmentColumn:
-    found = check_fields(value, [field.name for field in fields(SegmentColumn)], path)
-    text_of(found["name"], f"{path}name")
-    levels, cuts = list_of(found["levels"], f"{path}levels"), list_of(found["cuts"], f"{path}cuts")
+def _column(column: SegmentColumn, path: str) -> Checks:
     kinds: list[set[type]] = [{str}, {bool}, {int, float}]
-    if not any({type(level) for level in levels} <= kind for kind in kinds) or len(set(levels)) < len(levels):
-        refuse(f"{path}levels", "different texts, booleans or numbers", levels)
-    for values, name in ((cuts, "cuts"), ([] if levels and type(levels[0]) is str else levels, "levels")):
-        for i, entry in enumerate(values):
-            if not isinstance(entry, bool):
-                _finite(entry, f"{path}{name}[{i}]")
-    if any(after <= before for before, after in itertools.pairwise(cuts)) or (cuts and levels):
-        refuse(f"{path}cuts", "increasing numbers, and none beside levels", cuts)
-    if type(found["pooled"]) is not int or found["pooled"] < 0:
-        refuse(f"{path}pooled", "a whole number from 0", found["pooled"])
-    for name in ("missing", "from_rows"):
-        if not isinstance(found[name], bool):
-            refuse(f"{path}{name}", "true or false", found[name])
-    return SegmentColumn.from_dict(found)
+    types, different = {type(level) for level in column.levels}, len(set(column.levels)) == len(column.levels)
+    yield f"{path}levels", "different texts, booleans or numbers", different and any(types <= kind for kind in kinds)
+    finite = types <= {str} or all(map(Within().holds, column.levels))
+    yield f"{path}levels", "finite numbers", finite
+    rising = all(before < after for before, after in itertools.pairwise(column.cuts))
+    right = rising and all(map(Within().holds, column.cuts)) and not (column.cuts and column.levels)
+    yield f"{path}cuts", "increasing finite numbers, and none beside levels", right
+    yield f"{path}pooled", "a whole number from 0", column.pooled >= 0
 
 
-def repair_of(value: Any, path: str) -> SegmentRepair:
-    """Return what is added to the log-odds."""
-    found = check_fields(value, ("offsets", "trees"), f"{path}.")
-    at = f"{path}.offsets"
-    offsets = check_fields(found["offsets"], ("centre", "scale", "tables"), f"{at}.")
-    centre, scale = (_finite(offsets[name], f"{at}.{name}") for name in ("centre", "scale"))
-    if scale <= 0.0:
-        refuse(f"{at}.scale", "a number above 0", scale)
-    tables = [_table(entry, f"{at}.tables[{i}].") for i, entry in enumerate(list_of(offsets["tables"], f"{at}.tables"))]
-    trees = [_node(entry, f"{path}.trees[{i}]", 0) for i, entry in enumerate(list_of(found["trees"], f"{path}.trees"))]
-    return SegmentRepair(LogOddsOffsets(centre, scale, tuple(tables)), tuple(trees))
+def _table(table: OffsetTable, sizes: list[int], path: str) -> Checks:
+    right = 1 <= len(table.columns) <= 2 and all(0 <= column < len(sizes) for column in table.columns)
+    yield f"{path}columns", f"one number below {len(sizes)}, or two", right
+    right = table.codes.shape == (len(table.intercept), len(table.columns)) and len(table.codes) > 0
+    yield f"{path}codes", "numbers of segments, as many as there are columns and intercepts", right
+    keys = [tuple(code) for code in table.codes.tolist()]
+    yield f"{path}codes", "numbers of segments, each above the one before", keys == sorted(set(keys))
+    inside = bool((table.codes >= 0).all() and (table.codes < [sizes[c] for c in table.columns]).all())
+    yield f"{path}codes", "numbers of segments of these columns", inside
+    yield f"{path}slope", f"{len(keys)} numbers, as many as intercepts", len(table.slope) == len(keys)
+    for name in ("intercept", "slope", "variances"):
+        yield f"{path}{name}", "finite numbers", bool(np.isfinite(getattr(table, name)).all())
 
 
-def _table(value: Any, path: str) -> OffsetTable:
-    found = check_fields(value, [field.name for field in fields(OffsetTable)], path)
-    intercept, slope, variances = (
-        _all_finite(found[name], path + name) for name in ("intercept", "slope", "variances")
-    )
-    if len(variances) != 2:
-        refuse(f"{path}variances", "two numbers", found["variances"])
-    listed = list_of(found["codes"], f"{path}codes")
-    codes = [_whole(entry, f"{path}codes[{i}]") for i, entry in enumerate(listed)]
-    columns = tuple(_whole(found["columns"], f"{path}columns").tolist())
-    if any(len(code) != len(columns) for code in codes):
-        refuse(f"{path}codes", "as many numbers in each as there are columns", listed)
-    return OffsetTable(
-        columns, np.array(codes, dtype=np.int64).reshape(len(codes), len(columns)), intercept, slope, tuple(variances)
-    )
+def _depth(node: Node) -> int:
+    return 1 + max(_depth(node.first), _depth(node.second)) if isinstance(node, Split) else 0
 
 
-def _node(value: Any, path: str, depth: int) -> Node:
-    if not isinstance(value, dict) or "float" in value:
-        return _finite(value, path)
-    if depth == _DEEPEST:
-        refuse(path, f"trees of at most {_DEEPEST} splits in depth", value)
-    found = check_fields(value, [field.name for field in fields(Split)], f"{path}.")
-    (column,) = _whole([found["column"]], f"{path}.column").tolist()
-    at, segments = _finite(found["at"], f"{path}.at"), _whole(found["segments"], f"{path}.segments")
-    first, second = (_node(found[name], f"{path}.{name}", depth + 1) for name in ("first", "second"))
-    return Split(column, at, tuple(segments.tolist()), first, second)
-
-
-def gains_of(value: Any, path: str) -> SegmentGains:
-    """Return the gains of all segments."""
-    found = check_fields(value, [field.name for field in fields(SegmentGains)], f"{path}.")
-    columns: dict[str, Any] = {}
-    for name in found:
-        if name in ("column", "segment"):
-            listed = list_of(found[name], f"{path}.{name}")
-            columns[name] = np.array([text_of(entry, f"{path}.{name}[{i}]") for i, entry in enumerate(listed)])
-        else:
-            columns[name] = (_whole if name == "n" else array_of)(found[name], f"{path}.{name}")
-        if len(columns[name]) != len(found["column"]):
-            refuse(f"{path}.{name}", "as many entries as there are segments", found[name])
-    return SegmentGains(**columns)
-
-
-def _finite(value: Any, path: str) -> float:
-    number = number_of(value, path)
-    return number if math.isfinite(number) else refuse(path, "a finite number", value)
-
-
-def _all_finite(value: Any, path: str) -> FloatArray:
-    numbers = array_of(value, path)
-    return numbers if np.isfinite(numbers).all() else refuse(path, "finite numbers", value)
-
-
-def _whole(value: Any, path: str) -> IntArray:
-    numbers = array_of(value, path)
-    if not (np.abs(numbers) < 2.0**53).all() or (numbers % 1.0).any():
-        refuse(path, "whole numbers", value)
-    return numbers.astype(np.int64)
+def _numbers(tree: Node) -> list[float]:
+    """Return what a tree adds, and the scores at which it splits."""
+    if not isinstance(tree, Split):
+        return [tree]
+    return [tree.at, *_numbers(tree.first), *_numbers(tree.second)]

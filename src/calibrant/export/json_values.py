@@ -13,6 +13,7 @@ from calibrant.errors import SourceError
 from calibrant.table.score_table import FloatArray
 
 __all__ = [
+    "Checks",
     "FieldError",
     "array_of",
     "check_fields",
@@ -22,8 +23,10 @@ __all__ = [
     "number_of",
     "refuse",
     "text_of",
-    "whole_of",
 ]
+
+# Field of a document, what it should hold, and whether it does. A check may rely on those before it.
+Checks = Iterator[tuple[str, str, bool]]
 
 
 class FieldError(Exception):
@@ -51,6 +54,8 @@ def load_document(text: str, kind: str, expected: str, remedy: str) -> dict[str,
 
     try:
         document = json.loads(text, parse_constant=no_number)
+    except SourceError:
+        raise
     except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
         raise SourceError(expected, f"text that is not JSON ({error})", remedy) from None
     if not isinstance(document, dict) or document.get("kind") != kind:
@@ -98,13 +103,6 @@ def number_of(value: Any, path: str) -> float:
         return float(value) if type(value) in (int, float) else refuse(path, "a number", value)
     except OverflowError:
         refuse(path, "a number that a float can hold", value)
-
-
-def whole_of(value: Any, path: str, most: int = 2**53) -> int:
-    """Return what should be a whole number from 0 on."""
-    if type(value) is not int or not 0 <= value <= most:
-        refuse(path, f"a whole number from 0 to {most}", value)
-    return value
 
 
 def refuse(path: str, expected: str, found: Any) -> NoReturn:

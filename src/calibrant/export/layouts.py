@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,21 +24,21 @@ from calibrant.calibrators import (
     VennAbersCalibrator,
 )
 from calibrant.calibrators.base import Calibrator
-from calibrant.calibrators.segment.trees import splits_of
+from calibrant.calibrators.segment.gains import SegmentGains
+from calibrant.calibrators.segment.repair import SegmentRepair
 from calibrant.errors import ArgumentError
 from calibrant.export.formula import IDENTITY, Formula, Lines, Logistic, LogOdds, Mixture, lines_through, steps
-from calibrant.export.json_segments import columns_of, gains_of, repair_of
+from calibrant.export.json_segments import check_segments
+from calibrant.export.json_values import Checks
 from calibrant.fits.isotonic import IsotonicFit
 from calibrant.fits.lipschitz import LipschitzFit
 from calibrant.fits.venn_abers import VennAbersFit
+from calibrant.segments.columns import SegmentColumn
 from calibrant.table.score_table import FloatArray
 
 __all__ = ["LAYOUTS", "STORED", "Exported", "Layout", "formula_of", "not_exportable", "of_all_rows"]
 
 Exported = Calibrator | SegmentCalibrator
-
-# Field of a file, what it should hold, and whether it does. A check may rely on those before it.
-Checks = Iterator[tuple[str, str, bool]]
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,7 @@ class Layout:
     """How one class of calibrators is stored and computed."""
 
     estimator: Any  # a class: a Calibrator, or SegmentCalibrator
-    # Name of each fitted attribute -> its type: bool, str, float, ndarray, a dataclass of arrays, a tuple of two
-    # floats, a calibrator, or a list of texts or calibrators; or a function of what stands in the file and its path.
+    # Name of each fitted attribute -> its type: a calibrator, a list of them, or one that `structure` knows.
     fitted: Mapping[str, Any]
     checks: Callable[[Any], Checks]  # of the values of these attributes, where a file is read
     formula: Callable[[Any], Formula]  # what a fitted one computes
@@ -170,28 +169,6 @@ def _auto(calibrator: AutoCalibrator) -> Checks:
     yield "fitted.decision_", wanted, calibrator.decision_ == "pooled" or alone
 
 
-def _segment(calibrator: SegmentCalibrator) -> Checks:
-    sizes = [len(column) for column in calibrator.columns_]
-    yield "fitted.columns_", "at least one column", len(sizes) > 0
-    for i, table in enumerate(calibrator.repair_.offsets.tables):
-        at = f"fitted.repair_.offsets.tables[{i}]"
-        right = 1 <= len(table.columns) <= 2 and all(0 <= column < len(sizes) for column in table.columns)
-        yield f"{at}.columns", f"one number below {len(sizes)}, or two", right
-        right = table.codes.shape == (len(table.intercept), len(table.columns)) and len(table.codes) > 0
-        yield f"{at}.codes", "numbers of segments, as many as there are columns and intercepts", right
-        keys = [tuple(code) for code in table.codes.tolist()]
-        yield f"{at}.codes", "numbers of segments, each above the one before", keys == sorted(set(keys))
-        inside = bool((table.codes >= 0).all() and (table.codes < [sizes[c] for c in table.columns]).all())
-        yield f"{at}.codes", "numbers of segments of these columns", inside
-        yield f"{at}.slope", f"{len(keys)} numbers, as many as intercepts", len(table.slope) == len(keys)
-    columns = {split.column for tree in calibrator.repair_.trees for split in splits_of(tree)}
-    wanted = f"numbers of columns from -1 to {len(sizes) - 1}"
-    yield "fitted.repair_.trees", wanted, all(-1 <= column < len(sizes) for column in columns)
-    yield "fitted.shares_", "two shares", len(calibrator.shares_) == 2 and bool((calibrator.shares_ >= 0.0).all())
-    decided = calibrator.decision_ in ("repaired", "left alone")
-    yield "fitted.decision_", "'repaired' or 'left alone'", decided
-
-
 def _clip(calibrator: Any) -> Checks:
     yield "fitted.clip_", "two distances in (0, 0.5]", all(0.0 < distance <= 0.5 for distance in calibrator.clip_)
 
@@ -251,13 +228,15 @@ def _auto_formula(calibrator: AutoCalibrator) -> Formula:
     return Mixture(tuple(zip(calibrator.weights_.tolist(), members, strict=True)))
 
 
+_PAIR = tuple[float, float]
+
 # Name in files and on the command line -> layout.
 LAYOUTS = {
     "auto": Layout(
         AutoCalibrator,
         {
             "members_": list[str],
-            "weights_": np.ndarray,
+            "weights_": FloatArray,
             "calibrators_": list[Calibrator],
             "decision_": str,
             "reason_": str,
@@ -275,24 +254,27 @@ LAYOUTS = {
     ),
     "local": Layout(
         LocalCalibrator,
-        {"score_": np.ndarray, "value_": np.ndarray},
+        {"score_": FloatArray, "value_": FloatArray},
         _knots("score_", "value_"),
         lambda c: lines_through(c.score_, c.value_),
     ),
     "venn-abers": Layout(VennAbersCalibrator, {"fit_": VennAbersFit}, _venn_abers, _venn_abers_formula),
     "histogram": Layout(
         HistogramCalibrator,
-        {"edges_": np.ndarray, "value_": np.ndarray, "count_": np.ndarray},
+        {"edges_": FloatArray, "value_": FloatArray, "count_": FloatArray},
         _histogram,
         lambda c: steps(c.edges_, c.value_),
     ),
-    "platt": Layout(PlattCalibrator, {"slope_": float, "intercept_": float, "clip_": tuple}, _platt, _platt_formula),
+    "platt": Layout(PlattCalibrator, {"slope_": float, "intercept_": float, "clip_": _PAIR}, _platt, _platt_formula),
     "temperature": Layout(
-        TemperatureCalibrator, {"inverse_temperature_": float, "clip_": tuple}, _temperature, _temperature_formula
+        TemperatureCalibrator,
+        {"inverse_temperature_": float, "clip_": _PAIR},
+        _temperature,
+        _temperature_formula,
     ),
     "beta": Layout(
         BetaCalibrator,
-        {"a_": float, "b_": float, "c_": float, "clip_": tuple},
+        {"a_": float, "b_": float, "c_": float, "clip_": _PAIR},
         _beta,
         lambda c: _of_log_odds(c.a_, -c.b_, c.c_, c),
     ),
@@ -310,16 +292,16 @@ STORED = LAYOUTS | {
         SegmentCalibrator,
         {
             "calibrator_": Calibrator,
-            "columns_": columns_of,
-            "repair_": repair_of,
-            "shares_": np.ndarray,
+            "columns_": list[SegmentColumn],
+            "repair_": SegmentRepair,
+            "shares_": FloatArray,
             "decision_": str,
             "reason_": str,
             "gain_": float,
             "standard_error_": float,
-            "gains_": gains_of,
+            "gains_": SegmentGains,
         },
-        _segment,
+        check_segments,
         formula_of,
     )
 }

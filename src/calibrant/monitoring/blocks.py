@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 
 from calibrant.errors import DataError
+from calibrant.export.json_types import Size, Within
 from calibrant.monitoring.components import CELLS
 from calibrant.monitoring.evidence import Evidence, Unit, spread_of
 from calibrant.table.pooling import FloatArray
 
-__all__ = ["BlockReader", "runs_of"]
+__all__ = ["BlockReader", "StoredBlock", "runs_of"]
+
+_SUMS = 3 + 5 * CELLS
+
+
+@dataclass(frozen=True)
+class StoredBlock:
+    """The block that waits: see `BlockReader`."""
+
+    name: str
+    sums: Annotated[FloatArray, Within(-(2.0**53), 2.0**53), Size(_SUMS, _SUMS)]
 
 
 class BlockReader:
@@ -26,13 +38,13 @@ class BlockReader:
         and 1 - s, and how much more and less the labels may add up to.
     """
 
-    def __init__(self) -> None:
-        self.name: str | None = None
-        self.sums = np.zeros(3 + 5 * CELLS)
+    def __init__(self, waiting: StoredBlock | None = None) -> None:
+        self.name = None if waiting is None else waiting.name
+        self.sums = np.zeros(_SUMS) if waiting is None else waiting.sums
 
-    def restore(self, name: str | None, sums: FloatArray) -> None:
-        """Wait with the same block as before."""
-        self.name, self.sums = name, sums
+    def stored(self) -> StoredBlock | None:
+        """Return the block that waits, if one does."""
+        return None if self.name is None else StoredBlock(self.name, self.sums)
 
     def read(
         self, y: FloatArray, score: FloatArray, block: list[str], evidence: Evidence

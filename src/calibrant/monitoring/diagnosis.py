@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from calibrant.export.json_types import Count, Finite, Within
+from calibrant.monitoring.order import Time
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.sums import PLACES, Sums, by_place
 from calibrant.table.pooling import FloatArray
@@ -20,6 +22,7 @@ from calibrant.table.results import Result
 
 __all__ = ["Departure", "departure"]
 
+_Gain = Annotated[float, Within(0.0, math.inf)]
 _DROP = 6.0  # of the log-likelihood, within which a row may be the first; coverage was simulated
 # By how much more a slope, and the best of all intervals, must fit than a shift does.
 _SLOPE, _INTERVAL = 2.0, 5.0
@@ -58,19 +61,19 @@ class Departure(Result):
     ('shift', True)
     """
 
-    row: int
-    row_lower: int
-    row_upper: int
-    time: Any
-    time_lower: Any
-    time_upper: Any
+    row: Count
+    row_lower: Count
+    row_upper: Count
+    time: Time
+    time_lower: Time
+    time_upper: Time
     low: float
     high: float
-    bias: float
-    repair: str
-    gain_shift: float
-    gain_slope: float
-    gain_refit: float
+    bias: Finite
+    repair: Literal["shift", "slope", "refit"]
+    gain_shift: _Gain
+    gain_slope: _Gain
+    gain_refit: _Gain
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,7 @@ def departure(sums: Sums, cuts: FloatArray | None, settings: Settings) -> Depart
     # The true row may lie between those that are kept.
     lower = found[max(likely[0] - 1, 0)][0] + 1
     upper = found[likely[-1] + 1][0] + 1 if likely[-1] + 1 < len(found) else sums.rows
+    adjusted: dict[Literal["shift", "slope", "refit"], float]
     adjusted = {"shift": fit.shift, "slope": fit.slope - _SLOPE, "refit": fit.refit - _INTERVAL}
     repair = max(adjusted, key=lambda kind: adjusted[kind])
     low, high, first, last = -math.inf, math.inf, 0, PLACES

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.export.json_types import Count, Finite, Size, Within
 from calibrant.monitoring.components import CELLS, cell_of, cut_points, inverse_ratios, log_odds
 from calibrant.monitoring.families import Bets, Blocks, Family, Ratios, Rows
 from calibrant.monitoring.recursion import GROUP, Layout, accumulate, follow
 from calibrant.monitoring.settings import Settings
 from calibrant.table.pooling import FloatArray
 
-__all__ = ["LEARNED", "Evidence", "Unit", "adaptive_shift", "spread_of"]
+__all__ = ["KEPT_ALARMS", "LEARNED", "Evidence", "Progress", "StoredEvidence", "Unit", "adaptive_shift", "spread_of"]
 
 LEARNED = 500  # rows whose scores say where the intervals are
 # Shares of the mass: on a shift that follows the rows, and on starts at row 1 and evenly up to the horizon. What is
@@ -28,8 +30,10 @@ _OWN, _FIRST, _EVEN = 0.2, 0.3, 0.35
 _FIRST_WITHOUT, _EVEN_WITHOUT = 0.4, 0.4
 _CLOCK = 150.0
 _LARGEST_LOG = 600.0
-_KEPT_ALARMS = 20
+KEPT_ALARMS = 20
+_LARGEST = 1e250  # of a component in a state; beyond it has done its work: there was an alarm
 _SIZES = (GROUP, 4, 1)  # of the groups in which rows are followed, the nearer an alarm the smaller
+_ABOVE_ROUNDING = 1.0 + 1e-9  # so that a bound for a group also bounds what its rows come to one by one
 _SLICE, _CLOSE = 16384, 1024  # rows or blocks that are read at a time; rows, where an alarm may be near
 
 
@@ -52,6 +56,45 @@ class Unit(NamedTuple):
         return Unit(*columns)
 
 
+@dataclass(frozen=True)
+class Progress:
+    """What rows add up to, besides the evidence of components.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows.
+    positives, expected, spread : float
+        Sums of y, s and `spread_of`; with blocks the last one only.
+    own_shift, log_own : float
+        The shift that follows the rows, as it is now, and the logarithm of its evidence.
+    mass : float
+        G so far.
+    """
+
+    rows: Count = 0
+    positives: Finite = 0.0
+    expected: Finite = 0.0
+    spread: Finite = 0.0
+    own_shift: Annotated[float, Within(-3.0, 3.0)] = 0.0
+    log_own: Finite = 0.0
+    mass: Finite = 0.0
+
+
+@dataclass(frozen=True)
+class StoredEvidence:
+    """What the state of a monitor holds of the evidence; `components` are W of each, rounded."""
+
+    progress: Progress
+    value: Annotated[float, Within(0.0, math.inf)]
+    alarms: Annotated[list[Count], Size(0, KEPT_ALARMS)]
+    number_of_alarms: Count
+    first_scores: Annotated[FloatArray, Within(0.0, 1.0)]
+    cuts: Annotated[FloatArray, Within(0.0, 1.0), Size(CELLS - 1, CELLS - 1)] | None
+    centre: Annotated[float, Within(-20.0, 20.0)]
+    components: Annotated[FloatArray, Within(0.0, _LARGEST)]
+
+
 class _Step(NamedTuple):
     """M after groups of rows, or blocks, of a slice, a bound on it on the way, and what holds after the last.
 
@@ -62,7 +105,7 @@ class _Step(NamedTuple):
     peak: FloatArray
     last: npt.NDArray[np.int64]
     values: FloatArray
-    after: dict[str, Any]
+    after: Progress
 
 
 class Evidence:
@@ -74,25 +117,49 @@ class Evidence:
         M after the last row.
     alarms : list of int
         Rows of the latest alarms, counted from 1.
+    placed_at : int
+        Number of rows that were read when the intervals were placed.
     """
 
     def __init__(self, settings: Settings, reference: FloatArray | None = None) -> None:
         self.settings = settings
         self.threshold = 1.0 / settings.alpha
         self.family, self._own_share = _family(settings)
-        self.rows = 0
-        self.positives = self.expected = self.spread = 0.0  # sums of y, s and `spread_of`
-        self.own_shift = self.log_own = 0.0  # of the shift that follows the rows: as it is now, and its evidence
-        self.mass = 0.0  # G so far
+        self.progress = Progress()
         self.value = 1.0 if settings.mode == "total" else 0.0
         self.alarms: list[int] = []
         self.number_of_alarms = 0
         self.first_scores: list[float] = []
         self.cuts: FloatArray | None = None
         self.centre = 0.0
-        self.placed_at = 0  # rows read when the intervals were placed
+        self.placed_at = 0
         if reference is not None:
             self.place(cut_points(reference), _centre(reference))
+
+    @classmethod
+    def restored(cls, settings: Settings, stored: StoredEvidence) -> Evidence:
+        """Return evidence as it was stored, whose components are as many as the intervals make them."""
+        found = cls(settings)
+        found.progress, found.value = stored.progress, stored.value
+        found.alarms, found.number_of_alarms = stored.alarms, stored.number_of_alarms
+        found.first_scores, found.centre = stored.first_scores.tolist(), stored.centre
+        if stored.cuts is not None:
+            found.place(stored.cuts, stored.centre)
+        found.family.values = stored.components
+        return found
+
+    def stored(self) -> StoredEvidence:
+        """Return what `restored` needs."""
+        components = [float(f"{value:.12g}") for value in np.minimum(self.family.values, _LARGEST).tolist()]
+        first, counted = np.array(self.first_scores), self.number_of_alarms
+        return StoredEvidence(
+            self.progress, self.value, self.alarms, counted, first, self.cuts, self.centre, np.array(components)
+        )
+
+    @property
+    def rows(self) -> int:
+        """Number of rows, or of those in complete blocks; an alarm that is the only one ends the count."""
+        return self.progress.rows
 
     @property
     def stopped(self) -> bool:
@@ -150,7 +217,7 @@ class Evidence:
                 part = slice(begin, begin + int(alarms[0]) + 1)
                 reached, step = reached[: alarms[0] + 1], follow(part, 1)
             path[begin + step.last] = reached
-            vars(self).update(step.after)
+            self.progress = step.after
             self.family.values = step.values
             self.value, begin = float(reached[-1]), part.stop
             if len(alarms):
@@ -162,49 +229,51 @@ class Evidence:
 
     def _raise_alarm(self) -> None:
         self.number_of_alarms += 1
-        self.alarms = [*self.alarms[1 - _KEPT_ALARMS :], self.rows]
+        self.alarms = [*self.alarms[1 - KEPT_ALARMS :], self.rows]
         if self.settings.mode == "rate":
             self.family.values = np.zeros_like(self.family.values)
 
     def _over_rows(self, y: FloatArray, score: FloatArray, size: int) -> _Step:
-        layout = Layout(self.rows, len(y), size)
+        now = self.progress
+        layout = Layout(now.rows, len(y), size)
         label, scores = (np.ascontiguousarray(layout.of(column).T) for column in (y, score))
         rows = Rows(label, scores, layout.of(self.cells(score), CELLS))
         columns = {"positives": y, "expected": score, "spread": spread_of(score, self.settings)}
         sums = {
-            name: np.cumsum(np.append(getattr(self, name), layout.of(column).sum(axis=1)))
+            name: np.cumsum(np.append(getattr(now, name), layout.of(column).sum(axis=1)))
             for name, column in columns.items()
         }
         before = {name: column[:-1] for name, column in sums.items()}
-        mass = layout.since_start(self.mass_at(layout.first + 1.0, before["spread"]), self.mass)
+        mass = layout.since_start(self.mass_at(layout.first + 1.0, before["spread"]), now.mass)
         with np.errstate(over="ignore", invalid="ignore"):
             path, peak, values = follow(
-                self.family.values, self.family.growth(rows), np.diff(mass, prepend=self.mass), self.family.weights
+                self.family.values, self.family.growth(rows), np.diff(mass, prepend=now.mass), self.family.weights
             )
-        after: dict[str, Any] = {name: float(column[-1]) for name, column in sums.items()}
-        after |= {"rows": self.rows + len(y), "mass": float(mass[-1])}
+        totals = {name: float(column[-1]) for name, column in sums.items()}
+        after = replace(now, rows=now.rows + len(y), mass=float(mass[-1]), **totals)
         if self._own_share:
-            shift = layout.since_start(adaptive_shift(layout.first, **before), self.own_shift)
-            log_own, log_most = own_evidence(rows, shift, self.log_own)
+            shift = layout.since_start(adaptive_shift(layout.first, **before), now.own_shift)
+            log_own, log_most = own_evidence(rows, shift, now.log_own)
             path = path + self._own_share * np.exp(np.minimum(log_own, _LARGEST_LOG))
             peak = peak + self._own_share * np.exp(np.minimum(log_most, _LARGEST_LOG))
-            after |= {"own_shift": float(shift[-1]), "log_own": float(log_own[-1])}
+            after = replace(after, own_shift=float(shift[-1]), log_own=float(log_own[-1]))
         impossible = layout.of(np.where(y > 0.0, score == 0.0, score == 1.0)).any(axis=1)
         path, peak = (self._with_reserve(found, mass, impossible) for found in (path, peak))
-        return _Step(path, peak, layout.last, values, after)
+        return _Step(path, peak * _ABOVE_ROUNDING, layout.last, values, after)
 
     def _over_blocks(self, blocks: Unit) -> _Step:
-        rows, spread = np.cumsum(np.append(self.rows, blocks.rows)), np.cumsum(np.append(self.spread, blocks.spread))
+        now = self.progress
+        rows, spread = np.cumsum(np.append(now.rows, blocks.rows)), np.cumsum(np.append(now.spread, blocks.spread))
         mass = self.mass_at(rows[:-1] + 1.0, spread[:-1])
         with np.errstate(over="ignore", invalid="ignore"):
             path, _, values = follow(
                 self.family.values,
                 self.family.growth(Blocks(*blocks[3:])),
-                np.diff(mass, prepend=self.mass),
+                np.diff(mass, prepend=now.mass),
                 self.family.weights,
             )
         path = self._with_reserve(path, mass, blocks.impossible)
-        after = {"rows": int(rows[-1]), "spread": float(spread[-1]), "mass": float(mass[-1])}
+        after = replace(now, rows=int(rows[-1]), spread=float(spread[-1]), mass=float(mass[-1]))
         return _Step(path, path, np.arange(len(path)), values, after)
 
     def _with_reserve(self, path: FloatArray, mass: FloatArray, impossible: npt.NDArray[np.bool_]) -> FloatArray:
@@ -222,13 +291,20 @@ class Evidence:
         rest = 1.0 - self._own_share - first - even
         return np.asarray(first + even * np.minimum(row / self.settings.horizon, 1.0) + rest * spent)
 
+    def added_up(self) -> float:
+        """Return M as its parts give it now: `value`, but after an alarm, which may set them to 0."""
+        found = self.family.weights * self.family.values
+        own = self._own_share * math.exp(min(self.progress.log_own, _LARGEST_LOG))
+        rest = 1.0 - self._own_share - self.progress.mass if self.settings.mode == "total" else 0.0
+        return float(found.sum()) + own + rest
+
     def by_kind(self) -> dict[str, float]:
         """Return the evidence of each kind of component."""
         family = self.family
         weighted = family.weights * family.values
         found = {kind: float(weighted[part].sum()) for kind, part in family.kinds.items()}
         if self._own_share:
-            found["shift"] += self._own_share * math.exp(min(self.log_own, _LARGEST_LOG))
+            found["shift"] += self._own_share * math.exp(min(self.progress.log_own, _LARGEST_LOG))
         return found
 
 

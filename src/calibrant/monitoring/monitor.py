@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from os import PathLike
 from threading import RLock
 from typing import Any, Self
@@ -18,7 +19,7 @@ from calibrant.monitoring.history import MonitorHistory, history_of
 from calibrant.monitoring.order import UPDATES, Chosen, Position, as_texts, batch_digest, choose, shown_time
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.state import MonitorState, bias_limits, described
-from calibrant.monitoring.state_fields import Parts
+from calibrant.monitoring.state_fields import LastUpdate, Stored
 from calibrant.monitoring.sums import Read, Sums
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Reported
@@ -140,14 +141,15 @@ class Monitor(Reported):
         self._position = Position()
         self._alarm_times: list[Any] = []
         self._departure: Departure | None = None  # as it looked at the latest alarm
-        self._last = {"waiting": 0, "earlier": 0, "unlabelled": 0, "alarms": 0}
+        self._last = LastUpdate()
         self._batches: list[str] = []  # digests of the latest updates
         self._lock = RLock()
         self._digest: str | None = None  # of the file that it was read from or written to
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the lock to this process, so that a monitor can be copied and pickled."""
-        return {name: value for name, value in vars(self).items() if name != "_lock"}
+        """Leave the lock to this process, so that a monitor can be copied and pickled, between updates."""
+        with self._lock:
+            return copy.deepcopy({name: value for name, value in vars(self).items() if name != "_lock"})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=RLock())
@@ -189,10 +191,10 @@ class Monitor(Reported):
         pos_label : scalar, optional
             The label value that counts as 1.
         again : bool
-            Whether rows are read although one of the last 32 updates had the same labels and scores in the same order.
-            Without `time` and `id`, which tell rows apart, that is refused: a job that ran twice would count them
-            twice. Updates so short or so uniform that a random order of their rows would often be the same one (more
-            than once in a million) are read.
+            Whether rows are read although one of the last 32 updates had the same labels and scores, and times and
+            blocks if there are any, in the same order. Where neither `id` nor the order of `time` shows that rows come
+            again, that is refused: a job that ran twice would count them twice. Updates so short or so uniform that a
+            random order of their rows would often be the same one (more than once in a million) are read.
 
         Returns
         -------
@@ -225,14 +227,13 @@ class Monitor(Reported):
         chosen = choose(len(score), time, identifier, self._position, self.settings)
         labels, unlabelled = self._labels(y, score, chosen, pos_label)
         named = self._block_names(block, len(score))
-        batch = batch_digest(labels, score) if time is None and identifier is None else None
+        batch = None
+        if identifier is None and (time is None or self.settings.delay == "independent"):
+            batch = batch_digest(labels, score[chosen.rows], chosen.times, named)
         if batch in self._batches and batch is not None and not again:
             found = f"the same {len(score):,} labels and scores in the same order as in an earlier update"
-            raise DataError(
-                "rows that were not read before",
-                found,
-                "pass each row once, with its time or identifier; `again` if they are other rows",
-            )
+            remedy = "pass each row once, with its identifier; `again` if they are other rows"
+            raise DataError("rows that were not read before", found, remedy)
         before = self._evidence.number_of_alarms
         if len(chosen.rows):
             shown = None if chosen.times is None else _Times(chosen.times, chosen.after.kind)
@@ -240,12 +241,8 @@ class Monitor(Reported):
         self._position = chosen.after
         if batch is not None:
             self._batches = [*self._batches[1 - UPDATES :], batch]
-        self._last = {
-            "waiting": chosen.waiting,
-            "earlier": chosen.earlier,
-            "unlabelled": unlabelled,
-            "alarms": self._evidence.number_of_alarms - before,
-        }
+        new = self._evidence.number_of_alarms - before
+        self._last = LastUpdate(chosen.waiting, chosen.earlier, unlabelled, new)
         return self.state
 
     def _labels(self, y: npt.ArrayLike, score: FloatArray, chosen: Chosen, pos_label: Any) -> tuple[FloatArray, int]:
@@ -319,7 +316,7 @@ class Monitor(Reported):
 
     def _state(self) -> MonitorState:
         evidence, sums, settings = self._evidence, self._sums, self.settings
-        alarm = self._last["alarms"] > 0 if settings.mode == "rate" else evidence.number_of_alarms > 0
+        alarm = self._last.alarms > 0 if settings.mode == "rate" else evidence.number_of_alarms > 0
         mean, lower, upper = bias_limits(sums.bias, settings.alpha)
         return MonitorState(
             rows=sums.rows,
@@ -334,9 +331,9 @@ class Monitor(Reported):
             bias_lower=lower,
             bias_upper=upper,
             departure=self._departure if alarm else None,
-            waiting=self._last["waiting"],
-            earlier=self._last["earlier"],
-            unlabelled=self._last["unlabelled"],
+            waiting=self._last.waiting,
+            earlier=self._last.earlier,
+            unlabelled=self._last.unlabelled,
             confidence_level=settings.confidence_level,
             description=described(settings),
         )
@@ -354,18 +351,18 @@ class Monitor(Reported):
     def to_json(self) -> str:
         """Return everything the monitor knows as JSON with version and checksum, some 20 kilobytes."""
         with self._lock:
-            parts = Parts(
+            stored = Stored(
                 self.settings,
-                self._evidence,
-                self._blocks,
-                self._sums,
+                self._evidence.stored(),
+                self._blocks.stored(),
+                self._sums.stored(),
                 self._position,
                 self._alarm_times,
                 self._departure,
                 self._last,
                 self._batches,
             )
-            return state_file.to_json(parts)
+        return state_file.to_json(stored)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -376,12 +373,12 @@ class Monitor(Reported):
         SourceError
             If it is no such document, is damaged, or was written in another version of the format.
         """
-        parts = state_file.from_json(text)
-        monitor = cls(**parts.settings.to_dict())
-        monitor._evidence, monitor._blocks, monitor._sums = parts.evidence, parts.blocks, parts.sums
-        monitor._position, monitor._alarm_times = parts.position, parts.alarm_times
-        monitor._departure, monitor._last = parts.departure, parts.last_update
-        monitor._batches = parts.batches
+        stored = state_file.from_json(text)
+        monitor = cls(**stored.settings.to_dict())
+        monitor._evidence = Evidence.restored(stored.settings, stored.evidence)
+        monitor._blocks, monitor._sums = BlockReader(stored.block), Sums.restored(stored.sums)
+        monitor._position, monitor._alarm_times = stored.position, stored.alarm_times
+        monitor._departure, monitor._last, monitor._batches = stored.departure, stored.last_update, stored.batches
         return monitor
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -6,23 +6,42 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
+from calibrant.export.json_types import Finite, Matching, Size, Within
 from calibrant.monitoring.settings import Settings
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.validation import as_array, one_column
 
-__all__ = ["UPDATES", "Chosen", "Position", "as_texts", "batch_digest", "choose", "shown_time"]
+__all__ = [
+    "FIRST_DATE",
+    "LAST_DATE",
+    "UPDATES",
+    "Chosen",
+    "Digest",
+    "Kind",
+    "Position",
+    "Time",
+    "as_texts",
+    "batch_digest",
+    "choose",
+    "shown_time",
+]
 
 _DAY = 86_400_000_000  # microseconds
 _FIRST, _LAST = np.datetime64("0001-01-01"), np.datetime64("9999-12-31T23:59:59")
+FIRST_DATE, LAST_DATE = (int(date.astype("datetime64[us]").astype(np.int64)) for date in (_FIRST, _LAST + 1))
 _WRITTEN = "write dates as 2026-11-23"
 _SAMPLE = 128  # identifiers that are kept where rows have no order
 UPDATES = 32  # the latest, of which each has a digest
+# A time as it is shown: a date, a number, or none.
+Time = Annotated[str, Matching(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d{6})?)?", "a date")] | Finite | None
+Kind = Literal["date", "number"]
+Digest = Annotated[str, Matching("[0-9a-f]{16}", "16 hexadecimal digits")]
 _RARE = math.log(1e6)
 _AGAIN = "pass rows that were not read before, and rows of one time in one update"
 
@@ -35,11 +54,11 @@ class Position:
     and `updates`, one text for all identifiers of each of the last updates.
     """
 
-    kind: str | None = None
-    time: int | float | None = None
+    kind: Kind | None = None
+    time: int | Finite | None = None
     id: int | str | None = None
-    sample: list[int] = field(default_factory=list)
-    updates: list[str] = field(default_factory=list)
+    sample: Annotated[list[Annotated[int, Within(0, 2**64 - 1)]], Size(0, _SAMPLE)] = field(default_factory=list)
+    updates: Annotated[list[Digest], Size(0, UPDATES)] = field(default_factory=list)
 
 
 class Chosen(NamedTuple):
@@ -84,17 +103,19 @@ def choose(n: int, time: Any, identifier: Any, position: Position, settings: Set
     return Chosen(rows, None if times is None else times[rows], position, waiting, earlier)
 
 
-def batch_digest(label: FloatArray, score: FloatArray) -> str | None:
+def batch_digest(label: FloatArray, score: FloatArray, *others: npt.NDArray[Any] | None) -> str | None:
     """Return a digest of rows in their order; None where rows in random order would often be in the same one.
 
-    Of rows of which c1, c2, ... are alike there are n! / (c1! c2! ...) orders.
+    Of rows of which c1, c2, ... have the same label and score there are n! / (c1! c2! ...) orders. Also what `others`
+    hold, such as times and blocks, has to be the same for the same digest.
     """
     order = score_order(score, label)
     new = (np.diff(score[order], prepend=-1.0) != 0.0) | (np.diff(label[order], prepend=-1.0) != 0.0)
     alike = np.diff(np.flatnonzero(np.append(new, True)))
     if math.lgamma(len(score) + 1) - sum(map(math.lgamma, (alike + 1).tolist())) < _RARE:
         return None
-    return blake2b(label.tobytes() + score.tobytes(), digest_size=8).hexdigest()
+    columns = [column.tobytes() for column in (label, score, *others) if column is not None]
+    return blake2b(b"".join(columns), digest_size=8).hexdigest()
 
 
 def shown_time(time: Any, kind: str | None) -> str | float | None:
@@ -107,7 +128,7 @@ def shown_time(time: Any, kind: str | None) -> str | float | None:
     return text.removesuffix("T00:00:00.000000").removesuffix(".000000")
 
 
-def _times(time: Any, n: int) -> tuple[npt.NDArray[Any], str]:
+def _times(time: Any, n: int) -> tuple[npt.NDArray[Any], Kind]:
     """Return times as numbers, and of which kind they are."""
     raw = one_column(as_array(time, "times"), "times in one column", "pass a one-dimensional array")
     if len(raw) != n:

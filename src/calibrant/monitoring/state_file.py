@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
-import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,14 +12,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
-
 import calibrant
 from calibrant.atomic_write import check_writable, write_text
 from calibrant.errors import SourceError
+from calibrant.export.json_types import plain, structure
 from calibrant.export.json_values import fields_of, load_document
 from calibrant.monitoring.settings import Settings
-from calibrant.monitoring.state_fields import LARGEST, Parts, parts_of
+from calibrant.monitoring.state_fields import Stored, check
 
 __all__ = ["check_settings", "from_json", "locked", "read_state", "to_json", "write_state"]
 
@@ -27,66 +26,32 @@ __all__ = ["check_settings", "from_json", "locked", "read_state", "to_json", "wr
 _SCHEMA = 2
 _EXPECTED = "a state written by calibrant.Monitor"
 _REMEDY = "begin a new monitor, or take the file from a backup"
-# Of the evidence, as it is.
-_PLAIN = (
-    "rows",
-    "positives",
-    "expected",
-    "spread",
-    "own_shift",
-    "log_own",
-    "mass",
-    "centre",
-    "alarms",
-    "number_of_alarms",
-    "first_scores",
-)
 
 
-def to_json(parts: Parts) -> str:
+def to_json(stored: Stored) -> str:
     """Write everything a monitor knows."""
-    evidence, sums, blocks = parts.evidence, parts.sums, parts.blocks
-    document: dict[str, Any] = {
-        "kind": "monitor",
-        "schema_version": _SCHEMA,
-        "calibrant": calibrant.__version__,
-        "settings": parts.settings.to_dict(),
-        "evidence": {name: getattr(evidence, name) for name in _PLAIN}
-        | {
-            "value": None if math.isinf(evidence.value) else evidence.value,
-            "cuts": None if evidence.cuts is None else evidence.cuts.tolist(),
-            "components": [float(f"{value:.12g}") for value in np.minimum(evidence.family.values, LARGEST)],
-        },
-        "block": {"name": blocks.name, "sums": [] if blocks.name is None else blocks.sums.tolist()},
-        "sums": {
-            "total": sums.total.tolist(),
-            "bias": sums.bias.tolist(),
-            "moments": [[row, m.time, _rounded(m.evidence), *_short(m.bias)] for row, m in sums.moments.items()],
-            "since": [[row, *_short(since)] for row, since in sums.since().items()],
-        },
-        "position": vars(parts.position),
-        "alarm_times": parts.alarm_times,
-        "departure": None if parts.departure is None else parts.departure.to_dict(),
-        "last_update": parts.last_update,
-        "batches": parts.batches,
-    }
+    document = {"kind": "monitor", "schema_version": _SCHEMA, "calibrant": calibrant.__version__} | plain(stored)
     document["sha256"] = _checksum(document)
     return json.dumps(document, separators=(",", ":"), allow_nan=False) + "\n"
 
 
-def from_json(text: str) -> Parts:
-    """Rebuild the parts of a monitor from what `to_json` wrote."""
+def from_json(text: str) -> Stored:
+    """Read and check what `to_json` wrote."""
     document = load_document(text, "monitor", _EXPECTED, _REMEDY)
     if document.get("schema_version") != _SCHEMA or type(document["schema_version"]) is not int:
         found = f"{document.get('schema_version')!r}, written by calibrant {document.get('calibrant')}"
         remedy = "read it with that version, or begin a new monitor"
         raise SourceError(f"schema_version {_SCHEMA} in the state of a monitor", found, remedy)
-    with fields_of("the state of a monitor", _REMEDY):
-        parts = parts_of(document)
-    written = document.pop("sha256")
+    written = document.pop("sha256", None)
     if written != _checksum(document):
         raise SourceError("the state of a monitor as it was written", "a checksum that does not fit", _REMEDY)
-    return parts
+    with fields_of("the state of a monitor", _REMEDY):
+        fields = {
+            name: value for name, value in document.items() if name not in ("kind", "schema_version", "calibrant")
+        }
+        stored: Stored = structure(Stored, fields, "")
+        check(stored)
+    return stored
 
 
 def check_settings(found: Settings, wanted: Settings) -> None:
@@ -130,7 +95,10 @@ def locked(path: str | PathLike[str]) -> Iterator[None]:
     with _open_lock(target.with_name(f".{target.name}.lock")) as lock:
         try:
             _lock(lock)
-        except OSError:
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                remedy = "keep the state on a disk whose system has locks"
+                raise SourceError(f"a lock beside the state, {path}", f"{error.strerror}", remedy) from None
             remedy = "wait until it has ended; give each monitor a state of its own"
             raise SourceError(f"{path} to be updated by one process", "another one at work", remedy) from None
         yield
@@ -163,15 +131,5 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _short(sums: Any) -> list[float]:
-    """Round what only estimates are made of: to few digits, as sums over rare events are small, and noise to 0."""
-    found = [round(float(f"{x:.5g}"), 9) for x in sums[1:].tolist()]
-    return [int(x) if x.is_integer() else x for x in [float(sums[0]), *found]]
-
-
-def _rounded(value: float) -> float | None:
-    return None if math.isinf(value) else float(f"{value:.5g}")
-
-
 def _checksum(document: dict[str, Any]) -> str:
-    return _digest(json.dumps(document, sort_keys=True, allow_nan=False))
+    return _digest(json.dumps(document, sort_keys=True))

@@ -6,15 +6,20 @@ the picture, and the last few multiples of every power of two for the search of 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from calibrant.export.json_types import Size, Within
 from calibrant.monitoring.components import CELLS, log_odds
+from calibrant.monitoring.order import Time
 from calibrant.monitoring.recursion import GROUP
 from calibrant.table.pooling import FloatArray
 
-__all__ = ["PLACES", "Moment", "Read", "Sums", "by_place"]
+__all__ = ["PLACES", "Moment", "Read", "StoredSums", "Sums", "by_place"]
 
 PLACES = CELLS // 2  # pairs of cells
 # What is added up over rows, where z is the log odds: 1, s (1 - s), y - s, z (y - s), z s (1 - s),
@@ -25,6 +30,12 @@ _GRAIN = GROUP  # rows between which nothing earlier is kept
 _PICTURE = 64
 _EACH = 4  # multiples of every power of two
 _LARGEST_ODDS = 10.0  # what scores of 0 and 1 count as
+
+
+# Log odds count as 10 at most, so that no term of a sum is above 100; 2^53 rows are more than can be counted.
+_WITHIN = Within(-(2.0**60), 2.0**60)
+AllSums = Annotated[FloatArray, _WITHIN, Size(_SUMS + 2 * PLACES, _SUMS + 2 * PLACES)]
+BiasSums = Annotated[FloatArray, _WITHIN, Size(_BIAS, _BIAS)]
 
 
 class Read(NamedTuple):
@@ -50,9 +61,32 @@ class Read(NamedTuple):
 class Moment(NamedTuple):
     """What a picture needs to know of an earlier row: the time, the evidence, and sums for the bias."""
 
-    time: Any
-    evidence: float
-    bias: FloatArray
+    time: Time
+    evidence: Annotated[float, Within(0.0, math.inf)]
+    bias: BiasSums
+
+
+@dataclass(frozen=True)
+class StoredSums:
+    """What the state of a monitor holds of sums.
+
+    The number of rows says after which rows there are `moments`, and from which rows on there are sums `since`. What
+    only estimates are made of is rounded.
+    """
+
+    total: AllSums
+    bias: BiasSums
+    moments: list[Moment]
+    since: list[AllSums]
+
+    @property
+    def rows(self) -> float:
+        """Number of rows; whole, unless somebody wrote another."""
+        return float(self.total[0])
+
+    def kept(self) -> tuple[list[int], list[int]]:
+        """Return after which rows there are moments, and since which rows sums."""
+        return sorted(_kept(int(self.rows))), sorted(_latest(int(self.rows)))
 
 
 class Sums:
@@ -75,18 +109,27 @@ class Sums:
         self.moments: dict[int, Moment] = {}
         self.earlier: dict[int, FloatArray] = {}
 
-    def restore(self, since: dict[int, FloatArray]) -> None:
-        """Rebuild `earlier` from `total` and what `since` returned."""
-        upto = self.total
-        for row in reversed(since):
-            upto = upto - since[row]
-            self.earlier[row] = upto
-        self.earlier = {row: self.earlier[row] for row in since}
+    @classmethod
+    def restored(cls, stored: StoredSums) -> Sums:
+        """Return sums as they were stored."""
+        found, upto = cls(), stored.total
+        found.total, found.bias = stored.total, stored.bias
+        kept, latest = stored.kept()
+        found.moments = dict(zip(kept, stored.moments, strict=True))
+        found.earlier = dict.fromkeys(latest, upto)
+        for row, since in zip(reversed(latest), reversed(stored.since), strict=True):
+            upto = found.earlier[row] = upto - since
+        return found
 
-    def since(self) -> dict[int, FloatArray]:
-        """Return sums from each of the rows in `earlier` to the next, and from the last one on: short numbers."""
+    def stored(self) -> StoredSums:
+        """Return what `restored` needs: sums from each of the rows in `earlier` to the next are short numbers."""
         upto = [*self.earlier.values(), self.total]
-        return {row: upto[i + 1] - upto[i] for i, row in enumerate(self.earlier)}
+        moments = [
+            Moment(moment.time, float(f"{moment.evidence:.5g}"), _short(moment.bias))
+            for moment in self.moments.values()
+        ]
+        since = [_short(after - before) for before, after in itertools.pairwise(upto)]
+        return StoredSums(self.total, self.bias, moments, since)
 
     @property
     def rows(self) -> int:
@@ -129,6 +172,11 @@ class Sums:
         """Return moments at equal distances."""
         step = _picture_step(self.rows)
         return {row: moment for row, moment in self.moments.items() if row % step == 0}
+
+
+def _short(sums: FloatArray) -> FloatArray:
+    """Round sums, but for the number of rows: to few digits, as those over rare events are small, and noise to 0."""
+    return np.array([sums[0], *(round(float(f"{x:.5g}"), 9) for x in sums[1:].tolist())])
 
 
 def _picture_step(rows: int) -> int:

@@ -6,7 +6,7 @@ import decimal
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -198,16 +198,6 @@ class SegmentColumn:
         pool = len(self.levels) if self.pooled else -1
         number = {level: place for place, level in enumerate(self.levels)}
         return np.array([number.get(level, pool) for level in levels], dtype=np.int64)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain data, which JSON can hold."""
-        found = {field.name: getattr(self, field.name) for field in fields(self)}
-        return found | {"levels": list(self.levels), "cuts": list(self.cuts)}
-
-    @classmethod
-    def from_dict(cls, found: dict[str, Any]) -> SegmentColumn:
-        """Return the column that `to_dict` made plain data of."""
-        return cls(**(found | {"levels": tuple(found["levels"]), "cuts": tuple(found["cuts"])}))
 
 
 def clean_cuts(name: str, cuts: Any) -> tuple[int | float, ...]:

@@ -38,6 +38,18 @@ def test_the_same_rows_again_are_refused_where_nothing_tells_rows_apart():
     assert restored.update(label, score, id=np.arange(400)).rows == 1200
 
 
+def test_times_and_blocks_tell_updates_apart_where_their_order_does_not():
+    rng = np.random.default_rng(5)
+    score = rng.uniform(size=400).round(2)
+    label, place = rng.uniform(size=400) < score, np.arange(400) // 40
+    for settings, column in (({"delay": "independent"}, "time"), ({"blocks": True}, "block")):
+        monitor = cal.Monitor(tolerance=0.02, **settings)
+        monitor.update(label, score, **{column: place})
+        with pytest.raises(DataError, match="the same 400 labels and scores in the same order"):
+            monitor.update(label, score, **{column: place})
+        assert monitor.update(label, score, **{column: place + 100}).rows == 800
+
+
 def test_short_or_uniform_updates_may_be_alike():
     monitor = cal.Monitor(tolerance=0.02)
     for _ in range(3):
@@ -81,9 +93,19 @@ def test_threads_may_share_a_monitor():
 def test_monitors_can_be_copied_and_pickled():
     monitor = cal.Monitor(tolerance=0.02)
     monitor.update([0, 1], [0.2, 0.7])
-    for other in (copy.deepcopy(monitor), pickle.loads(pickle.dumps(monitor))):
+    for other in (copy.copy(monitor), copy.deepcopy(monitor), pickle.loads(pickle.dumps(monitor))):
         assert other.update([0, 1], [0.3, 0.9]).rows == 4
     assert monitor.state.rows == 2
+
+
+def test_a_monitor_is_copied_between_updates():
+    """A copy has seen all of an update or nothing, though threads go on."""
+    monitor, score = cal.Monitor(tolerance=0.02), np.random.default_rng(2).uniform(size=(40, 50))
+    with ThreadPoolExecutor(2) as pool:
+        updates = [pool.submit(monitor.update, rows > 0.5, rows) for rows in score]
+        while not all(update.done() for update in updates):
+            cal.Monitor.from_json(pickle.loads(pickle.dumps(monitor)).to_json())
+    assert max(update.result().rows for update in updates) == monitor.state.rows == 40 * 50
 
 
 def test_an_alarm_says_since_when_where_and_what_repairs():

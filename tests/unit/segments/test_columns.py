@@ -10,6 +10,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.errors import ArgumentError, DataError
+from calibrant.export.json_types import plain, structure
 from calibrant.segments.columns import SegmentColumn
 
 TEXT = ["a", "b", None, "a"] * 100
@@ -138,7 +139,7 @@ def test_intervals_of_pandas_keep_their_order():
 @pytest.mark.parametrize("values", [TEXT, np.random.default_rng(0).normal(size=300), [True, False] * 100, ["a", *TEXT]])
 def test_a_column_can_be_stored(values):
     column = SegmentColumn.fit(values, "g")
-    assert SegmentColumn.from_dict(json.loads(json.dumps(column.to_dict()))) == column
+    assert structure(SegmentColumn, json.loads(json.dumps(plain(column))), "") == column
 
 
 @pytest.mark.parametrize(

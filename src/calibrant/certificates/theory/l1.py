@@ -157,8 +157,8 @@ def l1_cannot_be_certified(
     >>> import numpy as np
     >>> from calibrant.certificates.theory import l1_cannot_be_certified
     >>> shown = l1_cannot_be_certified(np.linspace(0.1, 0.9, 50), n_trials=100)
-    >>> shown.accepted_by_chance, shown.accepted_by_function
-    (0.94, 0.97)
+    >>> shown.accepted_by_chance > 0.9, shown.accepted_by_function > 0.9
+    (True, True)
     >>> shown.l1_by_chance, round(shown.l1_by_function, 2), round(shown.lower_bound, 2)
     (0.0, 0.39, 0.3)
     """

@@ -16,6 +16,7 @@ from calibrant.monitoring.blocks import BlockReader
 from calibrant.monitoring.diagnosis import Departure, departure
 from calibrant.monitoring.evidence import Evidence
 from calibrant.monitoring.history import MonitorHistory, history_of
+from calibrant.monitoring.labels import labels_of
 from calibrant.monitoring.order import UPDATES, Chosen, Position, as_texts, batch_digest, choose, shown_time
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.state import MonitorState, bias_limits, described
@@ -23,12 +24,9 @@ from calibrant.monitoring.state_fields import LastUpdate, Stored
 from calibrant.monitoring.sums import Read, Sums
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Reported
-from calibrant.table.validation import as_array, clean_labels, clean_rows, clean_scores, one_column
+from calibrant.table.validation import as_array, clean_scores, one_column
 
 __all__ = ["Monitor"]
-
-_MISSING = ("None", "nan", "NaT", "<NA>")  # labels that are not known, as text
-_MISSING_TEXT = ("", "nan")  # texts that stand for such labels; the second one is how NumPy writes NaN among texts
 
 
 class Monitor(Reported):
@@ -225,7 +223,7 @@ class Monitor(Reported):
     ) -> MonitorState:
         score = clean_scores(p).astype(np.float64)
         chosen = choose(len(score), time, identifier, self._position, self.settings)
-        labels, unlabelled = self._labels(y, score, chosen, pos_label)
+        labels, unlabelled = labels_of(y, score, chosen.rows, self.settings, pos_label)
         named = self._block_names(block, len(score))
         batch = None
         if identifier is None and (time is None or self.settings.delay == "independent"):
@@ -244,27 +242,6 @@ class Monitor(Reported):
         new = self._evidence.number_of_alarms - before
         self._last = LastUpdate(chosen.waiting, chosen.earlier, unlabelled, new)
         return self.state
-
-    def _labels(self, y: npt.ArrayLike, score: FloatArray, chosen: Chosen, pos_label: Any) -> tuple[FloatArray, int]:
-        """Return the labels of the rows that are read, and how many of them are missing and count as 0."""
-        if self.settings.maturity is None:
-            label = clean_rows(y, score, pos_label=pos_label, part=True).label
-            return label[chosen.rows].astype(np.float64), 0
-        raw = one_column(as_array(y, "labels"), "labels in one column", "pass a one-dimensional array")
-        if len(raw) != len(score):
-            found = f"{len(raw)} labels and {len(score)} scores"
-            raise DataError("as many labels as scores", found, "pass two columns of the same table")
-        raw = raw[chosen.rows]
-        missing = np.array([_is_missing(value) for value in raw.tolist()], dtype=bool)
-        if missing.any() and self.settings.missing == "refuse":
-            found = f"none in {int(missing.sum())} of {len(raw)} rows of that age"
-            remedy = "choose a higher `maturity`, or say `missing='negative'` if such labels are 0"
-            raise DataError("a label in every row that is old enough", found, remedy)
-        found_labels = np.zeros(len(raw))
-        if (~missing).any():
-            present = np.array(raw[~missing].tolist())
-            found_labels[~missing] = clean_labels(present, pos_label, part=True)
-        return found_labels, int(missing.sum())
 
     def _block_names(self, block: npt.ArrayLike | None, n: int) -> npt.NDArray[Any] | None:
         if not self.settings.blocks:
@@ -410,10 +387,6 @@ class Monitor(Reported):
         monitor = cls.from_json(text)
         monitor._digest = digest
         return monitor
-
-
-def _is_missing(label: Any) -> bool:
-    return label in _MISSING_TEXT if isinstance(label, str) else str(label) in _MISSING
 
 
 class _Times:

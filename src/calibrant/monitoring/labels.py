@@ -1,0 +1,46 @@
+"""Labels of the rows that a monitor reads: where rows are read at a fixed age, those of younger ones may be missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import DataError
+from calibrant.monitoring.settings import Settings
+from calibrant.table.pooling import FloatArray
+from calibrant.table.validation import as_array, clean_labels, clean_rows, one_column
+
+__all__ = ["labels_of"]
+
+_MISSING = ("None", "nan", "NaT", "<NA>")  # labels that are not known, as text
+_MISSING_TEXT = ("", "nan")  # texts that stand for such labels; the second one is how NumPy writes NaN among texts
+
+
+def labels_of(
+    y: npt.ArrayLike, score: FloatArray, rows: npt.NDArray[np.intp], settings: Settings, pos_label: Any
+) -> tuple[FloatArray, int]:
+    """Return the labels of the rows that are read, and how many of them are missing and count as 0."""
+    if settings.maturity is None:
+        label = clean_rows(y, score, pos_label=pos_label, part=True).label
+        return label[rows].astype(np.float64), 0
+    raw = one_column(as_array(y, "labels"), "labels in one column", "pass a one-dimensional array")
+    if len(raw) != len(score):
+        found = f"{len(raw)} labels and {len(score)} scores"
+        raise DataError("as many labels as scores", found, "pass two columns of the same table")
+    raw = raw[rows]
+    missing = np.array([_is_missing(value) for value in raw.tolist()], dtype=bool)
+    if missing.any() and settings.missing == "refuse":
+        found = f"none in {int(missing.sum())} of {len(raw)} rows of that age"
+        remedy = "choose a higher `maturity`, or say `missing='negative'` if such labels are 0"
+        raise DataError("a label in every row that is old enough", found, remedy)
+    found_labels = np.zeros(len(raw))
+    if (~missing).any():
+        present = np.array(raw[~missing].tolist())
+        found_labels[~missing] = clean_labels(present, pos_label, part=True)
+    return found_labels, int(missing.sum())
+
+
+def _is_missing(label: Any) -> bool:
+    return label in _MISSING_TEXT if isinstance(label, str) else str(label) in _MISSING

@@ -331,7 +331,7 @@ def test_text_wraps_only_on_a_terminal(scores, monkeypatch):
     assert max(map(len, run(*arguments).stdout.splitlines())) > 80
     monkeypatch.setattr("calibrant.cli.terminal.width", lambda: 60)
     lines = run(*arguments).stdout.splitlines()
-    assert len(lines) <= 12
+    assert len(lines) <= 14
     assert max(map(len, lines)) <= 60
 
 

@@ -18,7 +18,7 @@ from calibrant.segments.families import check_depth
 from calibrant.table.parameters import check_count
 from calibrant.table.score_table import ScoreTable
 
-__all__ = ["check_names", "check_segments", "names_of", "segment_totals"]
+__all__ = ["check_names", "check_segments", "columns_of", "names_of", "segment_totals", "two_columns"]
 
 
 def segment_totals(
@@ -37,7 +37,7 @@ def segment_totals(
     check_count("min_rows", min_rows, 1, "segments with fewer rows are pooled or not judged")
     if cuts is not None and not isinstance(cuts, Mapping):
         raise ArgumentError("`cuts` as a mapping of names to numbers", repr(cuts), "pass for example {'age': [30, 60]}")
-    columns = _columns_of(by)
+    columns = columns_of(by)
     names = list(columns)
     if not names:
         raise ArgumentError("at least one column in `by`", "none", "name the columns that make segments")
@@ -64,7 +64,7 @@ def segment_totals(
         )
     check_names(names, label, score)
     if isinstance(columns, dict):
-        labels, scores = _two_columns(y_true, label, score)
+        labels, scores = two_columns(y_true, label, score)
         return segments_of_arrays(labels, scores, columns, request, pos_label=pos_label)
     return segments_of_source(y_true, names, request, label=label, score=score, pos_label=pos_label)
 
@@ -85,10 +85,10 @@ def check_segments(source: Any, *, weighted: bool, clustered: bool) -> None:
 
 def names_of(by: Any) -> list[str]:
     """Return the names of the columns that make segments."""
-    return list(_columns_of(by))
+    return list(columns_of(by))
 
 
-def _columns_of(by: Any) -> dict[str, Any] | list[str]:
+def columns_of(by: Any) -> dict[str, Any] | list[str]:
     """Return `by` as columns by name, or as a list of names."""
     wanted, remedy = "`by` as names of columns, or a mapping of names to columns", "pass for example ['sex', 'branch']"
     if isinstance(by, str):
@@ -130,7 +130,7 @@ def check_names(names: Sequence[str], label: str, score: str) -> None:
         raise ArgumentError("columns of `by` other than the score", f"the score, {score!r}", remedy)
 
 
-def _two_columns(frame: Any, label: str, score: str) -> tuple[Any, Any]:
+def two_columns(frame: Any, label: str, score: str) -> tuple[Any, Any]:
     """Return labels and scores of a dataframe in memory, beside which segments are given as arrays."""
     from calibrant.ingest.named_columns import in_memory, rows_in_order
 

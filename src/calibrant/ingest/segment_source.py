@@ -18,6 +18,7 @@ from calibrant.ingest.segment_scan import EngineColumn, collected, segments_of_e
 from calibrant.ingest.segment_sums import Request, SegmentTotals, segments_of_arrays
 from calibrant.segments.values import describe_dates
 from calibrant.table.pooling import FloatArray
+from calibrant.table.validation import clean_rows
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -33,7 +34,7 @@ def segments_of_source(
     """Add up rows of a dataframe of any library, of files or of a query; `by` names columns."""
     request.check_names(by)
     columns = Columns(label, score, None, pos_label, by=tuple(by))
-    if isinstance(source, (str, PathLike, Query, list, tuple)):
+    if _is_read(source):
         from calibrant.ingest.connection import open_source
 
         with open_source(source, wanted=columns.names) as opened:
@@ -64,14 +65,30 @@ def segments_of_source(
 def rows_with_columns(
     source: Any, by: Sequence[str], *, label: str, score: str, pos_label: Any = None
 ) -> tuple[npt.NDArray[np.int64], FloatArray, dict[str, Any]]:
-    """Return labels, scores and the columns `by` of files or a query, in memory."""
-    from calibrant.ingest.connection import open_source
-
+    """Return labels of 0 and 1, scores and the columns `by` of whatever holds rows, in memory."""
     columns = Columns(label, score, None, pos_label, by=tuple(by))
-    with open_source(source, wanted=columns.names) as opened:
-        frame, held = _checked(opened, columns)
-        found = opened.run(lambda: collected(frame))
-    return found["y"], found["s"], {column.name: found[column.place] for column in held}
+    if _is_read(source):
+        from calibrant.ingest.connection import open_source
+
+        with open_source(source, wanted=columns.names) as opened:
+            frame, _ = _checked(opened, columns)
+            found = opened.run(lambda: collected(frame))
+    else:
+        rows = open_frame(source, columns)
+        if isinstance(rows, FrameArrays):
+            import narwhals as nw
+
+            checked = clean_rows(rows.labels, rows.scores, pos_label=pos_label)
+            frame = nw.from_native(source)
+            taken = {name: frame[name].to_native() for name in by}
+            return checked.label.astype(np.int64), checked.score.astype(np.float64), taken
+        found = collected(rows.rows.frame)
+    return found["y"], found["s"], {name: found[f"by{i}"] for i, name in enumerate(by)}
+
+
+def _is_read(source: Any) -> bool:
+    """Whether rows are in files or are the result of a query, not in a dataframe."""
+    return isinstance(source, (str, PathLike, Query, list, tuple))
 
 
 def _checked(source: Source, columns: Columns) -> tuple[nw.LazyFrame[Any], list[EngineColumn]]:

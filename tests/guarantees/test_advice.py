@@ -1,0 +1,91 @@
+"""How often the advice of an audit is right, harmless or wrong, in worlds whose truth is known."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+
+_DRAWS = 12  # docs/reference/validation.md counts 30
+_MEND = {"recalibrate", "recalibrate by segment"}
+_WAIT = {"leave alone", "collect more data"}
+
+
+def _odds(p, shift=0.0, slope=1.0):
+    """Probabilities with log-odds moved and stretched."""
+    return 1.0 / (1.0 + np.exp(-(shift + slope * np.log(p / (1.0 - p)))))
+
+
+def _rows(rng, n, a=1.2, b=3.0, **wrong):
+    p = rng.beta(a, b, n)
+    return {"y_true": rng.uniform(size=n) < _odds(p, **wrong), "y_proba": p}
+
+
+def _loans(rng, shift=0.0):
+    p = np.exp(rng.normal(-5.9, 0.9, 40_000)).clip(1e-5, 0.5)
+    return {"y_true": rng.uniform(size=len(p)) < _odds(p, shift), "y_proba": p, "tolerance": 0.002}
+
+
+def _hospitals(rng, shift=0.0, spread=0.2):
+    clusters = rng.integers(0, 25, 3_000)
+    p = rng.beta(1.2, 8.0, len(clusters))
+    return {
+        "y_true": rng.uniform(size=len(p)) < _odds(p, shift + spread * rng.normal(size=25)[clusters]),
+        "y_proba": p,
+        "clusters": clusters,
+    }
+
+
+def _branches(rng, shifts):
+    branch = rng.choice(4, 20_000, p=[0.4, 0.3, 0.2, 0.1])
+    p = rng.beta(1.2, 4.0, len(branch))
+    y = rng.uniform(size=len(p)) < _odds(p, np.asarray(shifts)[branch])
+    return {"y_true": y, "y_proba": p, "by": {"branch": branch.astype(str)}, "tolerance": 0.02}
+
+
+# What is drawn, the right advice, what does no harm; anything else is wrong.
+WORLDS = {
+    "calibrated, few rows": (lambda rng: _rows(rng, 300), {"leave alone"}, {"collect more data"}),
+    "calibrated, with a tolerance": (lambda rng: _rows(rng, 20_000) | {"tolerance": 0.03}, {"leave alone"}, set()),
+    "too extreme": (lambda rng: _rows(rng, 5_000, slope=0.6), {"recalibrate"}, set()),
+    "half too many, few rows": (lambda rng: _rows(rng, 300, shift=-0.6), {"recalibrate"}, {"collect more data"}),
+    "nearly right, within the tolerance": (
+        lambda rng: _rows(rng, 60_000, slope=0.95) | {"tolerance": 0.03}, {"leave alone"}, {"recalibrate"},
+    ),
+    "loans, defaults 30% above prediction": (lambda rng: _loans(rng, 0.26), {"recalibrate"}, {"leave alone"}),
+    "loans, calibrated": (_loans, _WAIT, set()),
+    "confidence of a language model": (
+        lambda rng: _rows(rng, 800, 9.0, 1.0, slope=0.4) | {"tolerance": 0.05}, {"recalibrate"}, {"collect more data"},
+    ),
+    "hospitals that differ, right on the whole": (_hospitals, _WAIT, set()),
+    "hospitals, deaths a third below prediction": (
+        lambda rng: _hospitals(rng, -0.45), {"recalibrate"}, {"collect more data"},
+    ),
+    "branches with one fault": (lambda rng: _branches(rng, [0.4] * 4), {"recalibrate"}, {"recalibrate by segment"}),
+    "branches with opposite faults": (
+        lambda rng: _branches(rng, [0.4, -0.4, 0.3, 0.0]), {"recalibrate by segment"}, {"recalibrate"},
+    ),
+    "branches, calibrated": (lambda rng: _branches(rng, [0.0] * 4), _WAIT, set()),
+}  # fmt: skip
+
+
+def counted(name: str, draws: int = _DRAWS) -> Counter[str]:
+    """Count right, harmless and wrong advice in one world, on fresh rows."""
+    draw, right, harmless = WORLDS[name]
+    found: Counter[str] = Counter()
+    for seed in range(draws):
+        action = cal.audit(**draw(np.random.default_rng([seed, len(name)]))).advice.action
+        found["right" if action in right else "harmless" if action in harmless else f"wrong: {action}"] += 1
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WORLDS)
+def test_advice_is_right(name):
+    """Mostly right, and wrong at most twice: a test at 5% may be wrong by chance."""
+    found = counted(name)
+    assert found["right"] >= _DRAWS // 2, found
+    assert found["right"] + found["harmless"] >= _DRAWS - 2, found

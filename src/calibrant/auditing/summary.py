@@ -76,7 +76,9 @@ def summary_rows(audit: Findings, *, shell: bool = False) -> Iterator[_Row]:
     if certificate is not None:
         sure, lower = f"{confidence(certificate.confidence_level)} confidence", certificate.lower_bound
         limits = error_limits(certificate)
-        bounds = f"at most {limits.upper} ({sure}{' each' if lower > 0.0 else ''})"
+        proved = certificate.n_clusters is not None and certificate.method != "asymptotic"
+        sure += (" each" if lower > 0.0 else "") + (", proved for clusters of any kind" if proved else "")
+        bounds = f"at most {limits.upper} ({sure})"
         bounds = f"; at least {limits.lower}, {bounds}" if lower > 0.0 else f"; {bounds}"
     yield _Row("Error", error_text(audit) + bounds, 4)
     if chance := _chance(audit):

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from calibrant.export.json_types import Count
 from calibrant.ingest.paths import name_of
 
-__all__ = ["ROOM", "FileRows", "add_files", "file_of", "files_since"]
+__all__ = ["NAMES", "FileRows", "add_files", "file_of", "files_since"]
 
-ROOM = 4_000  # characters of the names that are kept: those of the latest files
+NAMES = 4_000  # characters of the names that are kept: those of the latest files
 
 
 class FileRows(NamedTuple):
@@ -24,7 +24,7 @@ class FileRows(NamedTuple):
 
 
 def add_files(known: list[FileRows], names: npt.NDArray[Any], row: int) -> list[FileRows]:
-    """Return files with those of further rows, of which the first is `row`; of the oldest those that there is room for.
+    """Return files with those of further rows, of which the first is `row`; the latest that fit into `NAMES`.
 
     Rows of files that overlap in time take turns; a file may go on in a later update.
     """
@@ -34,10 +34,10 @@ def add_files(known: list[FileRows], names: npt.NDArray[Any], row: int) -> list[
         name = str(names[start])
         first = files.pop(name).first if name in files else row + start
         files[name] = FileRows(name, first, row + end - 1)
-    latest, room = list(files.values()), ROOM
+    latest, left = list(files.values()), NAMES
     for i in reversed(range(len(latest))):
-        room -= len(latest[i].name)
-        if room < 0:
+        left -= len(latest[i].name)
+        if left < 0:
             return latest[i + 1 :]
     return latest
 

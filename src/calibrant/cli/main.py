@@ -19,6 +19,7 @@ from calibrant.cli.commands.monitor import monitor
 from calibrant.cli.commands.plan import plan
 from calibrant.cli.commands.recalibrate import recalibrate
 from calibrant.cli.guard import guarded
+from calibrant.cli.layout import Command
 from calibrant.printable import visible
 
 __all__ = ["app"]
@@ -60,7 +61,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (audit, compare, recalibrate, apply, export, monitor, plan, demo, cite):  # as the help lists them
-    app.command()(guarded(command))
+    app.command(cls=Command)(guarded(command))
 
 
 def _version(wanted: bool) -> None:

@@ -102,7 +102,7 @@ def monitor(
     as_json: AsJson = False,
     report: Report = None,
 ) -> None:
-    """Read new rows into a monitor, and say whether calibration is lost.
+    """Read new rows, and say whether calibration is lost.
 
     The guarantee holds however often it runs. Exit code 1 is an alarm, 2 an error. One process at a time replaces the
     state, as a whole.

@@ -20,6 +20,7 @@ from calibrant.cli.commands.plan import plan
 from calibrant.cli.commands.recalibrate import recalibrate
 from calibrant.cli.guard import guarded
 from calibrant.cli.layout import Command
+from calibrant.keywords import meant
 from calibrant.printable import visible
 
 __all__ = ["app"]
@@ -48,6 +49,10 @@ def _shown_safely() -> Iterator[None]:
         yield
     except _UsageError as error:
         error.message = visible(error.message)
+        if hasattr(error, "possibilities") and error.ctx is not None:  # no such option
+            known = [option[2:].replace("-", "_") for one in error.ctx.command.params for option in one.opts]
+            right = meant(error.option_name[2:].replace("-", "_"), known)
+            error.possibilities = error.possibilities if right is None else ["--" + right.replace("_", "-")]
         raise
 
 

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from calibrant.export.json_types import Count
 from calibrant.ingest.paths import name_of
 
-__all__ = ["NAMES", "FileRows", "add_files", "file_of", "files_since"]
+__all__ = ["FileRows", "add_files", "file_of", "files_since", "latest_files"]
 
-NAMES = 4_000  # characters of the names that are kept: those of the latest files
+_SIZE, _NUMBERS = 6_000, 20  # characters that the latest files take in a state, and two numbers of rows
 
 
 class FileRows(NamedTuple):
@@ -24,7 +24,7 @@ class FileRows(NamedTuple):
 
 
 def add_files(known: list[FileRows], names: npt.NDArray[Any], row: int) -> list[FileRows]:
-    """Return files with those of further rows, of which the first is `row`; the latest that fit into `NAMES`.
+    """Return the latest files, with those of further rows, of which the first is `row`.
 
     Rows of files that overlap in time take turns; a file may go on in a later update.
     """
@@ -34,12 +34,13 @@ def add_files(known: list[FileRows], names: npt.NDArray[Any], row: int) -> list[
         name = str(names[start])
         first = files.pop(name).first if name in files else row + start
         files[name] = FileRows(name, first, row + end - 1)
-    latest, left = list(files.values()), NAMES
-    for i in reversed(range(len(latest))):
-        left -= len(latest[i].name)
-        if left < 0:
-            return latest[i + 1 :]
-    return latest
+    return latest_files(list(files.values()))
+
+
+def latest_files(files: list[FileRows]) -> list[FileRows]:
+    """Return those of the files that there is space for in a state."""
+    taken = np.cumsum([len(file.name) + _NUMBERS for file in reversed(files)])
+    return files[len(files) - int((taken <= _SIZE).sum()) :]
 
 
 def file_of(files: list[FileRows], row: int) -> str | None:

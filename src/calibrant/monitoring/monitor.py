@@ -199,7 +199,7 @@ class Monitor(Reported):
             random order of their rows would often be the same one (more than once in a million) are read.
         file : str, path, or array-like of shape (n,), optional
             The file of all rows, or of each, or another name of where they are, such as the month. An alarm names it.
-            The latest names are kept, 4,000 characters in all.
+            The latest are kept, 120 with names of 30 characters.
 
         Returns
         -------

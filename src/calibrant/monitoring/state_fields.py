@@ -19,7 +19,7 @@ from calibrant.export.json_values import Checks, refuse
 from calibrant.monitoring.blocks import StoredBlock
 from calibrant.monitoring.diagnosis import Departure
 from calibrant.monitoring.evidence import KEPT_ALARMS, LEARNED, Evidence, StoredEvidence
-from calibrant.monitoring.files import NAMES, FileRows
+from calibrant.monitoring.files import FileRows, latest_files
 from calibrant.monitoring.order import FIRST_DATE, LAST_DATE, UPDATES, Digest, Position, Time
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.sums import StoredSums
@@ -193,7 +193,6 @@ def _files(stored: Stored) -> Checks:
         yield f"files[{i}]", f"first and last of {rows:.0f} rows", 1 <= file.first <= file.last <= rows
     right = all(a.last < b.last for a, b in itertools.pairwise(files))
     yield "files", "files in the order of their last rows", right
-    names = [file.name for file in files]
-    right = len(set(names)) == len(names) and sum(map(len, names)) <= NAMES
-    yield "files", f"every name once, up to {NAMES} characters in all", right
+    yield "files", "every name once", len({file.name for file in files}) == len(files)
+    yield "files", "no more names than are kept", latest_files(files) == files
     yield "alarm_file", "one after an alarm, and else none", stored.alarm_file is None or bool(stored.evidence.alarms)

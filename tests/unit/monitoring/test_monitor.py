@@ -195,7 +195,7 @@ def test_of_many_files_the_latest_are_kept():
     monitor, name = cal.Monitor(tolerance=0), "x" * 90
     for i in range(60):
         state = monitor.update([1], [0.0], file=f"{i:010d}{name}")
-    assert [file[:10] for file in state.repair_files] == [f"{i:010d}" for i in range(20, 60)]
+    assert [file[:10] for file in state.repair_files] == [f"{i:010d}" for i in range(10, 60)]
     assert state.alarm_file.startswith("0000000000")
     longest = cal.Monitor(tolerance=0).update([1], [0.0], file=name * 100)
     assert (longest.alarm_file, longest.repair_files) == (None, [])

@@ -177,7 +177,7 @@ def test_many_forged_states(name):
         ("tolerance", ("files", 0, 1), 0),
         ("tolerance", ("files", 0, 2), 700),
         ("tolerance", ("files", 1, 0), "a/1.csv"),
-        ("tolerance", ("files", 1, 0), "x" * 4000),
+        ("tolerance", ("files", 1, 0), "x" * 6000),
         ("tolerance", ("alarm_file",), "a/1.csv"),
         ("odds_rate", ("evidence", "cuts", 0), 0.9),
     ],

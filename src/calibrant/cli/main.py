@@ -49,10 +49,11 @@ def _shown_safely() -> Iterator[None]:
         yield
     except _UsageError as error:
         error.message = visible(error.message)
-        if hasattr(error, "possibilities") and error.ctx is not None:  # no such option
+        if hasattr(error, "option_name") and error.ctx is not None:  # perhaps there is none of that name
             known = [option[2:].replace("-", "_") for one in error.ctx.command.params for option in one.opts]
             right = meant(error.option_name[2:].replace("-", "_"), known)
-            error.possibilities = error.possibilities if right is None else ["--" + right.replace("_", "-")]
+            if right is not None:
+                error.possibilities = ["--" + right.replace("_", "-")]
         raise
 
 

@@ -44,7 +44,7 @@ class _Commands(TyperGroup):
 
 @contextmanager
 def _shown_safely() -> Iterator[None]:
-    """Let messages about the words of the command line hold nothing that steers a terminal."""
+    """Let messages about the words of the command line steer no terminal, and name the option that is meant."""
     try:
         yield
     except _UsageError as error:

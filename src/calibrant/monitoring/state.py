@@ -136,7 +136,7 @@ class MonitorState(Result):
         averaged = "on average" if everywhere else "as an average over all rows"
         gains = ", ".join(f"{kind} {getattr(found, f'gain_{kind}'):.1f}" for kind in ("shift", "slope", "refit"))
         return {
-            "Since": f"about {row}; approximate 95% set from {first} to {last}{never}; "
+            "Since": f"about {row}; approximate 95% set: {first} to {last}{never}; "
             f"if the alarm is right, it began by row {rows(self.alarm_row or 0)}",
             "Where": f"{scores}: predictions too {'low' if found.bias > 0 else 'high'} "
             f"by {number(abs(found.bias))} {averaged} since then",

@@ -20,6 +20,7 @@ ROOT = Path(calibrant.__file__).parent
 LAYER = {
     "printable": 0,
     "errors": 1,
+    "keywords": 1,
     "atomic_write": 2,
     "clock": 2,
     "table": 2,

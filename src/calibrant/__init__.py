@@ -133,7 +133,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _MODULE_OF:
-        return getattr(importlib.import_module(f"calibrant.{_MODULE_OF[name]}"), name)
+        from calibrant.keywords import checked
+
+        return checked(getattr(importlib.import_module(f"calibrant.{_MODULE_OF[name]}"), name))
     if name in _PACKAGES:
         return importlib.import_module(f"calibrant.{name}")
     raise AttributeError(f"module 'calibrant' has no attribute {name!r}")

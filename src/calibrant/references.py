@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from calibrant.errors import ArgumentError
+from calibrant.keywords import check_package
 from calibrant.table.parameters import check_choice
 
 __all__ = ["REFERENCES", "bibtex", "cite"]
@@ -241,3 +242,6 @@ def _known(keys: Iterable[str]) -> list[str]:
     if isinstance(keys, str) or not isinstance(keys, Iterable):
         raise ArgumentError("a list of keys of references", repr(keys), "pass the `references` of a result")
     return list(dict.fromkeys(check_choice("reference", key, tuple(REFERENCES)) for key in keys))
+
+
+check_package(__name__)

@@ -1,5 +1,6 @@
 """The command line, run in process: what it prints, its exit codes, and that nothing is left half-written."""
 
+import inspect
 import json
 import re
 
@@ -348,6 +349,22 @@ def test_version_and_help():
     done = run("--help")
     assert done.exit_code == 0
     assert all(name in done.stdout for name in ("audit", "recalibrate", "apply", "plan", "demo", "cite"))
+
+
+@pytest.mark.parametrize("command", [None, *(command.callback.__name__ for command in app.registered_commands)])
+def test_no_help_is_cut_and_options_stand_under_headings(command, monkeypatch):
+    """A sentence that ends in three dots says nothing, and twenty options in a row are not read."""
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = CliRunner().invoke(app, ["--help"] if command is None else [command, "--help"]).stdout
+    usage, *lines = shown.splitlines()
+    assert usage.startswith("Usage: ")
+    assert max(map(len, lines)) <= 80
+    assert not [line for line in lines if "\N{HORIZONTAL ELLIPSIS}" in line or re.search(r"[^E]\.\.\.$", line)]
+    headings = {line for line in lines if line.endswith(":") and not line.startswith(" ")}
+    assert headings <= ({"Data:", "Method:", "Output:"} if command else {"Options:", "Commands:"})
+    if command is None:
+        sentences = [inspect.getdoc(one.callback).partition("\n")[0] for one in app.registered_commands]
+        assert all(any(line.endswith(f"  {sentence}") for line in lines) for sentence in sentences)
 
 
 def test_interruption_is_said_and_leaves_nothing(scores, tmp_path, monkeypatch):

@@ -2,12 +2,14 @@
 
 import json
 import re
+import shlex
 import sys
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import calibrant as cal
 from calibrant.cli.main import app
 from calibrant.errors import SourceError
 from calibrant.monitoring import Monitor
@@ -46,9 +48,9 @@ def test_months_one_after_the_other(months):
     lines = done.stdout.splitlines()
     assert len(lines) <= 10
     assert lines[0].startswith("ALARM     row 8,")
-    assert "(2026-03-0" in lines[0]
-    assert lines[-1].startswith("Next      calibrant recalibrate --query ")
-    assert 'WHERE "day" > \'' in lines[-1].replace("'\"'\"'", "'")
+    assert "(2.csv, 2026-03-0" in lines[0]
+    assert lines[-1].startswith('Next      calibrant recalibrate --query "SELECT * FROM ')
+    assert r"WHERE CAST(\"day\" AS TIMESTAMP) >= '2026-03-0" in lines[-1]
     assert picture.read_bytes().startswith(b"\x89PNG")
     before = state.read_bytes()
     assert (
@@ -58,6 +60,38 @@ def test_months_one_after_the_other(months):
     assert state.read_bytes() == before
     at_once = run(*(months / f"{m}.csv" for m in range(3)), *OPTIONS, months / "t.json", "--id", "loan", code=1)
     assert at_once.stdout.splitlines()[0] == lines[0]
+
+
+@pytest.mark.parametrize("time", [["--time", "day"], []])
+def test_the_next_command_runs_and_fits_the_rows_since_the_change(tmp_path, monkeypatch, time):
+    """Not those of the newest file alone, and not those before."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    score = rng.uniform(size=5000).round(6)
+    y = rng.uniform(size=5000) < np.where(np.arange(5000) < 2100, score, score**0.6)
+    day = np.datetime64("2026-01-01") + np.arange(5000) // 50
+    for month in range(5):
+        rows = range(1000 * month, 1000 * month + 1000)
+        lines = [f"{y[i]:d},{score[i]},{day[i]}" for i in rows]
+        (tmp_path / f"it's {month}.csv").write_text("\n".join(["y,p$,day", *lines]) + "\n")
+        options = ["--label", "y", "--score", "p$", "--tolerance", "0.01", "--state", "s.json", *time]
+        done = CliRunner().invoke(app, ["monitor", f"it's {month}.csv", *options])
+        assert done.exit_code in (0, 1), done.output
+    command = done.stdout.splitlines()[-1].removeprefix("Next      ")
+    again = CliRunner().invoke(app, shlex.split(command)[1:])
+    assert again.exit_code == 0, again.output
+    departure = Monitor.load("s.json").state.departure
+    first = int(np.argmax(day >= np.datetime64(departure.time))) if time else 2000
+    assert abs(first - 2100) < 150
+    expected = cal.PlattCalibrator().fit(score[first:], y[first:].astype(int))
+    assert cal.load_model("repaired.json").predict([0.1, 0.5]) == pytest.approx(expected.predict([0.1, 0.5]))
+
+
+def test_the_next_command_says_what_to_fill_in_where_no_file_was_named(tmp_path):
+    query = "SELECT 1 AS y, 0.0 AS p, DATE '2026-01-01' + CAST(i AS INTEGER) AS day FROM range(99) AS rows(i)"
+    done = run("--query", query, *OPTIONS, tmp_path / "s.json", code=1)
+    assert "calibrant recalibrate FILE --label y --score p" in done.stdout
+    assert "# FILE: the rows since row 1" in done.stdout
 
 
 def test_the_same_file_twice_is_refused_unless_told_otherwise(months):
@@ -129,7 +163,7 @@ def test_an_alarm_is_said_though_the_picture_or_the_state_cannot_be_written(tmp_
     path.write_text("y,p\n1,0.0\n0,0.5\n")
     options = ["--label", "y", "--score", "p", "--tolerance", "0", "--mode", "rate", "--state"]
     done = run(path, *options, tmp_path / "s.json", "--plot", picture, code=1)
-    assert done.stdout.startswith("ALARM     row 1;")
+    assert done.stdout.startswith("ALARM     row 1 (few.csv): ")
     assert "Warning: no picture written: expected a monitor that has read 16 rows, found fewer" in done.stderr
     assert not picture.exists()
 
@@ -138,7 +172,7 @@ def test_an_alarm_is_said_though_the_picture_or_the_state_cannot_be_written(tmp_
 
     monkeypatch.setattr(Monitor, "write", full)
     done = run(path, *options, tmp_path / "t.json", code=2)
-    assert done.stdout.startswith("ALARM     row 1;")
+    assert done.stdout.startswith("ALARM     row 1 (few.csv): ")
     assert "No space left on device" in done.stderr
 
 

@@ -6,5 +6,8 @@ from calibrant.auditing.performance import Performance
 from calibrant.auditing.provenance import Provenance
 from calibrant.auditing.recalibration import Recalibration, cross_fitted
 from calibrant.auditing.warnings import DataWarning
+from calibrant.keywords import check_package
 
 __all__ = ["Advice", "DataWarning", "Findings", "Performance", "Provenance", "Recalibration", "cross_fitted"]
+
+check_package(__name__)

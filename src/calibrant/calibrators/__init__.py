@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from calibrant.keywords import checked
+
 if TYPE_CHECKING:
     from calibrant.calibrators.auto import AutoCalibrator
     from calibrant.calibrators.beta import BetaCalibrator
@@ -58,7 +60,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _MODULE_OF:
-        return getattr(importlib.import_module(f"calibrant.calibrators.{_MODULE_OF[name]}"), name)
+        return checked(getattr(importlib.import_module(f"calibrant.calibrators.{_MODULE_OF[name]}"), name))
     raise AttributeError(f"module 'calibrant.calibrators' has no attribute {name!r}")
 
 

@@ -12,6 +12,7 @@ from calibrant.certificates.recalibrated import RecalibratedCertificate, certify
 from calibrant.certificates.results import CalibrationTest, Certificate, CutoffInterval
 from calibrant.certificates.sample_size import Plan, plan_table, required_sample_size
 from calibrant.certificates.split import split_lower_bound
+from calibrant.keywords import check_package
 
 __all__ = [
     "Band",
@@ -37,3 +38,5 @@ __all__ = [
     "split_lower_bound",
     "window_band",
 ]
+
+check_package(__name__)

@@ -19,6 +19,8 @@ from calibrant.cli.commands.monitor import monitor
 from calibrant.cli.commands.plan import plan
 from calibrant.cli.commands.recalibrate import recalibrate
 from calibrant.cli.guard import guarded
+from calibrant.cli.layout import Command
+from calibrant.keywords import meant
 from calibrant.printable import visible
 
 __all__ = ["app"]
@@ -42,11 +44,16 @@ class _Commands(TyperGroup):
 
 @contextmanager
 def _shown_safely() -> Iterator[None]:
-    """Let messages about the words of the command line hold nothing that steers a terminal."""
+    """Let messages about the words of the command line steer no terminal, and name the option that is meant."""
     try:
         yield
     except _UsageError as error:
         error.message = visible(error.message)
+        if hasattr(error, "option_name") and error.ctx is not None:  # perhaps there is none of that name
+            known = [option[2:].replace("-", "_") for one in error.ctx.command.params for option in one.opts]
+            right = meant(error.option_name[2:].replace("-", "_"), known)
+            if right is not None:
+                error.possibilities = ["--" + right.replace("_", "-")]
         raise
 
 
@@ -60,7 +67,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (audit, compare, recalibrate, apply, export, monitor, plan, demo, cite):  # as the help lists them
-    app.command()(guarded(command))
+    app.command(cls=Command)(guarded(command))
 
 
 def _version(wanted: bool) -> None:

@@ -4,6 +4,7 @@ from calibrant.curves.distribution import Histogram, score_histogram
 from calibrant.curves.local import local_curve
 from calibrant.curves.reliability import Curve, binned_curve, isotonic_curve
 from calibrant.curves.residuals import CumulativeResiduals, cumulative_residuals
+from calibrant.keywords import check_package
 
 __all__ = [
     "CumulativeResiduals",
@@ -15,3 +16,5 @@ __all__ = [
     "local_curve",
     "score_histogram",
 ]
+
+check_package(__name__)

@@ -7,6 +7,7 @@ from calibrant.decisions.harm import isotonic_harm_bound
 from calibrant.decisions.max_regret import MaxRegret, max_regret
 from calibrant.decisions.net_benefit import NetBenefit, NetBenefitDifference, net_benefit, net_benefit_difference
 from calibrant.decisions.saving import Decision, regret_bound, saving_bound
+from calibrant.keywords import check_package
 
 __all__ = [
     "CostCurve",
@@ -27,3 +28,5 @@ __all__ = [
     "regret_bound",
     "saving_bound",
 ]
+
+check_package(__name__)

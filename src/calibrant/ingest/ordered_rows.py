@@ -11,7 +11,7 @@ from calibrant.errors import DataError
 from calibrant.ingest.checks import as_number, check
 from calibrant.ingest.connection import open_source
 from calibrant.ingest.faults import Columns
-from calibrant.ingest.paths import Place
+from calibrant.ingest.paths import Place, find_files
 from calibrant.ingest.query import Query
 from calibrant.ingest.source import Source
 from calibrant.table.score_table import FloatArray
@@ -27,6 +27,7 @@ class OrderedRows(NamedTuple):
     time: npt.NDArray[Any] | None  # numbers, or text
     id: npt.NDArray[Any] | None  # whole numbers, or text
     block: npt.NDArray[Any] | None  # text
+    file: npt.NDArray[Any] | None  # the name of the file of each row; None for a query and standard input
 
 
 def read_in_order(
@@ -56,12 +57,13 @@ def read_in_order(
             if column is not None:
                 selected[name] = _typed(source, column, "BIGINT" if name == "id" else "DOUBLE", text=name == "block")
         listed = ", ".join(f"{sql} AS {name}" for name, sql in selected.items())
+        parts = source.parts or (source,)
         # Of several files each is numbered alone: DuckDB 1.4 does not keep their order in a UNION ALL.
         numbered = " UNION ALL ".join(
             f"SELECT {i} AS file, row_number() OVER () AS place, {listed} FROM ({part.sql})"
-            for i, part in enumerate(source.parts or (source,))
+            for i, part in enumerate(parts)
         )
-        found = source.arrays(f"SELECT {', '.join(selected)} FROM ({numbered}) AS numbered ORDER BY file, place")
+        found = source.arrays(f"SELECT file, {', '.join(selected)} FROM ({numbered}) AS numbered ORDER BY file, place")
     for name, column in further.items():
         if column is not None:
             _check_full(found[name], column)
@@ -72,7 +74,9 @@ def read_in_order(
         missing, labels = np.ma.getmaskarray(labels), np.ma.getdata(labels).astype(object)
         labels[missing] = None
     columns = {name: np.ma.getdata(found[name]) if name in found else None for name in further}
-    return OrderedRows(labels, np.ma.filled(found["score"], np.nan), **columns)
+    names = np.array([part.name for part in parts], dtype=object)
+    file = None if isinstance(path, Query) or find_files(path) == ("-",) else names[np.ma.getdata(found["file"])]
+    return OrderedRows(labels, np.ma.filled(found["score"], np.nan), **columns, file=file)
 
 
 def _label(source: Source, label: str, pos_label: Any) -> str:

@@ -1,5 +1,6 @@
 """Numbers that describe how good scores are; every one takes labels and scores, or a score table."""
 
+from calibrant.keywords import check_package
 from calibrant.metrics.binned import (
     BinnedCalibration,
     binned_calibration,
@@ -71,3 +72,5 @@ __all__ = [
     "true_mse",
     "weighted_mean_squared_error",
 ]
+
+check_package(__name__)

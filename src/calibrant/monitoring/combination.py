@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.errors import ArgumentError
 from calibrant.monitoring.monitor import Monitor
-from calibrant.monitoring.state import MonitorState, bias_limits, described
+from calibrant.monitoring.state import MonitorState, alternative, bias_limits, described
 
 __all__ = ["combine"]
 
@@ -60,6 +60,7 @@ def combine(monitors: Sequence[Monitor]) -> MonitorState:
         alarm=alarm,
         alarm_row=None,
         alarm_time=None,
+        alarm_file=None,
         number_of_alarms=int(alarm),
         evidence=evidence,
         threshold=states[0].threshold,
@@ -68,9 +69,11 @@ def combine(monitors: Sequence[Monitor]) -> MonitorState:
         bias_lower=lower,
         bias_upper=upper,
         departure=None,
+        repair_files=[],
         waiting=sum(state.waiting for state in states),
         earlier=sum(state.earlier for state in states),
         unlabelled=sum(state.unlabelled for state in states),
         confidence_level=settings.confidence_level,
         description=described(settings),
+        alternative=alternative(settings),
     )

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from calibrant.export.json_types import Count, Finite, Within
+from calibrant.monitoring.files import FileRows, file_of
 from calibrant.monitoring.order import Time
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.sums import PLACES, Sums, by_place
@@ -41,6 +42,8 @@ class Departure(Result):
         calibrated. What is proved is that the departure began by the row of the alarm, unless the alarm is false.
     time, time_lower, time_upper : str or float, optional
         Times of about these rows.
+    file, file_lower, file_upper : str, optional
+        Their files, as far as files were named; where files take turns, the first and how many more.
     low, high : float
         Scores in (low, high] that it concerns; -inf and inf for all.
     bias : float
@@ -67,6 +70,9 @@ class Departure(Result):
     time: Time
     time_lower: Time
     time_upper: Time
+    file: str | None
+    file_lower: str | None
+    file_upper: str | None
     low: float
     high: float
     bias: Finite
@@ -85,7 +91,7 @@ class _Fit:
     last: int
 
 
-def departure(sums: Sums, cuts: FloatArray | None, settings: Settings) -> Departure:
+def departure(sums: Sums, cuts: FloatArray | None, settings: Settings, files: list[FileRows]) -> Departure:
     """Search the start of a departure among the rows that are kept, and say what it is; as it looks at the last row."""
     tails = {0: sums.total} | {row: sums.total - upto for row, upto in sums.earlier.items() if row < sums.rows}
     found = [(row, _fit(tail, cuts, settings), tail) for row, tail in tails.items()]
@@ -112,6 +118,9 @@ def departure(sums: Sums, cuts: FloatArray | None, settings: Settings) -> Depart
         time=_time_after(sums, row),
         time_lower=_time_after(sums, lower - 1),
         time_upper=_time_after(sums, upper - 1),
+        file=file_of(files, row + 1),
+        file_lower=file_of(files, lower),
+        file_upper=file_of(files, upper),
         low=low,
         high=high,
         bias=residual / float(tail[0]),

@@ -12,7 +12,7 @@ from calibrant.monitoring.settings import Settings
 from calibrant.table.pooling import FloatArray
 from calibrant.table.validation import as_array, clean_labels, clean_rows, one_column
 
-__all__ = ["labels_of"]
+__all__ = ["column_of", "labels_of"]
 
 _MISSING = ("None", "nan", "NaT", "<NA>")  # labels that are not known, as text
 _MISSING_TEXT = ("", "nan")  # texts that stand for such labels; the second one is how NumPy writes NaN among texts
@@ -25,11 +25,7 @@ def labels_of(
     if settings.maturity is None:
         label = clean_rows(y, score, pos_label=pos_label, part=True).label
         return label[rows].astype(np.float64), 0
-    raw = one_column(as_array(y, "labels"), "labels in one column", "pass a one-dimensional array")
-    if len(raw) != len(score):
-        found = f"{len(raw)} labels and {len(score)} scores"
-        raise DataError("as many labels as scores", found, "pass two columns of the same table")
-    raw = raw[rows]
+    raw = column_of(y, "labels", len(score))[rows]
     missing = np.array([_is_missing(value) for value in raw.tolist()], dtype=bool)
     if missing.any() and settings.missing == "refuse":
         found = f"none in {int(missing.sum())} of {len(raw)} rows of that age"
@@ -40,6 +36,15 @@ def labels_of(
         present = np.array(raw[~missing].tolist())
         found_labels[~missing] = clean_labels(present, pos_label, part=True)
     return found_labels, int(missing.sum())
+
+
+def column_of(values: Any, what: str, n: int) -> npt.NDArray[Any]:
+    """Return what should be a column, such as "labels", with a value for each of `n` scores."""
+    column = one_column(as_array(values, what), f"{what} in one column", "pass a one-dimensional array")
+    if len(column) != n:
+        found = f"{len(column)} {what} and {n} scores"
+        raise DataError(f"as many {what} as scores", found, "pass columns of the same table")
+    return column
 
 
 def _is_missing(label: Any) -> bool:

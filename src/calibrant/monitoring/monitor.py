@@ -15,16 +15,17 @@ from calibrant.monitoring import state_file
 from calibrant.monitoring.blocks import BlockReader
 from calibrant.monitoring.diagnosis import Departure, departure
 from calibrant.monitoring.evidence import Evidence
+from calibrant.monitoring.files import FileRows, add_files, file_of, files_since
 from calibrant.monitoring.history import MonitorHistory, history_of
-from calibrant.monitoring.labels import labels_of
+from calibrant.monitoring.labels import column_of, labels_of
 from calibrant.monitoring.order import UPDATES, Chosen, Position, as_texts, batch_digest, choose, shown_time
 from calibrant.monitoring.settings import Settings
-from calibrant.monitoring.state import MonitorState, bias_limits, described
+from calibrant.monitoring.state import MonitorState, alternative, bias_limits, described
 from calibrant.monitoring.state_fields import LastUpdate, Stored
 from calibrant.monitoring.sums import Read, Sums
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Reported
-from calibrant.table.validation import as_array, clean_scores, one_column
+from calibrant.table.validation import clean_scores
 
 __all__ = ["Monitor"]
 
@@ -138,9 +139,11 @@ class Monitor(Reported):
         self._sums = Sums()
         self._position = Position()
         self._alarm_times: list[Any] = []
+        self._alarm_file: str | None = None
         self._departure: Departure | None = None  # as it looked at the latest alarm
         self._last = LastUpdate()
         self._batches: list[str] = []  # digests of the latest updates
+        self._files: list[FileRows] = []
         self._lock = RLock()
         self._digest: str | None = None  # of the file that it was read from or written to
 
@@ -165,6 +168,7 @@ class Monitor(Reported):
         block: npt.ArrayLike | None = None,
         pos_label: Any = None,
         again: bool = False,
+        file: npt.ArrayLike | PathLike[str] | None = None,
     ) -> MonitorState:
         """Read rows; several threads may do so, one after the other.
 
@@ -193,6 +197,9 @@ class Monitor(Reported):
             blocks if there are any, in the same order. Where neither `id` nor the order of `time` shows that rows come
             again, that is refused: a job that ran twice would count them twice. Updates so short or so uniform that a
             random order of their rows would often be the same one (more than once in a million) are read.
+        file : str, path, or array-like of shape (n,), optional
+            The file of all rows, or of each, or another name of where they are, such as the month. An alarm names it.
+            The latest are kept, 120 with names of 30 characters.
 
         Returns
         -------
@@ -208,7 +215,7 @@ class Monitor(Reported):
             If rows cannot be used, were read before, or come too late. No row of the update is read then.
         """
         with self._lock:
-            return self._update(y, p, time, id, block, pos_label, again=again)
+            return self._update(y, p, time, id, block, pos_label, again=again, file=file)
 
     def _update(
         self,
@@ -220,11 +227,15 @@ class Monitor(Reported):
         pos_label: Any,
         *,
         again: bool,
+        file: npt.ArrayLike | PathLike[str] | None,
     ) -> MonitorState:
         score = clean_scores(p).astype(np.float64)
         chosen = choose(len(score), time, identifier, self._position, self.settings)
         labels, unlabelled = labels_of(y, score, chosen.rows, self.settings, pos_label)
         named = self._block_names(block, len(score))
+        if isinstance(file, str | PathLike):
+            file = np.full(len(score), str(file), dtype=object)
+        files = None if file is None else column_of(file, "files", len(score))
         batch = None
         if identifier is None and (time is None or self.settings.delay == "independent"):
             batch = batch_digest(labels, score[chosen.rows], chosen.times, named)
@@ -234,6 +245,8 @@ class Monitor(Reported):
             raise DataError("rows that were not read before", found, remedy)
         before = self._evidence.number_of_alarms
         if len(chosen.rows):
+            if files is not None:
+                self._files = add_files(self._files, files[chosen.rows], self._sums.rows + 1)
             shown = None if chosen.times is None else _Times(chosen.times, chosen.after.kind)
             self._read(labels, score[chosen.rows], shown, named, chosen)
         self._position = chosen.after
@@ -251,11 +264,7 @@ class Monitor(Reported):
             return None
         if block is None:
             raise DataError("`block` in every update of a monitor of blocks", "none", "pass the block of every row")
-        names = one_column(as_array(block, "blocks"), "blocks in one column", "pass a one-dimensional array")
-        if len(names) != n:
-            found = f"{len(names)} blocks and {n} scores"
-            raise DataError("as many blocks as scores", found, "pass columns of the same table")
-        return as_texts(names, "blocks")
+        return as_texts(column_of(block, "blocks", n), "blocks")
 
     def _read(
         self, y: FloatArray, score: FloatArray, times: _Times | None, names: npt.NDArray[Any] | None, chosen: Chosen
@@ -272,7 +281,8 @@ class Monitor(Reported):
         at = evidence.alarms[-1] - first if new else 0  # 0 if its block was passed before
         self._add(read.part(slice(0, at)), times)
         if new:
-            self._departure = departure(self._sums, evidence.cuts, self.settings)
+            self._departure = departure(self._sums, evidence.cuts, self.settings, self._files)
+            self._alarm_file = file_of(self._files, evidence.alarms[-1])
         self._add(read.part(slice(at, len(y))), None if times is None else times.after(at))
         for row in evidence.alarms[-new:] if new else []:
             if row > first:
@@ -294,12 +304,14 @@ class Monitor(Reported):
     def _state(self) -> MonitorState:
         evidence, sums, settings = self._evidence, self._sums, self.settings
         alarm = self._last.alarms > 0 if settings.mode == "rate" else evidence.number_of_alarms > 0
+        found = self._departure if alarm else None
         mean, lower, upper = bias_limits(sums.bias, settings.alpha)
         return MonitorState(
             rows=sums.rows,
             alarm=alarm,
             alarm_row=evidence.alarms[-1] if evidence.alarms else None,
             alarm_time=self._alarm_times[-1] if self._alarm_times else None,
+            alarm_file=self._alarm_file,
             number_of_alarms=evidence.number_of_alarms,
             evidence=evidence.value,
             threshold=evidence.threshold,
@@ -307,12 +319,14 @@ class Monitor(Reported):
             bias=mean,
             bias_lower=lower,
             bias_upper=upper,
-            departure=self._departure if alarm else None,
+            departure=found,
+            repair_files=[] if found is None else files_since(self._files, found.row),
             waiting=self._last.waiting,
             earlier=self._last.earlier,
             unlabelled=self._last.unlabelled,
             confidence_level=settings.confidence_level,
             description=described(settings),
+            alternative=alternative(settings),
         )
 
     @property
@@ -335,9 +349,11 @@ class Monitor(Reported):
                 self._sums.stored(),
                 self._position,
                 self._alarm_times,
+                self._alarm_file,
                 self._departure,
                 self._last,
                 self._batches,
+                self._files,
             )
         return state_file.to_json(stored)
 
@@ -355,7 +371,8 @@ class Monitor(Reported):
         monitor._evidence = Evidence.restored(stored.settings, stored.evidence)
         monitor._blocks, monitor._sums = BlockReader(stored.block), Sums.restored(stored.sums)
         monitor._position, monitor._alarm_times = stored.position, stored.alarm_times
-        monitor._departure, monitor._last, monitor._batches = stored.departure, stored.last_update, stored.batches
+        monitor._alarm_file, monitor._departure = stored.alarm_file, stored.departure
+        monitor._last, monitor._batches, monitor._files = stored.last_update, stored.batches, stored.files
         return monitor
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from calibrant.certificates.widths import anytime_width
 from calibrant.monitoring.diagnosis import Departure
 from calibrant.monitoring.settings import Settings
+from calibrant.printable import visible
 from calibrant.table.numbers import confidence, given, interval_text, number, rows, write_interval
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
 
-__all__ = ["MonitorState", "bias_limits", "described"]
+__all__ = ["MonitorState", "alternative", "bias_limits", "described", "where"]
 
 _REPAIRS = {
-    "shift": "a shift of the log odds is enough: fit a PlattCalibrator",
-    "slope": "shift and slope of the log odds are enough: fit a PlattCalibrator",
-    "refit": "shift and slope are not enough: fit an AutoCalibrator, or train again",
+    "shift": "fit a PlattCalibrator: a shift of the log odds is enough",
+    "slope": "fit a PlattCalibrator: a shift of the log odds and another slope are enough",
+    "refit": "fit an AutoCalibrator, or train again: more than shift and slope of the log odds has changed",
 }
 
 
@@ -36,6 +38,8 @@ class MonitorState(Result):
         Row of the latest alarm, counted from 1; with blocks the last row of the block.
     alarm_time : str, float or None
         Its time.
+    alarm_file : str or None
+        Its file, if files were named; where rows of several take turns, the first and how many more.
     number_of_alarms : int
         How many there were so far.
     evidence : float
@@ -49,6 +53,8 @@ class MonitorState(Result):
         confidence sequence for the mean of its conditional expectations: they hold at all rows at once.
     departure : Departure or None
         At an alarm: since when, where, and what would repair it.
+    repair_files : list of str
+        With a departure, the latest files, to fit the repair on: those of which at least half the rows came since then.
     waiting, earlier, unlabelled : int
         Rows of this update that are too young to be read, that were skipped because their time is not after that of
         the last row read before, and that were old enough, had no label, and counted as 0.
@@ -56,6 +62,8 @@ class MonitorState(Result):
         Of the confidence sequence, and in mode "total" of the alarm: see `Monitor`.
     description : str
         The null hypothesis.
+    alternative : str
+        What an alarm says instead.
 
     Examples
     --------
@@ -69,6 +77,7 @@ class MonitorState(Result):
     alarm: bool
     alarm_row: int | None
     alarm_time: Any
+    alarm_file: str | None
     number_of_alarms: int
     evidence: float
     threshold: float
@@ -77,11 +86,13 @@ class MonitorState(Result):
     bias_lower: float
     bias_upper: float
     departure: Departure | None
+    repair_files: list[str]
     waiting: int
     earlier: int
     unlabelled: int
     confidence_level: float
     description: str
+    alternative: str
 
     def __str__(self) -> str:
         return "\n".join(f"{label:<9} {text}" for label, text in self.lines().items())
@@ -98,7 +109,7 @@ class MonitorState(Result):
             found["Bias"] = f"mean label minus mean score so far {bias.value} ({sequence})"
         unread = {
             "wait until they are old enough: pass them again": self.waiting,
-            "skipped, not after the last row read before": self.earlier,
+            "skipped: no later than the last row read before": self.earlier,
             "without a label count as 0": self.unlabelled,
         }
         if any(unread.values()):
@@ -109,32 +120,35 @@ class MonitorState(Result):
 
     def _verdict(self) -> str:
         if not self.alarm:
-            return f"not rejected: {self.description}"
+            return f"too little evidence so far that {self.alternative}"
         if self.alarm_row is None:
-            return f"rejected by the combined evidence: {self.description}"
-        at = "" if self.alarm_time is None else f" ({self.alarm_time})"
-        return f"row {rows(self.alarm_row)}{at}; rejected: {self.description}"
+            return f"all streams together: {self.alternative}"
+        return f"row {rows(self.alarm_row)}{where(self.alarm_file, self.alarm_time)}: {self.alternative}"
 
     def _departure_lines(self, found: Departure) -> dict[str, str]:
-        def named(row: int, time: Any) -> str:
-            return rows(row) if time is None else f"{rows(row)} ({time})"
-
-        first, last = (
-            named(found.row_lower, found.time_lower if found.row_lower > 1 else None),
-            named(found.row_upper, found.time_upper),
-        )
+        row = f"row {rows(found.row)}{where(found.file, found.time)}"
+        first = f"row {rows(found.row_lower)}"
+        first += where(found.file_lower, found.time_lower if found.row_lower > 1 else None)
+        last = f"row {rows(found.row_upper)}{where(found.file_upper, found.time_upper)}"
         never = "; perhaps never calibrated" if found.row_lower == 1 else ""
         everywhere = math.isinf(found.low) and math.isinf(found.high)
-        where = "all scores" if everywhere else _scores(found.low, found.high)
+        scores = "all scores" if everywhere else _scores(found.low, found.high)
         averaged = "on average" if everywhere else "as an average over all rows"
         gains = ", ".join(f"{kind} {getattr(found, f'gain_{kind}'):.1f}" for kind in ("shift", "slope", "refit"))
         return {
-            "Since": f"about row {named(found.row, found.time)}, approximate 95% set {first} to {last}{never}; "
-            f"proved, unless the alarm is false: it began by row {rows(self.alarm_row or 0)}",
-            "Where": f"{where}: predictions too {'low' if found.bias > 0 else 'high'} "
+            "Since": f"about {row}; approximate 95% set: {first} to {last}{never}; "
+            f"if the alarm is right, it began by row {rows(self.alarm_row or 0)}",
+            "Where": f"{scores}: predictions too {'low' if found.bias > 0 else 'high'} "
             f"by {number(abs(found.bias))} {averaged} since then",
-            "Repair": f"{_REPAIRS[found.repair]} (log-likelihood gained: {gains})",
+            "Repair": f"{_REPAIRS[found.repair]} (gain in log-likelihood: {gains})",
         }
+
+
+def where(file: str | None, time: Any) -> str:
+    """Return the file and the time of a row in brackets, as far as they are known."""
+    known = [visible(PurePath(file).name)] if file is not None else []
+    known += [str(time)] if time is not None else []
+    return f" ({', '.join(known)})" if known else ""
 
 
 def _scores(low: float, high: float) -> str:
@@ -160,3 +174,10 @@ def described(settings: Settings) -> str:
     if settings.tolerance:
         return f"the calibration error is at most {given(settings.tolerance)}"
     return f"odds are off by a factor of at most {given(settings.odds_tolerance)}"
+
+
+def alternative(settings: Settings) -> str:
+    """Return in words what is true where the null hypothesis is false."""
+    if settings.exact:
+        return "some score is not the probability of its label"
+    return described(settings).replace("at most", "more than")

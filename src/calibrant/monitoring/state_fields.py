@@ -19,6 +19,7 @@ from calibrant.export.json_values import Checks, refuse
 from calibrant.monitoring.blocks import StoredBlock
 from calibrant.monitoring.diagnosis import Departure
 from calibrant.monitoring.evidence import KEPT_ALARMS, LEARNED, Evidence, StoredEvidence
+from calibrant.monitoring.files import FileRows, latest_files
 from calibrant.monitoring.order import FIRST_DATE, LAST_DATE, UPDATES, Digest, Position, Time
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.sums import StoredSums
@@ -42,7 +43,10 @@ class LastUpdate:
 
 @dataclass(frozen=True)
 class Stored:
-    """What a monitor knows; `departure` is as it looked at the latest alarm, `batches` are digests of updates."""
+    """What a monitor knows.
+
+    `departure` is as it looked at the latest alarm, in `alarm_file`; `batches` are digests of updates.
+    """
 
     settings: Settings
     evidence: StoredEvidence
@@ -50,14 +54,16 @@ class Stored:
     sums: StoredSums
     position: Position
     alarm_times: list[Time]
+    alarm_file: str | None
     departure: Departure | None
     last_update: LastUpdate
     batches: Annotated[list[Digest], Size(0, UPDATES)]
+    files: list[FileRows]
 
 
 def check(stored: Stored) -> None:
     """Raise a `FieldError` if fields of the right types do not fit each other."""
-    for checks in (_sums, _block, _evidence, _components, _position, _departure):
+    for checks in (_sums, _block, _evidence, _components, _position, _departure, _files):
         for field, expected, holds in checks(stored):
             if not holds:
                 refuse(field, expected, "something else")
@@ -179,3 +185,14 @@ def _departure(stored: Stored) -> Checks:
         ends = (found.low, found.high)
         right = found.low <= found.high and all(math.isinf(end) or 0.0 <= end <= 1.0 for end in ends)
         yield "departure.low", "an end of an interval of scores", right
+
+
+def _files(stored: Stored) -> Checks:
+    files, rows = stored.files, stored.sums.rows
+    for i, file in enumerate(files):
+        yield f"files[{i}]", f"first and last of {rows:.0f} rows", 1 <= file.first <= file.last <= rows
+    right = all(a.last < b.last for a, b in itertools.pairwise(files))
+    yield "files", "files in the order of their last rows", right
+    yield "files", "every name once", len({file.name for file in files}) == len(files)
+    yield "files", "no more names than are kept", latest_files(files) == files
+    yield "alarm_file", "one after an alarm, and else none", stored.alarm_file is None or bool(stored.evidence.alarms)

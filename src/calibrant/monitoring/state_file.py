@@ -23,7 +23,7 @@ from calibrant.monitoring.state_fields import Stored, check
 __all__ = ["check_settings", "from_json", "locked", "read_state", "to_json", "write_state"]
 
 # Raised when the meaning of a field changes: tests/unit/monitoring/golden has a state of every version and kind.
-_SCHEMA = 2
+_SCHEMA = 3
 _EXPECTED = "a state written by calibrant.Monitor"
 _REMEDY = "begin a new monitor, or take the file from a backup"
 

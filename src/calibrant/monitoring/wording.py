@@ -11,7 +11,7 @@ __all__ = ["LIMITATIONS", "assumptions", "guarantee", "sought"]
 
 LIMITATIONS = (
     "Without an alarm the scores may still be wrong: to find a departure takes rows, and a small one takes many.",
-    "Since when, where, and what repairs it are estimates, unless a limit is given with its confidence.",
+    "Since when, where, and what repairs it are estimates without a guarantee.",
     "The bias is an average over all rows so far, so that a recent departure moves it little.",
     "How well scores tell positives from negatives, and what decisions by them are worth, is not monitored.",
 )

@@ -4,6 +4,7 @@ Displays work as scikit-learn's do: ``from_predictions``, ``from_estimator``, ``
 in an underscore for what was drawn. They say `how_to_read` them, and ``to_frame`` is the table behind the picture.
 """
 
+from calibrant.keywords import check_package
 from calibrant.plots.audit import AuditDisplay
 from calibrant.plots.comparison import ComparisonDisplay, Model
 from calibrant.plots.cost import CostCurveDisplay
@@ -38,3 +39,5 @@ __all__ = [
     "drawing_style",
     "figure_svg",
 ]
+
+check_package(__name__)

@@ -8,6 +8,7 @@ import calibrant
 from calibrant.clock import utc_now
 from calibrant.monitoring import Departure, Monitor, MonitorHistory, MonitorState
 from calibrant.monitoring.settings import Settings
+from calibrant.monitoring.state import where
 from calibrant.monitoring.wording import LIMITATIONS, assumptions, guarantee, sought
 from calibrant.plots import MonitorDisplay
 from calibrant.plots.monitor import moments
@@ -104,8 +105,8 @@ def _meaning(state: MonitorState, settings: Settings) -> str:
         )
     since = ""
     if state.number_of_alarms:
-        since = f" since row {rows(state.alarm_row or 0)}, the latest of {rows(state.number_of_alarms)} alarms"
-    return f"Outcomes do not contradict the scores{since or ' so far'}; this does not prove that the scores are right."
+        since = f"Since row {rows(state.alarm_row or 0)}, the latest of {rows(state.number_of_alarms)} alarms,"
+    return f"{since or 'So far'} there is too little evidence for an alarm. The scores may be wrong all the same."
 
 
 def _repair(found: Departure) -> str:
@@ -145,7 +146,7 @@ def _guaranteed(state: MonitorState, settings: Settings) -> list[tuple[str, str]
 def _data(state: MonitorState, history: MonitorHistory, settings: Settings) -> list[Row]:
     """Return how rows reached the monitor: what is counted, and what was said of them."""
     alarms = [rows(row) for row in history.alarms]
-    at = "" if state.alarm_time is None else f" ({state.alarm_time})"
+    at = where(state.alarm_file, state.alarm_time)
     which = "the latest at rows" if state.number_of_alarms > len(alarms) else "at row" + "s" * (len(alarms) > 1)
     facts: list[Row] = [
         ("Rows read", rows(state.rows), "in all updates"),
@@ -168,7 +169,7 @@ def _data(state: MonitorState, history: MonitorHistory, settings: Settings) -> l
         ("Age", f"{settings.maturity:g}", "at which a row is read: in days, or in the unit of the times"),
         ("Missing outcomes", missing[0], f"an outcome that is missing at that age {missing[1]}"),
         ("Waiting", rows(state.waiting), "rows of the last update that were too young"),
-        ("Skipped", rows(state.earlier), "rows of the last update not after the last row read before"),
+        ("Skipped", rows(state.earlier), "rows of the last update no later than the last row read before"),
         ("Without outcome", rows(state.unlabelled), "rows of the last update that were old enough and counted as 0"),
     ]
 

@@ -1,5 +1,6 @@
 """Worlds with known truth: labels and scores drawn with the probabilities behind them."""
 
+from calibrant.keywords import check_package
 from calibrant.simulate.documents import Documents, documents
 from calibrant.simulate.logistic import (
     DistortedProbabilities,
@@ -16,3 +17,5 @@ __all__ = [
     "documents",
     "two_feature_logit",
 ]
+
+check_package(__name__)

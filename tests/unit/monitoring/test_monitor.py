@@ -4,6 +4,7 @@ import copy
 import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -159,6 +160,58 @@ def test_updates_and_states_in_between_change_nothing(settings):
     assert history.row.tolist() == whole_history.row.tolist()
     assert history.log_evidence == pytest.approx(whole_history.log_evidence, abs=1e-4)
     assert history.upper == pytest.approx(whole_history.upper, abs=1e-4)
+
+
+def test_an_alarm_names_the_files_of_its_rows():
+    """Who asks which month it was looks for no row number; the repair is fitted on all files since then."""
+    y, score = stream(9000, 5000)
+    monitor = cal.Monitor(tolerance=0.01)
+    for month in range(9):
+        part = slice(1000 * month, 1000 * month + 1000)
+        state = cal.Monitor.from_json(monitor.to_json()).update(y[part], score[part], file=f"in/{month}.csv")
+        monitor.update(y[part], score[part], file=Path(f"in/{month}.csv"))
+    found = state.departure
+    assert state.alarm_file == f"in/{(state.alarm_row - 1) // 1000}.csv"
+    assert found.file == "in/5.csv"
+    assert (found.file_lower, found.file_upper) == tuple(
+        f"in/{(row - 1) // 1000}.csv" for row in (found.row_lower, found.row_upper)
+    )
+    assert state.repair_files == [f"in/{month}.csv" for month in range(5, 9)]
+    assert f"row {state.alarm_row:,} ({state.alarm_file[3:]}): the calibration" in str(state)
+    assert f"about row {found.row:,} (5.csv); approximate" in str(state)
+    at_once = cal.Monitor(tolerance=0.01).update(y, score, file=[f"in/{i // 1000}.csv" for i in range(9000)])
+    assert (at_once.alarm_file, at_once.repair_files) == (state.alarm_file, state.repair_files)
+
+
+def test_files_that_take_turns_are_named_together():
+    y, score = stream(4000, 2000)
+    names = np.where(np.arange(4000) % 2 == 0, "north", "south")
+    state = cal.Monitor(tolerance=0.01).update(y, score, file=names)
+    assert state.alarm_file == "north and 1 more"
+    assert cal.Monitor(tolerance=0.01).update(y, score).repair_files == []
+
+
+def test_of_many_files_the_latest_are_kept():
+    monitor, name = cal.Monitor(tolerance=0), "x" * 90
+    for i in range(60):
+        state = monitor.update([1], [0.0], file=f"{i:010d}{name}")
+    assert [file[:10] for file in state.repair_files] == [f"{i:010d}" for i in range(10, 60)]
+    assert state.alarm_file.startswith("0000000000")
+    longest = cal.Monitor(tolerance=0).update([1], [0.0], file=name * 100)
+    assert (longest.alarm_file, longest.repair_files) == (None, [])
+    with pytest.raises(DataError, match="as many files as scores, found 1 files and 2 scores"):
+        monitor.update([0, 1], [0.5, 0.5], file=["x"])
+
+
+def test_a_file_of_which_most_came_before_the_change_is_left_to_no_repair():
+    y, score = stream(6000, 3400)
+    found = cal.Monitor(tolerance=0.01).update(y, score, file=np.arange(6000) // 1000)
+    assert found.departure.file == "3"
+    assert found.repair_files == (["3", "4", "5"] if found.departure.row <= 3501 else ["4", "5"])
+    y, score = stream(6000, 3800)
+    found = cal.Monitor(tolerance=0.01).update(y, score, file=np.arange(6000) // 1000)
+    assert found.departure.row > 3501
+    assert found.repair_files == ["4", "5"]
 
 
 def test_an_interval_of_scores_is_found():
@@ -437,7 +490,7 @@ def test_monitors_are_combined_by_their_means_and_sums():
     assert both.rows == whole.rows
     assert both.bias_lower == pytest.approx(whole.bias_lower, rel=1e-12)
     assert both.alarm
-    assert "rejected by the combined evidence" in str(both)
+    assert "ALARM     all streams together: the calibration error is more than 0.01" in str(both)
     with pytest.raises(ArgumentError, match="found none"):
         cal.monitoring.combine([])
     with pytest.raises(ArgumentError, match="the same settings"):

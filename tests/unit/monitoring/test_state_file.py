@@ -67,8 +67,8 @@ def test_a_state_is_refused_if_anything_was_changed():
     document["evidence"]["progress"]["rows"] -= 1
     with pytest.raises(SourceError, match="a checksum that does not fit"):
         cal.Monitor.from_json(json.dumps(document))
-    with pytest.raises(SourceError, match="schema_version 2 in the state of a monitor, found 3"):
-        cal.Monitor.from_json(text.replace('"schema_version":2', '"schema_version":3'))
+    with pytest.raises(SourceError, match="schema_version 3 in the state of a monitor, found 2"):
+        cal.Monitor.from_json(text.replace('"schema_version":3', '"schema_version":2'))
     with pytest.raises(SourceError, match="text that is not JSON"):
         cal.Monitor.from_json(text[:1000])
     with pytest.raises(SourceError, match="another kind of JSON"):
@@ -125,7 +125,17 @@ def assert_refused_or_harmless(name, number, seed):
             refused += 1
             continue
         again = json.loads(monitor.to_json())
-        for field in ("settings", "evidence", "block", "sums", "position", "alarm_times", "departure", "batches"):
+        for field in (
+            "settings",
+            "evidence",
+            "block",
+            "sums",
+            "position",
+            "alarm_times",
+            "departure",
+            "batches",
+            "files",
+        ):
             assert type(again[field]) is type(whole[field]) or None in (again[field], whole[field])
         with contextlib.suppress(
             DataError, ArgumentError
@@ -164,6 +174,11 @@ def test_many_forged_states(name):
         ("tolerance", ("settings", "tolerance"), 7.0),
         ("tolerance", ("position", "time"), 2**63),
         ("blocks", ("block",), None),
+        ("tolerance", ("files", 0, 1), 0),
+        ("tolerance", ("files", 0, 2), 700),
+        ("tolerance", ("files", 1, 0), "a/1.csv"),
+        ("tolerance", ("files", 1, 0), "x" * 6000),
+        ("tolerance", ("alarm_file",), "a/1.csv"),
         ("odds_rate", ("evidence", "cuts", 0), 0.9),
     ],
 )

@@ -8,6 +8,7 @@ from calibrant.certificates.theory.rademacher_ties import (
     rademacher_with_ties,
 )
 from calibrant.certificates.theory.theorem2 import uniform_convergence_width
+from calibrant.keywords import check_package
 
 __all__ = [
     "L1Bound",
@@ -22,3 +23,5 @@ __all__ = [
     "rademacher_with_ties",
     "uniform_convergence_width",
 ]
+
+check_package(__name__)

@@ -14,6 +14,7 @@ from calibrant.certificates.widths.fixed_design import (
     weighted_fixed_design_width,
 )
 from calibrant.certificates.widths.uniform import monotone_width
+from calibrant.keywords import check_package
 
 __all__ = [
     "anytime_width",
@@ -29,3 +30,5 @@ __all__ = [
     "variance_bound",
     "weighted_fixed_design_width",
 ]
+
+check_package(__name__)

@@ -14,7 +14,10 @@ __all__ = ["apply"]
 def apply(
     file: File,
     score: Score,
-    model: Annotated[Path, typer.Option("--model", help="Model written by recalibrate.", metavar="M.json")],
+    model: Annotated[
+        Path,
+        typer.Option("--model", help="Model written by recalibrate.", metavar="M.json", rich_help_panel="Data"),
+    ],
     output: Annotated[Path, typer.Option("--output", help="CSV, Parquet or JSON lines file.", metavar="OUT")],
     column: Annotated[str, typer.Option("--column", help="Name of the new column.", metavar="COL")] = "calibrated",
 ) -> None:

@@ -87,7 +87,7 @@ def audit(
     ] = False,
     report: Report = None,
 ) -> None:
-    """Assess calibration: error, certificate, expected cost and advice.
+    """Assess calibration: error, certificate, cost and advice.
 
     With --tolerance, exit code 0 means certified, with --by all segments listed too; 1 means any other verdict.
     """

@@ -49,7 +49,7 @@ def compare(
     as_json: AsJson = False,
     report: Report = None,
 ) -> None:
-    """Compare models on the same rows: which is better at what, and what is undecided.
+    """Compare models on the same rows: which is better at what.
 
     All intervals hold together with the confidence.
     """

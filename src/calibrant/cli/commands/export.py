@@ -12,7 +12,9 @@ __all__ = ["export"]
 
 
 def export(
-    model: Annotated[Path, typer.Argument(help="Model written by recalibrate.", metavar="MODEL.json")],
+    model: Annotated[
+        Path, typer.Argument(help="Model written by recalibrate.", metavar="MODEL.json", rich_help_panel="Data")
+    ],
     to: Annotated[str, typer.Option("--to", help="sql, python, onnx or json.", metavar="FORM")],
     dialect: Annotated[
         str, typer.Option("--dialect", help="Of SQL: duckdb, postgresql, sqlite, spark or bigquery.")
@@ -22,9 +24,10 @@ def export(
         Path | None, typer.Option("--output", help="File to write instead of standard output.", metavar="OUT")
     ] = None,
 ) -> None:
-    """Write a model as an SQL expression, a Python function, an ONNX graph or JSON of the current format.
+    """Write a model as SQL, Python, ONNX or JSON.
 
-    ONNX needs the packages of calibrant[onnx] and --output.
+    SQL is an expression, Python a function, ONNX a graph, and JSON of the current format. ONNX needs the packages
+    of calibrant[onnx] and --output.
     """
     from calibrant.atomic_write import check_writable, replacing
     from calibrant.export import load_model, to_json, to_onnx, to_python, to_sql

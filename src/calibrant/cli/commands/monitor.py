@@ -1,5 +1,6 @@
 """`calibrant monitor`: new rows for the state of a monitor."""
 
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +27,8 @@ from calibrant.cli.sources import paths_of, source_of
 from calibrant.errors import ArgumentError, CalibrantError
 
 __all__ = ["monitor"]
+
+_READ_BY_NAME = re.compile(r"\.(csv|parquet|jsonl|ndjson)(\.gz)?$", re.IGNORECASE)  # by a query, without a function
 
 
 def monitor(
@@ -99,7 +102,7 @@ def monitor(
     as_json: AsJson = False,
     report: Report = None,
 ) -> None:
-    """Read new rows into a monitor, and say whether calibration is lost.
+    """Read new rows, and say whether calibration is lost.
 
     The guarantee holds however often it runs. Exit code 1 is an alarm, 2 an error. One process at a time replaces the
     state, as a whole.
@@ -147,13 +150,12 @@ def monitor(
                 pos_label=pos_label,
                 missing_labels=maturity is not None,
             )
-            result = found.update(
-                rows.label, rows.score, rows.time, rows.id, block=rows.block, pos_label=pos_label, again=again
-            )
+            named = {"block": rows.block, "file": rows.file}
+            result = found.update(rows.label, rows.score, rows.time, rows.id, **named, pos_label=pos_label, again=again)
         next_command = None
         if result.departure is not None:
-            named = {"label": label, "score": score, "time": time, "pos-label": pos_label}
-            next_command = _next_command(source, named, result.departure)
+            columns = {"label": label, "score": score} | ({} if pos_label is None else {"pos-label": pos_label})
+            next_command = _next_command(result, columns, time)
         # First the verdict: should the state not be written, the next run reads these rows again and repeats it.
         if as_json:
             typer.echo(result.to_json())
@@ -210,16 +212,28 @@ def _draw(found: Any, path: Path) -> None:
         figure.savefig(draft, dpi=150)
 
 
-def _next_command(source: Any, named: dict[str, str | None], departure: Any) -> str:
-    """Return the command that fits the repair on rows since the departure, as far as times tell which they are."""
+def _next_command(state: Any, columns: dict[str, str], time: str | None) -> str:
+    """Return the command that fits the repair on the rows since the departure, as far as files and times tell them."""
+    from calibrant.ingest.formats import quote_name, quote_text
+
+    departure, files = state.departure, state.repair_files
+    since = None if time is None else departure.time
+    rows = shlex.join(files) or "FILE"
+    if since is not None and files and all(map(_READ_BY_NAME.search, files)):
+        tables = [quote_text(file) for file in files]
+        table = tables[0]
+        if len(tables) > 1:
+            table = "(" + " UNION ALL BY NAME ".join(f"FROM {name}" for name in tables) + ")"
+        column, limit = quote_name(str(time)), repr(since)
+        if isinstance(since, str):
+            column, limit = f"CAST({column} AS TIMESTAMP)", quote_text(since)
+        rows = f"--query {_in_double_quotes(f'SELECT * FROM {table} WHERE {column} >= {limit}')}"
+    named = " ".join(f"--{name} {shlex.quote(value)}" for name, value in columns.items())
     method = "auto" if departure.repair == "refit" else "platt"
-    columns = " ".join(f"--{name} {shlex.quote(named[name] or '')}" for name in ("label", "score"))
-    if named["pos-label"] is not None:
-        columns += f" --pos-label {shlex.quote(named['pos-label'])}"
-    files = shlex.join(source) if isinstance(source, list) else "FILE"
-    if named["time"] is not None and departure.time is not None and isinstance(source, list) and len(source) == 1:
-        column, name = named["time"].replace('"', '""'), source[0].replace("'", "''")
-        since = f"'{departure.time}'" if isinstance(departure.time, str) else f"{departure.time:g}"
-        rows = f"""SELECT * FROM '{name}' WHERE "{column}" > {since}"""
-        files = f"--query {shlex.quote(rows)}"
-    return f"calibrant recalibrate {files} {columns} --method {method} --model repaired.json"
+    command = f"calibrant recalibrate {rows} {named} --method {method} --model repaired.json"
+    return command if files else f"{command}  # FILE: the rows since {since or f'row {departure.row:,}'}"
+
+
+def _in_double_quotes(text: str) -> str:
+    """Quote for a shell a text that has single quotes; an exclamation mark means something in double ones."""
+    return shlex.quote(text) if "!" in text else '"' + re.sub(r'([\\"$`])', r"\\\1", text) + '"'

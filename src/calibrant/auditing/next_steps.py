@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from calibrant.ingest.named_columns import in_memory
 from calibrant.ingest.query import Query
+from calibrant.printable import shell_word
 from calibrant.table.numbers import given, significant, write_upper
 
 __all__ = ["NextStep", "Place", "next_step", "place_of"]
@@ -33,19 +33,19 @@ class NextStep(NamedTuple):
 def place_of(source: Any, label: str, score: str, weight: str | None, pos_label: Any) -> Place:
     """Return where named columns of a dataframe, files or a query are."""
     options = {"--label": label, "--score": score, "--weight": weight, "--pos-label": pos_label}
-    named = " ".join(f"{name} {shlex.quote(str(value))}" for name, value in options.items() if value is not None)
+    named = " ".join(f"{name} {shell_word(str(value))}" for name, value in options.items() if value is not None)
     columns = {"label": label, "score": score, "weight": weight, "pos_label": pos_label}
     keywords = ", ".join(f"{name}={value!r}" for name, value in columns.items() if value is not None)
     if isinstance(source, Query):
         # An address may hold a password.
         database = "..." if "//" in str(source.database) else source.database
-        file = f"--query {shlex.quote(source.sql)}" + (f" --database {shlex.quote(database)}" if database else "")
+        file = f"--query {shell_word(source.sql)}" + (f" --database {shell_word(database)}" if database else "")
         rows = f"cal.Query({source.sql!r}" + (f", {database!r})" if database else ")")
     elif isinstance(source, (str, os.PathLike)):
-        file, rows = shlex.quote(os.fspath(source)), repr(os.fspath(source))
+        file, rows = shell_word(os.fspath(source)), repr(os.fspath(source))
     elif isinstance(source, Sequence):
         names = [os.fspath(name) for name in source]
-        file, rows = shlex.join(names), repr(names if len(names) > 1 else names[0])
+        file, rows = " ".join(map(shell_word, names)), repr(names if len(names) > 1 else names[0])
     else:
         if in_memory(source):
             fit = f"frame[{score!r}], frame[{label!r}]"
@@ -71,7 +71,7 @@ def next_step(
     A plan is made for the Brier score that these scores have if they are calibrated.
     """
     if action == "recalibrate by segment":
-        listed = " ".join(f"--by {shlex.quote(name)}" for name in by)
+        listed = " ".join(f"--by {shell_word(name)}" for name in by)
         held = f"frame[{list(by)!r}]" if place.fit.startswith("frame[") else "segments"
         command = f"calibrant recalibrate {place.command} {listed} --model model.json"
         if place.fit.startswith("cal."):  # a table, which has no columns

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from calibrant.errors import ArgumentError
+from calibrant.printable import shell_word
 
 __all__ = [
     "AsJson",
@@ -19,7 +19,6 @@ __all__ = [
     "CostFn",
     "CostFp",
     "Database",
-    "File",
     "Files",
     "Label",
     "Note",
@@ -46,7 +45,6 @@ _OPTIONS = {
     "scores": "score",
 }
 
-File = Annotated[str, typer.Argument(help="CSV, Parquet or JSON lines file, or - for standard input.", metavar="FILE")]
 Files = Annotated[
     list[str] | None,
     typer.Argument(
@@ -126,7 +124,7 @@ Author = Annotated[str | None, typer.Option("--author", help="Who answers for th
 def as_option(name: str, value: str | None) -> str:
     """Write a parameter that a message names, with its value in the spelling of Python, as it is typed in a shell."""
     option = "--" + _OPTIONS.get(name, name.replace("_", "-"))
-    return option if not value else f"{option} {shlex.quote(value.strip(_QUOTES))}"
+    return option if not value else f"{option} {shell_word(value.strip(_QUOTES))}"
 
 
 def costs_of(cost_fp: float | None, cost_fn: float | None) -> tuple[float, float] | None:

@@ -177,6 +177,7 @@ def test_rows_that_are_not_in_memory():
     [
         (["a.csv", "b c.csv"], "a.csv 'b c.csv' --label y", "['a.csv', 'b c.csv'], label='y'"),
         (cal.Query("SELECT 1"), "--query 'SELECT 1' --label y", "cal.Query('SELECT 1'), label='y'"),
+        (cal.Query("SELECT * FROM 'a.csv'"), """--query "SELECT * FROM 'a.csv'" --label y""", "cal.Query("),
         (cal.Query("q", "my.db"), "--query q --database my.db --label y", "cal.Query('q', 'my.db'), label='y'"),
         (cal.Query("q", "postgresql://u:secret@h"), "--query q --database ... --label y", "cal.Query('q', '...'), "),
     ],

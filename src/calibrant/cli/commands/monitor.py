@@ -1,6 +1,5 @@
 """`calibrant monitor`: new rows for the state of a monitor."""
 
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,6 +23,7 @@ from calibrant.cli.options import (
 )
 from calibrant.cli.sources import paths_of, source_of
 from calibrant.errors import ArgumentError, CalibrantError
+from calibrant.printable import shell_word
 
 __all__ = ["monitor"]
 
@@ -213,13 +213,13 @@ def _draw(found: Any, path: Path) -> None:
 def _next_command(source: Any, named: dict[str, str | None], departure: Any) -> str:
     """Return the command that fits the repair on rows since the departure, as far as times tell which they are."""
     method = "auto" if departure.repair == "refit" else "platt"
-    columns = " ".join(f"--{name} {shlex.quote(named[name] or '')}" for name in ("label", "score"))
+    columns = " ".join(f"--{name} {shell_word(named[name] or '')}" for name in ("label", "score"))
     if named["pos-label"] is not None:
-        columns += f" --pos-label {shlex.quote(named['pos-label'])}"
-    files = shlex.join(source) if isinstance(source, list) else "FILE"
+        columns += f" --pos-label {shell_word(named['pos-label'])}"
+    files = " ".join(map(shell_word, source)) if isinstance(source, list) else "FILE"
     if named["time"] is not None and departure.time is not None and isinstance(source, list) and len(source) == 1:
         column, name = named["time"].replace('"', '""'), source[0].replace("'", "''")
         since = f"'{departure.time}'" if isinstance(departure.time, str) else f"{departure.time:g}"
         rows = f"""SELECT * FROM '{name}' WHERE "{column}" > {since}"""
-        files = f"--query {shlex.quote(rows)}"
+        files = f"--query {shell_word(rows)}"
     return f"calibrant recalibrate {files} {columns} --method {method} --model repaired.json"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from calibrant.ingest.faults import Columns
 from calibrant.ingest.named_columns import in_memory
 from calibrant.ingest.query import Query
 from calibrant.printable import shell_word
@@ -30,11 +31,19 @@ class NextStep(NamedTuple):
     python: str | None = None
 
 
-def place_of(source: Any, label: str, score: str, weight: str | None, pos_label: Any) -> Place:
+def place_of(source: Any, named: Columns) -> Place:
     """Return where named columns of a dataframe, files or a query are."""
-    options = {"--label": label, "--score": score, "--weight": weight, "--pos-label": pos_label}
-    named = " ".join(f"{name} {shell_word(str(value))}" for name, value in options.items() if value is not None)
-    columns = {"label": label, "score": score, "weight": weight, "pos_label": pos_label}
+    label, score, weight, pos_label = named.label, named.score, named.weight, named.pos_label
+    missing = named.missing if named.drops else None
+    options = {
+        "--label": label,
+        "--score": score,
+        "--weight": weight,
+        "--missing": missing,
+        "--pos-label": pos_label,
+    }
+    written = " ".join(f"{name} {shell_word(str(value))}" for name, value in options.items() if value is not None)
+    columns = {"label": label, "score": score, "weight": weight, "missing": missing, "pos_label": pos_label}
     keywords = ", ".join(f"{name}={value!r}" for name, value in columns.items() if value is not None)
     if isinstance(source, Query):
         # An address may hold a password.
@@ -47,14 +56,14 @@ def place_of(source: Any, label: str, score: str, weight: str | None, pos_label:
         names = [os.fspath(name) for name in source]
         file, rows = " ".join(map(shell_word, names)), repr(names if len(names) > 1 else names[0])
     else:
-        if in_memory(source):
+        if in_memory(source) and not named.drops:
             fit = f"frame[{score!r}], frame[{label!r}]"
             fit += "" if weight is None else f", frame[{weight!r}]"
             fit += "" if pos_label is None else f", pos_label={pos_label!r}"
         else:
             fit = f"cal.ScoreTable.from_frame(frame, {keywords})"
-        return Place(f"FILE {named}", f"frame, {keywords}", fit)
-    return Place(f"{file} {named}", f"{rows}, {keywords}", f"cal.read_table({rows}, {keywords})")
+        return Place(f"FILE {written}", f"frame, {keywords}", fit)
+    return Place(f"{file} {written}", f"{rows}, {keywords}", f"cal.read_table({rows}, {keywords})")
 
 
 def next_step(

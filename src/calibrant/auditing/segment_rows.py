@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.errors import ArgumentError, DataError
+from calibrant.errors import ArgumentError
+from calibrant.ingest.faults import Columns
 from calibrant.ingest.query import Query
 from calibrant.ingest.segment_source import segments_of_source
 from calibrant.ingest.segment_sums import Request, SegmentTotals, segments_of_arrays
@@ -18,7 +19,7 @@ from calibrant.segments.families import check_depth
 from calibrant.table.parameters import check_count
 from calibrant.table.score_table import ScoreTable
 
-__all__ = ["check_names", "check_segments", "names_of", "segment_totals"]
+__all__ = ["check_names", "check_segments", "columns_of", "names_of", "segment_totals"]
 
 
 def segment_totals(
@@ -32,12 +33,13 @@ def segment_totals(
     depth: int | None,
     min_rows: int = MIN_ROWS,
     cuts: Mapping[str, Sequence[float]] | None = None,
+    missing: str = "raise",
 ) -> SegmentTotals:
     """Add up rows by segment, however they were handed over."""
     check_count("min_rows", min_rows, 1, "segments with fewer rows are pooled or not judged")
     if cuts is not None and not isinstance(cuts, Mapping):
         raise ArgumentError("`cuts` as a mapping of names to numbers", repr(cuts), "pass for example {'age': [30, 60]}")
-    columns = _columns_of(by)
+    columns = columns_of(by)
     names = list(columns)
     if not names:
         raise ArgumentError("at least one column in `by`", "none", "name the columns that make segments")
@@ -64,9 +66,12 @@ def segment_totals(
         )
     check_names(names, label, score)
     if isinstance(columns, dict):
+        if missing == "drop":
+            wanted = "`by` as names of columns, where missing='drop' leaves out rows of a dataframe"
+            raise ArgumentError(wanted, "a mapping", "name columns of the same dataframe")
         labels, scores = _two_columns(y_true, label, score)
         return segments_of_arrays(labels, scores, columns, request, pos_label=pos_label)
-    return segments_of_source(y_true, names, request, label=label, score=score, pos_label=pos_label)
+    return segments_of_source(y_true, names, request, label=label, score=score, pos_label=pos_label, missing=missing)
 
 
 def check_segments(source: Any, *, weighted: bool, clustered: bool) -> None:
@@ -85,10 +90,10 @@ def check_segments(source: Any, *, weighted: bool, clustered: bool) -> None:
 
 def names_of(by: Any) -> list[str]:
     """Return the names of the columns that make segments."""
-    return list(_columns_of(by))
+    return list(columns_of(by))
 
 
-def _columns_of(by: Any) -> dict[str, Any] | list[str]:
+def columns_of(by: Any) -> dict[str, Any] | list[str]:
     """Return `by` as columns by name, or as a list of names."""
     wanted, remedy = "`by` as names of columns, or a mapping of names to columns", "pass for example ['sex', 'branch']"
     if isinstance(by, str):
@@ -138,12 +143,4 @@ def _two_columns(frame: Any, label: str, score: str) -> tuple[Any, Any]:
         raise ArgumentError(
             "`by` as names of columns, where rows are not in memory", "a mapping", "name columns of the same source"
         )
-    import narwhals as nw
-
-    there = nw.from_native(frame).columns
-    for name in (label, score):
-        if name not in there:
-            from calibrant.ingest.faults import describe_no_column
-
-            raise DataError(*describe_no_column(name, there))
-    return rows_in_order(frame, label, score)
+    return rows_in_order(frame, Columns(label, score))

@@ -21,6 +21,7 @@ __all__ = [
     "Database",
     "Files",
     "Label",
+    "Missing",
     "Note",
     "PosLabel",
     "Report",
@@ -104,7 +105,18 @@ Weight = Annotated[
         metavar="COL",
     ),
 ]
-PosLabel = Annotated[str | None, typer.Option("--pos-label", help="Outcome that counts as 1.", metavar="VALUE")]
+PosLabel = Annotated[
+    str | None, typer.Option("--pos-label", help="Outcome that counts as 1, against all others.", metavar="VALUE")
+]
+Missing = Annotated[
+    str,
+    typer.Option(
+        "--missing",
+        help="Rows that lack an outcome, a score or another value that is read: raise refuses them, drop leaves them "
+        "out and says how many for which cause.",
+        metavar="raise|drop",
+    ),
+]
 Confidence = Annotated[float, typer.Option("--confidence", help="Probability with which each statement holds.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON instead of text.")]
 Report = Annotated[

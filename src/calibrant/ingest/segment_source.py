@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.errors import DataError
 from calibrant.ingest.faults import Columns
 from calibrant.ingest.frame_rows import fetched
 from calibrant.ingest.frames import FrameArrays, open_frame
@@ -17,6 +16,7 @@ from calibrant.ingest.query import Query
 from calibrant.ingest.segment_scan import EngineColumn, collected, segments_of_engine
 from calibrant.ingest.segment_sums import Request, SegmentTotals, segments_of_arrays
 from calibrant.segments.values import describe_dates
+from calibrant.table.missing import Intake
 from calibrant.table.pooling import FloatArray
 
 if TYPE_CHECKING:
@@ -28,28 +28,31 @@ __all__ = ["rows_with_columns", "segments_of_source"]
 
 
 def segments_of_source(
-    source: Any, by: Sequence[str], request: Request, *, label: str, score: str, pos_label: Any = None
+    source: Any,
+    by: Sequence[str],
+    request: Request,
+    *,
+    label: str,
+    score: str,
+    pos_label: Any = None,
+    missing: str = "raise",
 ) -> SegmentTotals:
     """Add up rows of a dataframe of any library, of files or of a query; `by` names columns."""
     request.check_names(by)
-    columns = Columns(label, score, None, pos_label, by=tuple(by))
+    columns = Columns(label, score, None, pos_label, by=tuple(by), missing=missing)
     if isinstance(source, (str, PathLike, Query, list, tuple)):
         from calibrant.ingest.connection import open_source
 
         with open_source(source, wanted=columns.names) as opened:
-            frame, held = _checked(opened, columns)
+            frame, held, _ = _checked(opened, columns)
             return opened.run(lambda: segments_of_engine(frame, fetched, held, request))
     found = open_frame(source, columns)
     if isinstance(found, FrameArrays):
         import narwhals as nw
 
-        frame = nw.from_native(source)
-        taken = {name: frame[name].to_native() for name in by}
-        try:
-            return segments_of_arrays(found.labels, found.scores, taken, request, pos_label=pos_label)
-        except DataError as error:
-            located = found.locate(error) if "column" not in error.found + error.expected else error
-            raise located from None
+        rows, frame = found.cleaned(), nw.from_native(source)
+        taken = {name: (frame[name] if found.rows is None else frame[name][found.rows]).to_native() for name in by}
+        return segments_of_arrays(rows.label, rows.score, taken, request)
     kinds = found.rows.frame.collect_schema()
     there = [
         EngineColumn(f"by{i}", name, kinds[f"by{i}"].is_numeric(), kinds[f"by{i}"].is_float())
@@ -62,19 +65,19 @@ def segments_of_source(
 
 
 def rows_with_columns(
-    source: Any, by: Sequence[str], *, label: str, score: str, pos_label: Any = None
-) -> tuple[npt.NDArray[np.int64], FloatArray, dict[str, Any]]:
-    """Return labels, scores and the columns `by` of files or a query, in memory."""
+    source: Any, by: Sequence[str], *, label: str, score: str, pos_label: Any = None, missing: str = "raise"
+) -> tuple[npt.NDArray[np.int64], FloatArray, dict[str, Any], Intake]:
+    """Return labels, scores and the columns `by` of files or a query, in memory, and what was left out."""
     from calibrant.ingest.connection import open_source
 
-    columns = Columns(label, score, None, pos_label, by=tuple(by))
+    columns = Columns(label, score, None, pos_label, by=tuple(by), missing=missing)
     with open_source(source, wanted=columns.names) as opened:
-        frame, held = _checked(opened, columns)
+        frame, held, intake = _checked(opened, columns)
         found = opened.run(lambda: collected(frame))
-    return found["y"], found["s"], {column.name: found[column.place] for column in held}
+    return found["y"], found["s"], {column.name: found[column.place] for column in held}, intake
 
 
-def _checked(source: Source, columns: Columns) -> tuple[nw.LazyFrame[Any], list[EngineColumn]]:
+def _checked(source: Source, columns: Columns) -> tuple[nw.LazyFrame[Any], list[EngineColumn], Intake]:
     """Return checked rows as a frame of DuckDB with the columns s, y, by0, by1 and so on, and what the latter are."""
     import narwhals as nw
 
@@ -84,7 +87,7 @@ def _checked(source: Source, columns: Columns) -> tuple[nw.LazyFrame[Any], list[
     held = [_of_file(source, summary.sql, i, name) for i, name in enumerate(columns.by)]
     listed = "".join(f", {sql} AS {column.place}" for sql, column in held)
     query = f"SELECT s, CAST(positive AS BIGINT) AS y{listed} FROM ({summary.sql})"
-    return nw.from_native(source.connection.sql(query)), [column for _, column in held]
+    return nw.from_native(source.connection.sql(query)), [column for _, column in held], summary.intake
 
 
 def _of_file(source: Source, sql: str, i: int, name: str) -> tuple[str, EngineColumn]:

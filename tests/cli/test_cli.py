@@ -288,6 +288,14 @@ class TestPlan:
         assert both.exit_code == 2
         assert "--prevalence" in both.output
 
+    def test_scores_of_a_file(self, tmp_path):
+        file = tmp_path / "scores.csv"
+        file.write_text("p,z\n0.1,a\n,b\n0.3,c\n")  # one score is missing, and there are no outcomes
+        done = run("plan", file, "--score", "p", "--tolerance", 0.02)
+        assert done.stdout == run("plan", "--tolerance", 0.02, "--brier", (0.09 + 0.21) / 2).stdout
+        for mistake in (["--score", "z"], ["--score", "p", "--brier", 0.1], []):
+            assert run("plan", file, "--tolerance", 0.02, *mistake).exit_code == 2
+
     @pytest.mark.slow
     def test_width_only(self):
         done = run("plan", "--tolerance", 0.05, "--brier", 0.3, "--width-only", "--all", "--json")
@@ -331,7 +339,7 @@ def test_text_wraps_only_on_a_terminal(scores, monkeypatch):
     assert max(map(len, run(*arguments).stdout.splitlines())) > 80
     monkeypatch.setattr("calibrant.cli.terminal.width", lambda: 60)
     lines = run(*arguments).stdout.splitlines()
-    assert len(lines) <= 12
+    assert len(lines) <= 14
     assert max(map(len, lines)) <= 60
 
 

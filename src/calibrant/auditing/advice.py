@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from calibrant.auditing.next_steps import NextStep, Place, next_step
 from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.segment_audit import SegmentAudit
+from calibrant.auditing.segment_wording import off_sentence
 from calibrant.auditing.warnings import DECISIONS, FEW_CLUSTERS, REVERSED, DataWarning
 from calibrant.certificates import CalibrationTest, Certificate
 from calibrant.metrics import CutoffCalibration
@@ -114,18 +115,26 @@ def advise(
     warnings: Sequence[DataWarning],
     place: Place,
     *,
+    segments_differ: bool | None,
     observed_expected: Estimate,
     expected_brier: float,
 ) -> Advice:
-    """Weigh warnings, segments that are refuted, the verdict, the evidence, the level and the cross-fitted gain.
+    """Weigh warnings, segments that differ, the verdict, the evidence, the level and the cross-fitted gain.
 
     Without a test of perfect calibration the 95% limit under perfect calibration decides. There is no certificate if
-    the weights are not whole numbers, and no recalibration if there were too few rows to assess it.
+    the weights are not whole numbers, and no recalibration if there were too few rows to assess it. `segments_differ`
+    is None if segments are off and too many rows were there to test it.
     """
+    off = "" if segments is None else off_sentence(segments)
     found = _Found(cutoff, test, certificate, recalibration, observed_expected)
     action, reason, *step = (
-        _first(warnings) or _segments(segments) or _too_few_clusters(certificate, warnings) or _weighed(found)
+        _first(warnings)
+        or _by_segment(off, segments_differ)
+        or _too_few_clusters(certificate, warnings)
+        or _weighed(found)
     )
+    if off and segments_differ is False and action not in ("check the scores", "check the labels"):
+        reason = f"{reason[:-1]}; {off}, but maps by segment gain no more than chance may beyond one map for all."
     tolerance = None if certificate is None else certificate.tolerance
     level = 0.95 if certificate is None else certificate.confidence_level
     clustered = certificate is None or certificate.n_clusters is not None
@@ -149,13 +158,13 @@ def _too_few_clusters(certificate: Certificate | None, warnings: Sequence[DataWa
     return "collect more data", "so few clusters do not show whether the error is more than chance explains."
 
 
-def _segments(segments: SegmentAudit | None) -> _Weighed | None:
-    """Advise where segments are refuted, which the verdict on all rows does not show."""
-    if segments is None or segments.verdict != "refuted":
+def _by_segment(off: str, differ: bool | None) -> _Weighed | None:
+    """Advise where segments are off, which the verdict on all rows does not show, and one map does not mend them."""
+    if not off or differ is False:
         return None
-    refuted = int((segments.verdicts == "refuted").sum())
-    which = f"{refuted} of the {segments.n_segments} segments listed {'is' if refuted == 1 else 'are'} refuted"
-    return "recalibrate by segment", f"{which}, and a map for all rows treats all segments alike."
+    tested = "the rows are too many to test here whether one map for all mends it, which the command does"
+    shown = "maps by segment lower the log loss of held-out rows beyond one map for all"
+    return "recalibrate by segment", f"{off}; {shown if differ else tested}."
 
 
 def _weighed(found: _Found) -> _Weighed:

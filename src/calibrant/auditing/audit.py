@@ -20,6 +20,7 @@ from calibrant.auditing.recalibration import cross_fitted
 from calibrant.auditing.rows import AuditedRows, audited_rows, without_gaps
 from calibrant.auditing.scope import complete
 from calibrant.auditing.segment_audit import segment_audit
+from calibrant.auditing.segment_repair import segments_differ
 from calibrant.auditing.segment_rows import check_segments, names_of, segment_totals
 from calibrant.auditing.summary import details, summary, summary_rows
 from calibrant.auditing.warnings import data_warnings
@@ -261,12 +262,12 @@ def audit(
     warnings = data_warnings(rows.all, cutoff, rows.order, unseen=unseen)
     regret = max_regret(table, confidence_level=confidence_level) if table.counts else None
     expected_error = bounds_of_expected_error(table, confidence_level)
-    segments = None
+    segments, differ = None, None
     if by is not None:
-        totals = segment_totals(
-            y_true, y_proba, by, label=label, score=score, pos_label=pos_label, depth=depth, missing=missing
-        )
+        named: dict[str, Any] = {"label": label, "score": score, "pos_label": pos_label, "missing": missing}
+        totals = segment_totals(y_true, y_proba, by, depth=depth, **named)
         segments = segment_audit(totals, tolerance=tolerance, confidence_level=confidence_level)
+        differ = segments_differ(segments, y_true, y_proba, by, **named)
     reliability = binned_curve(table)
     decisions = decision_curve(table, statements.decision, confidence_level)
     if rows.clustered is not None and not unseen:
@@ -296,6 +297,7 @@ def audit(
             segments,
             warnings,
             rows.place,
+            segments_differ=differ,
             observed_expected=performance.observed_expected,
             expected_brier=table.mean_variance,
         ),

@@ -9,7 +9,7 @@ from calibrant.certificates import Certificate
 from calibrant.table.numbers import number, rows, share, write_interval
 from calibrant.table.wording import counted
 
-__all__ = ["counting", "no_bounds", "unseen_sentence", "weighted_estimate"]
+__all__ = ["about_clusters", "counting", "no_bounds", "unseen_sentence"]
 
 
 def unseen_sentence(audit: Findings) -> str:
@@ -35,10 +35,16 @@ def no_bounds(audit: Findings) -> str:
     return f"clusters are worth only {audit.sample.effective_clusters:.3g} of equal size, and a bound needs 5"
 
 
-def weighted_estimate(certificate: Certificate) -> str:
-    """Say how clusters are weighted, and what the estimate is then; empty where every row counts the same."""
+def about_clusters(certificate: Certificate) -> str:
+    """Say how clusters are weighted, what the estimate is then, and why a proved bound is wide; empty without clusters.
+
+    The bound that is shown without a tolerance is narrower: what it says is asymptotic, and of clusters like these.
+    """
     how = counting(certificate)
-    return how and f"{how}; estimate so weighted {number(certificate.estimate)}"
+    how = how and f"{how}; estimate so weighted {number(certificate.estimate)}"
+    if certificate.n_clusters is None or certificate.method == "asymptotic":
+        return how
+    return f"{how}; proved, so it also allows for clusters of a kind that none of these shows: 'asymptotic' does not"
 
 
 def counting(result: Certificate) -> str:

@@ -6,7 +6,7 @@ from calibrant.auditing.findings import Findings
 from calibrant.certificates import Certificate
 from calibrant.table.numbers import Interval, interval_text, number, share, write_interval, write_upper
 
-__all__ = ["error_limits", "error_number", "error_place", "error_range", "error_text", "hidden_error"]
+__all__ = ["error_limits", "error_number", "error_place", "error_range", "error_text", "hidden_error", "plain_sentence"]
 
 
 def error_limits(certificate: Certificate) -> Interval:
@@ -32,6 +32,17 @@ def hidden_error(audit: Findings) -> str:
     """How much pooling of scores may hide of the cutoff calibration error; empty if it is exact."""
     more = audit.cutoff.value_at_most - audit.cutoff.value
     return f"up to {write_upper(more)} larger, since neighbouring scores were pooled" if more > 0.0 else ""
+
+
+def plain_sentence(audit: Findings) -> str:
+    """What was predicted and what was observed where the calibration error is attained."""
+    cutoff = audit.cutoff
+    if cutoff.interval is None:
+        return error_place(audit)
+    where = "over all rows"
+    if cutoff.share < 1.0:
+        where = f"for scores {interval_text(cutoff.interval)}, {share(cutoff.share)} of rows"
+    return f"predicted {share(cutoff.mean_predicted)}, observed {share(cutoff.observed_rate)} {where}"
 
 
 def error_range(audit: Findings) -> str:

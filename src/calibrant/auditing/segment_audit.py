@@ -58,6 +58,9 @@ class SegmentAudit(SegmentTable, Drawable):
         Rows of the segment, and their share of all.
     observed_rate, mean_predicted : ndarray
         Share of positives, and mean score.
+    observed_expected, p_value : ndarray
+        Observed over expected number of positives, and the p-value of its being 1, two-sided, for each segment by
+        itself: that of the binomial test, exact if all scores of the segment are equal, too high otherwise.
     error : ndarray
         Calibration error: largest mean residual over the score intervals of the segment, see
         `calibrant.metrics.cutoff_calibration`.

@@ -19,7 +19,7 @@ from calibrant.segments.families import check_depth
 from calibrant.table.parameters import check_count
 from calibrant.table.score_table import ScoreTable
 
-__all__ = ["check_names", "check_segments", "columns_of", "names_of", "segment_totals"]
+__all__ = ["check_names", "check_segments", "columns_of", "names_of", "segment_totals", "two_columns"]
 
 
 def segment_totals(
@@ -69,7 +69,7 @@ def segment_totals(
         if missing == "drop":
             wanted = "`by` as names of columns, where missing='drop' leaves out rows of a dataframe"
             raise ArgumentError(wanted, "a mapping", "name columns of the same dataframe")
-        labels, scores = _two_columns(y_true, label, score)
+        labels, scores = two_columns(y_true, label, score)
         return segments_of_arrays(labels, scores, columns, request, pos_label=pos_label)
     return segments_of_source(y_true, names, request, label=label, score=score, pos_label=pos_label, missing=missing)
 
@@ -135,12 +135,14 @@ def check_names(names: Sequence[str], label: str, score: str) -> None:
         raise ArgumentError("columns of `by` other than the score", f"the score, {score!r}", remedy)
 
 
-def _two_columns(frame: Any, label: str, score: str) -> tuple[Any, Any]:
+def two_columns(frame: Any, label: str, score: str) -> tuple[Any, Any]:
     """Return labels and scores of a dataframe in memory, beside which segments are given as arrays."""
-    from calibrant.ingest.named_columns import in_memory, rows_in_order
+    from calibrant.ingest.frames import frame_in_memory
+    from calibrant.ingest.named_columns import in_memory
 
     if isinstance(frame, (str, PathLike, Query, list, tuple)) or not in_memory(frame):
         raise ArgumentError(
             "`by` as names of columns, where rows are not in memory", "a mapping", "name columns of the same source"
         )
-    return rows_in_order(frame, Columns(label, score))
+    held, _ = frame_in_memory(frame, Columns(label, score))
+    return held.labels, held.scores

@@ -47,7 +47,8 @@ class SegmentSearch(SegmentTable):
         For segments with 1, 5 and 20% of the rows, and scores like those of all rows: the error in one direction that
         would have been found with a probability of about 80%. Shares with fewer than `min_rows` rows, and errors of 1
         or more, are left out; so are all if each score is 0 or 1.
-    segment, rows, share, observed_rate, mean_predicted, error, low, high, direction, lower : ndarray
+    segment, rows, share, observed_rate, mean_predicted, observed_expected, p_value : ndarray
+    error, low, high, direction, lower : ndarray
         As in `SegmentAudit`.
     columns_of, levels : tuple
         For each segment the names of its columns, and of its levels.

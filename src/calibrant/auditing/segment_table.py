@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.segments import Listed
+from calibrant.distributions.binomial import level_p_values
 from calibrant.errors import DataError
 from calibrant.ingest.segment_sums import SegmentTotals
 from calibrant.table.results import Tabular
@@ -49,6 +50,8 @@ class SegmentTable(Statement, Tabular):
     share: FloatArray
     observed_rate: FloatArray
     mean_predicted: FloatArray
+    observed_expected: FloatArray
+    p_value: FloatArray
     error: FloatArray
     low: FloatArray
     high: FloatArray
@@ -115,13 +118,17 @@ def judged_segments(found: SegmentTotals, min_rows: int) -> Judged:
             "lower `min_rows`, or name other columns",
         )
     joined = {name: np.concatenate([getattr(of.totals, name) for of in families]) for name in _WANTED}
-    n = joined["n"]
+    n, k, mean = joined["n"], joined["k"], joined["mean_predicted"]
+    with np.errstate(divide="ignore", invalid="ignore"):  # all scores are 0
+        ratio = k / (n * mean)
     columns: dict[str, npt.NDArray[Any]] = {
         "segment": np.array(labels),
         "rows": n,
         "share": n / found.n,
-        "observed_rate": joined["k"] / n,
-        "mean_predicted": joined["mean_predicted"],
+        "observed_rate": k / n,
+        "mean_predicted": mean,
+        "observed_expected": ratio,
+        "p_value": level_p_values(n, k, mean),
         "error": joined["value"],
         "low": joined["low"],
         "high": joined["high"],

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.printable import visible
-from calibrant.table.numbers import given, interval_text, number, rows, share, write_lower, write_upper
+from calibrant.table.numbers import given, interval_text, number, rows, share, significant, write_lower, write_upper
 from calibrant.table.pooling import score_order
 from calibrant.table.shown import short_name, text_grid
 
@@ -22,16 +22,20 @@ __all__ = [
     "audit_text",
     "lower_sentence",
     "notable",
+    "off_sentence",
     "search_rows",
     "search_text",
     "unlisted_sentence",
     "verdict_counts",
 ]
 
-_HEADS: tuple[str, ...] = ("Segment", "Rows", "Observed", "Predicted", "Error", "Lower", "Upper", "Where", "Verdict")
+_HEADS: tuple[str, ...] = (
+    *("Segment", "Rows", "Observed", "Predicted", "O:E", "p", "Error", "Lower", "Upper", "Where", "Verdict"),
+)
 _PRINTED = 20  # segments of a printed table
 _WIDTH = 80
 _ONLY_ON_PAGES = ("Observed", "Predicted", "Where")
+_CHANCE = 0.05  # largest p-value of a number of positives that is called wrong, times the number of segments
 _ORDER = {"refuted": 0, "undecided": 1, "certified": 2, "": 1}
 
 
@@ -74,6 +78,24 @@ def unlisted_sentence(audit: Any) -> str:
     )
 
 
+def off_sentence(audit: Any) -> str:
+    """What is shown to be wrong in segments, refuted or with another number of positives; empty if nothing is."""
+    refuted = int((audit.verdicts == "refuted").sum())
+    parts = []
+    if refuted:
+        parts.append(
+            f"{refuted} of the {rows(audit.n_segments)} segments listed {'is' if refuted == 1 else 'are'} refuted"
+        )
+    least = int(np.argmin(audit.p_value))
+    if audit.p_value[least] * audit.n_segments <= _CHANCE:
+        n, p_value = float(audit.rows[least]), significant(float(audit.p_value[least]), digits=2)
+        parts.append(
+            f"{visible(audit.segment[least])} has {rows(n * audit.observed_rate[least])} positives where "
+            f"{n * audit.mean_predicted[least]:,.1f} are predicted (p = {p_value})"
+        )
+    return "; ".join(parts)
+
+
 def _where(found: Any, place: int) -> str:
     return interval_text((float(found.low[place]), float(found.high[place])))
 
@@ -85,6 +107,8 @@ def _cells(found: Any, place: int, tolerance: float | None = None) -> dict[str, 
         "Rows": rows(float(found.rows[place])),
         "Observed": share(float(found.observed_rate[place])),
         "Predicted": share(float(found.mean_predicted[place])),
+        "O:E": number(float(found.observed_expected[place])),
+        "p": significant(float(found.p_value[place]), digits=2),
         "Error": number(float(found.error[place])),
         "Lower": write_lower(float(found.lower[place]), tolerance),
         "Where": "" if math.isnan(found.high[place]) else f"{found.direction[place]} {_where(found, place)}",
@@ -133,7 +157,8 @@ def _wrapped(sentences: list[str]) -> str:
 
 def _table(heads: tuple[str, ...], lines: list[tuple[str, ...]]) -> str:
     """Write a table as text, without the columns that only pages have; names are cut where it would be too wide."""
-    kept = [i for i, head in enumerate(heads) if head not in _ONLY_ON_PAGES]
+    left_out = (*_ONLY_ON_PAGES, "Error") if "Upper" in heads else _ONLY_ON_PAGES  # it lies between its bounds
+    kept = [i for i, head in enumerate(heads) if head not in left_out]
     cells = [[line[i] for i in kept] for line in [heads, *lines]]
     width = _WIDTH - sum(2 + max(map(len, column)) for column in list(zip(*cells, strict=True))[1:])
     cut = [[short_name(name, width), *further] for name, *further in cells]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from calibrant.auditing.cluster_wording import unseen_sentence
-from calibrant.auditing.error_wording import error_limits, error_place, error_range, error_text
+from calibrant.auditing.error_wording import error_limits, error_place, error_range, error_text, plain_sentence
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.wording import (
     accuracy_sentence,
@@ -29,12 +29,12 @@ from calibrant.auditing.wording import (
     verdict_sentence,
     verdict_word,
 )
-from calibrant.table.numbers import confidence, interval_text, number, rows, share, write_interval, write_upper
+from calibrant.table.numbers import confidence, number, rows, share, write_interval, write_upper
 from calibrant.table.results import Estimate
 
 __all__ = ["details", "one_line", "summary", "summary_rows", "wrapped"]
 
-_MOST = 12  # lines of a summary
+_MOST = 14  # lines of a summary
 # Columns of the labels in front of the lines of a summary, and of the sentences of the details.
 _NARROW, _WIDE = 11, 19
 _MORE = " ..."
@@ -53,7 +53,7 @@ class _Row(NamedTuple):
 def summary(audit: Findings, width: int | None = None, *, shell: bool = False) -> str:
     """Write what matters most, the verdict first, and last what to run next: in Python, or in a shell.
 
-    At most twelve lines, of the width that is given; without a width one for each part, and nothing is cut.
+    At most fourteen lines, of the width that is given; without a width one for each part, and nothing is cut.
     """
     parts = list(summary_rows(audit, shell=shell))
     if width is None:
@@ -68,8 +68,9 @@ def summary(audit: Findings, width: int | None = None, *, shell: bool = False) -
 
 def summary_rows(audit: Findings, *, shell: bool = False) -> Iterator[_Row]:
     """Yield the parts of the summary; the first, the verdict, has no label."""
-    cutoff, sample, certificate, decision = audit.cutoff, audit.sample, audit.certificate, audit.decision
+    sample, certificate, decision = audit.sample, audit.certificate, audit.decision
     yield _Row("", verdict_sentence(audit), 1)
+    yield _Row("Where", plain_sentence(audit), 8, 0)
     for warning in audit.warnings:
         yield _Row("Warning", warning.message, 2)
     bounds = ""
@@ -79,12 +80,6 @@ def summary_rows(audit: Findings, *, shell: bool = False) -> Iterator[_Row]:
         bounds = f"at most {limits.upper} ({sure}{' each' if lower > 0.0 else ''})"
         bounds = f"; at least {limits.lower}, {bounds}" if lower > 0.0 else f"; {bounds}"
     yield _Row("Error", error_text(audit) + bounds, 4)
-    if cutoff.interval is None:
-        yield _Row("Where", error_place(audit), 8, 0)
-    else:
-        predicted, observed = share(cutoff.mean_predicted), share(cutoff.observed_rate)
-        where = f"{cutoff.direction} for scores {interval_text(cutoff.interval)}"
-        yield _Row("Where", f"{where}: predicted {predicted}, observed {observed}", 8, 0)
     if chance := _chance(audit):
         yield _Row("By chance", chance, 9, 0)
     found = audit.performance

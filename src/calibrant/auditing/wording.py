@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from calibrant.auditing.cluster_wording import counting, no_bounds, weighted_estimate
+from calibrant.auditing.cluster_wording import about_clusters, counting, no_bounds
 from calibrant.auditing.error_wording import error_limits, hidden_error
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.recalibration import Recalibration
@@ -21,6 +21,7 @@ from calibrant.table.numbers import (
     score_text,
     share,
     significant,
+    write_change,
     write_interval,
     write_lower,
     write_upper,
@@ -35,6 +36,7 @@ __all__ = [
     "band_sentence",
     "cells_sentence",
     "certificate_sentence",
+    "changes_of",
     "classes_sentence",
     "cost_sentence",
     "data_sentence",
@@ -152,7 +154,7 @@ def certificate_sentence(audit: Findings) -> str:
         above = f"; at least {limits.lower}, also with {sure} confidence (one-sided bounds)"
     how = f"{certificate.method} bound"
     if certificate.n_clusters is not None:
-        how += f" for clusters{weighted_estimate(certificate)}"
+        how += f" for clusters{about_clusters(certificate)}"
     return f"true error at most {limits.upper} with {sure} confidence ({how}){above}"
 
 
@@ -282,12 +284,17 @@ def recalibration_sentence(result: Recalibration | None) -> str:
     """What recalibration achieves."""
     if result is None:
         return "not assessed: too few rows, or weights that are not counts of rows"
-    return (
-        f"{result.method}, {result.n_folds}-fold cross-validation: calibration error "
-        f"{number(result.error_before)} -> {number(result.error_after)}, Brier score {number(result.brier_before)} -> "
-        f"{number(result.brier_after)}, log loss {number(result.log_loss_before)} -> {number(result.log_loss_after)}"
-        + _on_all_rows(result)
-    )
+    changes = (f"{name} {' -> '.join(written)}" for name, written in changes_of(result).items())
+    return f"{result.method}, {result.n_folds}-fold cross-validation: {', '.join(changes)}{_on_all_rows(result)}"
+
+
+def changes_of(result: Recalibration) -> dict[str, tuple[str, str]]:
+    """Write the measures before and after, by name, with digits enough to see what changes."""
+    return {
+        "calibration error": write_change(result.error_before, result.error_after),
+        "Brier score": write_change(result.brier_before, result.brier_after),
+        "log loss": write_change(result.log_loss_before, result.log_loss_after),
+    }
 
 
 def _on_all_rows(result: Recalibration) -> str:

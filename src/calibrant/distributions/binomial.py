@@ -11,7 +11,7 @@ from calibrant.distributions.brownian import normal_quantile
 from calibrant.table.parameters import check_between, check_choice
 from calibrant.table.score_table import FloatArray
 
-__all__ = ["clopper_pearson", "share_interval", "wilson"]
+__all__ = ["clopper_pearson", "level_p_values", "share_interval", "wilson"]
 
 
 def share_interval(
@@ -51,3 +51,20 @@ def clopper_pearson(n: npt.NDArray[Any], k: npt.NDArray[Any], level: float) -> t
     upper = np.where(k < n, 1.0 - betaincinv(all_but_some, k + 1, tail), 1.0)
     # SciPy gives up on quantiles at some levels below 1e-200: there is no limit then.
     return np.nan_to_num(lower, nan=0.0), np.nan_to_num(upper, nan=1.0)
+
+
+def level_p_values(n: npt.NDArray[Any], k: npt.NDArray[Any], mean: FloatArray) -> FloatArray:
+    """Two-sided p-values of `k` positives among `n` independent rows, whose probabilities have the mean `mean`.
+
+    Exact for rows of equal probability, too high otherwise: at least one positive away from its expectation, a sum of
+    independent events of different probabilities has thinner tails than the binomial distribution (Hoeffding 1956,
+    theorem 4). Nearer to it the p-value is 1.
+    """
+    from scipy.special import betainc
+
+    mean = np.clip(mean, 0.0, 1.0)
+    fewer, expected = n - k, n * mean
+    at_least = np.where(k > 0, betainc(np.maximum(k, 1), fewer + 1, mean), 1.0)
+    at_most = np.where(fewer > 0, betainc(np.maximum(fewer, 1), k + 1, 1.0 - mean), 1.0)
+    away = np.where(k > expected, at_least, at_most)
+    return np.asarray(np.where(np.abs(k - expected) >= 1.0, np.minimum(1.0, 2.0 * away), 1.0))

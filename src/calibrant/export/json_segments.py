@@ -42,8 +42,8 @@ def check_segments(calibrator: SegmentCalibrator) -> Checks:
         small = all(abs(segment) < 2**53 for split in splits_of(tree) for segment in split.segments)
         yield f"{at}.segments", "numbers of segments", small
     yield "fitted.shares_", "two shares", len(calibrator.shares_) == 2 and bool((calibrator.shares_ >= 0.0).all())
-    decided = calibrator.decision_ in ("repaired", "left alone")
-    yield "fitted.decision_", "'repaired' or 'left alone'", decided
+    decided = calibrator.decision_ in ("repaired", "one map")
+    yield "fitted.decision_", "'repaired' or 'one map'", decided
     gains = calibrator.gains_
     for field in fields(gains):
         wanted = "as many entries as there are segments"

@@ -40,7 +40,7 @@ def segments_of_source(
     """Add up rows of a dataframe of any library, of files or of a query; `by` names columns."""
     request.check_names(by)
     columns = Columns(label, score, None, pos_label, by=tuple(by), missing=missing)
-    if isinstance(source, (str, PathLike, Query, list, tuple)):
+    if _is_read(source):
         from calibrant.ingest.connection import open_source
 
         with open_source(source, wanted=columns.names) as opened:
@@ -48,11 +48,8 @@ def segments_of_source(
             return opened.run(lambda: segments_of_engine(frame, fetched, held, request))
     found = open_frame(source, columns)
     if isinstance(found, FrameArrays):
-        import narwhals as nw
-
-        rows, frame = found.cleaned(), nw.from_native(source)
-        taken = {name: (frame[name] if found.rows is None else frame[name][found.rows]).to_native() for name in by}
-        return segments_of_arrays(rows.label, rows.score, taken, request)
+        rows = found.cleaned()
+        return segments_of_arrays(rows.label, rows.score, _taken(source, by, found), request)
     kinds = found.rows.frame.collect_schema()
     there = [
         EngineColumn(f"by{i}", name, kinds[f"by{i}"].is_numeric(), kinds[f"by{i}"].is_float())
@@ -67,14 +64,35 @@ def segments_of_source(
 def rows_with_columns(
     source: Any, by: Sequence[str], *, label: str, score: str, pos_label: Any = None, missing: str = "raise"
 ) -> tuple[npt.NDArray[np.int64], FloatArray, dict[str, Any], Intake]:
-    """Return labels, scores and the columns `by` of files or a query, in memory, and what was left out."""
-    from calibrant.ingest.connection import open_source
-
+    """Return labels of 0 and 1, scores and the columns `by` of what holds rows, in memory, and what was left out."""
     columns = Columns(label, score, None, pos_label, by=tuple(by), missing=missing)
-    with open_source(source, wanted=columns.names) as opened:
-        frame, held, intake = _checked(opened, columns)
-        found = opened.run(lambda: collected(frame))
-    return found["y"], found["s"], {column.name: found[column.place] for column in held}, intake
+    if _is_read(source):
+        from calibrant.ingest.connection import open_source
+
+        with open_source(source, wanted=columns.names) as opened:
+            frame, _, intake = _checked(opened, columns)
+            found = opened.run(lambda: collected(frame))
+    else:
+        rows = open_frame(source, columns)
+        if isinstance(rows, FrameArrays):
+            checked = rows.cleaned()
+            intake = Intake(rows.left_out, checked.others)
+            return checked.label.astype(np.int64), checked.score.astype(np.float64), _taken(source, by, rows), intake
+        found, intake = collected(rows.rows.frame), rows.intake
+    return found["y"], found["s"], {name: found[f"by{i}"] for i, name in enumerate(by)}, intake
+
+
+def _taken(frame: Any, by: Sequence[str], rows: FrameArrays) -> dict[str, Any]:
+    """Take columns out of a dataframe in memory, for the rows that are not left out."""
+    import narwhals as nw
+
+    held = nw.from_native(frame)
+    return {name: (held[name] if rows.rows is None else held[name][rows.rows]).to_native() for name in by}
+
+
+def _is_read(source: Any) -> bool:
+    """Whether rows are in files or are the result of a query, not in a dataframe."""
+    return isinstance(source, (str, PathLike, Query, list, tuple))
 
 
 def _checked(source: Source, columns: Columns) -> tuple[nw.LazyFrame[Any], list[EngineColumn], Intake]:

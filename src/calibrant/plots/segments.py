@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
@@ -216,8 +217,8 @@ class SegmentMapDisplay(_AuditDisplay):
 
     def _sentences(self) -> Iterator[str]:
         yield (
-            "Calibration error of each pair of levels: the darker, the larger. + predictions too low, \N{MINUS SIGN} "
-            "too high. Framed: with a lower bound above "
+            "Calibration error of each pair of levels, in percentage points: the darker, the larger. + predictions "
+            "too low, \N{MINUS SIGN} too high. Framed: with a lower bound above "
             + ("0." if self.audit.tolerance is None else "the tolerance: refuted.")
         )
         yield "Empty: too few rows to be judged."
@@ -231,6 +232,7 @@ class SegmentMapDisplay(_AuditDisplay):
         shades = LinearSegmentedColormap.from_list("errors", [palette.band, palette.blue])
         written = len(self.across) <= _WRITTEN
         top = max(float(audit.error[self.places].max()), 1e-9)
+        decimals = max(0, 1 - math.floor(math.log10(100.0 * top)))  # two significant digits of the largest
         for i in self.places:
             down, across = audit.levels[i][::-1] if self.turned else audit.levels[i]
             y, x = self.down.index(down), self.across.index(across)
@@ -240,7 +242,15 @@ class SegmentMapDisplay(_AuditDisplay):
             if written:
                 sign = {"too low": "+", "too high": "\N{MINUS SIGN}"}.get(str(audit.direction[i]), "")
                 ink = palette.ground if audit.error[i] > 0.55 * top else palette.ink
-                ax.text(x, y, f"{sign}{audit.error[i]:.2f}", ha="center", va="center", fontsize=7, color=ink)
+                ax.text(
+                    x,
+                    y,
+                    f"{sign}{100.0 * audit.error[i]:.{decimals}f}",
+                    ha="center",
+                    va="center",
+                    fontsize=7,
+                    color=ink,
+                )
         manner: dict[str, Any] = {"cmap": shades, "vmin": 0.0, "vmax": top, "aspect": "auto"}
         self.image_ = ax.imshow(errors, **(manner | keywords))
         ax.set_xticks(

@@ -10,7 +10,7 @@ import numpy as np
 import calibrant
 from calibrant.auditing import wording
 from calibrant.auditing.cluster_wording import unseen_sentence
-from calibrant.auditing.error_wording import error_limits, error_range
+from calibrant.auditing.error_wording import error_limits, error_range, plain_sentence
 from calibrant.auditing.findings import Findings
 from calibrant.errors import ArgumentError
 from calibrant.plots.style import DARK, LIGHT
@@ -69,6 +69,7 @@ def _section(audit: Findings, place: int) -> dict[str, Any]:
         "anchor": anchor,
         "audit": audit,
         "verdict": wording.verdict_word(audit),
+        "plain": plain_sentence(audit),
         "meaning": wording.verdict_meaning(audit),
         "advice": wording.advice_sentence(audit),
         "band": wording.band_sentence(audit),

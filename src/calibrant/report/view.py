@@ -8,11 +8,11 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from calibrant.auditing.cluster_wording import weighted_estimate
+from calibrant.auditing.cluster_wording import about_clusters
 from calibrant.auditing.error_wording import error_limits, error_number, error_place, hidden_error
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.provenance import Provenance
-from calibrant.auditing.wording import classes_sentence, expected_error_condition, saving_caveat
+from calibrant.auditing.wording import changes_of, classes_sentence, expected_error_condition, saving_caveat
 from calibrant.certificates import Certificate, ExpectedErrorCertificate
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.decisions import Decision
@@ -182,7 +182,7 @@ def sample(audit: Findings) -> list[Row]:
 
 
 def _upper_bound(certificate: Certificate) -> Row:
-    sure, capped = confidence(certificate.confidence_level), weighted_estimate(certificate)
+    sure, capped = confidence(certificate.confidence_level), about_clusters(certificate)
     limits = error_limits(certificate)
     remark = f"true error at most this with {sure} confidence ({certificate.method} bound{capped})"
     if certificate.lower_bound > 0.0:
@@ -260,11 +260,7 @@ def recalibration(audit: Findings) -> list[Row]:
     result = audit.recalibration
     if result is None:
         return []
-    return [
-        ("Calibration error", number(result.error_before), number(result.error_after)),
-        ("Brier score", number(result.brier_before), number(result.brier_after)),
-        ("Log loss", number(result.log_loss_before), number(result.log_loss_after)),
-    ]
+    return [(f"{name[0].upper()}{name[1:]}", *written) for name, written in changes_of(result).items()]
 
 
 def further(audit: Findings) -> list[Row]:
@@ -281,7 +277,7 @@ def further(audit: Findings) -> list[Row]:
         (
             "Integrated calibration index",
             number(integrated.ici),
-            f"mean distance to a local regression; {quantiles}{_null(integrated.null_mean)}",
+            f"mean distance to loess (degree 2, nearest 75% of rows); {quantiles}{_null(integrated.null_mean)}",
         ),
         (
             "Local Calibration Score",

@@ -25,6 +25,7 @@ __all__ = [
     "share",
     "signed",
     "significant",
+    "write_change",
     "write_interval",
     "write_lower",
     "write_upper",
@@ -34,6 +35,7 @@ __all__ = [
 Writer: TypeAlias = Callable[..., str]
 
 _FURTHER = 3  # ways to write an interval: as usual, and with one or two digits more
+_MOST_FOR_CHANGE, _UNITS_OF_CHANGE = 4, 10  # digits more to show a change, and what it is worth then in the last one
 _MOST_DECIMALS = 17  # digits that a float can have
 _CONTEXT = Context(prec=800)  # digits of an exact decimal
 
@@ -151,6 +153,24 @@ def write_interval(value: float, low: float, high: float, *beside: float | None,
     return found
 
 
+def write_change(before: float, after: float) -> tuple[str, str]:
+    """Write two numbers with up to four digits more where they would hide two digits of the change.
+
+    Examples
+    --------
+    >>> write_change(0.03137, 0.03127), write_change(0.00554321, 0.00553987), write_change(0.1128, 0.0312)
+    (('0.03137', '0.03127'), ('0.0055432', '0.0055399'), ('0.1128', '0.0312'))
+    """
+    for more in range(_MOST_FOR_CHANGE + 1):
+        texts = number(before, more=more), number(after, more=more)
+        if not (math.isfinite(before) and math.isfinite(after)):
+            break
+        last = max(_last_digit(text) for text in texts)
+        if abs(after - before) >= _UNITS_OF_CHANGE * last:
+            break
+    return texts
+
+
 def given(value: float | None) -> str:
     """Write a number that somebody chose, such as a tolerance, with all its digits; nothing if none was chosen."""
     if value is None:
@@ -167,6 +187,12 @@ def _limit(value: float, rounding: str, beside: Sequence[float | None], write: W
         if all(_side(_read(text), other) == _side(value, other) for other in beside if other is not None):
             break
     return text
+
+
+def _last_digit(text: str) -> float:
+    """Return what one unit of the last digit is worth."""
+    exponent = Decimal(text.replace(",", "")).as_tuple().exponent
+    return 10.0 ** int(exponent)
 
 
 def _side(value: float, other: float) -> int:

@@ -1,6 +1,7 @@
 """Advice that is right: what warnings do to it, the next step, and one voice with the calibrator."""
 
 import json
+import shlex
 from collections import Counter
 
 import numpy as np
@@ -306,6 +307,41 @@ class TestSegments:
         repaired = found["calibrator"].predict(frame["p"], frame[["half"]])
         after = cal.audit_segments(frame["y"], repaired, by={"half": frame["half"]}, tolerance=0.05)
         assert after.verdict != "refuted"
+
+    @pytest.mark.parametrize("many", [pytest.param(12, marks=pytest.mark.slow), 2])
+    def test_one_map_where_segments_do_not_differ(self, many, tmp_path):
+        """Scores of four branches too low in the same way: maps by branch would gain nothing beyond one map."""
+        advised = Counter()
+        for seed in range(many):
+            rng = np.random.default_rng(seed)
+            p = rng.beta(1.2, 4.0, 20_000)
+            y = rng.uniform(size=20_000) < p**0.8
+            branch = rng.choice(["a", "b", "c", "d"], 20_000, p=[0.4, 0.3, 0.2, 0.1])
+            result = cal.audit(y, p, by={"branch": branch}, tolerance=0.02)
+            assert "segments listed are refuted; branch = " in result.advice.reason
+            advised[result.advice.action] += 1
+        assert advised["recalibrate"] >= many - many // 6
+
+    def test_the_command_that_is_advised_does_repair_by_segment(self, frame, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        frame.to_csv("scores.csv", index=False)
+        advice = cal.audit("scores.csv", label="y", score="p", by=["half"]).advice
+        assert advice.action == "recalibrate by segment"
+        assert "half = o" in advice.reason  # without a tolerance too, by its number of positives
+        done = CliRunner().invoke(app, shlex.split(advice.command)[1:])
+        assert done.output.startswith("Repaired: ")
+
+    def test_a_segment_with_twice_the_defaults_is_named(self):
+        """As many defaults as predicted on the whole, twice as many in one branch."""
+        rng = np.random.default_rng(3)
+        p, branch = (
+            rng.beta(1.0, 220.0, 40_000),
+            rng.choice(["building", "trade", "other"], 40_000, p=[0.25, 0.35, 0.4]),
+        )
+        y = rng.uniform(size=40_000) < p * np.where(branch == "building", 2.0, 1.0)
+        advice = cal.audit(y, p, by={"branch": branch}, tolerance=0.005).advice
+        assert "branch = building has" in advice.reason
+        assert advice.action in ("recalibrate", "recalibrate by segment")
 
     def test_arrays_files_and_segments_without_fault(self, frame, tmp_path):
         arrays = cal.audit(frame["y"], frame["p"], tolerance=0.05, by={"half": frame["half"]})

@@ -100,6 +100,14 @@ def test_other_columns_count_too(files, name, keywords):
         assert result.segments.n == N - 5
 
 
+def test_segments_in_arrays_beside_a_dataframe():
+    frame = patients().dropna()
+    result = cal.audit(frame, **NAMES, by={"ward": frame.ward})
+    assert result.segments.n == len(frame)
+    with pytest.raises(cal.CalibrantError, match="names of columns, where missing='drop'"):
+        cal.audit(frame, **NAMES, by={"ward": frame.ward}, missing="drop")
+
+
 def test_arrays():
     frame = patients()
     weights = np.ones(N)

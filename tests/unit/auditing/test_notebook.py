@@ -58,7 +58,7 @@ def test_axes_of_the_user(audit):
 
 def test_an_audit_prints_short(audit):
     assert len(repr(audit)) < 100
-    assert len(str(audit).splitlines()) <= 12
+    assert len(str(audit).splitlines()) <= 14
     assert max(map(len, audit.details().splitlines())) <= 80
     assert len(audit.details()) > len(str(audit))
 

@@ -123,7 +123,7 @@ def test_rows_in_another_order_give_the_same(result, frame):
 
 def test_every_form(result):
     assert json.loads(result.to_json())["n_segments"] == 11
-    assert result.to_frame("pandas").shape == (11, 13)
+    assert result.to_frame("pandas").shape == (11, 15)
     assert "<table>" in result._repr_html_()
     assert max(map(len, str(result).splitlines())) <= 80
     assert len(repr(result)) <= 300

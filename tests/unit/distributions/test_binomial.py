@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, binomtest
 
-from calibrant.distributions.binomial import clopper_pearson, share_interval, wilson
+from calibrant.distributions.binomial import clopper_pearson, level_p_values, share_interval, wilson
 from calibrant.errors import ArgumentError
 
 
@@ -80,3 +80,22 @@ def test_weights_that_are_no_rows_have_none():
 def test_bad_parameters(level, method, message):
     with pytest.raises(ArgumentError, match=message):
         share_interval(np.array([2]), np.array([1]), level, method)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.3, 1.0])
+def test_p_values_of_a_level_are_never_too_low(spread):
+    """Against the exact distribution of a sum of events of different probabilities, all counts of some rows."""
+    rng = np.random.default_rng(0)
+    for n in (1, 3, 20, 60):
+        chances = np.clip(0.3 + spread * rng.uniform(-0.3, 0.7, n), 0.0, 1.0)
+        exact = np.ones(1)
+        for chance in chances:
+            exact = np.convolve(exact, [1.0 - chance, chance])
+        k, mean = np.arange(n + 1), float(chances.mean())
+        found = level_p_values(np.full(n + 1, n), k, np.full(n + 1, mean))
+        for level in np.unique(found):
+            assert exact[found <= level].sum() <= level + 1e-12
+        if spread == 0.0 and n >= 20:
+            two_sided = 2.0 * np.minimum(np.cumsum(exact), np.cumsum(exact[::-1])[::-1])
+            away = np.abs(k - n * mean) >= 1.0
+            np.testing.assert_allclose(found[away], np.minimum(1.0, two_sided[away]), rtol=1e-9)

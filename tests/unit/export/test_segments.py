@@ -58,7 +58,7 @@ def test_json(fitted, rows):
 def test_json_of_one_that_was_left_alone():
     score, _, columns = repaired_rows(60)
     alone = SegmentCalibrator(PlattCalibrator()).fit(score, np.arange(60) % 2, {"sex": columns["sex"]})
-    assert alone.decision_ == "left alone"
+    assert alone.decision_ == "one map"
     again = from_json(to_json(alone))
     np.testing.assert_array_equal(
         again.predict([0.3], {"sex": ["F"]}), PlattCalibrator().fit(score, np.arange(60) % 2).predict([0.3])

@@ -23,6 +23,7 @@ from calibrant.errors import ArgumentError
 from calibrant.fits.logistic import logistic_fit
 from calibrant.printable import visible
 from calibrant.segments.columns import SegmentColumn
+from calibrant.table.numbers import number
 from calibrant.table.parameters import check_count, check_random_state
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.score_table import ScoreTable
@@ -70,9 +71,9 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     repair_ : SegmentRepair
         What is added to the log-odds.
     shares_ : ndarray of two floats
-        Shares of the fitted offsets and trees that are added; 0 and 0 if `decision_` is "left alone".
-    decision_ : {"repaired", "left alone"}
-        "left alone": `predict` returns what the map for all rows gives, because a one-sided test at 5% on held-out
+        Shares of the fitted offsets and trees that are added; 0 and 0 if `decision_` is "one map".
+    decision_ : {"repaired", "one map"}
+        "one map": `predict` returns what the map for all rows gives, because a one-sided test at 5% on held-out
         rows finds no gain.
     reason_ : str
         What was decided and why, in a sentence.
@@ -196,7 +197,7 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         score = clean_scores(scores).astype(np.float64) + 0.0
         values = columns_of(segments, [column.name for column in self.columns_], len(score))
         codes = [column.codes(values[column.name]) for column in self.columns_]
-        if self.decision_ == "left alone":
+        if self.decision_ == "one map":
             everyone: FloatArray = self.calibrator_.predict(score)
             return everyone
         log_odds = self._log_odds(score)
@@ -226,14 +227,16 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.gain_, self.standard_error_ = mean_and_error(before - after)
         repaired = self.gain_ > _BEYOND_NOISE * self.standard_error_
-        self.decision_ = "repaired" if repaired else "left alone"
+        self.decision_ = "repaired" if repaired else "one map"
         self.shares_ = shares if repaired else np.zeros(2)
-        found = f"on {len(held.label):,} rows not fitted to, a repair by {named} lowers the log loss by"
-        gained = f"{self.gain_:.4f} (standard error {self.standard_error_:.4f})"
+        found = (
+            f"on {len(held.label):,} rows not fitted to, a repair by {named} lowers the log loss of one map for all by"
+        )
+        gained = f"{number(self.gain_)} (standard error {number(self.standard_error_)})"
         if repaired:
-            self.reason_ = f"Repaired: {found} {gained}, from {before.mean():.4f}."
+            self.reason_ = f"Repaired: {found} {gained}, from {number(float(before.mean()))}."
         else:
-            self.reason_ = f"Left alone: {found} {gained}, no more than chance may."
+            self.reason_ = f"One map for all: {found} {gained}, no more than chance may."
             after = before
         self.gains_ = segment_gains(self.columns_, held.codes, before, after)
 

@@ -4,13 +4,24 @@ from typing import Annotated
 
 import typer
 
-from calibrant.cli.options import AsJson, Confidence
+from calibrant.cli.options import AsJson, Confidence, Database, Files, Sql
+from calibrant.cli.sources import source_of
+from calibrant.errors import ArgumentError
 
 __all__ = ["plan"]
 
 
 def plan(
     tolerance: Annotated[float, typer.Option("--tolerance", help="Calibration error to certify.")],
+    files: Files = None,
+    score: Annotated[
+        str | None,
+        typer.Option(
+            "--score", help="Column of scores of FILE, in place of --brier; no outcomes needed.", metavar="COL"
+        ),
+    ] = None,
+    query: Sql = None,
+    database: Database = None,
     confidence: Confidence = 0.95,
     power: Annotated[
         float,
@@ -34,6 +45,15 @@ def plan(
     """Compute the number of rows that certifying a tolerance takes."""
     from calibrant.certificates import plan_table
 
+    if score is not None or files or query is not None:
+        from calibrant.ingest.expected_brier import expected_brier
+
+        if score is None:
+            raise ArgumentError("--score with a file", "none", "name the column of scores")
+        if brier is not None or prevalence is not None:
+            other = "--brier" if brier is not None else "--prevalence"
+            raise ArgumentError("scores of a file, --brier or --prevalence", f"a file and {other}", "give one of them")
+        brier = expected_brier(source_of(files, query, database), score)
     table = plan_table(
         tolerance,
         confidence_level=confidence,

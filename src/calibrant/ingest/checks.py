@@ -285,7 +285,7 @@ def _aggregates(columns: Columns) -> dict[str, str]:
         wanted |= _counts(("cluster_missing",))
     if columns.weight is not None:
         wanted |= {
-            **_counts(("weight_missing", "weight_text", "weight_bad")),
+            **_counts(("weight_missing", "weight_nan", "weight_text", "weight_bad")),
             "weight_sum": "sum(w) FILTER (WHERE isfinite(w))",
             "weight_high": "max(w) FILTER (WHERE isfinite(w))",
             "weight_broken": _count("w <> floor(w)"),

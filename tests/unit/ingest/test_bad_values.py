@@ -44,8 +44,11 @@ def message(path, **keywords):
         ("0,-2.5\n1,0.5\n", "found -2.5 in row 1 of column p in {}; these look like logits"),
         (",0.2\n1,0.5\n,0.1\n", "a label in every row, found an empty value in row 1 of column y in {} and 1 more"),
         ("1,0.2\nnan,0.5\n", "a label in every row, found 'nan' in row 2"),
-        ("a,0.2\nb,0.5\n", "labels 0 and 1, found the values 'a', 'b' in column y of {}; say which value"),
-        ("0,0.2\n1,0.5\n2,0.5\n", "two label values, found the values 0, 1, 2 in column y"),
+        (
+            "a,0.2\nb,0.5\n",
+            "labels 0 and 1, found the values 'a', 'b' in row 1 of column y in {} and 1 more like it; say which value",
+        ),
+        ("0,0.2\n1,0.5\n2,0.5\n", "two label values, found the values 0, 1, 2 in row 3 of column y in {}"),
         ("0,0.2\n1,0.5\n-1,0.5\n", "two label values, found the values 0, 1, -1"),
         ("0.5,0\n0.25,1\n", "the label and score columns look swapped"),
         ("0,0.1\n1,0.1\n2,0.1\n3,0.1\n4,0.1\n5,0.1\n", "the values 0, 1, 2, 3, 4 and others"),

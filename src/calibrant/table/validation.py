@@ -4,34 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.errors import ArgumentError, DataError
+from calibrant.errors import DataError
 from calibrant.table.fixed_point import MOST_ROWS
+from calibrant.table.labels import labels_and_others
 from calibrant.table.missing import is_missing
 from calibrant.table.parameters import is_number
 from calibrant.table.pooling import FloatArray
 from calibrant.table.row_errors import (
     MISSING,
     ONE_CLASS,
-    OTHERS,
     all_of,
-    describe_bad_labels,
     describe_bad_scores,
     describe_bad_weight,
-    describe_missing_label,
-    describe_nested_labels,
     describe_no_rows,
     describe_not_numbers,
     describe_other_rows,
     describe_zero_weights,
     in_column,
-    is_nested,
-    refuse_unknown,
     remedy_for_text,
     swapped_columns,
 )
@@ -54,7 +48,6 @@ __all__ = [
 _LEAST_WEIGHT, _MOST_WEIGHT = 1e-290, 1e290
 # Rows checked at a time: small enough for the cache, so that checking costs one read of the data.
 _CHUNK = 1 << 16
-_LOOK = 100_000  # rows looked at to name some of the label values in a message
 _ROUNDED = 0.011  # how far two probabilities, each rounded to two decimals, may be from adding up to 1
 
 
@@ -185,7 +178,7 @@ def _need_second_class(others: npt.NDArray[Any], pos_label: Any) -> None:
 def _bad_scores(raw: npt.NDArray[Any]) -> DataError:
     """Return the error about scores: those that are no numbers, NaN, and those outside of [0, 1]."""
     other, score = np.zeros(raw.shape, dtype=bool), raw
-    if raw.dtype.kind in "OUS":
+    if raw.dtype.kind not in "biuf":
         values = raw.tolist()
         other = np.array([not is_number(value) for value in values])
         score = np.array([0.5 if bad else float(value) for value, bad in zip(values, other.tolist(), strict=True)])
@@ -207,7 +200,7 @@ def _labels_or_swapped(
     raw: npt.NDArray[Any], score: npt.NDArray[Any], pos_label: Any, *, part: bool
 ) -> tuple[npt.NDArray[np.int8], tuple[str, ...]]:
     try:
-        return _labels_and_others(raw, pos_label, part=part)
+        return labels_and_others(raw, pos_label, part=part)
     except DataError as error:
         looks_binary = bool(((score == 0.0) | (score == 1.0)).all())
         looks_like_scores = raw.dtype.kind == "f" and bool(((raw >= 0.0) & (raw <= 1.0)).all())
@@ -222,92 +215,7 @@ def clean_labels(y_true: npt.ArrayLike, pos_label: Any = None, *, part: bool = F
     Follows scikit-learn: without `pos_label`, {0, 1}, booleans and {-1, 1} are understood and the larger
     value is the positive class. In a part of the data the positive class may be missing.
     """
-    return _labels_and_others(as_array(y_true, "labels"), pos_label, part=part)[0]
-
-
-def _labels_and_others(
-    raw: npt.NDArray[Any], pos_label: Any, *, part: bool
-) -> tuple[npt.NDArray[np.int8], tuple[str, ...]]:
-    """Return labels as 0 and 1, and with `pos_label` what the 0 were; a `DataError` tells all faults."""
-    missing = None
-    if raw.dtype.kind == "O":
-        missing = np.array([is_missing(value) for value in raw.ravel().tolist()], dtype=bool)
-    elif raw.dtype.kind == "f":
-        missing = ~np.isfinite(raw)
-    if missing is None or not missing.any():
-        return _classes(_from_objects(raw) if raw.dtype.kind == "O" else raw, pos_label, part=part)
-    where = int(np.argmax(missing))
-    errors = [describe_missing_label(repr(raw[where : where + 1].tolist()[0]), f"row {where}", int(missing.sum()))]
-    try:
-        present = raw[~missing]
-        if len(present):
-            present = _from_objects(present) if raw.dtype.kind == "O" else present
-            _classes(present, pos_label, part=True, rows=np.flatnonzero(~missing))
-    except DataError as error:
-        errors.append(error)
-    raise all_of(errors)
-
-
-def _classes(
-    raw: npt.NDArray[Any], pos_label: Any, *, part: bool, rows: npt.NDArray[Any] | None = None
-) -> tuple[npt.NDArray[np.int8], tuple[str, ...]]:
-    """Do the same with labels of which none is missing; `rows` are their numbers, by default from 0."""
-    if pos_label is not None:
-        return _labels_by_name(raw, pos_label, part=part)
-    if raw.dtype.kind == "b":
-        return raw.view(np.int8), ()
-    if raw.dtype.kind not in "iuf":
-        raise _bad_labels(raw, rows)
-    low = raw.min()
-    if low >= -1 and raw.max() <= 1:
-        small = raw.astype(np.int8, copy=False)
-        whole = raw.dtype.kind != "f" or np.array_equal(small, raw)
-        if whole and low >= 0:
-            return small, ()
-        if whole and (small != 0).all():
-            return (small > 0).view(np.int8), ()
-    raise _bad_labels(raw, rows)
-
-
-def _bad_labels(raw: npt.NDArray[Any], rows: npt.NDArray[Any] | None) -> DataError:
-    odd = ~np.isin(raw, (-1, 0, 1)) if raw.dtype.kind in "iuf" else np.ones(raw.shape, dtype=bool)
-    where = int(np.argmax(odd))
-    place = f"row {where if rows is None else rows[where]}" if odd.any() else ""
-    return describe_bad_labels(raw[:_LOOK].tolist(), place=place, count=int(odd.sum()))
-
-
-def _labels_by_name(
-    raw: npt.NDArray[Any], pos_label: Any, *, part: bool
-) -> tuple[npt.NDArray[np.int8], tuple[str, ...]]:
-    if isinstance(pos_label, (list, tuple, np.ndarray)):
-        raise ArgumentError("`pos_label` to be one label value", repr(pos_label), "pass the value that counts as 1")
-    if raw.dtype.kind in "US" and not isinstance(pos_label, (str, bytes)):
-        pos_label = str(pos_label)
-    positive = np.asarray(raw == pos_label)
-    if positive.shape != raw.shape:
-        positive = np.zeros(raw.shape, dtype=bool)
-    rest = raw[~positive]
-    different: set[Any] = set()
-    for start in range(0, 1 if rest.size and (rest == rest[0]).all() else rest.size, _CHUNK):
-        different.update(rest[start : start + _CHUNK].tolist())
-    if len(different) > 1 and not (part or positive.any()):
-        raise describe_bad_labels(raw[:_LOOK].tolist(), pos_label)
-    others = tuple(map(str, sorted(different)))
-    refuse_unknown(others, pos_label)
-    return positive.view(np.int8), others[:OTHERS]
-
-
-def _from_objects(raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    values = raw.tolist()
-    if any(map(is_nested, values)):
-        raise describe_nested_labels()
-    try:
-        plain = np.array([float(value) if isinstance(value, Decimal) else value for value in values])
-    except ValueError:
-        raise describe_nested_labels() from None
-    if plain.dtype.kind in "biufUS" and plain.shape == raw.shape:
-        return plain
-    return np.array([str(v) for v in values])
+    return labels_and_others(as_array(y_true, "labels"), pos_label, part=part)[0]
 
 
 def clean_weights(sample_weight: npt.ArrayLike, n_rows: int, *, part: bool = False) -> npt.NDArray[Any]:

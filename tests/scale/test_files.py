@@ -277,7 +277,7 @@ def test_the_file_with_the_bad_row_is_named(ending, rows, tmp_path):
     assert f"row 2 of column w in {paths[4]}" in message(paths, weight="w")
     bad["w"][1451], bad["y"][0] = 1, 2
     write_parts(tmp_path, bad, ending)
-    assert f"column y of {tmp_path}/part-*.{ending}" in message(f"{tmp_path}/part-*.{ending}")
+    assert f"in row 1 of column y in {paths[0]};" in message(f"{tmp_path}/part-*.{ending}")
 
 
 @pytest.mark.parametrize("ending", FORMATS)

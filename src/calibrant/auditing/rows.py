@@ -84,7 +84,8 @@ def audited_rows(
                 missing=missing,
                 by=by,
             )
-        place, in_order, outcome = place_of(source, found["columns"]), rows_in_order(source, found["columns"]), None
+        place, outcome = place_of(source, found["columns"]), None
+        in_order = (None, None) if weight is not None else rows_in_order(source, found["columns"])
         y_true, y_proba, sample_weight, clusters, intake = (
             found.get(name) for name in ("y_true", "y_proba", "sample_weight", "clusters", "intake")
         )

@@ -73,7 +73,9 @@ class CalibrantError(ValueError):
 
 
 class DataError(CalibrantError):
-    """Labels, scores or weights cannot be used."""
+    """Labels, scores or weights cannot be used; if for several reasons, `faults` has an error for each."""
+
+    faults: tuple[DataError, ...] = ()
 
 
 class ArgumentError(CalibrantError):

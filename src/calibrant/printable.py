@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 
-__all__ = ["visible", "visible_lines", "without_passwords"]
+__all__ = ["shell_word", "visible", "visible_lines", "without_passwords"]
 
 # Control characters (C0, DEL, C1), marks that turn the direction of text, other ends of lines, and half characters.
 _HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -36,3 +37,15 @@ def without_passwords(text: str) -> str:
     """
     text = re.sub(r"(://[^/@:\s]*):\S*@", r"\1:***@", text)
     return re.sub(r"(password=)[^&\s'\"]+", r"\1***", text)
+
+
+def shell_word(text: str) -> str:
+    """Write a word as it is typed in a shell: quoted only if it must be, in the kind of quotes that it does not hold.
+
+    Examples
+    --------
+    >>> print(shell_word("p.csv"), shell_word("my file.csv"), shell_word("SELECT * FROM 'p.csv'"))
+    p.csv 'my file.csv' "SELECT * FROM 'p.csv'"
+    """
+    # Between double quotes these have a meaning, the last one where a person types.
+    return shlex.quote(text) if "'" not in text or set(text) & set('"$`\\!') else f'"{text}"'

@@ -73,7 +73,7 @@ def test_nested_labels_are_refused(tmp_path, label):
     file = tmp_path / "nested.parquet"
     rows = f"SELECT unnest({label}) AS y, unnest([0.2, 0.7]) AS p"
     duckdb.sql(f"COPY ({rows}) TO '{file}'")
-    assert "expected one label per row, found nested values in column y of" in refused("audit", file, *AUDIT)
+    assert "expected one label per row, found nested values in row 1 of column y in" in refused("audit", file, *AUDIT)
     assert "expected one label per row" in refused("audit", file, *AUDIT, "--pos-label", "1")
 
 

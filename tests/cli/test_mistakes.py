@@ -200,7 +200,7 @@ IN_PYTHON = {
     "one and two": (lambda: cal.audit([1, 2] * 10, P), "labels 0 and 1", "1, 2", "pos_label=1 or pos_label=2"),
     "None among the outcomes": (lambda: cal.audit([None, *Y[1:]], P), "a label in every row", "None in row 0", "drop"),
     "NA among the outcomes": (
-        lambda: cal.audit(["NA", *map(str, Y[1:])], P), "two label values", "'NA'", "drop those rows",
+        lambda: cal.audit(["NA", *map(str, Y[1:])], P), "two label values", "'NA'", "unknown outcome: drop",
     ),
     "probabilities as outcomes": (lambda: cal.audit(P, P), "labels 0 and 1", "0.2, 0.7", "look like probabilities"),
     "rates as outcomes": (

@@ -17,6 +17,7 @@ from rich.console import Console
 from calibrant.auditing.summary import details, summary
 from calibrant.auditing.warnings import DataWarning
 from calibrant.cli import terminal
+from calibrant.table.missing import LeftOut
 from calibrant.table.results import Estimate
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -86,7 +87,9 @@ def audit(**parts):
             weights="rows",
             clusters=None,
             effective_clusters=None,
+            classes=None,
         ),
+        "left_out": None,
         "performance_unseen": None,
         "provenance": SimpleNamespace(
             version="0.1.0",
@@ -214,6 +217,11 @@ CASES = {
             command=None,
             python=None,
         ),
+    ),
+    "missing values": audit(
+        decision=COSTS,
+        sample=SimpleNamespace(**(vars(audit().sample) | {"classes": ("died", "home", "other")})),
+        left_out=LeftOut(61, 20_061, {"outcome": 40, "score": 21}, 0.5021, 0.4432, 0.0002),
     ),
     "perfect agreement": audit(
         certificate=certificate("certified", 0.02, 0.0092, 0.0),

@@ -19,6 +19,7 @@ import pytest
 from calibrant.atomic_write import replacing
 from calibrant.errors import SourceError
 from calibrant.ingest import connection
+from calibrant.ingest.faults import Columns
 from calibrant.ingest.files import read_rows, read_table
 
 if os.name == "nt":
@@ -237,7 +238,7 @@ class TestFullDisks:
         """The same reading succeeds where there is space, so that the space was what the test above took away."""
         monkeypatch.setattr(connection, "_MEMORY", LITTLE_MEMORY)
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-        assert len(read_rows(scores, label="y", score="p", cluster="id").cluster) == N
+        assert len(read_rows(scores, Columns("y", "p", clusters=("id",))).cluster) == N
         assert contents(tmp_path) == {}
 
 

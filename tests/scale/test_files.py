@@ -19,6 +19,7 @@ from calibrant import ScoreTable
 from calibrant.cli.main import app
 from calibrant.errors import CalibrantError, SourceError
 from calibrant.ingest.connection import open_source
+from calibrant.ingest.faults import Columns
 from calibrant.ingest.files import read_rows, read_table
 from calibrant.ingest.paths import find_files
 from calibrant.metrics import cutoff_calibration
@@ -103,8 +104,9 @@ def test_together_as_one_file(ending, shuffled, rows, tmp_path, monkeypatch):
         [str(paths[0]), f"{tmp_path}/parts/part-[1-9]*"],
     ):
         assert_equal(read_table(place, **NAMES), whole)
-    together = read_rows(paths, **NAMES, cluster="g")
-    for ours, theirs in zip(together, read_rows(tmp_path / f"whole.{ending}", **NAMES, cluster="g"), strict=True):
+    columns = Columns(**NAMES, clusters=("g",))
+    together, apart = read_rows(paths, columns), read_rows(tmp_path / f"whole.{ending}", columns)
+    for ours, theirs in zip(together[:4], apart[:4], strict=True):
         np.testing.assert_array_equal(ours, theirs)  # in the order of the files
     if shuffled:
         return
@@ -247,7 +249,7 @@ def test_rows_of_many_files_keep_their_order(tmp_path):
     for i, name in enumerate(names):
         name.write_text(f"y,s,g\n{i % 2},{i / 32},{i}\n")
     for _ in range(5):  # DuckDB 1.4 does not keep the order of a UNION ALL, though mostly
-        found = read_rows(names, label="y", score="s", cluster="g")
+        found = read_rows(names, Columns("y", "s", clusters=("g",)))
         np.testing.assert_array_equal(found.score, np.arange(20) / 32)
 
 
@@ -256,11 +258,11 @@ def test_groups_of_different_types(tmp_path):
     duckdb.sql("SELECT 0 AS y, 0.25 AS s, 9007199254740993 AS g").write_parquet(str(tmp_path / "b.parquet"))
     duckdb.sql("SELECT 0 AS y, 0.25 AS s, 9007199254740992 AS g").write_parquet(str(tmp_path / "c.parquet"))
     duckdb.sql("SELECT 0 AS y, 0.25 AS s, 2::SMALLINT AS g").write_parquet(str(tmp_path / "d.parquet"))
-    found = read_rows(f"{tmp_path}/*.parquet", label="y", score="s", cluster="g")
+    found = read_rows(f"{tmp_path}/*.parquet", Columns("y", "s", clusters=("g",)))
     assert found.cluster.tolist() == [0, 2, 1, 0]  # names in order as text: 2, ...992, ...993
     duckdb.sql("SELECT 0 AS y, 0.25 AS s, [1] AS g").write_parquet(str(tmp_path / "c.parquet"))
     duckdb.sql("SELECT 0 AS y, 0.25 AS s, {'a': 1} AS g").write_parquet(str(tmp_path / "d.parquet"))
-    found = read_rows([tmp_path / "c.parquet", tmp_path / "d.parquet"], label="y", score="s", cluster="g")
+    found = read_rows([tmp_path / "c.parquet", tmp_path / "d.parquet"], Columns("y", "s", clusters=("g",)))
     assert found.cluster.tolist() == [0, 1]
 
 
@@ -275,7 +277,7 @@ def test_the_file_with_the_bad_row_is_named(ending, rows, tmp_path):
     assert f"row 2 of column w in {paths[4]}" in message(paths, weight="w")
     bad["w"][1451], bad["y"][0] = 1, 2
     write_parts(tmp_path, bad, ending)
-    assert f"column y of {tmp_path}/part-*.{ending}" in message(f"{tmp_path}/part-*.{ending}")
+    assert f"in row 1 of column y in {paths[0]};" in message(f"{tmp_path}/part-*.{ending}")
 
 
 @pytest.mark.parametrize("ending", FORMATS)

@@ -66,9 +66,9 @@ def test_what_can_be_used(library, case):
 
 
 NOTHING = {
-    "y": "a label in every row, found an empty value in {}column y and 2 more like it; drop the rows",
+    "y": "a label in every row, found an empty value in {}column y and 2 more like it; drop or repair",
     "p": "numbers as scores, found an empty value in {}column p and 2 more like it; drop or repair",
-    "w": "numbers as weights, found an empty value in {}column w and 2 more like it; convert or drop",
+    "w": "numbers as weights, found an empty value in {}column w and 2 more like it; drop or repair",
 }
 FULL = {"y": [0, 1, 1], "p": [0.1, 0.2, 0.3], "w": [1.0, 2.0, 1.0]}
 

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from calibrant import ScoreTable, audit_segments
 from calibrant.cli.main import app
 from calibrant.errors import DataError, SourceError
+from calibrant.ingest.faults import Columns
 from calibrant.ingest.files import read_rows, read_table
 from calibrant.ingest.query import Query
 from support.postgresql import running_server
@@ -68,7 +69,7 @@ def test_a_database_file(request, database, end):
 @pytest.mark.parametrize("database", ["in_duckdb", "in_sqlite"])
 def test_rows_with_groups(request, database):
     path = request.getfixturevalue(database)
-    rows = read_rows(Query("SELECT * FROM scores", path), label="y", score="p", cluster="w")
+    rows = read_rows(Query("SELECT * FROM scores", path), Columns("y", "p", clusters=("w",)))
     np.testing.assert_array_equal(rows.score, P)
     np.testing.assert_array_equal(rows.cluster, W - 1)
 

@@ -37,7 +37,7 @@ WRONG = {
     "three classes": (
         {"y": [0, 2, 1], "p": [0.1, 0.2, 0.3]},
         {},
-        "two label values, found the values [012], [012], [012] in column y; assess one class at a time",
+        "two label values, found the values [012], [012], [012] in (row 1 of )?column y; assess one class at a time",
     ),
     "zero and minus one": (
         {"y": [0, -1, 1], "p": [0.1, 0.2, 0.3]},
@@ -48,12 +48,22 @@ WRONG = {
     "text": (
         {"y": ["a", "b"], "p": [0.1, 0.2]},
         {},
-        "labels 0 and 1, found the values 'a', 'b' in column y",
+        "labels 0 and 1, found the values 'a', 'b' in (row 0 of )?column y",
     ),
     "three texts": (
         {"y": ["a", "b", "c"], "p": [0.1, 0.2, 0.3]},
+        {},
+        "two label values, found the values 'a', 'b', 'c' in .*column y.*; assess one class at a time.*pos_label='c'",
+    ),
+    "a word for no outcome": (
+        {"y": ["a", "b", " na"], "p": [0.1, 0.2, 0.3]},
         {"pos_label": "a"},
-        "two label values, found the values 'a', 'b', 'c' in column y; assess one class at a time",
+        "two label values, found .*' na'.*unknown outcome: drop or repair",
+    ),
+    "several faults": (
+        {"y": [0, None, 1], "p": [None, 0.2, 1.5]},
+        {},
+        r"found \(1\) an empty value in .*column p, \(2\) 1.5 in .*column p, \(3\) an empty value in .*'drop'; pass",
     ),
     "no such text": (
         {"y": ["a", "b", "a"], "p": [0.1, 0.2, 0.3]},
@@ -97,6 +107,7 @@ RIGHT = {
     "signs": ({"y": [-1, 1, 1], "p": [0.1, 0.3, 0.3]}, {}, [0.1, 0.3], [1, 2], [0, 2]),
     "floats": ({"y": [-1.0, 1.0, 1.0], "p": [0.1, 0.3, 0.3]}, {}, [0.1, 0.3], [1, 2], [0, 2]),
     "text": ({"y": ["no", "yes", "no"], "p": [0.1, 0.3, 0.3]}, {"pos_label": "yes"}, [0.1, 0.3], [1, 2], [0, 1]),
+    "one against two": ({"y": ["a", "b", "c"], "p": [0.1, 0.3, 0.3]}, {"pos_label": "c"}, [0.1, 0.3], [1, 2], [0, 1]),
     "text by number": ({"y": ["1", "2", "2"], "p": [0.1, 0.3, 0.3]}, {"pos_label": 2}, [0.1, 0.3], [1, 2], [0, 2]),
     "other numbers": ({"y": [7, 3, 7], "p": [0.1, 0.3, 0.3]}, {"pos_label": 7}, [0.1, 0.3], [1, 2], [1, 1]),
     "one class": ({"y": [1, 1, 1], "p": [0.1, 0.3, 0.3]}, {}, [0.1, 0.3], [1, 2], [1, 2]),

@@ -1,6 +1,7 @@
 """What names from outside look like where they are shown."""
 
 import io
+import shlex
 import warnings
 
 import matplotlib.pyplot as plt
@@ -11,7 +12,7 @@ from matplotlib.figure import Figure
 import calibrant as cal
 from calibrant.errors import DataError
 from calibrant.plots import draw
-from calibrant.printable import visible, visible_lines, without_passwords
+from calibrant.printable import shell_word, visible, visible_lines, without_passwords
 
 EVIL = "a\x1b[2J\x07\n\r\x9b\u202eb"
 SHOWN = r"a\x1b[2J\x07\n\r\x9b\u202eb"
@@ -23,6 +24,19 @@ def test_what_steers_a_terminal_is_escaped_and_nothing_else():
     assert visible("\udcff\u2028") == r"\udcff\u2028"
     for plain in ("Größe 年齢 'x' \\n", "עברית", "\N{NO-BREAK SPACE}½"):
         assert visible(plain) == plain
+
+
+def test_words_have_quotes_only_where_a_shell_needs_them():
+    words = {
+        "p.csv": "p.csv",
+        "": "''",
+        "b c.csv": "'b c.csv'",
+        "SELECT * FROM 'p.csv'": "\"SELECT * FROM 'p.csv'\"",
+        'it\'s "$HOME"': """'it'"'"'s "$HOME"'""",
+    }
+    for word, written in words.items():
+        assert shell_word(word) == written
+        assert shlex.split(written) == [word]
 
 
 def test_errors_are_one_line():

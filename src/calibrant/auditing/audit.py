@@ -17,7 +17,7 @@ from calibrant.auditing.measures import measure
 from calibrant.auditing.performance import performance_of
 from calibrant.auditing.provenance import provenance_of
 from calibrant.auditing.recalibration import cross_fitted
-from calibrant.auditing.rows import audited_rows
+from calibrant.auditing.rows import AuditedRows, audited_rows, without_gaps
 from calibrant.auditing.scope import complete
 from calibrant.auditing.segment_audit import segment_audit
 from calibrant.auditing.segment_repair import segments_differ
@@ -33,8 +33,8 @@ from calibrant.decisions.clusters import cluster_net_benefit
 from calibrant.decisions.cost import cost_pair
 from calibrant.distributions.cluster_jackknife import Guarantee, allows_unseen
 from calibrant.metrics import cutoff_calibration
-from calibrant.table.clusters import ClusteredRows, Clusters
-from calibrant.table.parameters import check_random_state
+from calibrant.table.clusters import Clusters
+from calibrant.table.parameters import check_choice, check_random_state
 from calibrant.table.progress import portion, tell
 from calibrant.table.results import Reported
 from calibrant.table.score_table import ScoreTable
@@ -115,6 +115,7 @@ def audit(
     guarantee: Guarantee = "ordinary",
     by: Any = None,
     depth: int = 1,
+    missing: Literal["raise", "drop"] = "raise",
     n_folds: int = 5,
     random_state: int | np.random.Generator = 0,
     name: str = "scores",
@@ -136,7 +137,7 @@ def audit(
     sample_weight : array-like of shape (n,), optional
         Whole numbers count repeated rows. With other weights there are point estimates, but no certificate.
     pos_label : scalar, optional
-        The label value that counts as 1.
+        The label value that counts as 1, against all others.
     tolerance : float, optional
         Largest acceptable calibration error, in (0, 1); asks for a verdict.
     confidence_level : float
@@ -162,6 +163,11 @@ def audit(
         `calibrant.audit_segments`. Rows must be independent and without weights.
     depth : {1, 2}
         With 2, also the segments of every pair of these columns.
+    missing : {"raise", "drop"}
+        With "drop", rows without an outcome, a score, a weight, a cluster or a value of `by` are left out, and
+        `left_out` of the result says how many for which cause, and whether rows without an outcome have other scores.
+        Beside None, NaN and empty text these are NA, N/A, #N/A, <NA>, NaN, null, a point or a question mark written as
+        text in place of an outcome, a score or a weight. By default such rows are refused.
     n_folds : int
         Folds for assessing recalibration, at least 2.
     random_state : int or numpy.random.Generator
@@ -208,6 +214,10 @@ def audit(
     if by is not None:
         check_segments(y_true, weighted=weight is not None or sample_weight is not None, clustered=clusters is not None)
         given["by"] = names_of(by)
+    kept = None
+    if check_choice("missing", missing, ("raise", "drop")) == "drop" and y_proba is not None:
+        kept = without_gaps(y_true, y_proba, sample_weight, clusters, by, pos_label)
+        y_true, y_proba, sample_weight, clusters, by = kept[:5]
     rows = audited_rows(
         y_true,
         y_proba,
@@ -217,6 +227,9 @@ def audit(
         sample_weight=sample_weight,
         pos_label=pos_label,
         clusters=clusters,
+        missing=missing,
+        by=given["by"] or (),
+        kept=kept,
     )
     table = rows.table
     statements = statements_about(
@@ -234,7 +247,7 @@ def audit(
             rows.all, n_folds=n_folds, confidence_level=confidence_level, random_state=random_state
         )
     tell("Measures and curves", 0.85)
-    sample = _sample(table, rows.clustered)
+    sample = _sample(table, rows, pos_label)
     asked: dict[str, Any] = {
         "confidence_level": confidence_level,
         "threshold": None if prices is None else prices[0] / (prices[0] + prices[1]),
@@ -251,7 +264,7 @@ def audit(
     expected_error = bounds_of_expected_error(table, confidence_level)
     segments, differ = None, None
     if by is not None:
-        named: dict[str, Any] = {"label": label, "score": score, "pos_label": pos_label}
+        named: dict[str, Any] = {"label": label, "score": score, "pos_label": pos_label, "missing": missing}
         totals = segment_totals(y_true, y_proba, by, depth=depth, **named)
         segments = segment_audit(totals, tolerance=tolerance, confidence_level=confidence_level)
         differ = segments_differ(segments, y_true, y_proba, by, **named)
@@ -299,6 +312,7 @@ def audit(
         references=tuple(dict.fromkeys(references)),
         provenance=provenance_of(audit, given, rows=sample.n, digest=rows.all.digest),
         segments=segments,
+        left_out=rows.intake.left_out,
     )
     return complete(result)
 
@@ -318,8 +332,8 @@ def check_audit(
     return None if costs is None else cost_pair(costs)
 
 
-def _sample(table: ScoreTable, clustered: ClusteredRows | None) -> Sample:
-    known = table.exact and table.counts
+def _sample(table: ScoreTable, rows: AuditedRows, pos_label: Any) -> Sample:
+    known, clustered = table.exact and table.counts, rows.clustered
     return Sample(
         n=table.total,
         positives=table.positives,
@@ -330,4 +344,5 @@ def _sample(table: ScoreTable, clustered: ClusteredRows | None) -> Sample:
         weights="rows" if table.counts else "other",
         clusters=None if clustered is None else len(clustered.size),
         effective_clusters=None if clustered is None else clustered.effective_clusters,
+        classes=(str(pos_label), *rows.intake.others) if rows.intake.others[1:] else None,
     )

@@ -16,6 +16,7 @@ from calibrant.certificates import Band, CalibrationTest, Certificate, ExpectedE
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.decisions import Decision, MaxRegret, NetBenefit
 from calibrant.metrics import CutoffCalibration
+from calibrant.table.missing import LeftOut
 from calibrant.table.results import Count, Result
 
 __all__ = ["Findings", "Sample"]
@@ -45,6 +46,8 @@ class Sample(Result):
         Clusters of rows that may depend on each other; None if rows are independent.
     effective_clusters : float or None
         Number of clusters of equal size that would be worth as much, ``(sum m)**2 / sum m**2`` of their sizes m.
+    classes : tuple of str or None
+        Where a `pos_label` stands against several other labels: it and these, up to six of them; else None.
     """
 
     n: Count
@@ -56,6 +59,7 @@ class Sample(Result):
     weights: str
     clusters: int | None
     effective_clusters: float | None
+    classes: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,8 @@ class Findings(Result):
         When and by which call it was made, of which rows, and the fingerprint of its numbers.
     segments : SegmentAudit or None
         Calibration in segments of the rows; None if no columns were named.
+    left_out : LeftOut or None
+        Rows that were left out because a value is missing, by cause; None if such rows are refused.
     """
 
     name: str
@@ -138,6 +144,7 @@ class Findings(Result):
     references: tuple[str, ...]
     provenance: Provenance
     segments: SegmentAudit | None = None
+    left_out: LeftOut | None = None
 
     def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
         """Return the findings as plain data, marked with the version that made them.

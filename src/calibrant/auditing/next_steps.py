@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from calibrant.ingest.faults import Columns
 from calibrant.ingest.named_columns import in_memory
 from calibrant.ingest.query import Query
+from calibrant.printable import shell_word
 from calibrant.table.numbers import given, significant, write_upper
 
 __all__ = ["NextStep", "Place", "next_step", "place_of"]
@@ -30,31 +31,39 @@ class NextStep(NamedTuple):
     python: str | None = None
 
 
-def place_of(source: Any, label: str, score: str, weight: str | None, pos_label: Any) -> Place:
+def place_of(source: Any, named: Columns) -> Place:
     """Return where named columns of a dataframe, files or a query are."""
-    options = {"--label": label, "--score": score, "--weight": weight, "--pos-label": pos_label}
-    named = " ".join(f"{name} {shlex.quote(str(value))}" for name, value in options.items() if value is not None)
-    columns = {"label": label, "score": score, "weight": weight, "pos_label": pos_label}
+    label, score, weight, pos_label = named.label, named.score, named.weight, named.pos_label
+    missing = named.missing if named.drops else None
+    options = {
+        "--label": label,
+        "--score": score,
+        "--weight": weight,
+        "--missing": missing,
+        "--pos-label": pos_label,
+    }
+    written = " ".join(f"{name} {shell_word(str(value))}" for name, value in options.items() if value is not None)
+    columns = {"label": label, "score": score, "weight": weight, "missing": missing, "pos_label": pos_label}
     keywords = ", ".join(f"{name}={value!r}" for name, value in columns.items() if value is not None)
     if isinstance(source, Query):
         # An address may hold a password.
         database = "..." if "//" in str(source.database) else source.database
-        file = f"--query {shlex.quote(source.sql)}" + (f" --database {shlex.quote(database)}" if database else "")
+        file = f"--query {shell_word(source.sql)}" + (f" --database {shell_word(database)}" if database else "")
         rows = f"cal.Query({source.sql!r}" + (f", {database!r})" if database else ")")
     elif isinstance(source, (str, os.PathLike)):
-        file, rows = shlex.quote(os.fspath(source)), repr(os.fspath(source))
+        file, rows = shell_word(os.fspath(source)), repr(os.fspath(source))
     elif isinstance(source, Sequence):
         names = [os.fspath(name) for name in source]
-        file, rows = shlex.join(names), repr(names if len(names) > 1 else names[0])
+        file, rows = " ".join(map(shell_word, names)), repr(names if len(names) > 1 else names[0])
     else:
-        if in_memory(source):
+        if in_memory(source) and not named.drops:
             fit = f"frame[{score!r}], frame[{label!r}]"
             fit += "" if weight is None else f", frame[{weight!r}]"
             fit += "" if pos_label is None else f", pos_label={pos_label!r}"
         else:
             fit = f"cal.ScoreTable.from_frame(frame, {keywords})"
-        return Place(f"FILE {named}", f"frame, {keywords}", fit)
-    return Place(f"{file} {named}", f"{rows}, {keywords}", f"cal.read_table({rows}, {keywords})")
+        return Place(f"FILE {written}", f"frame, {keywords}", fit)
+    return Place(f"{file} {written}", f"{rows}, {keywords}", f"cal.read_table({rows}, {keywords})")
 
 
 def next_step(
@@ -71,7 +80,7 @@ def next_step(
     A plan is made for the Brier score that these scores have if they are calibrated.
     """
     if action == "recalibrate by segment":
-        listed = " ".join(f"--by {shlex.quote(name)}" for name in by)
+        listed = " ".join(f"--by {shell_word(name)}" for name in by)
         held = f"frame[{list(by)!r}]" if place.fit.startswith("frame[") else "segments"
         command = f"calibrant recalibrate {place.command} {listed} --model model.json"
         if place.fit.startswith("cal."):  # a table, which has no columns

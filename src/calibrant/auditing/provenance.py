@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +15,7 @@ import calibrant
 from calibrant.clock import utc_now
 from calibrant.ingest.paths import find_files, name_of
 from calibrant.ingest.query import Query
-from calibrant.printable import without_passwords
+from calibrant.printable import shell_word, without_passwords
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
 
@@ -132,7 +131,7 @@ def of_command(known: Provenance, words: Sequence[str]) -> Provenance:
 
 def command_text(words: Sequence[str]) -> str:
     """Write the words of a shell command as they can be typed, without passwords in addresses of databases."""
-    return without_passwords(shlex.join(words))
+    return without_passwords(" ".join(map(shell_word, words)))
 
 
 def _described(source: Any, *, named: bool) -> _Source:

@@ -39,7 +39,10 @@ def _assumptions(audit: Findings) -> Iterator[str]:
         yield "Clusters are independent draws from the population; rows of one cluster may depend on each other."
     else:
         yield "Rows are independent draws from the population that the statements are about."
-    yield "Outcomes are recorded correctly, and no row is missing because of its outcome."
+    if audit.left_out is not None and audit.left_out.n:
+        yield "Outcomes are recorded correctly, and none of the rows left out lacks a value because of its outcome."
+    else:
+        yield "Outcomes are recorded correctly, and no row is missing because of its outcome."
     found = audit.expected_error
     if found is not None and found.assumes_monotone and not found.contradicted:
         yield "For the upper bound on the expected calibration error: the event rate never falls as the score rises."

@@ -31,6 +31,7 @@ def segments_differ(
     label: str | None,
     score: str | None,
     pos_label: Any,
+    missing: str,
 ) -> bool | None:
     """Whether `SegmentCalibrator` repairs segments; None if nothing is shown to be wrong in them, or rows are too many.
 
@@ -44,7 +45,8 @@ def segments_differ(
     if not isinstance(columns, dict):
         assert label is not None
         assert score is not None
-        y_true, y_proba, columns = rows_with_columns(y_true, columns, label=label, score=score, pos_label=pos_label)
+        named: dict[str, Any] = {"label": label, "score": score, "pos_label": pos_label, "missing": missing}
+        y_true, y_proba, columns, _ = rows_with_columns(y_true, columns, **named)
         pos_label = None
     elif label is not None and score is not None:
         y_true, y_proba = two_columns(y_true, label, score)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.errors import ArgumentError, DataError
+from calibrant.errors import ArgumentError
+from calibrant.ingest.faults import Columns
 from calibrant.ingest.query import Query
 from calibrant.ingest.segment_source import segments_of_source
 from calibrant.ingest.segment_sums import Request, SegmentTotals, segments_of_arrays
@@ -32,6 +33,7 @@ def segment_totals(
     depth: int | None,
     min_rows: int = MIN_ROWS,
     cuts: Mapping[str, Sequence[float]] | None = None,
+    missing: str = "raise",
 ) -> SegmentTotals:
     """Add up rows by segment, however they were handed over."""
     check_count("min_rows", min_rows, 1, "segments with fewer rows are pooled or not judged")
@@ -64,9 +66,12 @@ def segment_totals(
         )
     check_names(names, label, score)
     if isinstance(columns, dict):
+        if missing == "drop":
+            wanted = "`by` as names of columns, where missing='drop' leaves out rows of a dataframe"
+            raise ArgumentError(wanted, "a mapping", "name columns of the same dataframe")
         labels, scores = two_columns(y_true, label, score)
         return segments_of_arrays(labels, scores, columns, request, pos_label=pos_label)
-    return segments_of_source(y_true, names, request, label=label, score=score, pos_label=pos_label)
+    return segments_of_source(y_true, names, request, label=label, score=score, pos_label=pos_label, missing=missing)
 
 
 def check_segments(source: Any, *, weighted: bool, clustered: bool) -> None:
@@ -132,18 +137,12 @@ def check_names(names: Sequence[str], label: str, score: str) -> None:
 
 def two_columns(frame: Any, label: str, score: str) -> tuple[Any, Any]:
     """Return labels and scores of a dataframe in memory, beside which segments are given as arrays."""
-    from calibrant.ingest.named_columns import in_memory, rows_in_order
+    from calibrant.ingest.frames import frame_in_memory
+    from calibrant.ingest.named_columns import in_memory
 
     if isinstance(frame, (str, PathLike, Query, list, tuple)) or not in_memory(frame):
         raise ArgumentError(
             "`by` as names of columns, where rows are not in memory", "a mapping", "name columns of the same source"
         )
-    import narwhals as nw
-
-    there = nw.from_native(frame).columns
-    for name in (label, score):
-        if name not in there:
-            from calibrant.ingest.faults import describe_no_column
-
-            raise DataError(*describe_no_column(name, there))
-    return rows_in_order(frame, label, score)
+    held, _ = frame_in_memory(frame, Columns(label, score))
+    return held.labels, held.scores

@@ -16,6 +16,7 @@ from calibrant.auditing.wording import (
     advice_sentence,
     assumption_sentence,
     certificate_sentence,
+    classes_sentence,
     cost_sentence,
     data_sentence,
     discrimination_sentence,
@@ -93,6 +94,10 @@ def summary_rows(audit: Findings, *, shell: bool = False) -> Iterator[_Row]:
         f"predicted {share(sample.mean_score)}, O:E {number(found.observed_expected.value)}",
         6,
     )
+    if sample.classes is not None:
+        yield _Row("Outcome", classes_sentence(audit), 2)
+    if audit.left_out is not None and audit.left_out.n:
+        yield _Row("Left out", str(audit.left_out), 2)
     if decision is not None:
         cost = write_interval(decision.cost, decision.cost_lower, decision.cost_upper)
         saved = ""
@@ -168,6 +173,8 @@ def details(audit: Findings, width: int | None = None) -> str:
         "Discrimination": discrimination_sentence(audit),
         "Accuracy": accuracy_sentence(audit),
         "Data": data_sentence(audit),
+        "Outcome": classes_sentence(audit),
+        "Left out": "" if audit.left_out is None else str(audit.left_out),
         "Unseen clusters": unseen_sentence(audit),
         "Expected cost": cost_sentence(audit),
         "Recalibration": recalibration_sentence(audit.recalibration),

@@ -27,6 +27,7 @@ from calibrant.table.numbers import (
     write_upper,
 )
 from calibrant.table.results import Estimate
+from calibrant.table.row_errors import OTHERS
 
 __all__ = [
     "accuracy_sentence",
@@ -36,6 +37,7 @@ __all__ = [
     "cells_sentence",
     "certificate_sentence",
     "changes_of",
+    "classes_sentence",
     "cost_sentence",
     "data_sentence",
     "discrimination_sentence",
@@ -236,6 +238,14 @@ def data_sentence(audit: Findings) -> str:
         f"observed rate {share(sample.base_rate)}: calibration in the large {points(-audit.cutoff.mean_residual)}, "
         f"O:E {_with_interval(audit.performance.observed_expected)}{ties}"
     )
+
+
+def classes_sentence(audit: Findings) -> str:
+    """Which label counts as 1, and against which others; empty where there is one other."""
+    if audit.sample.classes is None:
+        return ""
+    positive, *others = map(repr, audit.sample.classes)
+    return f"{positive} against {', '.join(others[: OTHERS - 1])}{' and others' if others[OTHERS - 1 :] else ''}"
 
 
 def cost_sentence(audit: Findings) -> str:

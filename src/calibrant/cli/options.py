@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from calibrant.errors import ArgumentError
+from calibrant.printable import shell_word
 
 __all__ = [
     "AsJson",
@@ -19,9 +19,9 @@ __all__ = [
     "CostFn",
     "CostFp",
     "Database",
-    "File",
     "Files",
     "Label",
+    "Missing",
     "Note",
     "PosLabel",
     "Report",
@@ -46,7 +46,6 @@ _OPTIONS = {
     "scores": "score",
 }
 
-File = Annotated[str, typer.Argument(help="CSV, Parquet or JSON lines file, or - for standard input.", metavar="FILE")]
 Files = Annotated[
     list[str] | None,
     typer.Argument(
@@ -106,7 +105,18 @@ Weight = Annotated[
         metavar="COL",
     ),
 ]
-PosLabel = Annotated[str | None, typer.Option("--pos-label", help="Outcome that counts as 1.", metavar="VALUE")]
+PosLabel = Annotated[
+    str | None, typer.Option("--pos-label", help="Outcome that counts as 1, against all others.", metavar="VALUE")
+]
+Missing = Annotated[
+    str,
+    typer.Option(
+        "--missing",
+        help="Rows that lack an outcome, a score or another value that is read: raise refuses them, drop leaves them "
+        "out and says how many for which cause.",
+        metavar="raise|drop",
+    ),
+]
 Confidence = Annotated[float, typer.Option("--confidence", help="Probability with which each statement holds.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON instead of text.")]
 Report = Annotated[
@@ -126,7 +136,7 @@ Author = Annotated[str | None, typer.Option("--author", help="Who answers for th
 def as_option(name: str, value: str | None) -> str:
     """Write a parameter that a message names, with its value in the spelling of Python, as it is typed in a shell."""
     option = "--" + _OPTIONS.get(name, name.replace("_", "-"))
-    return option if not value else f"{option} {shlex.quote(value.strip(_QUOTES))}"
+    return option if not value else f"{option} {shell_word(value.strip(_QUOTES))}"
 
 
 def costs_of(cost_fp: float | None, cost_fn: float | None) -> tuple[float, float] | None:

@@ -21,7 +21,8 @@ from calibrant.export.sql_writer import DIALECTS, SqlWriter
 from calibrant.ingest.checks import as_number, check_scores
 from calibrant.ingest.connection import open_source
 from calibrant.ingest.formats import quote_name, quote_text
-from calibrant.ingest.paths import find_files
+from calibrant.ingest.paths import Place, find_files, name_of
+from calibrant.ingest.query import Query
 from calibrant.ingest.query_runner import doing
 from calibrant.ingest.source import Source
 from calibrant.segments.columns import SegmentColumn
@@ -34,7 +35,7 @@ __all__ = ["apply_to_file"]
 
 def apply_to_file(
     calibrator: Exported,
-    path: str | PathLike[str],
+    path: Place | Query,
     output: str | PathLike[str],
     *,
     score: str,
@@ -43,21 +44,21 @@ def apply_to_file(
     """Copy a file with one more column, what `calibrator.predict` gives, in bounded memory; return the number of rows.
 
     The order of the rows, the other columns and their names are kept; what a format cannot hold is refused. Logistic
-    maps agree to about 1e-15. `path` may be "-" for standard input; a pattern must name one file. The ending of
-    `output` chooses CSV, Parquet or JSON lines; it appears once it is complete. Missing scores stay missing; a score
-    that is no probability is a `DataError`. The file is read once, JSON before that for its keys, and once more for the
-    message if a score is wrong.
+    maps agree to about 1e-15. `path` may be "-" for standard input; a pattern must name one file; of a query all
+    columns are copied. The ending of `output` chooses CSV, Parquet or JSON lines; it appears once it is complete.
+    Missing scores stay missing; a score that is no probability is a `DataError`. The file is read once, JSON before
+    that for its keys, and once more for the message if a score is wrong.
     """
     target = Path(output)
     if target.suffix.lower() not in ENDINGS:
         raise SourceError(
             f"an output ending in {', '.join(ENDINGS)}", f"{target.suffix or 'none'} in {target.name}", "rename it"
         )
-    files = find_files(path)
+    files = () if isinstance(path, Query) else find_files(path)
     if len(files) > 1:
-        raise SourceError("one file, since one is written", f"{len(files)} in {path}", "apply to each alone")
+        raise SourceError("one file, since one is written", f"{len(files)} in {name_of(files)}", "apply to each alone")
     check_writable(target, *files)
-    with open_source(files[0]) as source:
+    with open_source(path) as source:
         source.found(score)
         if not column or "\0" in column:
             raise ArgumentError("a name for the new column", repr(column), "leave `column` out for 'calibrated'")

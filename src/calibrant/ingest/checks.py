@@ -15,6 +15,8 @@ from typing import Any
 from calibrant.ingest.faults import Columns, kind_of_weights, refuse, refuse_values
 from calibrant.ingest.formats import quote_text
 from calibrant.ingest.source import Source
+from calibrant.table.missing import Intake, LeftOut, Moments, words_for_missing
+from calibrant.table.row_errors import OTHERS, describe_all_left_out
 
 __all__ = ["Summary", "as_number", "check", "check_scores"]
 
@@ -28,14 +30,20 @@ _LOOK = 100_000  # rows looked at to name label values in a message
 _FAULTS = {
     "score_missing": ("score_raw IS NULL", "score_raw"),
     "score_text": ("score_raw IS NOT NULL AND s IS NULL", "score_raw"),
-    "score_bad": ("NOT (s >= 0 AND s <= 1)", "s"),
+    "score_nan": ("isnan(s)", "s"),
+    "score_bad": ("NOT isnan(s) AND NOT (s >= 0 AND s <= 1)", "s"),
     "label_missing": ("label_missing", "label_raw"),
+    "label_other": ("NOT label_missing AND (label_number IS NULL OR label_number NOT IN (-1, 0, 1))", "label_raw"),
+    "label_unknown": ("label_unknown", "label_raw"),
     "cluster_missing": ("c IS NULL", "c"),
     "weight_missing": ("weight_raw IS NULL", "weight_raw"),
     "weight_text": ("weight_raw IS NOT NULL AND w IS NULL", "weight_raw"),
-    "weight_bad": ("NOT (w >= 0 AND isfinite(w))", "w"),
+    "weight_nan": ("isnan(w)", "w"),
+    "weight_bad": ("NOT isnan(w) AND NOT (w >= 0 AND isfinite(w))", "w"),
 }
 
+
+_REST = "NOT positive AND NOT label_missing"  # rows with another label than the positive one that was named
 
 # What is asked for even if nothing is wrong.
 _ALWAYS = {"rows", "score_low", "score_high", "distinct", "weight_sum", "weight_high", "weight_broken", "pairs"}
@@ -62,6 +70,7 @@ class Summary:
     high: float
     distinct: int  # see `CheckedRows`
     clustered: bool  # whether there is a column c
+    intake: Intake
 
     @property
     def weight(self) -> str:
@@ -70,22 +79,34 @@ class Summary:
 
 
 def check(source: Source, columns: Columns) -> Summary:
-    """Check labels, scores and weights in one scan.
+    """Check labels, scores and weights in one scan; where rows are to be left out, after one that counts these.
 
     A `DataError` names the column, the first row that cannot be used and how many there are; a `SourceError` says that
     a column does not exist or the file is damaged.
     """
     shape: _Shape = partial(_rows_sql, columns=columns)
-    sql = shape(source)
+    sql = _kept(shape(source))
+    left_out = _left_out(source, shape(source), columns) if columns.drops else None
     seen = _seen(source, sql, columns)
     if seen["rows"]:
         source.expect(seen["rows"])
-    refuse(seen, columns, _LookedAt(source, shape))
+    elif left_out is not None and left_out.n:
+        raise describe_all_left_out(str(left_out), source.name)
+    looked_at = _LookedAt(source, shape)
+    refuse(seen, columns, looked_at)
+    others = () if columns.pos_label is None or seen["one_class"] else looked_at.other_labels()
     weights = kind_of_weights(seen, columns)
     distinct = int(seen["pairs" if weights == "other" else "distinct"])
     low, high = float(seen["score_low"]), float(seen["score_high"])
     return Summary(
-        sql, lambda rows: _rows_sql(source, columns, rows), weights, low, high, distinct, bool(columns.clusters)
+        sql,
+        lambda rows: _kept(_rows_sql(source, columns, rows)),
+        weights,
+        low,
+        high,
+        distinct,
+        bool(columns.clusters),
+        Intake(left_out, others),
     )
 
 
@@ -93,10 +114,49 @@ def check_scores(source: Source, score: str) -> None:
     """Check one column of scores, in which values may be missing; errors are those of `check`."""
 
     def shape(source: Source) -> str:
-        return f"SELECT {_score_columns(source, score)} FROM ({source.sql})"
+        return f"SELECT {_score_columns(source, score)}, false AS left_out FROM ({source.sql})"
 
-    faults = ("score_text", "score_bad")
+    faults = ("score_nan", "score_text", "score_bad")
     refuse_values(faults, _scanned(source, shape(source), _counts(faults)), score, _LookedAt(source, shape))
+
+
+def _kept(rows: str) -> str:
+    """Return a SELECT of those of some rows that are not left out."""
+    return f"SELECT * FROM ({rows}) WHERE NOT left_out"
+
+
+def _is_word(column: str, words: frozenset[str]) -> str:
+    return f"lower(trim(CAST({column} AS VARCHAR))) IN ({', '.join(map(quote_text, sorted(words)))})"
+
+
+def _gaps(source: Source, columns: Columns) -> list[str]:
+    """Return the conditions that rows meet which lack something, in the order of `Columns.causes`."""
+
+    def missing(name: str, words: frozenset[str]) -> str:
+        column, kind = source.column(name), source.kind(name)
+        if kind == "number":
+            return f"coalesce(isnan(CAST({column} AS DOUBLE)), true)"
+        return f"({column} IS NULL)" if kind == "boolean" else f"coalesce({_is_word(column, words)}, true)"
+
+    return [" AND ".join(missing(name, words) for name in names) for names, words in columns.causes.values()]
+
+
+def _left_out(source: Source, rows: str, columns: Columns) -> LeftOut:
+    """Count, in one scan, the rows that are left out, and compare the scores of those with and without an outcome."""
+    gaps = [f"gap{i}" for i in range(len(columns.causes))]
+    scored = "WHERE NOT gap1 AND s >= 0 AND s <= 1"
+    moments = [
+        f"{sum_} FILTER ({scored} AND {outcome})"
+        for outcome in ("NOT gap0", "gap0")
+        for sum_ in ("count(*)", "avg(s)", "var_samp(s)")
+    ]
+    listed = ", ".join([_count("left_out"), "count(*)", *map(_count, gaps), *moments])
+    n, n_read, *found = source.rows(f"SELECT {listed} FROM ({rows})")[0]
+    known, unknown = (
+        Moments(count, *(math.nan if value is None else value for value in of))
+        for count, *of in (found[-6:-3], found[-3:])
+    )
+    return LeftOut.of(n, n_read, dict(zip(columns.causes, found, strict=False)), known, unknown)
 
 
 def _seen(source: Source, sql: str, columns: Columns) -> dict[str, Any]:
@@ -133,6 +193,7 @@ def _rows_sql(source: Source, columns: Columns, rows: str | None = None) -> str:
         f"{label} AS label_raw",
         f"{number} AS label_number",
         f"{_missing_label(label, number, kind, columns.pos_label)} AS label_missing",
+        f"{_unknown_label(label, kind, columns.pos_label)} AS label_unknown",
         f"coalesce({_is_positive(label, number, kind, columns.pos_label)}, false) AS positive",
     ]
     if columns.weight is not None:
@@ -144,6 +205,8 @@ def _rows_sql(source: Source, columns: Columns, rows: str | None = None) -> str:
         joined = " || chr(31) || ".join(f"coalesce({name}, '')" for name in named)
         parts.append(f"CASE WHEN coalesce({', '.join(named)}) IS NOT NULL THEN {joined} END AS c")
     parts += [f"{source.column(name)} AS by{i}" for i, name in enumerate(columns.by)]
+    gaps = _gaps(source, columns) if columns.drops else []
+    parts += [f"{gap} AS gap{i}" for i, gap in enumerate(gaps)] + [f"{' OR '.join(gaps) or 'false'} AS left_out"]
     return f"SELECT {', '.join(parts)} FROM ({rows or source.sql})"
 
 
@@ -171,6 +234,13 @@ def _missing_label(label: str, number: str, kind: str, pos_label: Any) -> str:
     return f"({label} IS NULL OR coalesce(isnan({number}), false))" if nan_counts else f"({label} IS NULL)"
 
 
+def _unknown_label(label: str, kind: str, pos_label: Any) -> str:
+    """Tell where a label, beside a positive one that was named, seems to stand for a missing outcome."""
+    if pos_label is None or kind != "text":
+        return "false"
+    return f"coalesce({_is_word(label, words_for_missing(pos_label))}, false)"
+
+
 def _is_positive(label: str, number: str, kind: str, pos_label: Any) -> str:
     if pos_label is None:
         return f"{number} = 1"
@@ -189,32 +259,33 @@ def _is_positive(label: str, number: str, kind: str, pos_label: Any) -> str:
 def _aggregates(columns: Columns) -> dict[str, str]:
     wanted = {
         "rows": "count(*)",
-        **_counts(("score_missing", "score_text", "score_bad", "label_missing")),
+        **_counts(("score_missing", "score_nan", "score_text", "score_bad", "label_missing")),
         "score_low": "min(s)",
         "score_high": "max(s)",
         "distinct": "approx_count_distinct(s)",
     }
     if columns.pos_label is None:
         wanted |= {
-            "label_other": _count("label_number IS NULL OR label_number NOT IN (-1, 0, 1)"),
+            **_counts(("label_other",)),
             "zeros": _count("label_number = 0"),
             "minus_ones": _count("label_number = -1"),
         }
     else:
         # The rest is one class if it is one text, or one number written in several ways.
-        rest, text = "FILTER (WHERE NOT positive)", "trim(CAST(label_raw AS VARCHAR))"
+        rest, text = f"FILTER (WHERE {_REST})", "trim(CAST(label_raw AS VARCHAR))"
         one_text = f"coalesce(min({text}) {rest} = max({text}) {rest}, true)"
         one_number = f"coalesce(min(label_number) {rest} = max(label_number) {rest}, false)"
-        no_number = _count("NOT positive AND label_number IS NULL")
+        no_number = _count(f"{_REST} AND label_number IS NULL")
         wanted |= {
             "positives": _count("positive"),
+            **_counts(("label_unknown",)),
             "one_class": f"{one_text} OR ({one_number} AND {no_number} = 0)",
         }
     if columns.clusters:
         wanted |= _counts(("cluster_missing",))
     if columns.weight is not None:
         wanted |= {
-            **_counts(("weight_missing", "weight_text", "weight_bad")),
+            **_counts(("weight_missing", "weight_nan", "weight_text", "weight_bad")),
             "weight_sum": "sum(w) FILTER (WHERE isfinite(w))",
             "weight_high": "max(w) FILTER (WHERE isfinite(w))",
             "weight_broken": _count("w <> floor(w)"),
@@ -237,8 +308,8 @@ class _LookedAt:
         self._source.in_order()
         for file in self._source.parts or (self._source,):
             rows = self._source.rows(
-                f"SELECT row, value FROM (SELECT row_number() OVER () AS row, {value} AS value, {condition} AS bad "
-                f"FROM ({self._shape(file)})) WHERE bad LIMIT 1"
+                f"SELECT row, value FROM (SELECT row_number() OVER () AS row, {value} AS value, "
+                f"NOT left_out AND ({condition}) AS bad FROM ({self._shape(file)})) WHERE bad LIMIT 1"
             )
             if rows:
                 break
@@ -256,15 +327,22 @@ class _LookedAt:
     def label_values(self) -> list[Any]:
         """Return different values in order of appearance: of the first rows, or of all if those show too few."""
         self._source.in_order()
-        numbered = f"SELECT row_number() OVER () AS row, label_raw FROM ({self._shape(self._source)})"
+        rows = _kept(self._shape(self._source))
+        numbered = f"SELECT row_number() OVER () AS row, label_raw FROM ({rows}) WHERE NOT label_missing"
         query = "SELECT label_raw FROM ({}) GROUP BY label_raw ORDER BY min(row) LIMIT 6"
         values = [value for (value,) in self._source.rows(query.format(f"{numbered} LIMIT {_LOOK}"))]
         if len(values) < 6:
             values = [value for (value,) in self._source.rows(query.format(numbered))]
         return values if self._source.typed else [_plain(value) for value in values]
 
+    def other_labels(self) -> tuple[str, ...]:
+        """Return a few of the labels that count as 0 beside the positive one that was named, in increasing order."""
+        rows = f"({_kept(self._shape(self._source))}) WHERE {_REST}"
+        query = f"SELECT trim(CAST(label_raw AS VARCHAR)) AS label FROM {rows} GROUP BY label ORDER BY label"
+        return tuple(label for (label,) in self._source.rows(f"{query} LIMIT {OTHERS}"))
+
     def _asked(self, wanted: str, where: str = "") -> tuple[Any, ...]:
-        return self._source.rows(f"SELECT {wanted} FROM ({self._shape(self._source)}){where}")[0]
+        return self._source.rows(f"SELECT {wanted} FROM ({_kept(self._shape(self._source))}){where}")[0]
 
 
 def _plain(text: str) -> Any:

@@ -15,6 +15,7 @@ from calibrant.table.row_errors import (
     describe_bad_labels,
     describe_no_rows,
     describe_zero_weights,
+    refuse_unknown,
 )
 from calibrant.table.validation import CleanRows, check_same_rows, clean_rows
 
@@ -54,7 +55,7 @@ class ChunkRows:
 
     def blocks(self) -> Iterator[CleanRows]:
         """Yield the rows checked, in pieces that stay in the cache; raises what `batches` does."""
-        for label, score, weight in self._slices():
+        for label, score, weight, _ in self._slices():
             for start in range(0, len(score), _BLOCK):
                 part = slice(start, start + _BLOCK)
                 yield CleanRows(label[part], score[part], None if weight is None else weight[part])
@@ -62,6 +63,7 @@ class ChunkRows:
     def _slices(self) -> Iterator[CleanRows]:
         """Yield the rows checked, as they are cut into chunks."""
         others: list[Any] = []  # the label that is not the positive one
+        rest: set[str] = set()  # labels that count as 0 beside one that was named
         rows = positives = 0
         weighty = False
         for i, chunk in enumerate(self._chunks() if callable(self._chunks) else self._chunks):
@@ -70,8 +72,10 @@ class ChunkRows:
                 if clean is None:
                     continue
                 others += _other_label(chunk[0], clean.label)
-                if others[1:] and others.pop() != others[0]:
-                    raise _mixed_labels(others[0], chunk[0], self._pos_label)
+                if others[1:] and others.pop() != others[0] and self._pos_label is None:
+                    raise _mixed_labels(others[0], chunk[0])
+                rest |= set(clean.others)
+                refuse_unknown(sorted(rest), self._pos_label)
             except DataError as error:
                 raise error.but(found=f"in chunk {i}: {error.found}") from None
             rows += len(clean.score)
@@ -115,6 +119,5 @@ def _other_label(labels: Any, label: npt.NDArray[np.int8]) -> list[Any]:
     return values
 
 
-def _mixed_labels(known: Any, labels: Any, pos_label: Any) -> DataError:
-    values = np.asarray(labels).ravel().tolist()
-    return describe_bad_labels([known, *values], pos_label, met=True)
+def _mixed_labels(known: Any, labels: Any) -> DataError:
+    return describe_bad_labels([known, *np.asarray(labels).ravel().tolist()])

@@ -51,9 +51,9 @@ def open_source(path: Place | Query, *, wanted: tuple[str, ...] = ()) -> Iterato
     """Open CSV, Parquet or JSON lines files for queries, or run a query and open its result.
 
     Standard input, "-", is copied to a temporary file because it is read more than once. `wanted` are the columns
-    needed of a query or of several files; those of one file are all there. The source is valid inside the block;
-    temporary files are removed at its end, however it ends. A `SourceError` says that a file cannot be read, or several
-    do not fit together, also later, by the queries; a `DataError` that all are empty.
+    needed of a query or of several files, by default all; those of one file are all there. The source is valid inside
+    the block; temporary files are removed at its end, however it ends. A `SourceError` says that a file cannot be read,
+    or several do not fit together, also later, by the queries; a `DataError` that all are empty.
     """
     with tempfile.TemporaryDirectory(prefix="calibrant-", ignore_cleanup_errors=True) as folder:
         if isinstance(path, Query):

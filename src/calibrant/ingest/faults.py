@@ -7,13 +7,17 @@ it asked for one of them. Conditions and words are those of `calibrant.table.val
 from __future__ import annotations
 
 import difflib
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from calibrant.errors import DataError
 from calibrant.table.fixed_point import MOST_ROWS
+from calibrant.table.missing import NOT_KNOWN, words_for_missing
+from calibrant.table.parameters import check_choice
 from calibrant.table.row_errors import (
+    MISSING,
+    all_of,
     describe_bad_labels,
     describe_bad_scores,
     describe_bad_weight,
@@ -22,6 +26,7 @@ from calibrant.table.row_errors import (
     describe_no_rows,
     describe_not_numbers,
     describe_zero_weights,
+    remedy_for_text,
     swapped_columns,
 )
 from calibrant.table.validation import check_weight_range
@@ -34,14 +39,39 @@ class Columns:
     """The columns to read and what counts as positive.
 
     `clusters` are read only where rows are kept apart, and `by`, which may be of any type, only where segments are.
+    If `missing` is "drop", rows without a value in one of the columns are left out; else they are refused.
     """
 
     label: str
     score: str
-    weight: str | None
-    pos_label: Any
+    weight: str | None = None
+    pos_label: Any = None
     clusters: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
+    missing: str = "raise"
+
+    def __post_init__(self) -> None:
+        check_choice("missing", self.missing, ("raise", "drop"))
+
+    @property
+    def drops(self) -> bool:
+        """Whether rows with a missing value are left out."""
+        return self.missing == "drop"
+
+    @property
+    def causes(self) -> dict[str, tuple[tuple[str, ...], frozenset[str]]]:
+        """What a row may lack, see `LeftOut.causes`: the columns that hold it, and words that stand for a missing one.
+
+        A cluster is missing only if all of its columns are empty.
+        """
+        words, empty = words_for_missing(self.pos_label), frozenset({""})
+        found: dict[str, tuple[tuple[str, ...], frozenset[str]]] = {
+            "outcome": ((self.label,), words),
+            "score": ((self.score,), NOT_KNOWN),
+        }
+        found |= {} if self.weight is None else {"weight": ((self.weight,), NOT_KNOWN)}
+        found |= {"cluster": (self.clusters, empty)} if self.clusters else {}
+        return found | {f"value of {name}": ((name,), empty) for name in self.by}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -75,33 +105,52 @@ class Rows(Protocol):
 def refuse(seen: Mapping[str, Any], columns: Columns, rows: Rows) -> None:
     """Raise a `DataError` if rows cannot be used.
 
-    Besides faults, `seen` has the number of "rows"; of those with a label "other" than -1, 0 and 1, of "zeros" and
-    "minus_ones"; or with a positive label, the number of "positives" and whether the rest is "one_class"; with weights
-    their sum, "weight_sum", and "weight_high".
+    All faults are told at once. Besides them, `seen` has the number of "rows"; of those with a label "other" than -1,
+    0 and 1, of "zeros" and "minus_ones"; or with a positive label, the number of "positives", of labels that are
+    "unknown" and whether the rest is "one_class"; with weights their sum, "weight_sum", and "weight_high".
     """
     if not seen["rows"]:
         raise describe_no_rows(rows.name)
-    refuse_values(("score_missing", "score_text", "score_bad"), seen, columns.score, rows)
-    refuse_values(("label_missing", "label_bad"), seen, columns.label, rows)
-    if columns.pos_label is None:
-        two_classes = not seen["label_other"] and not (seen["zeros"] and seen["minus_ones"])
-    else:
-        two_classes = seen["one_class"]
-    if not two_classes:
-        error = describe_bad_labels(rows.label_values(), columns.pos_label, met=bool(seen.get("positives")))
-        place = f"column {columns.label}" + (f" of {rows.name}" if rows.name else "")
-        error = error.but(found=f"{error.found} in {place}")
-        raise swapped_columns(error) if rows.look_swapped() else error
-    refuse_values(("cluster_missing",), seen, " and ".join(columns.clusters), rows)
+    errors = [
+        *_faulty_values(("score_missing", "score_nan", "score_text", "score_bad"), seen, columns.score, rows),
+        *_faulty_values(("label_missing", "label_bad"), seen, columns.label, rows),
+        *_faulty_classes(seen, columns, rows),
+        *_faulty_values(("cluster_missing",), seen, " and ".join(columns.clusters), rows),
+        *_faulty_values(("weight_missing", "weight_nan", "weight_text", "weight_bad"), seen, str(columns.weight), rows),
+    ]
+    if errors:
+        raise all_of(errors)
     if columns.weight is not None:
-        refuse_values(("weight_missing", "weight_text", "weight_bad"), seen, columns.weight, rows)
         if not seen["weight_sum"] > 0:
             raise describe_zero_weights()
         check_weight_range(float(seen["weight_high"]), float(seen["weight_sum"]))
 
 
 def refuse_values(faults: Iterable[str], seen: Mapping[str, Any], column: str, rows: Rows) -> None:
-    """Raise a `DataError` about the first of the faults that a column has."""
+    """Raise a `DataError` about the faults that a column has."""
+    errors = list(_faulty_values(faults, seen, column, rows))
+    if errors:
+        raise all_of(errors)
+
+
+def _faulty_classes(seen: Mapping[str, Any], columns: Columns, rows: Rows) -> Iterator[DataError]:
+    """Yield the error about labels that are not two classes."""
+    place, count = f"column {columns.label}" + (f" of {rows.name}" if rows.name else ""), 1
+    if columns.pos_label is None:
+        two_classes = not seen["label_other"] and not (seen["zeros"] and seen["minus_ones"])
+        if seen["label_other"]:
+            place, count = rows.example("label_other", columns.label)[0], int(seen["label_other"])
+    else:
+        two_classes = seen["one_class"] or (seen["positives"] and not seen["label_unknown"])
+    if not two_classes:
+        values = rows.label_values()
+        met = bool(seen.get("positives"))
+        error = describe_bad_labels(values, columns.pos_label, met=met, place=place, count=count)
+        yield swapped_columns(error) if rows.look_swapped() else error
+
+
+def _faulty_values(faults: Iterable[str], seen: Mapping[str, Any], column: str, rows: Rows) -> Iterator[DataError]:
+    """Yield an error for each of the faults that a column has."""
     for fault in faults:
         count = int(seen.get(fault, 0))
         if not count:
@@ -109,12 +158,13 @@ def refuse_values(faults: Iterable[str], seen: Mapping[str, Any], column: str, r
         place, value = rows.example(fault, column)
         what, kind = fault.split("_")
         if value is None or what == "label":
-            raise describe_missing(what, place, count, "an empty value" if value is None else repr(value))
-        if kind == "text":
-            raise describe_not_numbers(f"{what}s", repr(value), place, count, _comma_remedy(value))
-        if what == "weight":
-            raise describe_bad_weight(value, place, count)
-        raise describe_bad_scores(value, place, count, *rows.score_limits())
+            yield describe_missing(what, place, count, "an empty value" if value is None else repr(value))
+        elif kind == "text":
+            yield describe_not_numbers(f"{what}s", repr(value), place, count, remedy_for_text(value))
+        elif what == "weight":
+            yield describe_bad_weight(value, place, count)
+        else:
+            yield describe_bad_scores(value, place, count, *rows.score_limits())
 
 
 def describe_no_column(name: Hashable, there: Sequence[Hashable], place: str = "") -> tuple[str, str, str]:
@@ -144,8 +194,7 @@ def describe_missing(what: str, place: str, count: int, value: str = "an empty v
         return describe_missing_label(value, place, count)
     if what == "cluster":
         return describe_missing_cluster(value, place, count)
-    remedy = "drop or repair these rows, and count how many they were" if what == "score" else None
-    return describe_not_numbers(f"{what}s", value, place, count, remedy)
+    return describe_not_numbers(f"{what}s", value, place, count, MISSING)
 
 
 def kind_of_weights(seen: Mapping[str, Any], columns: Columns) -> str:
@@ -153,11 +202,3 @@ def kind_of_weights(seen: Mapping[str, Any], columns: Columns) -> str:
     if columns.weight is None:
         return "none"
     return "whole" if not seen["weight_broken"] and seen["weight_sum"] < MOST_ROWS else "other"
-
-
-def _comma_remedy(value: Any) -> str | None:
-    try:
-        float(str(value).replace(",", "."))
-    except ValueError:
-        return None
-    return "write a point, not a comma, before the decimals"

@@ -18,12 +18,13 @@ from calibrant.ingest.paths import Place
 from calibrant.ingest.query import Query
 from calibrant.ingest.slices import PackedRows
 from calibrant.ingest.source import COPY, Source, Span
+from calibrant.table.missing import Intake
 from calibrant.table.score_table import FloatArray, ScoreTable
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["Rows", "ScoredRows", "SlicedRows", "read_rows", "read_scores", "read_table"]
+__all__ = ["Rows", "ScoredRows", "SlicedRows", "read_rows", "read_scores", "read_table", "table_of_files"]
 
 _LEAST = 1 << 17  # rows of a span; a query for fewer takes longer to begin than to read
 
@@ -35,6 +36,7 @@ def read_table(
     score: str,
     weight: str | None = None,
     pos_label: Any = None,
+    missing: str = "raise",
 ) -> ScoreTable:
     r"""Read a file into a score table, in bounded memory whatever its length.
 
@@ -53,7 +55,10 @@ def read_table(
     weight : str, optional
         Column of weights; whole numbers count as repeated rows.
     pos_label : scalar, optional
-        The outcome that counts as 1, compared as text and, if it is a number, as number.
+        The outcome that counts as 1, against all others; compared as text and, if it is a number, as number.
+    missing : {"raise", "drop"}
+        With "drop", rows without a label, a score or a weight are left out and counted, see `intake` of the table.
+        Beside empty values these are NA, N/A, #N/A, <NA>, NaN, null, a point or a question mark, in any case.
 
     Returns
     -------
@@ -81,7 +86,11 @@ def read_table(
     ...     read_table(file, label="outcome", score="p")
     ScoreTable(2 distinct scores, n=3, positives=1)
     """
-    columns = Columns(label, score, weight, pos_label)
+    return table_of_files(path, Columns(label, score, weight, pos_label, missing=missing))
+
+
+def table_of_files(path: Place | Query, columns: Columns) -> ScoreTable:
+    """Do what `read_table` does."""
     with open_source(path, wanted=columns.names) as source:
         summary = check(source, columns)
         return source.run(lambda: table_of_rows(_checked_rows(source, summary)))
@@ -94,30 +103,23 @@ class Rows(NamedTuple):
     score: FloatArray
     weight: FloatArray | None  # None if no column of weights was named
     cluster: npt.NDArray[np.int64]  # number of its cluster, from 0, in the order of the clusters' names
+    intake: Intake = Intake()
 
 
-def read_rows(
-    path: Place | Query,
-    *,
-    label: str,
-    score: str,
-    cluster: str | Sequence[str],
-    weight: str | None = None,
-    pos_label: Any = None,
-) -> Rows:
+def read_rows(path: Place | Query, columns: Columns) -> Rows:
     """Read the rows of a file with the cluster each belongs to, in the order of the file.
 
-    `cluster` is the column that names the cluster (a patient, a race, a customer), or several that name it together;
-    they are compared as text, and each row must have one. The rest, and the errors, are as in `read_table`. Memory
-    grows with the file: 17 bytes per row and 8 more with weights.
+    Clusters (a patient, a race, a customer) are named by one column or by several together; they are compared as text,
+    and each row must have one. The rest, and the errors, are as in `read_table`. Memory grows with the file: 17 bytes
+    per row and 8 more with weights.
     """
-    named = (cluster,) if isinstance(cluster, str) else tuple(cluster)
-    columns = Columns(label, score, weight, pos_label, named)
     with open_source(path, wanted=columns.names) as source:
         summary = check(source, columns)
         source.in_order()
-        found = _in_order(source, summary, "numbered.positive, numbered.s" + ("" if weight is None else ", numbered.w"))
-    return Rows(found["positive"], found["s"], found.get("w"), found["number"].astype(np.int64))
+        weight = "" if columns.weight is None else ", numbered.w"
+        found = _in_order(source, summary, f"numbered.positive, numbered.s{weight}")
+    number = found["number"].astype(np.int64)
+    return Rows(found["positive"], found["s"], found.get("w"), number, summary.intake)
 
 
 class ScoredRows(NamedTuple):
@@ -171,7 +173,8 @@ def _in_order(source: Source, summary: Summary, wanted: str) -> dict[str, npt.ND
 
 def _checked_rows(source: Source, summary: Summary) -> CheckedRows:
     rows = LazyRows(_weighty(source, summary, "s", "positive", f"({summary.sql})"), summary.weights, fetched)
-    return CheckedRows(rows, summary.low, summary.high, summary.distinct, SlicedRows(source, summary, rows))
+    slices = SlicedRows(source, summary, rows)
+    return CheckedRows(rows, summary.low, summary.high, summary.distinct, slices, summary.intake)
 
 
 def _weighty(source: Source, summary: Summary, score: str, positive: str, table: str) -> nw.LazyFrame[Any]:

@@ -13,18 +13,20 @@ import numpy as np
 
 from calibrant.errors import DataError
 from calibrant.ingest.faults import Columns, describe_missing, kind_of_weights, refuse
+from calibrant.ingest.frame_gaps import column_of, count_of, is_word
 from calibrant.ingest.frame_rows import CheckedRows, Fetch, LazyRows
 from calibrant.table.fixed_point import BITS
-from calibrant.table.row_errors import describe_no_rows, describe_not_numbers
+from calibrant.table.missing import Intake, words_for_missing
+from calibrant.table.row_errors import OTHERS, describe_no_rows, describe_not_numbers
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["checked_rows", "column_of", "need_numbers"]
+__all__ = ["checked_rows", "holds_numbers", "need_numbers"]
 
 _SIFT = 1021  # one in so many values is looked at to estimate how many are different; a prime
 _SPREAD = 1652.0127  # makes fractions of products of score and weight vary; any number without a pattern will do
-_SEVERAL = 6  # label values to name in a message
+_MOST_LABELS = 1000  # of which the first are named
 _LARGE = 2.0**41  # weights from here on are more than rows can be counted; some engines cannot round much larger ones
 
 
@@ -40,8 +42,10 @@ def checked_rows(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, ha
         raw = _raw(frame, columns)
     except DataError as error:
         raise _emptiness(frame, columns, fetch) or error from None
-    seen = _look(raw, fetch, weighted=columns.weight is not None, sifted=handed_over)
-    refuse(seen, columns, _LookedAt(raw, seen, fetch))
+    seen = _look(raw, columns, fetch, sifted=handed_over)
+    looked_at = _LookedAt(raw, seen, fetch)
+    refuse(seen, columns, looked_at)
+    others = () if columns.pos_label is None or seen["one_class"] else looked_at.other_labels()
     rows, weights = raw.select("s", "y", *(f"by{i}" for i in range(len(columns.by)))), kind_of_weights(seen, columns)
     if weights != "none":
         kind = nw.Int64 if weights == "whole" else nw.Float64
@@ -49,7 +53,8 @@ def checked_rows(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, ha
     different = int(seen["rows"])
     if handed_over or weights == "other":
         different = _different(raw, fetch, seen, "pairs" if weights == "other" else "scores")
-    return CheckedRows(LazyRows(rows, weights, fetch), float(seen["score_low"]), float(seen["score_high"]), different)
+    low, high = float(seen["score_low"]), float(seen["score_high"])
+    return CheckedRows(LazyRows(rows, weights, fetch), low, high, different, intake=Intake(others=others))
 
 
 def _emptiness(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch) -> DataError | None:
@@ -58,7 +63,7 @@ def _emptiness(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch) -> Data
 
     named = {"score": columns.score, "label": columns.label, "weight": columns.weight}
     used = {what: name for what, name in named.items() if name is not None}
-    missing = {what: _count(column_of(name, frame).is_null()) for what, name in used.items()}
+    missing = {what: count_of(column_of(name, frame).is_null()) for what, name in used.items()}
     seen = {name: values[0] for name, values in fetch(frame.select(rows=nw.len(), **missing)).items()}
     rows = int(seen["rows"])
     if not rows:
@@ -68,9 +73,14 @@ def _emptiness(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch) -> Data
     )
 
 
+def holds_numbers(kind: Any) -> bool:
+    """Whether a column of a type may hold numbers; objects are judged one by one."""
+    return kind.is_numeric() or str(kind) in {"Boolean", "Object"}
+
+
 def need_numbers(name: str, kind: Any, what: str) -> None:
     """Raise a `DataError` if a column is of a type that does not hold numbers."""
-    if not (kind.is_numeric() or str(kind) in {"Boolean", "Object"}):  # objects are judged one by one
+    if not holds_numbers(kind):
         found, remedy = f"values of type {kind}", "cast the column to float first"
         raise describe_not_numbers(what, found, f"column {name}", remedy=remedy)
 
@@ -94,13 +104,6 @@ def _raw(frame: nw.LazyFrame[Any], columns: Columns) -> nw.LazyFrame[Any]:
         wanted["w"] = column_of(columns.weight, frame).cast(nw.Float64)
     wanted |= {f"by{i}": column_of(name, frame) for i, name in enumerate(columns.by)}
     return frame.select(**wanted)
-
-
-def column_of(name: str, frame: nw.LazyFrame[Any]) -> nw.Expr:
-    """Return a column; Spark takes dots in a name for fields of a struct unless it is quoted."""
-    import narwhals as nw
-
-    return nw.col("`" + name.replace("`", "``") + "`" if frame.implementation.is_spark_like() else name)
 
 
 def _label(label: nw.Expr, kind: Any, name: str) -> tuple[nw.Expr, bool]:
@@ -134,29 +137,32 @@ def _meant(pos_label: Any, *, text: bool) -> Any:
     return value if isinstance(value, int | float) else None
 
 
-def _look(raw: nw.LazyFrame[Any], fetch: Fetch, *, weighted: bool, sifted: bool) -> dict[str, Any]:
+def _look(raw: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, sifted: bool) -> dict[str, Any]:
     """Count, in one scan, everything that could be wrong. A least or largest value of nothing may be anything."""
     import narwhals as nw
 
+    weighted, finite = columns.weight is not None, _finite("number")
     s, y, label, number = (nw.col(name) for name in ("s", "y", "label", "number"))
     wanted = {
         "rows": nw.len(),
         **_limits("score", "s", 1.0),
-        "binary": _count((s == 0.0) | (s == 1.0)),
+        "binary": count_of((s == 0.0) | (s == 1.0)),
         **_limits("label", "number", math.inf),
-        "label_missing": _count(label.is_null()),
+        "label_missing": count_of(label.is_null()),
         "positives": y.sum(),
-        "zeros": _count(number == 0.0),
-        "minus_ones": _count(number == -1.0),
-        "label_other": _count((number != 0.0) & (number != -1.0) & (number != 1.0)),
+        "zeros": count_of(number == 0.0),
+        "minus_ones": count_of(number == -1.0),
+        "label_other": count_of((finite != 0.0) & (finite != -1.0) & (finite != 1.0) & ~label.is_null()),
         "rest_low": nw.when(y == 0).then(label).min(),
         "rest_high": nw.when(y == 0).then(label).max(),
     }
+    if raw.collect_schema()["label"] == nw.String and columns.pos_label is not None:
+        wanted["label_unknown"] = count_of(is_word(label, words_for_missing(columns.pos_label)))
     if weighted:
         small = _small_weight()
         wanted |= {
             **_limits("weight", "w", math.inf),
-            "weight_broken": _count(small != small.floor()),
+            "weight_broken": count_of(small != small.floor()),
         }
     if sifted and not raw.implementation.is_duckdb():
         for name, (value, spread) in _sifted(weighted).items():
@@ -168,8 +174,10 @@ def _look(raw: nw.LazyFrame[Any], fetch: Fetch, *, weighted: bool, sifted: bool)
         if not seen[f"{name}_nan"] and not seen[f"{name}_infinite"] and math.isnan(seen[f"{name}_sum"] or 0.0):
             seen[f"{name}_nan"] = 1
         outside = 0 if name == "label" else seen[f"{name}_outside"]
-        seen[f"{name}_bad"] = seen[f"{name}_nan"] + seen[f"{name}_infinite"] + outside
+        seen[f"{name}_bad"] = seen[f"{name}_infinite"] + outside
+    seen["label_bad"] += seen["label_nan"]
     seen["one_class"] = seen["positives"] == seen["rows"] or seen["rest_low"] == seen["rest_high"]
+    seen.setdefault("label_unknown", 0)
     return seen
 
 
@@ -186,23 +194,17 @@ def _finite(name: str) -> nw.Expr:
     return nw.when(_plain(name).abs() < math.inf).then(nw.col(name))
 
 
-def _count(condition: nw.Expr) -> nw.Expr:
-    import narwhals as nw
-
-    return nw.when(condition).then(1).otherwise(0).sum()
-
-
 def _limits(name: str, column: str, most: float) -> dict[str, nw.Expr]:
     """Count what is no number from 0 to `most` in a column, and find the ends of the others."""
     import narwhals as nw
 
     finite = _finite(column)
     return {
-        f"{name}_missing": _count(nw.col(column).is_null()),
-        f"{name}_nan": _count(nw.col(column).is_nan()),
+        f"{name}_missing": count_of(nw.col(column).is_null()),
+        f"{name}_nan": count_of(nw.col(column).is_nan()),
         f"{name}_sum": nw.col(column).sum(),
-        f"{name}_infinite": _count(_plain(column).abs() == math.inf),
-        f"{name}_outside": _count((finite < 0.0) | (finite > most)),
+        f"{name}_infinite": count_of(_plain(column).abs() == math.inf),
+        f"{name}_outside": count_of((finite < 0.0) | (finite > most)),
         f"{name}_least": _plain(column).min(),
         f"{name}_low": finite.min(),
         f"{name}_high": finite.max(),
@@ -255,14 +257,16 @@ class _LookedAt:
     def example(self, fault: str, column: str) -> tuple[str, float | None]:
         """Return one of the values that cannot be used: rather a number than none."""
         what, kind = fault.split("_")
-        return f"column {column}", None if kind == "missing" else self._unusable(what)
+        if kind in ("missing", "other"):
+            return f"column {column}", None
+        return f"column {column}", math.nan if kind == "nan" else self._unusable(what)
 
     def _unusable(self, what: str) -> float:
         seen = {name.removeprefix(f"{what}_"): value for name, value in self._seen.items() if name.startswith(what)}
         if what != "label" and seen["outside"]:
             low, high = float(seen["low"]), float(seen["high"])
             return low if low < 0.0 else high
-        if seen["nan"]:
+        if what == "label" and seen["nan"]:
             return math.nan
         return math.inf if seen["infinite"] and seen["least"] != -math.inf else -math.inf
 
@@ -277,5 +281,13 @@ class _LookedAt:
     def label_values(self) -> list[Any]:
         import narwhals as nw
 
-        found = self._fetch(self._raw.group_by("label").agg(rows=nw.len()).head(_SEVERAL))
+        named = self._raw.filter(~nw.col("label").is_null())
+        found = self._fetch(named.group_by("label").agg(rows=nw.len()).head(OTHERS))
         return sorted(found["label"].tolist())
+
+    def other_labels(self) -> tuple[str, ...]:
+        """Return a few of the labels that count as 0 beside the positive one that was named, in increasing order."""
+        import narwhals as nw
+
+        rest = self._raw.filter(nw.col("y") == 0).group_by("label").agg(rows=nw.len()).head(_MOST_LABELS)
+        return tuple(map(str, sorted(self._fetch(rest)["label"].tolist())[:OTHERS]))

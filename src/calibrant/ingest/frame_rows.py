@@ -15,6 +15,7 @@ from calibrant.ingest.grid import BucketSet, Grid
 from calibrant.ingest.losses import HALF, LOG_LOSS_BITS, LossTotals
 from calibrant.ingest.slices import PackedRows
 from calibrant.table.fixed_point import BITS, IntArray, score_units
+from calibrant.table.missing import Intake
 from calibrant.table.pooling import Pooled, pool_counts, score_order
 
 if TYPE_CHECKING:
@@ -173,6 +174,7 @@ class CheckedRows(NamedTuple):
     distinct: int
     # Returns the same rows packed, a slice at a time, whenever it is called.
     slices: Callable[[], Iterator[PackedRows]] | None = None
+    intake: Intake = Intake()
 
 
 def _as_frame(numbers: IntArray, like: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] | None:

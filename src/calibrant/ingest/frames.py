@@ -9,14 +9,17 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError, SourceError
 from calibrant.ingest.faults import Columns, describe_missing, describe_no_column
-from calibrant.ingest.frame_checks import checked_rows, column_of, need_numbers
+from calibrant.ingest.frame_checks import checked_rows, holds_numbers, need_numbers
+from calibrant.ingest.frame_gaps import column_of, find_gaps
 from calibrant.ingest.frame_rows import Arrays, CheckedRows, fetched
 from calibrant.ingest.slices import PackedRows
-from calibrant.table.row_errors import describe_no_rows
-from calibrant.table.validation import clean_labels, clean_scores
+from calibrant.table.missing import LeftOut
+from calibrant.table.row_errors import all_of, describe_no_rows, in_column, renumbered
+from calibrant.table.validation import CleanRows, clean_labels, clean_rows, clean_scores, clean_weights
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -33,16 +36,19 @@ class FrameArrays(NamedTuple):
     scores: Any
     weights: Any
     names: Columns
+    left_out: LeftOut | None = None
+    rows: npt.NDArray[np.int64] | None = None  # places in the frame of those that are here, if some are not
 
-    def locate(self, error: DataError) -> DataError:
-        """Return an error about one of the arrays with the name of its column."""
-        checks: dict[str, Callable[[], Any]] = {
-            self.names.score: lambda: clean_scores(self.scores),
-            self.names.label: lambda: clean_labels(self.labels, self.names.pos_label),
-        }
-        name = next((name for name, check in checks.items() if _fails(check)), self.names.weight)
-        word = "of" if " row " in error.found else "in"
-        return error.but(found=f"{error.found} {word} column {name}")
+    def cleaned(self) -> CleanRows:
+        """Check all values; an error names columns, and rows by their place in the frame."""
+        names = self.names
+        named = (names.score, names.label, str(names.weight))
+        try:
+            return clean_rows(
+                self.labels, self.scores, sample_weight=self.weights, pos_label=names.pos_label, names=named
+            )
+        except DataError as error:
+            raise error if self.rows is None else renumbered(error, self.rows) from None
 
 
 def open_frame(frame: Any, columns: Columns) -> FrameArrays | CheckedRows:
@@ -54,9 +60,25 @@ def open_frame(frame: Any, columns: Columns) -> FrameArrays | CheckedRows:
 
     found = _opened(frame, columns)
     if isinstance(found, nw.DataFrame):
-        return _arrays(found, columns)
+        return _arrays(*_kept(found, columns), columns)
+    left_out = None
+    if columns.drops:
+        gap, left_out = find_gaps(found, columns, _asked)
+        found = found.filter(~gap)
     checked = checked_rows(found, columns, _asked, handed_over=_slices(found) is not None)
-    return checked._replace(slices=_slices(checked.rows.packed()))
+    intake = checked.intake._replace(left_out=left_out)
+    return checked._replace(slices=_slices(checked.rows.packed()), intake=intake)
+
+
+def _kept(
+    frame: nw.DataFrame[Any], columns: Columns
+) -> tuple[nw.DataFrame[Any], LeftOut | None, npt.NDArray[np.int64] | None]:
+    """Return the rows of a frame in memory that are not left out, the account of the others, and where they were."""
+    if not columns.drops:
+        return frame, None, None
+    gap, left_out = find_gaps(frame, columns, lambda asked: {name: asked[name].to_list() for name in asked.columns})
+    gaps = frame.select(gap=gap)["gap"].to_numpy().astype(bool)
+    return frame.filter((~gaps).tolist()), left_out, np.flatnonzero(~gaps)
 
 
 def frame_in_memory(frame: Any, columns: Columns) -> tuple[FrameArrays, list[Any]]:
@@ -68,8 +90,9 @@ def frame_in_memory(frame: Any, columns: Columns) -> tuple[FrameArrays, list[Any
         wanted = [column_of(name, found).alias(name) for name in columns.names]
         with _failing(found.implementation):
             found = found.select(*wanted).collect()
+    found, left_out, kept = _kept(found, columns)
     listed = [found[name].to_list() for name in columns.clusters]
-    return _arrays(found, columns), listed[0] if len(listed) == 1 else list(zip(*listed, strict=True))
+    return _arrays(found, left_out, kept, columns), listed[0] if len(listed) == 1 else list(zip(*listed, strict=True))
 
 
 def scores_in_memory(
@@ -131,14 +154,6 @@ def _opened(frame: Any, columns: Columns) -> nw.DataFrame[Any] | nw.LazyFrame[An
     return found
 
 
-def _fails(check: Callable[[], Any]) -> bool:
-    try:
-        check()
-    except DataError:
-        return True
-    return False
-
-
 def _names(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> list[str]:
     """Return all names of columns, also those that are there twice, which narwhals leaves out."""
     if frame.implementation.is_duckdb() or frame.implementation.is_spark_like():
@@ -147,19 +162,45 @@ def _names(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> list[str]:
         return list(frame.collect_schema())
 
 
-def _arrays(frame: nw.DataFrame[Any], columns: Columns) -> FrameArrays:
+def _arrays(
+    frame: nw.DataFrame[Any], left_out: LeftOut | None, kept: npt.NDArray[np.int64] | None, columns: Columns
+) -> FrameArrays:
+    """Return the columns as arrays; a `DataError` about types and missing values tells the other faults too."""
     if not len(frame):
         raise describe_no_rows()
-    for what, name in (("score", columns.score), ("label", columns.label), ("weight", columns.weight)):
-        if name is None:
-            continue
-        count = frame[name].null_count()
-        if what != "label" and count < len(frame):  # the type of a column of nothing says nothing
-            need_numbers(name, frame.schema[name], f"{what}s")
-        if count:
-            raise describe_missing(what, f"row {frame[name].is_null().to_numpy().argmax()} of column {name}", count)
-    label, score = frame[columns.label].to_numpy(), frame[columns.score].to_numpy()
-    return FrameArrays(label, score, None if columns.weight is None else frame[columns.weight].to_numpy(), columns)
+    used = {"score": columns.score, "label": columns.label, "weight": columns.weight}
+    named = {what: name for what, name in used.items() if name is not None}
+    arrays = {what: frame[name].to_numpy() for what, name in named.items()}
+    nulls = {what: frame[name].is_null().to_numpy() for what, name in named.items()}
+    texts = [
+        what
+        for what in named
+        if what != "label" and not nulls[what].all() and not holds_numbers(frame.schema[named[what]])
+    ]
+    if not texts and not any(null.any() for null in nulls.values()):
+        return FrameArrays(arrays["label"], arrays["score"], arrays.get("weight"), columns, left_out, kept)
+    errors = []
+    for what, name in named.items():
+        if nulls[what].any():
+            place = f"row {nulls[what].argmax()} of column {name}"
+            errors.append(describe_missing(what, place, int(nulls[what].sum())))
+        rows = np.flatnonzero(~nulls[what])
+        try:
+            if what in texts:
+                need_numbers(name, frame.schema[name], f"{what}s")
+            elif len(rows):
+                _CHECKS[what](arrays[what][rows], columns)
+        except DataError as error:
+            errors.append(error if what in texts else in_column(renumbered(error, rows), name))
+    raise all_of(errors) if kept is None else renumbered(all_of(errors), kept)
+
+
+# Beside missing values.
+_CHECKS: dict[str, Callable[[Any, Columns], Any]] = {
+    "score": lambda values, _: clean_scores(values),
+    "label": lambda values, columns: clean_labels(values, columns.pos_label, part=True),
+    "weight": lambda values, _: clean_weights(values, len(values), part=True),
+}
 
 
 def _asked(frame: nw.LazyFrame[Any]) -> Arrays:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
-from calibrant.errors import DataError
 from calibrant.ingest.accumulator import Accumulator
 from calibrant.ingest.bucket_sums import BucketSums
 from calibrant.ingest.chunk_rows import ChunkRows, Chunks
@@ -61,20 +61,22 @@ def table_of_chunks(chunks: Chunks, pos_label: Any) -> ScoreTable:
     return _table_of_slices(SliceRows(rows.blocks), 0.0, 1.0, FINE_BITS)
 
 
-def table_of_frame(frame: Any, *, label: str, score: str, weight: str | None, pos_label: Any) -> ScoreTable:
+def table_of_frame(frame: Any, columns: Columns) -> ScoreTable:
     """Pool the rows of a dataframe, see `ScoreTable.from_frame`."""
-    found = open_frame(frame, Columns(label, score, weight, pos_label))
+    found = open_frame(frame, columns)
     if not isinstance(found, FrameArrays):
         return table_of_rows(found)
-    try:
-        return ScoreTable.from_scores(found.labels, found.scores, sample_weight=found.weights, pos_label=pos_label)
-    except DataError as error:
-        raise found.locate(error) from None
+    table = ScoreTable.from_clean(found.cleaned())
+    return replace(table, intake=table.intake._replace(left_out=found.left_out))
 
 
 def table_of_rows(found: CheckedRows) -> ScoreTable:
     """Ask checked rows in an engine or in files for distinct scores, if these are few, else for cells."""
-    rows, low, high, distinct, slices = found
+    return replace(_pooled(found), intake=found.intake)
+
+
+def _pooled(found: CheckedRows) -> ScoreTable:
+    rows, low, high, distinct, slices, _ = found
     if distinct <= MOST_DISTINCT:
         return ScoreTable.from_counts(*rows.pooled_scores(None))
     if slices is not None:
@@ -100,7 +102,7 @@ def _table_of_slices(rows: SliceRows, low: float, high: float, bits: int) -> Sco
 
 def _added_up_there(found: CheckedRows) -> ScoreTable:
     """Let an engine add up all rows, in three scans, after that which has checked them."""
-    rows, low, high, distinct, _ = found
+    rows, low, high, distinct, *_ = found
     corners = distinct <= MOST_CORNERED
     bits = max(FIRST_BITS, _bits_for(distinct) + 1) if corners else FIRST_BITS
     grid, widest = Grid.over(low, high, bits=bits), Grid.over(low, high, bits=CELL_BITS)

@@ -7,8 +7,9 @@ from os import PathLike
 from typing import Any
 
 from calibrant.errors import SourceError
+from calibrant.ingest.faults import Columns
 from calibrant.ingest.query import Query
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.missing import Intake
 
 __all__ = ["in_memory", "named_columns", "rows_in_order"]
 
@@ -21,51 +22,48 @@ def named_columns(
     weight: str | None = None,
     clusters: str | Sequence[str] | None = None,
     pos_label: Any = None,
+    missing: str = "raise",
+    by: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Read labels and scores of a dataframe, files or a query: into a table, or row by row where rows are clustered.
 
-    `clusters` is the column that says which rows depend on each other, or several that say it together. Returns the
-    keywords ``y_true``, ``y_proba``, ``sample_weight``, ``clusters`` and ``pos_label`` of `calibrant.audit`, as far as
-    they are there.
+    `clusters` is the column that says which rows depend on each other, or several that say it together. If `missing` is
+    "drop", rows without a value are left out, in the columns `by` too. Returns the keywords ``y_true``, ``y_proba``,
+    ``sample_weight`` and ``clusters`` of `calibrant.audit`, as far as they are there, with the ``intake`` of rows that
+    are no table, and the ``columns``.
     """
     if label == score:
         raise SourceError(
             "different columns for label and score", f"{label!r} for both", "name the column of outcomes as `label`"
         )
-    columns: dict[str, Any] = {"label": label, "score": score, "weight": weight, "pos_label": pos_label}
+    named = (clusters,) if isinstance(clusters, str) else tuple(clusters or ())
+    columns = Columns(label, score, weight, pos_label, named, tuple(by) if missing == "drop" else (), missing)
     if isinstance(source, (str, PathLike, Query, list, tuple)):
-        from calibrant.ingest.files import read_rows, read_table
+        from calibrant.ingest.files import read_rows, table_of_files
 
         if clusters is None:
-            return {"y_true": read_table(source, **columns)}
-        rows = read_rows(source, **columns, cluster=clusters)
-        return {"y_true": rows.label, "y_proba": rows.score, "sample_weight": rows.weight, "clusters": rows.cluster}
-    if clusters is None:
-        return {"y_true": ScoreTable.from_frame(source, **columns)}
-    from calibrant.ingest.faults import Columns
+            return {"y_true": table_of_files(source, columns), "columns": columns}
+        found: tuple[Any, ...] = read_rows(source, columns)
+    elif clusters is None:
+        from calibrant.ingest.gathering import table_of_frame
+
+        return {"y_true": table_of_frame(source, columns), "columns": columns}
+    else:
+        from calibrant.ingest.frames import frame_in_memory
+
+        held, names = frame_in_memory(source, columns)
+        rows = held.cleaned()
+        found = (rows.label, rows.score, rows.weight, names, Intake(held.left_out, rows.others))
+    return dict(zip(("y_true", "y_proba", "sample_weight", "clusters", "intake"), found, strict=True), columns=columns)
+
+
+def rows_in_order(source: Any, columns: Columns) -> tuple[Any, Any]:
+    """Return labels and scores of a dataframe in memory, in the order of its rows; elsewhere rows have no order."""
+    if isinstance(source, (str, PathLike, Query, list, tuple)) or not in_memory(source):
+        return None, None
     from calibrant.ingest.frames import frame_in_memory
 
-    named = (clusters,) if isinstance(clusters, str) else tuple(clusters)
-    held, names = frame_in_memory(source, Columns(**columns, clusters=named))
-    return {
-        "y_true": held.labels,
-        "y_proba": held.scores,
-        "sample_weight": held.weights,
-        "clusters": names,
-        "pos_label": pos_label,
-    }
-
-
-def rows_in_order(source: Any, label: str, score: str) -> tuple[Any, Any]:
-    """Return labels and scores of a dataframe in memory, in the order of its rows; elsewhere rows have no order."""
-    if isinstance(source, (str, PathLike, Query, list, tuple)):
-        return None, None
-    if not in_memory(source):
-        return None, None
-    import narwhals as nw
-
-    frame = nw.from_native(source)
-    return frame[label].to_numpy(), frame[score].to_numpy()
+    return frame_in_memory(source, columns)[0].cleaned()[:2]
 
 
 def in_memory(frame: Any) -> bool:

@@ -63,7 +63,7 @@ class Copied(NamedTuple):
 def copy_rows(connection: duckdb.DuckDBPyConnection, query: Query, wanted: tuple[str, ...], folder: Path) -> Copied:
     """Run a query and keep those of the wanted columns that it has in the table `COPIED`, on disk in `folder`.
 
-    Raises a `SourceError` if there is no such database, or the query fails.
+    If none are wanted, all are kept. Raises a `SourceError` if there is no such database, or the query fails.
     """
     connection.execute(f"ATTACH {quote_text(str(folder / 'rows.duckdb'))} AS calibrant_rows")
     sql = query.sql.strip().rstrip(";").rstrip()
@@ -96,7 +96,8 @@ def _head(database: str) -> bytes:
 
 def _kept(found: tuple[str, ...], wanted: tuple[str, ...]) -> dict[int, str]:
     """Return the places of the wanted columns, and their names in the copy; if there are none, an error is to come."""
-    return {i: column for i, column in enumerate(unique_names(found)) if found[i] in wanted} or {0: "none"}
+    names = dict(enumerate(unique_names(found)))
+    return {i: name for i, name in names.items() if not wanted or found[i] in wanted} or {0: "none"}
 
 
 def _selected(sql: str, found: tuple[str, ...], wanted: tuple[str, ...]) -> str:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.errors import DataError
 from calibrant.ingest.faults import Columns
 from calibrant.ingest.frame_rows import fetched
 from calibrant.ingest.frames import FrameArrays, open_frame
@@ -17,8 +16,8 @@ from calibrant.ingest.query import Query
 from calibrant.ingest.segment_scan import EngineColumn, collected, segments_of_engine
 from calibrant.ingest.segment_sums import Request, SegmentTotals, segments_of_arrays
 from calibrant.segments.values import describe_dates
+from calibrant.table.missing import Intake
 from calibrant.table.pooling import FloatArray
-from calibrant.table.validation import clean_rows
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -29,28 +28,28 @@ __all__ = ["rows_with_columns", "segments_of_source"]
 
 
 def segments_of_source(
-    source: Any, by: Sequence[str], request: Request, *, label: str, score: str, pos_label: Any = None
+    source: Any,
+    by: Sequence[str],
+    request: Request,
+    *,
+    label: str,
+    score: str,
+    pos_label: Any = None,
+    missing: str = "raise",
 ) -> SegmentTotals:
     """Add up rows of a dataframe of any library, of files or of a query; `by` names columns."""
     request.check_names(by)
-    columns = Columns(label, score, None, pos_label, by=tuple(by))
+    columns = Columns(label, score, None, pos_label, by=tuple(by), missing=missing)
     if _is_read(source):
         from calibrant.ingest.connection import open_source
 
         with open_source(source, wanted=columns.names) as opened:
-            frame, held = _checked(opened, columns)
+            frame, held, _ = _checked(opened, columns)
             return opened.run(lambda: segments_of_engine(frame, fetched, held, request))
     found = open_frame(source, columns)
     if isinstance(found, FrameArrays):
-        import narwhals as nw
-
-        frame = nw.from_native(source)
-        taken = {name: frame[name].to_native() for name in by}
-        try:
-            return segments_of_arrays(found.labels, found.scores, taken, request, pos_label=pos_label)
-        except DataError as error:
-            located = found.locate(error) if "column" not in error.found + error.expected else error
-            raise located from None
+        rows = found.cleaned()
+        return segments_of_arrays(rows.label, rows.score, _taken(source, by, found), request)
     kinds = found.rows.frame.collect_schema()
     there = [
         EngineColumn(f"by{i}", name, kinds[f"by{i}"].is_numeric(), kinds[f"by{i}"].is_float())
@@ -63,27 +62,32 @@ def segments_of_source(
 
 
 def rows_with_columns(
-    source: Any, by: Sequence[str], *, label: str, score: str, pos_label: Any = None
-) -> tuple[npt.NDArray[np.int64], FloatArray, dict[str, Any]]:
-    """Return labels of 0 and 1, scores and the columns `by` of whatever holds rows, in memory."""
-    columns = Columns(label, score, None, pos_label, by=tuple(by))
+    source: Any, by: Sequence[str], *, label: str, score: str, pos_label: Any = None, missing: str = "raise"
+) -> tuple[npt.NDArray[np.int64], FloatArray, dict[str, Any], Intake]:
+    """Return labels of 0 and 1, scores and the columns `by` of what holds rows, in memory, and what was left out."""
+    columns = Columns(label, score, None, pos_label, by=tuple(by), missing=missing)
     if _is_read(source):
         from calibrant.ingest.connection import open_source
 
         with open_source(source, wanted=columns.names) as opened:
-            frame, _ = _checked(opened, columns)
+            frame, _, intake = _checked(opened, columns)
             found = opened.run(lambda: collected(frame))
     else:
         rows = open_frame(source, columns)
         if isinstance(rows, FrameArrays):
-            import narwhals as nw
+            checked = rows.cleaned()
+            intake = Intake(rows.left_out, checked.others)
+            return checked.label.astype(np.int64), checked.score.astype(np.float64), _taken(source, by, rows), intake
+        found, intake = collected(rows.rows.frame), rows.intake
+    return found["y"], found["s"], {name: found[f"by{i}"] for i, name in enumerate(by)}, intake
 
-            checked = clean_rows(rows.labels, rows.scores, pos_label=pos_label)
-            frame = nw.from_native(source)
-            taken = {name: frame[name].to_native() for name in by}
-            return checked.label.astype(np.int64), checked.score.astype(np.float64), taken
-        found = collected(rows.rows.frame)
-    return found["y"], found["s"], {name: found[f"by{i}"] for i, name in enumerate(by)}
+
+def _taken(frame: Any, by: Sequence[str], rows: FrameArrays) -> dict[str, Any]:
+    """Take columns out of a dataframe in memory, for the rows that are not left out."""
+    import narwhals as nw
+
+    held = nw.from_native(frame)
+    return {name: (held[name] if rows.rows is None else held[name][rows.rows]).to_native() for name in by}
 
 
 def _is_read(source: Any) -> bool:
@@ -91,7 +95,7 @@ def _is_read(source: Any) -> bool:
     return isinstance(source, (str, PathLike, Query, list, tuple))
 
 
-def _checked(source: Source, columns: Columns) -> tuple[nw.LazyFrame[Any], list[EngineColumn]]:
+def _checked(source: Source, columns: Columns) -> tuple[nw.LazyFrame[Any], list[EngineColumn], Intake]:
     """Return checked rows as a frame of DuckDB with the columns s, y, by0, by1 and so on, and what the latter are."""
     import narwhals as nw
 
@@ -101,7 +105,7 @@ def _checked(source: Source, columns: Columns) -> tuple[nw.LazyFrame[Any], list[
     held = [_of_file(source, summary.sql, i, name) for i, name in enumerate(columns.by)]
     listed = "".join(f", {sql} AS {column.place}" for sql, column in held)
     query = f"SELECT s, CAST(positive AS BIGINT) AS y{listed} FROM ({summary.sql})"
-    return nw.from_native(source.connection.sql(query)), [column for _, column in held]
+    return nw.from_native(source.connection.sql(query)), [column for _, column in held], summary.intake
 
 
 def _of_file(source: Source, sql: str, i: int, name: str) -> tuple[str, EngineColumn]:

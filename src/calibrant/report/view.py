@@ -12,7 +12,7 @@ from calibrant.auditing.cluster_wording import about_clusters
 from calibrant.auditing.error_wording import error_limits, error_number, error_place, hidden_error
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.provenance import Provenance
-from calibrant.auditing.wording import changes_of, expected_error_condition, saving_caveat
+from calibrant.auditing.wording import changes_of, classes_sentence, expected_error_condition, saving_caveat
 from calibrant.certificates import Certificate, ExpectedErrorCertificate
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.decisions import Decision
@@ -77,9 +77,14 @@ def in_brief(audit: Findings) -> list[Row]:
     return [
         ("Calibration error", error_number(audit), chance),
         *((name, *_with_interval(estimate)) for name, estimate in estimates),
-        ("Rows" if sample.weights == "rows" else "Total weight", rows(sample.n), f"{rows(sample.positives)} positive"),
+        ("Rows" if sample.weights == "rows" else "Total weight", rows(sample.n), _counted(audit)),
         *_segments_in_brief(audit),
     ]
+
+
+def _counted(audit: Findings) -> str:
+    left_out = "" if audit.left_out is None else f"; {rows(audit.left_out.n)} left out"
+    return f"{rows(audit.sample.positives)} positive{left_out}"
 
 
 def _segments_in_brief(audit: Findings) -> list[Row]:
@@ -169,6 +174,10 @@ def sample(audit: Findings) -> list[Row]:
     if found.distinct_scores is not None:
         tied = "" if found.tied_rows is None else f"{rows(found.tied_rows)} rows have a tied score"
         facts.append(("Distinct scores", rows(found.distinct_scores), tied))
+    if found.classes is not None:
+        facts.append(("Outcome", classes_sentence(audit), "the class that counts as 1 against the others"))
+    if audit.left_out is not None:
+        facts.append(("Left out", rows(audit.left_out.n), str(audit.left_out)))
     return facts
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import DataError
+from calibrant.table.missing import is_missing
 from calibrant.table.pooling import number_values, score_order
 from calibrant.table.validation import as_array, one_column
 
@@ -123,7 +124,7 @@ def _numbered(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[n
 
 def _ordered(found: list[Any], index: npt.NDArray[np.int64], name: str) -> Distinct:
     """Put levels that were numbered in the order of their appearance into increasing order."""
-    known = [place for place, value in enumerate(found) if not _is_missing(value)]
+    known = [place for place, value in enumerate(found) if not is_missing(value)]
     levels = clean_levels([found[place] for place in known], name)
     of = dict(zip(levels, (found[place] for place in known), strict=True))
     # Intervals have an order of their own, which their text has not.
@@ -172,16 +173,6 @@ def _is_interval(value: Any) -> bool:
 def _number(value: Any) -> int | float:
     """Return a number as an int if it is whole and was given as such, else as a float; -0.0 becomes 0.0."""
     return int(value) if isinstance(value, numbers.Integral) else float(value) + 0.0
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether a value says that it is not known: None, NaN, NaT or pandas.NA."""
-    if value is None:
-        return True
-    try:
-        return bool(value != value)  # noqa: PLR0124
-    except TypeError:
-        return True  # pandas.NA refuses to be judged
 
 
 def describe_dates(name: str) -> DataError:

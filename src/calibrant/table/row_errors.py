@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from reprlib import Repr
 from typing import Any
 
 from calibrant.errors import DataError
+from calibrant.table.missing import NOT_KNOWN, words_for_missing
 from calibrant.table.parameters import is_number
 
 __all__ = [
+    "MISSING",
     "ONE_CLASS",
+    "OTHERS",
+    "all_of",
+    "describe_all_left_out",
     "describe_bad_labels",
     "describe_bad_scores",
     "describe_bad_weight",
@@ -23,16 +29,20 @@ __all__ = [
     "describe_one_outcome",
     "describe_other_rows",
     "describe_zero_weights",
+    "in_column",
     "is_nested",
     "need_two_classes",
+    "refuse_unknown",
+    "remedy_for_text",
+    "renumbered",
     "swapped_columns",
 ]
 
 # One rule wherever there are more than two classes.
-ONE_CLASS = (
-    "assess one class at a time: make the outcome 1 for that class and 0 for all others, and take its probability as "
-    "the score"
-)
+_ONE_AT_A_TIME = "assess one class at a time, against the rest"
+ONE_CLASS = f"{_ONE_AT_A_TIME}: name it as `pos_label`, and take its probability as the score"
+_DROP = "drop those rows"
+MISSING = "drop or repair these rows; audit and recalibrate leave them out, counted, with `missing='drop'`"
 
 _LOGIT_REMEDY = (
     "these look like logits or margins, not probabilities: pass 1 / (1 + exp(-score)) if they are log-odds, "
@@ -40,9 +50,9 @@ _LOGIT_REMEDY = (
 )
 _PERCENT_REMEDY = "these look like percentages: divide them by 100"
 _RANGE_REMEDY = "pass the predicted probability of the positive class"
-# What files and people write where an outcome is not known, in small letters.
-_NOT_KNOWN = {"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "missing", "?", ".", "-"}
+_SEEM_NOT_KNOWN = NOT_KNOWN | {"none", "missing", "-"}  # but these may be classes
 _NAMED = 5  # label values that a message names
+OTHERS = _NAMED + 1  # that are looked at: one more tells that there are others
 _LONGEST = 60  # characters of a value that are shown
 _CLASSES = 20  # whole numbers below it are taken for classes
 
@@ -53,10 +63,55 @@ def describe_no_rows(place: str = "") -> DataError:
     return DataError("at least one row", found, "check the filter or the file that should have produced them")
 
 
+def describe_all_left_out(account: str, place: str = "") -> DataError:
+    """Phrase the error for rows of which each lacks a value."""
+    found = f"every row left out{f' of {place}' if place else ''} ({account})"
+    return DataError("a row with all values", found, "check the names of the columns")
+
+
+def all_of(errors: Sequence[DataError]) -> DataError:
+    """Return one error about one or more faults; several are numbered, and each advice is given once."""
+    faults = tuple(fault for error in errors for fault in error.faults or (error,))
+    if len(faults) == 1:
+        return faults[0]
+    expected, found, remedies = zip(*(fault.args for fault in faults), strict=True)
+    listed = [", ".join(f"({i}) {part}" for i, part in enumerate(parts, 1)) for parts in (expected, found)]
+    error = DataError(listed[0], listed[1], "; ".join(dict.fromkeys(remedies)))
+    error.faults = faults
+    return error
+
+
+def in_column(error: DataError, name: str) -> DataError:
+    """Return an error about an array with the name of the column that it was."""
+
+    def located(found: str) -> str:
+        with_row, rows = re.subn(r"\brow \d+", lambda row: f"{row[0]} of column {name}", found, count=1)
+        return with_row if rows else f"{found} in column {name}"
+
+    return _reworded(error, located)
+
+
+def renumbered(error: DataError, rows: Any) -> DataError:
+    """Return an error about some of the rows, of which `rows` has the numbers, with these in place of their places."""
+    return _reworded(error, lambda found: re.sub(r"(?<=\brow )\d+", lambda row: str(rows[int(row[0])]), found))
+
+
+def _reworded(error: DataError, change: Callable[[str], str]) -> DataError:
+    """Change what was found of every fault."""
+    return all_of([fault.but(found=change(fault.found)) for fault in error.faults or (error,)])
+
+
 def describe_not_numbers(what: str, value: str, place: str, count: int = 1, remedy: str | None = None) -> DataError:
     """Phrase the error for `what` ("scores", "weights") that are no numbers; `value` is shown as it is."""
     advice = "convert or drop the rows that are not numeric" if what == "scores" else "convert or drop those rows"
     return DataError(f"numbers as {what}", _and_more(value, place, count), remedy or advice)
+
+
+def remedy_for_text(value: Any) -> str | None:
+    """What to do about text in place of a number, if that shows."""
+    if str(value).strip().lower() in NOT_KNOWN:
+        return MISSING
+    return "write a point, not a comma, before the decimals" if is_number(str(value).replace(",", ".")) else None
 
 
 def describe_bad_scores(value: float, place: str, count: int, low: float, high: float) -> DataError:
@@ -66,8 +121,7 @@ def describe_bad_scores(value: float, place: str, count: int, low: float, high: 
     """
     found = _and_more(repr(value), place, count)
     if not math.isfinite(value):
-        remedy = "drop or repair these rows before the audit, and count how many they were"
-        return DataError("finite scores", found, remedy)
+        return DataError("finite scores", found, MISSING if math.isnan(value) else "drop or repair these rows")
     if low < 0.0:
         remedy = _LOGIT_REMEDY
     elif 1.0 < high <= 100.0 and high > 2.0:
@@ -84,39 +138,55 @@ def swapped_columns(error: DataError) -> DataError:
 
 def describe_missing_label(value: str, place: str, count: int = 1) -> DataError:
     """Phrase the error for rows without a label; `value` says what stands in its place."""
-    return DataError("a label in every row", _and_more(value, place, count), "drop the rows without an outcome")
+    return DataError("a label in every row", _and_more(value, place, count), MISSING)
 
 
 def describe_missing_cluster(value: str, place: str, count: int = 1) -> DataError:
     """Phrase the error for rows of which the cluster is not known."""
-    return DataError("a cluster in every row", _and_more(value, place, count), "name the cluster, or drop those rows")
+    return DataError("a cluster in every row", _and_more(value, place, count), MISSING)
 
 
-def describe_bad_labels(values: Sequence[Any], pos_label: Any = None, *, met: bool = False) -> DataError:
+def describe_bad_labels(
+    values: Sequence[Any], pos_label: Any = None, *, met: bool = False, place: str = "", count: int = 1
+) -> DataError:
     """Phrase the error for labels that are not two classes, given in order of appearance; a few are named.
 
-    `met` says whether any row has `pos_label`.
+    `met` says whether any row has `pos_label`. The first that is none of -1, 0 and 1 is at `place`, one of a `count`.
     """
     if any(map(is_nested, values)):
-        return describe_nested_labels()
+        return describe_nested_labels(f" in {place}" if place else "")
     different = _different(values)
     found = f"the values {', '.join(map(_shown, different[:_NAMED]))}" + (" and others" if different[_NAMED:] else "")
+    found = _and_more(found, place, count) if place else found
     if pos_label is not None and not met:
         wanted = f"some rows with the positive label {_shown(pos_label)}"
         return DataError(wanted, found, "check the spelling of `pos_label`")
-    not_known = [value for value in different if str(value).strip().lower() in _NOT_KNOWN]
+    not_known = [value for value in different if str(value).strip().lower() in _SEEM_NOT_KNOWN]
     classes = [value for value in different if value not in not_known]
-    if not_known and (len(classes) == 2 or classes in ([0], [1], ["0"], ["1"])):
-        remedy = f"{_shown(not_known[0])} seems to stand for an unknown outcome: drop those rows"
+    if not_known and (met or len(classes) == 2 or classes in ([0], [1], ["0"], ["1"])):
+        dropped = str(not_known[0]).strip().lower() in NOT_KNOWN
+        remedy = f"{_shown(not_known[0])} seems to stand for an unknown outcome: {MISSING if dropped else _DROP}"
         return DataError("two label values", found, remedy)
     classes = different if len(different) == 2 else classes  # such as "none" and "relapse"
-    more = len(classes) > 2 or pos_label is not None
-    wanted = "two label values" if more else "labels 0 and 1"
-    if more or any(isinstance(value, float) and value % 1.0 for value in classes):
-        return DataError(wanted, found, _no_classes(classes))
+    names = all(isinstance(value, str) and len(value) <= _LONGEST for value in classes)
+    choices = [f"`pos_label={value!r}`" for value in classes[:_NAMED]]
+    if len(classes) > 2:
+        against = f"{_ONE_AT_A_TIME}: {', '.join(choices[:-1])} or {'another' if classes[_NAMED:] else choices[-1]}"
+        return DataError("two label values", found, against if names else _no_classes(classes))
+    if any(isinstance(value, float) and value % 1.0 for value in classes):
+        return DataError("labels 0 and 1", found, _no_classes(classes))
     short = all(len(str(value)) <= _LONGEST for value in classes)
-    choices = " or ".join(f"`pos_label={value!r}`" for value in classes) if short else "name it as `pos_label`"
-    return DataError(wanted, found, f"say which value is the positive class: {choices}")
+    choice = " or ".join(choices) if short else "name it as `pos_label`"
+    return DataError("labels 0 and 1", found, f"say which value is the positive class: {choice}")
+
+
+def refuse_unknown(others: Sequence[str], pos_label: Any) -> None:
+    """Raise a `DataError` if a word for a missing outcome is among several labels that would count as 0."""
+    unknown = words_for_missing(pos_label)
+    if others[1:] and any(label.strip().lower() in unknown for label in others):
+        raise describe_bad_labels(
+            [pos_label, *sorted(others, key=lambda label: label.strip().lower() not in unknown)], pos_label, met=True
+        )
 
 
 def is_nested(label: Any) -> bool:
@@ -124,9 +194,9 @@ def is_nested(label: Any) -> bool:
     return isinstance(label, list | tuple | dict)
 
 
-def describe_nested_labels() -> DataError:
+def describe_nested_labels(place: str = "") -> DataError:
     """Phrase the error for labels that are lists or records."""
-    return DataError("one label per row", "nested values", "pass a flat column of labels")
+    return DataError("one label per row", f"nested values{place}", "pass a flat column of labels")
 
 
 def _no_classes(values: list[Any]) -> str:
@@ -192,7 +262,7 @@ def _shown(value: Any) -> str:
 
 
 def _and_more(value: str, place: str, count: int) -> str:
-    return f"{value} in {place}" + (f" and {count - 1} more like it" if count > 1 else "")
+    return f"{value} in {place}" + (f" and {count - 1:,} more like it" if count > 1 else "")
 
 
 def _different(values: Sequence[Any]) -> list[Any]:

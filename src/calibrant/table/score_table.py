@@ -7,7 +7,7 @@ the wrong way, weights live in one place and two tables merge into one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +16,13 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cells import CellSums, join_cells
+from calibrant.table.missing import Intake
 from calibrant.table.pooling import FloatArray, NumberArray, pool_counts, pool_rows, pool_weighted
 from calibrant.table.seeding import digest_rows
 from calibrant.table.shown import html_table
 from calibrant.table.splitting import chances_of, split_counts
 from calibrant.table.table_sums import TableSums
-from calibrant.table.validation import clean_counts, clean_rows
+from calibrant.table.validation import CleanRows, clean_counts, clean_rows
 
 if TYPE_CHECKING:
     from calibrant.ingest.chunk_rows import Chunks
@@ -46,6 +47,9 @@ class ScoreTable(TableSums):
         Positives at each score, or their total weight.
     cells : CellSums or None
         None if every row of the table is one distinct score. A cell is never wider than ``2**-17``.
+    intake : Intake
+        What reading the rows did beside: `intake.left_out` counts those that ``missing="drop"`` left out, by cause, or
+        is None; `intake.others` are the labels that count as 0 beside a `pos_label`.
 
     Examples
     --------
@@ -54,6 +58,8 @@ class ScoreTable(TableSums):
     >>> table.score.tolist(), table.n.tolist(), table.k.tolist()
     ([0.2, 0.7], [1, 3], [0, 2])
     """
+
+    intake: Intake = field(default_factory=Intake)
 
     @classmethod
     def from_scores(
@@ -75,17 +81,21 @@ class ScoreTable(TableSums):
         sample_weight : array-like of shape (n,), optional
             Non-negative weights; whole numbers mean repeated rows.
         pos_label : scalar, optional
-            The label value that counts as 1.
+            The label value that counts as 1, against all others.
 
         Returns
         -------
         ScoreTable
             Exact, identical for every order of the rows.
         """
-        rows = clean_rows(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+        return cls.from_clean(clean_rows(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label))
+
+    @classmethod
+    def from_clean(cls, rows: CleanRows) -> ScoreTable:
+        """Pool rows that were checked."""
         if rows.weight is None:
-            return cls(*pool_rows(rows.label, rows.score))
-        return cls(*pool_weighted(rows.label, rows.score, rows.weight))
+            return cls(*pool_rows(rows.label, rows.score), intake=Intake(others=rows.others))
+        return cls(*pool_weighted(rows.label, rows.score, rows.weight), intake=Intake(others=rows.others))
 
     @classmethod
     def from_chunks(cls, chunks: Chunks, *, pos_label: Any = None) -> ScoreTable:
@@ -127,7 +137,14 @@ class ScoreTable(TableSums):
 
     @classmethod
     def from_frame(
-        cls, frame: Any, *, label: str, score: str, weight: str | None = None, pos_label: Any = None
+        cls,
+        frame: Any,
+        *,
+        label: str,
+        score: str,
+        weight: str | None = None,
+        pos_label: Any = None,
+        missing: str = "raise",
     ) -> ScoreTable:
         """Pool the rows of a dataframe, whatever library it is of.
 
@@ -141,6 +158,8 @@ class ScoreTable(TableSums):
             Names of columns, see `from_scores`.
         pos_label : scalar, optional
             The label value that counts as 1.
+        missing : {"raise", "drop"}
+            With "drop", rows without a label, a score or a weight are left out and counted, see `intake`.
 
         Returns
         -------
@@ -155,9 +174,10 @@ class ScoreTable(TableSums):
         >>> ScoreTable.from_frame(frame, label="outcome", score="p")
         ScoreTable(2 distinct scores, n=4, positives=2)
         """
+        from calibrant.ingest.faults import Columns
         from calibrant.ingest.gathering import table_of_frame
 
-        return table_of_frame(frame, label=label, score=score, weight=weight, pos_label=pos_label)
+        return table_of_frame(frame, Columns(label, score, weight, pos_label, missing=missing))
 
     @classmethod
     def from_counts(cls, score: npt.ArrayLike, n: npt.ArrayLike, k: npt.ArrayLike) -> ScoreTable:
@@ -202,7 +222,8 @@ class ScoreTable(TableSums):
 
     def __repr__(self) -> str:
         kind = "distinct scores" if self.exact else "cells and scores"
-        return f"ScoreTable({len(self)} {kind}, n={self.total:g}, positives={self.positives:g})"
+        left_out = f", left out={self.intake.left_out.n}" if self.intake.left_out else ""
+        return f"ScoreTable({len(self)} {kind}, n={self.total:g}, positives={self.positives:g}{left_out})"
 
     def _repr_html_(self) -> str:
         kind = "Distinct scores" if self.exact else "Cells and scores"

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from decimal import Decimal
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.errors import ArgumentError, DataError
+from calibrant.errors import DataError
 from calibrant.table.fixed_point import MOST_ROWS
+from calibrant.table.labels import labels_and_others
+from calibrant.table.missing import is_missing
 from calibrant.table.parameters import is_number
 from calibrant.table.pooling import FloatArray
 from calibrant.table.row_errors import (
+    MISSING,
     ONE_CLASS,
-    describe_bad_labels,
+    all_of,
     describe_bad_scores,
     describe_bad_weight,
-    describe_missing_label,
-    describe_nested_labels,
     describe_no_rows,
     describe_not_numbers,
     describe_other_rows,
     describe_zero_weights,
-    is_nested,
+    in_column,
+    remedy_for_text,
     swapped_columns,
 )
 
@@ -47,7 +48,6 @@ __all__ = [
 _LEAST_WEIGHT, _MOST_WEIGHT = 1e-290, 1e290
 # Rows checked at a time: small enough for the cache, so that checking costs one read of the data.
 _CHUNK = 1 << 16
-_LOOK = 100_000  # rows looked at to name some of the label values in a message
 _ROUNDED = 0.011  # how far two probabilities, each rounded to two decimals, may be from adding up to 1
 
 
@@ -57,6 +57,7 @@ class CleanRows(NamedTuple):
     label: npt.NDArray[np.int8]
     score: npt.NDArray[np.floating]
     weight: npt.NDArray[Any] | None
+    others: tuple[str, ...] = ()  # labels that count as 0 beside `pos_label`; a few of many
 
 
 class _Weighted(Protocol):
@@ -71,26 +72,50 @@ def clean_rows(
     sample_weight: npt.ArrayLike | None = None,
     pos_label: Any = None,
     part: bool = False,
+    names: Sequence[str] = (),
 ) -> CleanRows:
     """Validate the three columns together, with arguments as in `ScoreTable.from_scores`.
 
     In a part of the data positive labels and positive weights may be missing: they may be in other parts. Scores keep
-    float32 or float64; no copy is made of clean float scores.
+    float32 or float64; no copy is made of clean float scores. An error tells all faults of the columns, with
+    the `names` of scores, labels and weights if they have some.
     """
-    score = clean_scores(y_proba)
+    scores = _score_column(y_proba)
     raw = one_column(as_array(y_true, "labels"), "labels in one column", "pass a one-dimensional array")
-    if raw.shape[0] != score.shape[0]:
-        found = f"{raw.shape[0]} labels and {score.shape[0]} scores"
+    if raw.shape[0] != scores.shape[0]:
+        found = f"{raw.shape[0]} labels and {scores.shape[0]} scores"
         raise DataError("as many labels as scores", found, "pass two columns of the same table")
-    label = _labels_or_swapped(raw, score, pos_label, part=part)
+    checks: tuple[Callable[[], Any], ...] = (
+        lambda: _checked_scores(scores),
+        lambda: _labels_or_swapped(raw, scores, pos_label, part=part),
+        lambda: None if sample_weight is None else clean_weights(sample_weight, scores.shape[0], part=part),
+    )
+    score, (label, others), weight = _all_checked(checks, names)
     if pos_label is not None and np.shape(y_proba)[1:] == (2,):
         _need_second_class(raw[label == 0], pos_label)
-    weight = None if sample_weight is None else clean_weights(sample_weight, score.shape[0], part=part)
-    return CleanRows(label, score, weight)
+    return CleanRows(label, score, weight, others)
+
+
+def _all_checked(checks: Sequence[Callable[[], Any]], names: Sequence[str]) -> list[Any]:
+    """Return the results of several checks, or raise one `DataError` about all that fail."""
+    results, errors = [], []
+    for i, check in enumerate(checks):
+        try:
+            results.append(check())
+        except DataError as error:
+            errors.append(in_column(error, names[i]) if names else error)
+    if errors:
+        raise all_of(errors) from None
+    return results
 
 
 def clean_scores(y_proba: npt.ArrayLike) -> npt.NDArray[np.floating]:
     """Return the scores as a one-dimensional float32 or float64 array in [0, 1], without copying if possible."""
+    return _checked_scores(_score_column(y_proba))
+
+
+def _score_column(y_proba: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Return scores as they are, in one column."""
     raw = as_array(y_proba, "scores")
     if raw.ndim == 2 and raw.shape[1] == 2:
         raw = _of_second_class(raw)
@@ -102,8 +127,17 @@ def clean_scores(y_proba: npt.ArrayLike) -> npt.NDArray[np.floating]:
         raise describe_no_rows()
     if raw.dtype.kind == "c":
         raise DataError("real numbers as scores", "complex numbers", "pass predicted probabilities")
+    return raw
+
+
+def _checked_scores(raw: npt.NDArray[Any]) -> npt.NDArray[np.floating]:
+    """Return a column of scores as floats in [0, 1]."""
+    column = raw
     if raw.dtype.kind != "f" or raw.dtype.itemsize not in (4, 8) or not raw.dtype.isnative:
-        raw = _as_floats(raw, "scores")
+        try:
+            raw = raw.astype(np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise _bad_scores(column) from None
     for start in range(0, raw.shape[0], _CHUNK):
         chunk = raw[start : start + _CHUNK]
         # A NaN makes both comparisons false, so one test finds every kind of bad score.
@@ -141,20 +175,32 @@ def _need_second_class(others: npt.NDArray[Any], pos_label: Any) -> None:
         raise DataError(f"probabilities of the positive class {pos_label!r}", found, remedy)
 
 
-def _bad_scores(score: npt.NDArray[np.floating]) -> DataError:
-    bad = ~((score >= 0.0) & (score <= 1.0))
-    where = int(np.argmax(bad))
-    finite = score[np.isfinite(score)]
-    low = float(finite.min()) if finite.size else math.nan
-    high = float(finite.max()) if finite.size else math.nan
-    return describe_bad_scores(float(score[where]), f"row {where}", int(bad.sum()), low, high)
+def _bad_scores(raw: npt.NDArray[Any]) -> DataError:
+    """Return the error about scores: those that are no numbers, NaN, and those outside of [0, 1]."""
+    other, score = np.zeros(raw.shape, dtype=bool), raw
+    if raw.dtype.kind not in "biuf":
+        values = raw.tolist()
+        other = np.array([not is_number(value) for value in values])
+        score = np.array([0.5 if bad else float(value) for value, bad in zip(values, other.tolist(), strict=True)])
+    faults, errors = (other, np.isnan(score), (score < 0.0) | (score > 1.0)), []
+    finite = score[np.isfinite(score) & ~other]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (math.nan, math.nan)
+    for fault in faults:
+        where, count = int(np.argmax(fault)), int(fault.sum())
+        if count and fault is other:
+            value = raw[where : where + 1].tolist()[0]
+            remedy = MISSING if is_missing(value) else remedy_for_text(value)
+            errors.append(describe_not_numbers("scores", repr(value), f"row {where}", count, remedy))
+        elif count:
+            errors.append(describe_bad_scores(float(score[where]), f"row {where}", count, low, high))
+    return all_of(errors)
 
 
 def _labels_or_swapped(
-    raw: npt.NDArray[Any], score: npt.NDArray[np.floating], pos_label: Any, *, part: bool
-) -> npt.NDArray[np.int8]:
+    raw: npt.NDArray[Any], score: npt.NDArray[Any], pos_label: Any, *, part: bool
+) -> tuple[npt.NDArray[np.int8], tuple[str, ...]]:
     try:
-        return clean_labels(raw, pos_label, part=part)
+        return labels_and_others(raw, pos_label, part=part)
     except DataError as error:
         looks_binary = bool(((score == 0.0) | (score == 1.0)).all())
         looks_like_scores = raw.dtype.kind == "f" and bool(((raw >= 0.0) & (raw <= 1.0)).all())
@@ -169,57 +215,7 @@ def clean_labels(y_true: npt.ArrayLike, pos_label: Any = None, *, part: bool = F
     Follows scikit-learn: without `pos_label`, {0, 1}, booleans and {-1, 1} are understood and the larger
     value is the positive class. In a part of the data the positive class may be missing.
     """
-    raw = as_array(y_true, "labels")
-    if raw.dtype.kind == "O":
-        raw = _from_objects(raw)
-    if raw.dtype.kind == "f" and not np.isfinite(raw).all():
-        where, value = _first(raw, lambda v: not math.isfinite(v))
-        raise describe_missing_label(repr(value), f"row {where}")
-    if pos_label is not None:
-        return _labels_by_name(raw, pos_label, part=part)
-    if raw.dtype.kind == "b":
-        return raw.view(np.int8)
-    if raw.dtype.kind not in "iuf":
-        raise describe_bad_labels(raw[:_LOOK].tolist())
-    low = raw.min()
-    if low >= -1 and raw.max() <= 1:
-        small = raw.astype(np.int8, copy=False)
-        whole = raw.dtype.kind != "f" or np.array_equal(small, raw)
-        if whole and low >= 0:
-            return small
-        if whole and (small != 0).all():
-            return (small > 0).view(np.int8)
-    raise describe_bad_labels(raw[:_LOOK].tolist())
-
-
-def _labels_by_name(raw: npt.NDArray[Any], pos_label: Any, *, part: bool) -> npt.NDArray[np.int8]:
-    if isinstance(pos_label, (list, tuple, np.ndarray)):
-        raise ArgumentError("`pos_label` to be one label value", repr(pos_label), "pass the value that counts as 1")
-    if raw.dtype.kind in "US" and not isinstance(pos_label, (str, bytes)):
-        pos_label = str(pos_label)
-    positive = np.asarray(raw == pos_label)
-    if positive.shape != raw.shape:
-        positive = np.zeros(raw.shape, dtype=bool)
-    rest = raw[~positive]
-    if rest.size and not (rest == rest[0]).all():
-        raise describe_bad_labels(raw[:_LOOK].tolist(), pos_label, met=part or bool(positive.any()))
-    return positive.view(np.int8)
-
-
-def _from_objects(raw: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    values = raw.tolist()
-    for where, value in enumerate(values):
-        if value is None or (isinstance(value, float) and math.isnan(value)):
-            raise describe_missing_label(repr(value), f"row {where}")
-        if is_nested(value):
-            raise describe_nested_labels()
-    try:
-        plain = np.array([float(value) if isinstance(value, Decimal) else value for value in values])
-    except ValueError:
-        raise describe_nested_labels() from None
-    if plain.dtype.kind in "biufUS" and plain.shape == raw.shape:
-        return plain
-    return np.array([str(v) for v in values])
+    return labels_and_others(as_array(y_true, "labels"), pos_label, part=part)[0]
 
 
 def clean_weights(sample_weight: npt.ArrayLike, n_rows: int, *, part: bool = False) -> npt.NDArray[Any]:

@@ -22,6 +22,7 @@ from calibrant.auditing.wording import (
     verdict_sentence,
 )
 from calibrant.cli.main import app
+from calibrant.ingest.faults import Columns
 
 
 def world(n, distortion=1.0, seed=0):
@@ -178,19 +179,20 @@ def test_rows_that_are_not_in_memory():
     [
         (["a.csv", "b c.csv"], "a.csv 'b c.csv' --label y", "['a.csv', 'b c.csv'], label='y'"),
         (cal.Query("SELECT 1"), "--query 'SELECT 1' --label y", "cal.Query('SELECT 1'), label='y'"),
+        (cal.Query("SELECT * FROM 'a.csv'"), """--query "SELECT * FROM 'a.csv'" --label y""", "cal.Query("),
         (cal.Query("q", "my.db"), "--query q --database my.db --label y", "cal.Query('q', 'my.db'), label='y'"),
         (cal.Query("q", "postgresql://u:secret@h"), "--query q --database ... --label y", "cal.Query('q', '...'), "),
     ],
 )
 def test_sources(source, command, python):
-    place = place_of(source, "y", "p", None, None)
+    place = place_of(source, Columns("y", "p"))
     assert place.command.startswith(command)
     assert place.audit.startswith(python)
     assert "secret" not in "".join(place)
 
 
 def test_columns_of_weights_and_labels_by_name():
-    place = place_of(pd.DataFrame(), "y", "p", "w", "yes")
+    place = place_of(pd.DataFrame(), Columns("y", "p", "w", "yes"))
     assert place.command == "FILE --label y --score p --weight w --pos-label yes"
     assert place.fit == "frame['p'], frame['y'], frame['w'], pos_label='yes'"
     assert next_step("leave alone", place, None, 0.95, expected_brier=0.1) == (None, None)

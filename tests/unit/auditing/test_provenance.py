@@ -209,7 +209,7 @@ def test_commands_are_recorded(folder):
     )
     file = folder / "a.csv"
     assert found["command"] == (
-        f"calibrant audit {file} --label y --score p --json --title 'PD model 3' --note 'It'\"'\"'s a test' "
+        f"calibrant audit {file} --label y --score p --json --title 'PD model 3' --note \"It's a test\" "
         "--author Me --confidence 0.9"
     )
     assert found["source"] == str(file)
@@ -254,7 +254,10 @@ def test_passwords_are_not_recorded(address):
     ]
     given |= dict.fromkeys([*names, "author"]) | {"name": "scores", "random_state": 0, "confidence_level": 0.95}
     told = provenance_of(
-        cal.audit, given | {"max_rows_per_cluster": 1, "guarantee": "ordinary", "n_folds": 5}, rows=1.0, digest=1
+        cal.audit,
+        given | {"max_rows_per_cluster": 1, "guarantee": "ordinary", "n_folds": 5, "missing": "raise"},
+        rows=1.0,
+        digest=1,
     )
     assert "secret" not in (text := json.dumps(told.to_dict()))
     assert "cret@" not in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 
 import duckdb
 import pyarrow as pa
@@ -43,8 +44,11 @@ def message(path, **keywords):
         ("0,-2.5\n1,0.5\n", "found -2.5 in row 1 of column p in {}; these look like logits"),
         (",0.2\n1,0.5\n,0.1\n", "a label in every row, found an empty value in row 1 of column y in {} and 1 more"),
         ("1,0.2\nnan,0.5\n", "a label in every row, found 'nan' in row 2"),
-        ("a,0.2\nb,0.5\n", "labels 0 and 1, found the values 'a', 'b' in column y of {}; say which value"),
-        ("0,0.2\n1,0.5\n2,0.5\n", "two label values, found the values 0, 1, 2 in column y"),
+        (
+            "a,0.2\nb,0.5\n",
+            "labels 0 and 1, found the values 'a', 'b' in row 1 of column y in {} and 1 more like it; say which value",
+        ),
+        ("0,0.2\n1,0.5\n2,0.5\n", "two label values, found the values 0, 1, 2 in row 3 of column y in {}"),
         ("0,0.2\n1,0.5\n-1,0.5\n", "two label values, found the values 0, 1, -1"),
         ("0.5,0\n0.25,1\n", "the label and score columns look swapped"),
         ("0,0.1\n1,0.1\n2,0.1\n3,0.1\n4,0.1\n5,0.1\n", "the values 0, 1, 2, 3, 4 and others"),
@@ -75,7 +79,7 @@ def test_weights(write, rows, words):
 def test_pos_label(write):
     path = write("scores.csv", "y,p\nyes,0.2\nno,0.5\nmaybe,0.5\n")
     found = "the values 'yes', 'no', 'maybe'"
-    assert f"two label values, found {found}" in message(path, pos_label="yes")
+    assert read_table(path, label="y", score="p", pos_label="yes").k.tolist() == [1, 0]
     assert f"some rows with the positive label 'Yes', found {found}" in message(path, pos_label="Yes")
 
 
@@ -90,7 +94,7 @@ def test_first_bad_row_in_a_long_file(write):
 
 def test_a_third_label_far_below(write):
     path = write("scores.csv", "y,p\n" + "0,0.5\n1,0.25\n" * 60_000 + "2,0.5\n")
-    assert "found the values 0, 1, 2 in column y" in message(path)
+    assert "found the values 0, 1, 2 in row 120001 of column y" in message(path)
 
 
 @pytest.mark.grid
@@ -137,14 +141,14 @@ def test_parquet_of_other_types(tmp_path):
     path = tmp_path / "scores.parquet"
     duckdb.sql("SELECT * FROM (VALUES (DATE '2020-01-01', 'x', NULL), (DATE '2020-01-02', 'y', 0.5)) t(d, y, p)"
                ).write_parquet(str(path))  # fmt: skip
-    assert "numbers as scores, found datetime.date(2020, 1, 1) in row 1" in message(path, score="d")
+    assert "(1) datetime.date(2020, 1, 1) in row 1 of column d" in message(path, score="d")
     assert "an empty value in row 1 of column p" in message(path)
 
 
 NOTHING = {
-    "y": "expected a label in every row, found an empty value in row 1 of column y in {} and 2 more like it; drop the",
+    "y": "expected a label in every row, found an empty value in row 1 of column y in {} and 2 more like it; drop or",
     "p": "expected numbers as scores, found an empty value in row 1 of column p in {} and 2 more like it; drop or",
-    "w": "expected numbers as weights, found an empty value in row 1 of column w in {} and 2 more like it; convert",
+    "w": "expected numbers as weights, found an empty value in row 1 of column w in {} and 2 more like it; drop or",
 }
 FULL = {"y": [0, 1, 1], "p": [0.1, 0.2, 0.3], "w": [1.0, 2.0, 1.0]}
 
@@ -179,7 +183,7 @@ def test_words_are_those_of_the_python_functions(write, scores):
     path = write("scores.csv", "y,p\n" + "".join(f"1,{score}\n" for score in scores))
     with pytest.raises(DataError) as caught:
         ScoreTable.from_scores([1, 1, 1], scores)
-    assert message(path) == str(caught.value).replace("row 1", f"row 2 of column p in {path}")
+    assert message(path) == _in_file(caught.value, "p", path)
 
 
 @pytest.mark.parametrize("labels", [[0, 1, 2], [3, 3, 3], ["a", "b", "a"]])
@@ -187,7 +191,12 @@ def test_words_about_labels_are_those_of_the_python_functions(write, labels):
     path = write("scores.csv", "y,p\n" + "".join(f"{label},0.5\n" for label in labels))
     with pytest.raises(DataError) as caught:
         ScoreTable.from_scores(labels, [0.5] * 3)
-    assert message(path) == str(caught.value).replace(";", f" in column y of {path};", 1)
+    assert message(path) == _in_file(caught.value, "y", path)
+
+
+def _in_file(error, column, path):
+    """Return a message about arrays as it is about a file, whose rows count from 1."""
+    return re.sub(r"row (\d+)", lambda row: f"row {int(row[1]) + 1} of column {column} in {path}", str(error))
 
 
 def test_scores_alone_may_be_missing(write):

@@ -89,7 +89,10 @@ GOOD = ([0, 1], [0.2, 0.4])
     [
         (([0, 1, 0, 1], [0.1, 0.2, 0.3, np.nan]), "finite scores, found in chunk 1: nan in row 3; drop"),
         (([0, 1], [0.1, 1.5]), "scores between 0 and 1, found in chunk 1: 1.5 in row 1; pass the predicted"),
-        (([0, 2], [0.1, 0.5]), "labels 0 and 1, found in chunk 1: the values 0, 2; say which value is the positive"),
+        (
+            ([0, 2], [0.1, 0.5]),
+            "labels 0 and 1, found in chunk 1: the values 0, 2 in row 1; say which value is the positive",
+        ),
         (([0, None], [0.1, 0.5]), "a label in every row, found in chunk 1: None in row 1"),
         (([0, 1], [0.1]), "as many labels as scores, found in chunk 1: 2 labels and 1 scores"),
         (([0, 1], []), "at least one row, found in chunk 1: no rows"),
@@ -101,7 +104,7 @@ GOOD = ([0, 1], [0.2, 0.4])
         (7, "two columns, labels and scores, .* found in chunk 1: a int;"),
         (
             ([0.1, 0.9], [0, 1]),
-            "labels 0 and 1, found in chunk 1: the values 0.1, 0.9; the label and score columns look",
+            "labels 0 and 1, found in chunk 1: the values 0.1, 0.9 in row 0 and 1 more like it; the label",
         ),
         (([-1, 1], [0.1, 0.5]), "two label values, found in chunk 1: the values 0, -1, 1; assess one class"),
     ],
@@ -115,20 +118,19 @@ def test_errors_name_the_chunk(chunk, message):
 @pytest.mark.parametrize(
     ("chunks", "message"),
     [
-        (
-            [(["no"], [0.1]), (["yes", "maybe"], [0.2, 0.3])],
-            "two label values, found in chunk 1: the values 'no', 'yes'",
-        ),
-        (
-            [(["no", "maybe"], [0.2, 0.3]), (["yes"], [0.1])],
-            "two label values, found in chunk 0: the values 'no', 'may",
-        ),
+        ([(["no"], [0.1]), (["yes", "NA"], [0.2, 0.3])], "two label values, found in chunk 1: .*'NA'"),
+        ([(["no", "NA"], [0.2, 0.3]), (["yes"], [0.1])], "two label values, found in chunk 0: .*'NA'"),
         ([(["no"], [0.1]), (["no"], [0.2])], "some rows with the positive label 'yes', found the values 'no'; check"),
     ],
 )
 def test_named_labels_that_do_not_belong_together(chunks, message):
     with pytest.raises(DataError, match=message):
         ScoreTable.from_chunks(chunks, pos_label="yes")
+
+
+def test_a_named_label_stands_against_the_others_of_all_chunks():
+    found = ScoreTable.from_chunks([(["no"], [0.1]), (["yes", "maybe"], [0.2, 0.3])], pos_label="yes")
+    assert found.k.tolist() == [0, 1, 0]
 
 
 @pytest.mark.parametrize("chunks", [[], iter([]), list, [([], [])], [([], [], []), ([], [])]])

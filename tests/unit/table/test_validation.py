@@ -72,8 +72,8 @@ BAD_LABELS = {
     "-1, 0 and 1": ([-1, 0, 1, 0], "two label values", "-1, 0, 1", "one class at a time"),
     "halves": ([0.0, 0.5, 1.0, 0.0], "two label values", "0.0, 0.5, 1.0", "look like probabilities"),
     "text": (["no", "yes", "yes", "no"], "labels 0 and 1", "'no', 'yes'", "positive class: pos_label='no' or"),
-    "missing text": (["no", None, "yes", "no"], "a label in every row", "None in row 1", "drop the rows"),
-    "NaN": ([0.0, nan, 1.0, 0.0], "a label in every row", "nan in row 1", "drop the rows without an outcome"),
+    "missing text": (["no", None, "yes", "no"], "a label in every row", "None in row 1", "drop or repair"),
+    "NaN": ([0.0, nan, 1.0, 0.0], "a label in every row", "nan in row 1", "drop or repair these rows"),
     "a huge number": ([0.0, 1e10, 1.0, 0.0], "two label values", "0.0, 10000000000.0, 1.0", "measurements"),
     "ragged": ([[0], [1, 1], [0], [1]], "labels in one column", "different lengths", "flat column"),
     "two columns": (np.zeros((4, 2)), "labels in one column", "shape (4, 2)", "one-dimensional"),
@@ -135,10 +135,15 @@ def test_positive_label_that_does_not_occur():
 
 
 def test_positive_label_with_more_than_one_other():
+    """A class that is named stands against the rest; but what seems to be no outcome at all is not among the rest."""
     labels = ["no", "yes", "maybe", "no"]
+    assert brier_score(labels, S, pos_label="yes") == brier_score([0, 1, 0, 0], S)
+    assert brier_score([2, 1, 7, 2], S, pos_label=1) == brier_score([0, 1, 0, 0], S)
     refused(
-        DataError, "two label values", "'maybe'", "one class at a time", lambda: brier_score(labels, S, pos_label="yes")
+        DataError, "two label values", "'maybe'", "pos_label='no', pos_label='yes' or", lambda: brier_score(labels, S)
     )
+    labels[2] = "N/A"
+    refused(DataError, "two label values", "'N/A'", "unknown outcome", lambda: brier_score(labels, S, pos_label="yes"))
 
 
 def test_one_class_has_no_ranking():

@@ -6,31 +6,34 @@ from typing import Annotated
 import typer
 
 from calibrant.cli import terminal
-from calibrant.cli.options import File, Score
+from calibrant.cli.options import Database, Files, Score, Sql
+from calibrant.cli.sources import paths_of, source_of
 
 __all__ = ["apply"]
 
 
 def apply(
-    file: File,
     score: Score,
     model: Annotated[
         Path,
         typer.Option("--model", help="Model written by recalibrate.", metavar="M.json", rich_help_panel="Data"),
     ],
     output: Annotated[Path, typer.Option("--output", help="CSV, Parquet or JSON lines file.", metavar="OUT")],
+    files: Files = None,
+    query: Sql = None,
+    database: Database = None,
     column: Annotated[str, typer.Option("--column", help="Name of the new column.", metavar="COL")] = "calibrated",
 ) -> None:
-    """Add a column of recalibrated probabilities to a file.
+    """Add a column of recalibrated probabilities to a file, or to the result of a query.
 
     Missing scores stay missing. Rows and other columns stay as they are, in the same order.
     """
     from calibrant.atomic_write import check_writable
     from calibrant.export import load_model
     from calibrant.export.apply import apply_to_file
-    from calibrant.ingest.paths import find_files
 
-    check_writable(output, *find_files(file), model)
+    source = source_of(files, query, database)
+    check_writable(output, *paths_of(source), model)
     with terminal.progress():
-        count = apply_to_file(load_model(model), file, output, score=score, column=column)
+        count = apply_to_file(load_model(model), source, output, score=score, column=column)
     terminal.print_note(f"{count:,} rows written to {output}")

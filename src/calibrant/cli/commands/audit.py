@@ -17,6 +17,7 @@ from calibrant.cli.options import (
     Database,
     Files,
     Label,
+    Missing,
     Note,
     PosLabel,
     Report,
@@ -41,6 +42,7 @@ def audit(
     database: Database = None,
     weight: Weight = None,
     pos_label: PosLabel = None,
+    missing: Missing = "raise",
     tolerance: Annotated[
         float | None, typer.Option("--tolerance", help="Largest acceptable calibration error; asks for a verdict.")
     ] = None,
@@ -104,6 +106,7 @@ def audit(
         score=score,
         weight=weight,
         pos_label=pos_label,
+        missing=missing,  # type: ignore[arg-type]  # checked there
         clusters=cluster or None,
         tolerance=tolerance,
         confidence_level=confidence,

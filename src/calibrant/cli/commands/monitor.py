@@ -1,7 +1,6 @@
 """`calibrant monitor`: new rows for the state of a monitor."""
 
 import re
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,6 +24,7 @@ from calibrant.cli.options import (
 )
 from calibrant.cli.sources import paths_of, source_of
 from calibrant.errors import ArgumentError, CalibrantError
+from calibrant.printable import shell_word
 
 __all__ = ["monitor"]
 
@@ -218,7 +218,7 @@ def _next_command(state: Any, columns: dict[str, str], time: str | None) -> str:
 
     departure, files = state.departure, state.repair_files
     since = None if time is None else departure.time
-    rows = shlex.join(files) or "FILE"
+    rows = " ".join(map(shell_word, files)) or "FILE"
     if since is not None and files and all(map(_READ_BY_NAME.search, files)):
         tables = [quote_text(file) for file in files]
         table = tables[0]
@@ -227,13 +227,8 @@ def _next_command(state: Any, columns: dict[str, str], time: str | None) -> str:
         column, limit = quote_name(str(time)), repr(since)
         if isinstance(since, str):
             column, limit = f"CAST({column} AS TIMESTAMP)", quote_text(since)
-        rows = f"--query {_in_double_quotes(f'SELECT * FROM {table} WHERE {column} >= {limit}')}"
-    named = " ".join(f"--{name} {shlex.quote(value)}" for name, value in columns.items())
+        rows = f"--query {shell_word(f'SELECT * FROM {table} WHERE {column} >= {limit}')}"
+    named = " ".join(f"--{name} {shell_word(value)}" for name, value in columns.items())
     method = "auto" if departure.repair == "refit" else "platt"
     command = f"calibrant recalibrate {rows} {named} --method {method} --model repaired.json"
     return command if files else f"{command}  # FILE: the rows since {since or f'row {departure.row:,}'}"
-
-
-def _in_double_quotes(text: str) -> str:
-    """Quote for a shell a text that has single quotes; an exclamation mark means something in double ones."""
-    return shlex.quote(text) if "!" in text else '"' + re.sub(r'([\\"$`])', r"\\\1", text) + '"'

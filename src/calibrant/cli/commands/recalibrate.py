@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from calibrant.cli import terminal
-from calibrant.cli.options import Database, Files, Label, PosLabel, Score, Sql, Weight
+from calibrant.cli.options import Database, Files, Label, Missing, PosLabel, Score, Sql, Weight
 from calibrant.cli.sources import paths_of, source_of
 from calibrant.errors import ArgumentError
 
@@ -27,6 +27,7 @@ def recalibrate(
     database: Database = None,
     weight: Weight = None,
     pos_label: PosLabel = None,
+    missing: Missing = "raise",
     method: Annotated[
         str,
         typer.Option(
@@ -63,7 +64,7 @@ def recalibrate(
     source = source_of(files, query, database)
     check_writable(model, *paths_of(source))
     make = partial(LAYOUTS[method].estimator, **options)
-    columns = {"label": label, "score": score, "pos_label": pos_label}
+    columns = {"label": label, "score": score, "pos_label": pos_label, "missing": missing}
     if by:
         _fit_by_segment(make(), source, model, by, columns)
     else:
@@ -89,12 +90,18 @@ def _fit(make: Callable[[], Any], method: str, source: Any, model: Path, columns
         cutoff = isinstance(calibrator, CutoffCalibrator)
         with portion(_FITTED, 1.0):
             judged = None if cutoff else cross_fitted(table, make)
+    _print_left_out(table.intake)
     if cutoff:
         terminal.print_wrapped(calibrator.message_)
         return
     if isinstance(calibrator, AutoCalibrator):
         terminal.print_wrapped(calibrator.reason_)
     terminal.print_wrapped(recalibration_sentence(judged))
+
+
+def _print_left_out(intake: Any) -> None:
+    if intake.left_out is not None:
+        terminal.print_wrapped(f"Left out: {intake.left_out}")
 
 
 def _fit_by_segment(calibrator: Any, source: Any, model: Path, by: list[str], columns: dict[str, Any]) -> None:
@@ -108,10 +115,11 @@ def _fit_by_segment(calibrator: Any, source: Any, model: Path, by: list[str], co
     check_names(by, columns["label"], columns["score"])
     with terminal.progress():
         with portion(0.0, _READ):
-            labels, scores, segments = rows_with_columns(source, by, **columns)
+            labels, scores, segments, intake = rows_with_columns(source, by, **columns)
         tell("Fitting, by segment", _READ)
         fitted = SegmentCalibrator(calibrator).fit(scores, labels, segments)
         save_model(fitted, model)
+    _print_left_out(intake)
     terminal.print_wrapped(fitted.reason_)
     if fitted.decision_ == "repaired":
         terminal.print_text(str(fitted.gains_))

@@ -1,0 +1,197 @@
+"""Rows with missing values: left out and counted by cause, from wherever they come; and all that is wrong at once."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy.stats import ttest_ind
+from typer.testing import CliRunner
+
+import calibrant as cal
+from calibrant.cli.main import app
+from calibrant.table.missing import LeftOut, Moments
+
+N = 300
+NAMES = {"label": "outcome", "score": "risk", "pos_label": "died"}
+
+
+def patients():
+    """Three outcomes, of which rows 5, 7 and 9 lack one and rows 9 and 20 a score; row 30 has no ward."""
+    rng = np.random.default_rng(3)
+    p = np.round(rng.uniform(size=N), 6)
+    y = np.where(rng.uniform(size=N) < p, "died", np.where(rng.uniform(size=N) < 0.2, "other", "home")).astype(object)
+    ward = rng.choice(["A", "B"], N).astype(object)
+    y[[5, 7, 9]], p[[9, 20]], ward[30] = None, np.nan, None
+    return pd.DataFrame({"outcome": y, "risk": p, "ward": ward})
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("patients")
+    patients().to_csv(folder / "icu.csv", index=False, sep=";")
+    patients().to_csv(folder / "na.csv", index=False, na_rep="NA")  # as R writes it
+    patients().to_parquet(folder / "icu.parquet")
+    return folder
+
+
+SOURCES = {
+    "CSV": lambda files: files / "icu.csv",
+    "NA": lambda files: files / "na.csv",
+    "Parquet": lambda files: files / "icu.parquet",
+    "query": lambda files: cal.Query(f"SELECT * FROM '{files / 'icu.parquet'}'"),
+    "pandas": lambda files: patients(),
+    "Polars": lambda files: pl.from_pandas(patients()),
+    "lazy Polars": lambda files: pl.from_pandas(patients()).lazy(),
+    "PyArrow": lambda files: pa.Table.from_pandas(patients()),
+    "DuckDB": lambda files: duckdb.sql(f"FROM '{files / 'icu.parquet'}'"),
+}
+
+
+def told(source, **keywords):
+    """Return what reading a table of the rows says, which is what an audit has too."""
+    if isinstance(source, cal.Query) or hasattr(source, "suffix"):
+        return cal.read_table(source, **NAMES, missing="drop", **keywords)
+    return cal.ScoreTable.from_frame(source, **NAMES, missing="drop", **keywords)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_rows_are_left_out_and_counted_wherever_they_are(files, name):
+    frame = patients()
+    found, kept = told(SOURCES[name](files)), frame[frame.outcome.notna() & frame.risk.notna()]
+    left_out = found.intake.left_out
+    assert (left_out.n, left_out.n_read, left_out.causes) == (4, N, {"outcome": 3, "score": 2})
+    assert found.digest == cal.ScoreTable.from_scores(kept.outcome == "died", kept.risk).digest
+    assert found.intake.others == ("home", "other")
+    scored = frame[frame.risk.notna()]
+    groups = scored.risk[scored.outcome.isna()], scored.risk[scored.outcome.notna()]
+    assert left_out.mean_score_without_outcome == pytest.approx(groups[0].mean())
+    assert left_out.mean_score == pytest.approx(groups[1].mean())
+    assert left_out.p_value == pytest.approx(ttest_ind(*groups, equal_var=False).pvalue)
+
+
+def test_an_audit_says_what_it_left_out_in_every_form(files):
+    result = cal.audit(files / "icu.csv", **NAMES, missing="drop")
+    account = "4 of 300 rows: 3 without an outcome, 2 without a score (some lack several)"
+    assert f"Left out   {account}" in str(result).replace("\n           ", " ")
+    assert "'died' against 'home', 'other'" in str(result)
+    assert account in result.details().replace("\n" + " " * 19, " ")
+    assert account in result.to_html()
+    data = json.loads(result.to_json())
+    assert data["left_out"]["causes"] == {"outcome": 3, "score": 2}
+    assert data["sample"]["classes"] == ["died", "home", "other"]
+    assert any("rows left out" in sentence for sentence in result.provenance.assumptions)
+
+
+@pytest.mark.parametrize("keywords", [{"by": "ward"}, {"clusters": "ward"}], ids=["by", "clusters"])
+@pytest.mark.parametrize("name", ["CSV", "pandas", "lazy Polars"])
+def test_other_columns_count_too(files, name, keywords):
+    result = cal.audit(SOURCES[name](files), **NAMES, **keywords, missing="drop")
+    cause = "cluster" if "clusters" in keywords else "value of ward"
+    assert result.left_out.causes == {"outcome": 3, "score": 2, cause: 1}
+    assert result.sample.n == N - 5
+    if result.segments is not None:
+        assert result.segments.n == N - 5
+
+
+def test_segments_in_arrays_beside_a_dataframe():
+    frame = patients().dropna()
+    result = cal.audit(frame, **NAMES, by={"ward": frame.ward})
+    assert result.segments.n == len(frame)
+    with pytest.raises(cal.CalibrantError, match="names of columns, where missing='drop'"):
+        cal.audit(frame, **NAMES, by={"ward": frame.ward}, missing="drop")
+
+
+def test_arrays():
+    frame = patients()
+    weights = np.ones(N)
+    weights[[20, 40]] = np.nan
+    result = cal.audit(frame.outcome, frame.risk, pos_label="died", sample_weight=weights, missing="drop")
+    assert result.left_out.causes == {"outcome": 3, "score": 2, "weight": 2}
+    assert result.sample.n == N - 5
+    with_segments = cal.audit(
+        frame.outcome.tolist(), frame.risk.to_numpy(), pos_label="died", by={"ward": frame.ward}, missing="drop"
+    )
+    assert with_segments.left_out.causes == {"outcome": 3, "score": 2, "value of ward": 1}
+    assert with_segments.segments.n == N - 5
+    two = np.column_stack([1 - frame.risk, frame.risk])
+    labels = np.where(frame.outcome == "died", 1.0, np.where(frame.outcome.isna(), np.nan, 0.0))
+    assert cal.audit(labels, two, missing="drop").left_out.n == 4
+
+
+def test_what_is_left_is_checked_with_its_own_numbers_of_rows(files, tmp_path):
+    frame = patients()
+    frame.loc[100, "risk"] = 1.7
+    frame.to_csv(tmp_path / "bad.csv", index=False)
+    for call, row in (
+        (lambda: cal.audit(tmp_path / "bad.csv", **NAMES, missing="drop"), 101),
+        (lambda: cal.audit(frame, **NAMES, missing="drop"), 100),
+        (lambda: cal.audit(frame.outcome, frame.risk, pos_label="died", missing="drop"), 100),
+    ):
+        with pytest.raises(cal.CalibrantError, match=rf"scores between 0 and 1, found 1\.7 in row {row}\b"):
+            call()
+
+
+def test_a_word_that_is_the_positive_class_is_no_missing_outcome(tmp_path):
+    (tmp_path / "a.csv").write_text("y,p\n" + "na,0.2\nother,0.7\n,0.4\n" * 10)
+    result = cal.audit(tmp_path / "a.csv", label="y", score="p", pos_label="na", missing="drop")
+    assert (result.sample.positives, result.left_out.causes) == (10, {"outcome": 10})
+
+
+def test_nothing_left():
+    with pytest.raises(cal.CalibrantError, match=r"every row left out .2 of 2 rows: 2 without a score.;"):
+        cal.audit([0, 1], [np.nan, np.nan], missing="drop")
+    with pytest.raises(cal.CalibrantError, match="missing to be one of 'raise'"):
+        cal.audit([0, 1], [0.2, 0.7], missing="omit")
+
+
+def test_scores_of_rows_without_an_outcome():
+    def sentence(without):
+        return str(LeftOut.of(40, 500, {"outcome": 40}, Moments(460, 0.2, 0.01), Moments(40, without, 0.01)))
+
+    assert "0.3000, of the others 0.2000 (p <= 0.0001, Welch): outcomes may not be missing at random" in sentence(0.3)
+    assert sentence(0.21).endswith("(p = 0.55, Welch)")
+    nothing = LeftOut.of(0, 500, {"outcome": 0}, Moments(500, 0.2, 0.01), Moments(0, float("nan"), float("nan")))
+    assert str(nothing) == "none of 500 rows"
+
+
+def test_one_message_leads_to_the_first_result(tmp_path, monkeypatch):
+    """Missing scores, missing labels, labels of text and scores outside of 0 to 1 are told at once, with the cure."""
+    monkeypatch.chdir(tmp_path)
+    frame = patients()
+    frame.to_csv("icu.csv", index=False)
+    words = ["audit", "icu.csv", "--label", "outcome", "--score", "risk"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 2
+    for part in (
+        "an empty value in row 10 of column risk in icu.csv and 1 more like it",
+        "an empty value in row 6 of column outcome in icu.csv and 2 more like it",
+        "in row 1 of column outcome in icu.csv and 296 more like it",
+        "--missing drop",
+        "--pos-label died",
+    ):
+        assert part in done.stderr
+    hints = re.findall(r"--missing drop|--pos-label died", done.stderr)
+    done = CliRunner().invoke(app, [*words, *" ".join(hints).split()])
+    assert done.exit_code == 0, done.output
+    assert "Left out   4 of 300 rows" in done.stdout
+    assert "'died' against 'home', 'other'" in done.stdout
+    done = CliRunner().invoke(app, ["recalibrate", *words[1:], *" ".join(hints).split(), "--model", "m.json"])
+    assert done.exit_code == 0, done.output
+    assert "Left out: 4 of 300 rows" in done.stdout
+
+
+def test_all_faults_of_arrays_are_told_at_once():
+    with pytest.raises(cal.CalibrantError) as caught:
+        cal.audit(["yes", None, "no", "no"], [0.1, 1.7, np.nan, "x"])
+    message = str(caught.value)
+    assert (
+        "found (1) 'x' in row 3, (2) nan in row 2, (3) 1.7 in row 1, (4) None in row 1, (5) the values 'yes'" in message
+    )
+    assert message.count("missing='drop'") == 1

@@ -144,9 +144,9 @@ def write_interval(value: float, low: float, high: float, *beside: float | None,
         def longer(x: float, rounding: str = ROUND_HALF_EVEN, further: int = 0, more: int = more) -> str:
             return write(x, rounding, more + further)
 
-        found = Interval(
-            longer(value), write_lower(low, *beside, write=longer), write_upper(high, *beside, write=longer)
-        )
+        # The number too stays on its side of those beside it: its limits would else be written with more digits.
+        own = _limit(value, ROUND_HALF_EVEN, beside, longer) if math.isfinite(value) else longer(value)
+        found = Interval(own, write_lower(low, *beside, write=longer), write_upper(high, *beside, write=longer))
         alike = (low < value and found.lower == found.value) or (high > value and found.upper == found.value)
         if not alike:
             break

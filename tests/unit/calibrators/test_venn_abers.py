@@ -97,7 +97,7 @@ def test_the_one_number_lies_between_and_never_falls(rows):
     merged = fitted.predict(at)
     assert ((p0 <= merged) & (merged <= p1)).all()
     assert ((merged > 0) & (merged < 1)).all()
-    assert (np.diff(merged) >= -1e-16).all()
+    assert (np.diff(merged) >= -1e-15).all()  # a few units in the last place
 
 
 @pytest.mark.parametrize("pair", [(0.0, 0.5), (0.2, 0.9), (0.6, 1.0)])

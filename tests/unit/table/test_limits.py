@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import calibrant as cal
@@ -68,6 +68,7 @@ def test_claims_have_four_digits(value):
 
 
 @given(st.floats(1e-6, 0.5), st.floats(0.0, 1e-3), st.floats(0.0, 1e-3), st.floats(1e-4, 0.5))
+@example(0.45703125, 0.0, 0.0, 0.457)
 def test_verdict_bounds_and_tolerance_agree_as_written(estimate, below, above, tolerance):
     tolerance = float(f"{tolerance:.3g}")
     lower, bound = max(0.0, estimate - below), estimate + above

@@ -47,5 +47,7 @@ def shell_word(text: str) -> str:
     >>> print(shell_word("p.csv"), shell_word("my file.csv"), shell_word("SELECT * FROM 'p.csv'"))
     p.csv 'my file.csv' "SELECT * FROM 'p.csv'"
     """
-    # Between double quotes these have a meaning, the last one where a person types.
-    return shlex.quote(text) if "'" not in text or set(text) & set('"$`\\!') else f'"{text}"'
+    # These have a meaning between double quotes, the last one where a person types.
+    if "'" not in text or set(text) & set("$`\\!"):
+        return shlex.quote(text)
+    return '"' + text.replace('"', '\\"') + '"'

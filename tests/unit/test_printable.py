@@ -33,6 +33,8 @@ def test_words_have_quotes_only_where_a_shell_needs_them():
         "b c.csv": "'b c.csv'",
         "SELECT * FROM 'p.csv'": "\"SELECT * FROM 'p.csv'\"",
         'it\'s "$HOME"': """'it'"'"'s "$HOME"'""",
+        """SELECT "a" FROM 'p.csv'""": r'''"SELECT \"a\" FROM 'p.csv'"''',
+        "it's now!": """'it'"'"'s now!'""",
     }
     for word, written in words.items():
         assert shell_word(word) == written

@@ -24,7 +24,7 @@ def apply(
     database: Database = None,
     column: Annotated[str, typer.Option("--column", help="Name of the new column.", metavar="COL")] = "calibrated",
 ) -> None:
-    """Add a column of recalibrated probabilities to a file, or to the result of a query.
+    """Add a column of recalibrated probabilities to rows.
 
     Missing scores stay missing. Rows and other columns stay as they are, in the same order.
     """

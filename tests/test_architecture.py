@@ -19,6 +19,7 @@ ROOT = Path(calibrant.__file__).parent
 # packages of their own. Packages of one layer do not know each other.
 LAYER = {
     "printable": 0,
+    "version": 0,
     "errors": 1,
     "keywords": 1,
     "atomic_write": 2,
@@ -132,6 +133,17 @@ def test_files_import_each_other_in_no_circle():
                     graph[path].add(next(file for file in files if file.exists()))
     assert sum(map(len, graph.values())) > 500
     assert list(TopologicalSorter(graph).static_order())
+
+
+def test_only_results_import_the_package_itself():
+    """Which would import everything in turn: they reach the pictures that draw them so."""
+    found = {
+        str(path.relative_to(ROOT))
+        for path in FILES
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Import) and any(alias.name == "calibrant" for alias in node.names)
+    }
+    assert found == {"table/results.py"}
 
 
 def test_lazy_imports_are_inside_functions():

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-import calibrant
 from calibrant.clock import utc_now
 from calibrant.ingest.paths import find_files, name_of
 from calibrant.ingest.query import Query
 from calibrant.printable import shell_word, without_passwords
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
+from calibrant.version import __version__
 
 __all__ = ["Provenance", "command_text", "of_command", "provenance_of"]
 
@@ -109,7 +109,7 @@ def provenance_of(function: Callable[..., Any], given: Mapping[str, Any], *, row
     read = _described(given["y_true"], named=named)
     return Provenance(
         date=utc_now(),
-        version=calibrant.__version__,
+        version=__version__,
         command=without_passwords(f"calibrant.{function.__name__}({', '.join(_arguments(function, given))})"),
         parameters=settings,
         seed=int(seed) if isinstance(seed, int | np.integer) else None,

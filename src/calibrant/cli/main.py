@@ -22,6 +22,7 @@ from calibrant.cli.guard import guarded
 from calibrant.cli.layout import Command
 from calibrant.keywords import meant
 from calibrant.printable import visible
+from calibrant.version import __version__
 
 __all__ = ["app"]
 
@@ -72,9 +73,7 @@ for command in (audit, compare, recalibrate, apply, export, monitor, plan, demo,
 
 def _version(wanted: bool) -> None:
     if wanted:
-        import calibrant
-
-        typer.echo(f"calibrant {calibrant.__version__}")
+        typer.echo(f"calibrant {__version__}")
         raise typer.Exit
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-import calibrant
 from calibrant.atomic_write import write_text
 from calibrant.calibrators.base import Calibrator
 from calibrant.errors import ArgumentError, SourceError
@@ -18,6 +17,7 @@ from calibrant.export.json_fields import rebuild_training, rebuilt_fitted
 from calibrant.export.json_types import plain
 from calibrant.export.json_values import FieldError, check_fields, fields_of, load_document, text_of
 from calibrant.export.layouts import STORED, Exported, not_exportable
+from calibrant.version import __version__
 
 __all__ = ["from_json", "load_model", "save_model", "to_json"]
 
@@ -74,7 +74,7 @@ def to_json(calibrator: Exported) -> str:
     document = {
         "kind": "calibrator",
         "schema_version": _SCHEMA,
-        "calibrant": calibrant.__version__,
+        "calibrant": __version__,
         **_fitted(calibrator),
         "column": str(calibrator.feature_names_in_[0]) if named else None,
         "training": plain(calibrator.training_),

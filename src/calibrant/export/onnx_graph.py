@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import calibrant
 from calibrant.calibrators.base import Calibrator
 from calibrant.errors import ArgumentError
 from calibrant.export.formula import LEAST, MOST, Lines, Logistic, LogOdds, Mixture, Writer
 from calibrant.export.layouts import formula_of
+from calibrant.version import __version__
 
 if TYPE_CHECKING:
     import onnx
@@ -81,7 +81,7 @@ def to_onnx(calibrator: Calibrator, *, as_column: bool = False) -> onnx.ModelPro
             graph.constants,
         ),
         producer_name="calibrant",
-        producer_version=calibrant.__version__,
+        producer_version=__version__,
         doc_string=f"Calibrated probabilities: {type(calibrator).__name__}",
         opset_imports=[onnx.helper.make_opsetid("", _OPSET)],
         ir_version=_IR_VERSION,

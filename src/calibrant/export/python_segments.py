@@ -5,11 +5,11 @@ from __future__ import annotations
 import pprint
 from typing import Any
 
-import calibrant
 from calibrant.calibrators import SegmentCalibrator
 from calibrant.calibrators.segment.offsets import CUT
 from calibrant.calibrators.segment.trees import Node, Split
 from calibrant.export.formula import LEAST, MOST
+from calibrant.version import __version__
 
 __all__ = ["with_segments"]
 
@@ -83,7 +83,7 @@ def with_segments(calibrator: SegmentCalibrator, source: str, name: str) -> str:
         most=MOST,
     )
     _, _, rest = source.partition("\n")
-    heading = f'"""Calibrated probabilities: SegmentCalibrator, exported by calibrant {calibrant.__version__}."""'
+    heading = f'"""Calibrated probabilities: SegmentCalibrator, exported by calibrant {__version__}."""'
     return f"{heading}\n{rest.rstrip()}\n{body}"
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import builtins
 import keyword
 
-import calibrant
 from calibrant.calibrators import SegmentCalibrator
 from calibrant.errors import ArgumentError
 from calibrant.export.formula import LEAST, MOST, Lines, Logistic, LogOdds, Mixture, Writer
 from calibrant.export.layouts import Exported, formula_of, of_all_rows
 from calibrant.export.python_segments import with_segments
+from calibrant.version import __version__
 
 __all__ = ["to_python"]
 
@@ -61,7 +61,7 @@ def _module(calibrator: Exported, name: str) -> str:
     source = _Source()
     result = source.formula(formula_of(calibrator))
     lines = [
-        f'"""Calibrated probabilities: {type(calibrator).__name__}, exported by calibrant {calibrant.__version__}."""',
+        f'"""Calibrated probabilities: {type(calibrator).__name__}, exported by calibrant {__version__}."""',
         "",
         "import bisect",
         "import math",

@@ -1,4 +1,4 @@
-"""Labels of the rows that a monitor reads: where rows are read at a fixed age, those of younger ones may be missing."""
+"""Labels and blocks of the rows that a monitor reads; of rows that are too young, labels may be missing."""
 
 from __future__ import annotations
 
@@ -8,14 +8,27 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import DataError
+from calibrant.monitoring.order import as_texts
 from calibrant.monitoring.settings import Settings
 from calibrant.table.pooling import FloatArray
 from calibrant.table.validation import as_array, clean_labels, clean_rows, one_column
 
-__all__ = ["column_of", "labels_of"]
+__all__ = ["block_names", "column_of", "labels_of"]
 
 _MISSING = ("None", "nan", "NaT", "<NA>")  # labels that are not known, as text
 _MISSING_TEXT = ("", "nan")  # texts that stand for such labels; the second one is how NumPy writes NaN among texts
+
+
+def block_names(block: npt.ArrayLike | None, n: int, settings: Settings) -> npt.NDArray[Any] | None:
+    """Return the name of the block of each of n rows as text; None where rows are independent."""
+    if not settings.blocks:
+        if block is not None:
+            remedy = "make the monitor with `blocks=True`, or leave `block` out"
+            raise DataError("no `block` in a monitor of independent rows", "one", remedy)
+        return None
+    if block is None:
+        raise DataError("`block` in every update of a monitor of blocks", "none", "pass the block of every row")
+    return as_texts(column_of(block, "blocks", n), "blocks")
 
 
 def labels_of(

@@ -17,8 +17,8 @@ from calibrant.monitoring.diagnosis import Departure, departure
 from calibrant.monitoring.evidence import Evidence
 from calibrant.monitoring.files import FileRows, add_files, file_of, files_since
 from calibrant.monitoring.history import MonitorHistory, history_of
-from calibrant.monitoring.labels import column_of, labels_of
-from calibrant.monitoring.order import UPDATES, Chosen, Position, as_texts, batch_digest, choose, shown_time
+from calibrant.monitoring.labels import block_names, column_of, labels_of
+from calibrant.monitoring.order import UPDATES, Chosen, Position, RowTimes, batch_digest, choose, shown_time
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.state import MonitorState, alternative, bias_limits, described
 from calibrant.monitoring.state_fields import LastUpdate, Stored
@@ -232,7 +232,7 @@ class Monitor(Reported):
         score = clean_scores(p).astype(np.float64)
         chosen = choose(len(score), time, identifier, self._position, self.settings)
         labels, unlabelled = labels_of(y, score, chosen.rows, self.settings, pos_label)
-        named = self._block_names(block, len(score))
+        named = block_names(block, len(score), self.settings)
         if isinstance(file, str | PathLike):
             file = np.full(len(score), str(file), dtype=object)
         files = None if file is None else column_of(file, "files", len(score))
@@ -247,7 +247,7 @@ class Monitor(Reported):
         if len(chosen.rows):
             if files is not None:
                 self._files = add_files(self._files, files[chosen.rows], self._sums.rows + 1)
-            shown = None if chosen.times is None else _Times(chosen.times, chosen.after.kind)
+            shown = None if chosen.times is None else RowTimes(chosen.times, chosen.after.kind)
             self._read(labels, score[chosen.rows], shown, named, chosen)
         self._position = chosen.after
         if batch is not None:
@@ -256,18 +256,8 @@ class Monitor(Reported):
         self._last = LastUpdate(chosen.waiting, chosen.earlier, unlabelled, new)
         return self.state
 
-    def _block_names(self, block: npt.ArrayLike | None, n: int) -> npt.NDArray[Any] | None:
-        if not self.settings.blocks:
-            if block is not None:
-                remedy = "make the monitor with `blocks=True`, or leave `block` out"
-                raise DataError("no `block` in a monitor of independent rows", "one", remedy)
-            return None
-        if block is None:
-            raise DataError("`block` in every update of a monitor of blocks", "none", "pass the block of every row")
-        return as_texts(column_of(block, "blocks", n), "blocks")
-
     def _read(
-        self, y: FloatArray, score: FloatArray, times: _Times | None, names: npt.NDArray[Any] | None, chosen: Chosen
+        self, y: FloatArray, score: FloatArray, times: RowTimes | None, names: npt.NDArray[Any] | None, chosen: Chosen
     ) -> None:
         evidence, first = self._evidence, self._sums.rows
         alarms = evidence.number_of_alarms
@@ -291,7 +281,7 @@ class Monitor(Reported):
                 self._alarm_times.append(shown_time(self._position.time, self._position.kind))
         self._alarm_times = self._alarm_times[-len(evidence.alarms) :] if evidence.alarms else []
 
-    def _add(self, read: Read, times: _Times | None) -> None:
+    def _add(self, read: Read, times: RowTimes | None) -> None:
         if len(read.y):
             self._sums.add(read, self._evidence.placed_at, times)
 
@@ -404,16 +394,3 @@ class Monitor(Reported):
         monitor = cls.from_json(text)
         monitor._digest = digest
         return monitor
-
-
-class _Times:
-    """Times of the rows read, written when asked for."""
-
-    def __init__(self, times: npt.NDArray[Any], kind: str | None) -> None:
-        self._times, self._kind = times, kind
-
-    def after(self, row: int) -> _Times:
-        return _Times(self._times[row:], self._kind)
-
-    def __getitem__(self, row: int) -> str | float | None:
-        return shown_time(self._times[row].item(), self._kind)

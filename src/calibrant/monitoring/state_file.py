@@ -12,13 +12,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import calibrant
 from calibrant.atomic_write import check_writable, write_text
 from calibrant.errors import SourceError
 from calibrant.export.json_types import plain, structure
 from calibrant.export.json_values import fields_of, load_document
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.state_fields import Stored, check
+from calibrant.version import __version__
 
 __all__ = ["check_settings", "from_json", "locked", "read_state", "to_json", "write_state"]
 
@@ -30,7 +30,7 @@ _REMEDY = "begin a new monitor, or take the file from a backup"
 
 def to_json(stored: Stored) -> str:
     """Write everything a monitor knows."""
-    document = {"kind": "monitor", "schema_version": _SCHEMA, "calibrant": calibrant.__version__} | plain(stored)
+    document = {"kind": "monitor", "schema_version": _SCHEMA, "calibrant": __version__} | plain(stored)
     document["sha256"] = _checksum(document)
     return json.dumps(document, separators=(",", ":"), allow_nan=False) + "\n"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 
-import calibrant
 from calibrant.clock import utc_now
 from calibrant.monitoring import Departure, Monitor, MonitorHistory, MonitorState
 from calibrant.monitoring.settings import Settings
@@ -17,6 +16,7 @@ from calibrant.report.page import fill_page
 from calibrant.report.pictures import Picture, drawn
 from calibrant.report.view import Row
 from calibrant.table.numbers import confidence, rows
+from calibrant.version import __version__
 
 __all__ = ["render_monitor"]
 
@@ -186,5 +186,5 @@ def _provenance(monitor: Monitor, date: str, command: str | None) -> list[tuple[
         *([("Command", command)] if command else []),
         ("Settings", settings),
         ("SHA-256 of the state", hashlib.sha256(monitor.to_json().encode()).hexdigest()),
-        ("Version", f"calibrant {calibrant.__version__}"),
+        ("Version", f"calibrant {__version__}"),
     ]

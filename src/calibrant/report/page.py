@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-import calibrant
 from calibrant.auditing import wording
 from calibrant.auditing.cluster_wording import unseen_sentence
 from calibrant.auditing.error_wording import error_limits, error_range, plain_sentence
@@ -21,6 +20,7 @@ from calibrant.report.guidance import GUIDES, guidance
 from calibrant.report.pictures import pictures
 from calibrant.report.segments import segments
 from calibrant.table.numbers import confidence, number, share, write_upper
+from calibrant.version import __version__
 
 __all__ = ["fill_page", "render"]
 
@@ -118,7 +118,7 @@ def fill_page(template: str, *, title: str, note: str, **content: Any) -> str:
         title=title,
         title_css=_css_text(title),
         note=note,
-        version=calibrant.__version__,
+        version=__version__,
         light=LIGHT.by_name(),
         dark=DARK.by_name(),
         **content,

@@ -104,16 +104,10 @@ def _article(noun: str) -> str:
 
 
 def _welch(first: Moments, second: Moments) -> float:
-    """Return the p-value of Welch's test for unequal variances."""
-    if min(first.n, second.n) < 2:
+    """Return the p-value of Welch's test for unequal variances; NaN where both groups do not vary, or are too small."""
+    if min(first.n, second.n) < 2 or not first.variance + second.variance > 0.0:
         return math.nan
-    parts = [group.variance / group.n for group in (first, second)]
-    squared_error = sum(parts)
-    if not squared_error > 0.0:
-        return math.nan
-    from scipy.special import stdtr
+    from scipy.stats import ttest_ind_from_stats
 
-    freedom = squared_error**2 / sum(
-        part**2 / (group.n - 1) for part, group in zip(parts, (first, second), strict=True)
-    )
-    return float(2.0 * stdtr(freedom, -abs(first.mean - second.mean) / math.sqrt(squared_error)))
+    described = (each for n, mean, variance in (first, second) for each in (mean, math.sqrt(variance), n))
+    return float(ttest_ind_from_stats(*described, equal_var=False).pvalue)

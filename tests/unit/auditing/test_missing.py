@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import calibrant as cal
 from calibrant.cli.main import app
 from calibrant.table.missing import LeftOut, Moments
+from support.counting import assert_failures_within
 
 N = 300
 NAMES = {"label": "outcome", "score": "risk", "pos_label": "died"}
@@ -195,3 +196,19 @@ def test_all_faults_of_arrays_are_told_at_once():
         "found (1) 'x' in row 3, (2) nan in row 2, (3) 1.7 in row 1, (4) None in row 1, (5) the values 'yes'" in message
     )
     assert message.count("missing='drop'") == 1
+
+
+def _alarms(samples, shrink=1.0):
+    """How often scores of rows without an outcome are said to differ, where they are drawn like the others."""
+    rng, found = np.random.default_rng(11), 0
+    for _ in range(samples):
+        groups = [rng.beta(1.2, 4.0, n) for n in (400, 30)]
+        known, unknown = (Moments(len(s), float(s.mean()), float(s.var(ddof=1))) for s in groups)
+        found += LeftOut.of(30, 430, {"outcome": 30}, known, unknown).p_value * shrink <= 0.05
+    return found
+
+
+def test_scores_are_seldom_said_to_differ_where_they_do_not():
+    assert_failures_within(_alarms(1_000), 1_000, 0.055)
+    with pytest.raises(AssertionError, match="failures in"):
+        assert_failures_within(_alarms(1_000, 0.5), 1_000, 0.055)

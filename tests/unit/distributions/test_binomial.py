@@ -96,6 +96,7 @@ def test_p_values_of_a_level_are_never_too_low(spread):
         for level in np.unique(found):
             assert exact[found <= level].sum() <= level + 1e-12
         if spread == 0.0 and n >= 20:
+            assert any(exact[0.5 * found <= level].sum() > level for level in 0.5 * found), "half of it is caught"
             two_sided = 2.0 * np.minimum(np.cumsum(exact), np.cumsum(exact[::-1])[::-1])
             away = np.abs(k - n * mean) >= 1.0
             np.testing.assert_allclose(found[away], np.minimum(1.0, two_sided[away]), rtol=1e-9)

@@ -195,6 +195,7 @@ def distorted(intercept: float, slope: float):
     return spread(lambda s: 1 / (1 + np.exp(-intercept) * (1 / s - 1) ** slope), low=0.05, high=0.95, atoms=100)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [(0.0, 1.0), (0.4, 0.6), (-0.5, 1.5)])
 def test_intervals_of_intercept_and_slope(line):
     missed = missed_by_slope(distorted(*line), 500, 500, (*line, 0.0))

@@ -110,6 +110,7 @@ def test_intervals_hold_in_many_samples(case):
     check(case, 2000)
 
 
+@pytest.mark.slow
 def test_shrunk_limits_are_caught():
     counts, valid = missed(*CASES[0.03, 1000, "calibrated"], 80, 0.4)
     for count in counts.values():
@@ -244,6 +245,7 @@ def clustered_missed(name: str, repetitions: int, alone: bool = False) -> tuple[
 
 
 # Asymptotic in the number of clusters: a little above the nominal 5% is allowed.
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CLUSTERED)
 def test_intervals_of_clusters_hold(name):
     counts, valid = clustered_missed(name, 60)
@@ -259,6 +261,7 @@ def test_intervals_of_clusters_hold_in_many_samples(name):
         assert_failures_within(count, valid, 0.07)
 
 
+@pytest.mark.slow
 def test_rows_of_clusters_taken_as_independent_are_caught():
     counts, valid = clustered_missed("strong", 60, alone=True)
     with pytest.raises(AssertionError, match="failures in"):

@@ -116,6 +116,7 @@ def test_intervals_hold_in_many_samples(name):
         assert_failures_within(count, valid, LEVEL)
 
 
+@pytest.mark.slow
 def test_shrunk_intervals_are_caught():
     counts, valid = missed("one number", 50, 0.3)
     for count in counts.values():
@@ -123,6 +124,7 @@ def test_shrunk_intervals_are_caught():
             assert_failures_within(count, valid, LEVEL)
 
 
+@pytest.mark.slow
 def test_rows_as_draws_are_caught(monkeypatch):
     """With a design effect alone, what no cluster has shown is not allowed for."""
     monkeypatch.setattr(cluster_draws, "equal_draws", lambda size, delta: float(size.sum()))

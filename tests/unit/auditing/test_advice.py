@@ -272,6 +272,7 @@ def test_thirty_portfolios_of_rare_events():
     assert sum(n for (action, _), n in calibrated.items() if action == "recalibrate") <= 3
 
 
+@pytest.mark.slow
 def test_evidence_is_never_answered_by_more_data_alone():
     """What the rows show is said, where recalibration is not seen to help."""
     seen = 0

@@ -130,6 +130,7 @@ def test_clusters_that_hide_a_model_that_is_wrong_in_all_of_their_rows(sizes, sh
     assert_failures_within(failed, runs, 0.025)
 
 
+@pytest.mark.slow
 def test_errors_that_are_largest_where_only_one_model_tells_scores_apart():
     """Sixty scores, of which the second model pools the two between which the error of the first is largest."""
     rng, failed, runs, n, j = np.random.default_rng(4), 0, 60, 40_000, 30

@@ -27,7 +27,9 @@ def failures(name: str, world: str, repetitions: int, seed: int) -> np.ndarray:
 CASES = [(name, world) for name, statement in STATEMENTS.items() for world in statement.worlds]
 
 
-@pytest.mark.parametrize(("name", "world"), CASES)
+@pytest.mark.parametrize(
+    ("name", "world"), [pytest.param(*case, marks=pytest.mark.slow if case[0] == "audit" else ()) for case in CASES]
+)
 def test_what_is_said_is_seldom_wrong(name, world):
     statement = STATEMENTS[name]
     for count in failures(name, world, statement.repetitions, 0):

@@ -99,6 +99,7 @@ def check(case, repetitions: int, shrink: float = 1.0) -> None:
             raise AssertionError(f"{name}: {error}") from None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_intervals_hold(case):
     check(case, 60)

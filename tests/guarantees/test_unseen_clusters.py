@@ -100,6 +100,7 @@ def missed(name: str, repetitions: int, shrink: float = 1.0) -> tuple[dict[str, 
     return counts, valid
 
 
+@pytest.mark.slow
 @pytest.mark.grid
 @pytest.mark.parametrize("name", CASES)
 def test_intervals_hold(name):

@@ -87,6 +87,7 @@ def test_rows_that_were_used_to_fit():
     assert result.to_dict()["warnings"][0]["code"] == "in_sample"
 
 
+@pytest.mark.slow
 def test_the_order_of_rows_is_seen_where_there_is_one():
     """In arrays and dataframes in memory; a score table has none, and weights make rows of a table of counts."""
     rng = np.random.default_rng(0)

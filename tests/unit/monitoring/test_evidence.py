@@ -96,6 +96,7 @@ def test_components_of_perfect_calibration_beside_a_loop_over_rows():
         assert path[t - 1] == pytest.approx(own * math.exp(log_own) + total + 1 - own - mass, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_expectation_over_all_labels_of_eight_rows(kind):
     """Where the null holds M does not grow on average, and stays the same if it is exact; R grows by its mass."""

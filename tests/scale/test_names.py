@@ -1,5 +1,6 @@
 """Columns are those that have the names in the file, and `apply` copies what stands there or refuses it."""
 
+import csv
 import json
 import sqlite3
 
@@ -35,6 +36,18 @@ def test_keys_that_appear_late_are_kept(calibrator, tmp_path):
         apply_to_file(calibrator, path, tmp_path / "o.csv", score="p", column="note")
     with pytest.raises(SourceError, match="found the columns y, p, q, note"):
         read_table(path, label="y", score="x")
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r", "\r\n"])
+def test_names_with_line_ends_are_quoted_in_csv(ends, calibrator, tmp_path):
+    """Python up to 3.12 quotes only what ends its lines: a bare carriage return broke the header."""
+    names = ["y", "p", f"a{ends}b"]
+    pq.write_table(pa.table([[0, 1], [0.2, 0.7], [1, 2]], names=names), tmp_path / "s.parquet")
+    apply_to_file(calibrator, tmp_path / "s.parquet", tmp_path / "o.csv", score="p")
+    with (tmp_path / "o.csv").open(newline="", encoding="utf-8") as file:
+        header, *rows = csv.reader(file, strict=True)
+    assert header == [*names, "calibrated"]
+    assert [row[2] for row in rows] == ["1", "2"]
 
 
 class TestNames:

@@ -60,14 +60,16 @@ def copy_of(source: Source, ending: str, column: str) -> Copy:
     if ENDINGS[ending] == "CSV":
         delimiter = "\t" if ending == ".tsv" else ","
         head = io.StringIO()
-        csv.writer(head, delimiter=delimiter, lineterminator="\n").writerow(header)
+        # Ended by both, so that names which hold either are quoted.
+        csv.writer(head, delimiter=delimiter, lineterminator="\r\n").writerow(header)
+        first = head.getvalue().removesuffix("\r\n") + "\n"
         # DuckDB's own header would have names that differ in more than case.
-        options = f"{_PLAIN}, DELIMITER '{delimiter}', PREFIX {quote_text(head.getvalue())}, SUFFIX '\n'"
+        options = f"{_PLAIN}, DELIMITER '{delimiter}', PREFIX {quote_text(first)}, SUFFIX '\n'"
         pairs = zip(source.columns, source.types, strict=True)
         nested = [quote_name(name) for name, type_ in pairs if type_.endswith("]") or type_.startswith(_NESTED)]
         as_json = f"REPLACE ({', '.join(f'to_json({name}) AS {name}' for name in nested)})" if nested else ""
         select = f"SELECT * {as_json} FROM"
-        return Copy(source.sql, source.column, lambda rows, _: f"{select} ({rows})", options, head.getvalue())
+        return Copy(source.sql, source.column, lambda rows, _: f"{select} ({rows})", options, first)
     if ENDINGS[ending] == "Parquet":
         _refuse(source, header, [name.lower() for name in header], "Parquet", "CSV or JSON lines")
         return _parquet(source, header)

@@ -145,7 +145,8 @@ def cluster_numbers(clusters: Clusters, n_rows: int) -> npt.NDArray[np.int64]:
     if isinstance(clusters, np.ma.MaskedArray) and np.ma.is_masked(clusters):
         where = int(np.argmax(np.ma.getmaskarray(clusters)))
         raise describe_missing_cluster("a masked value", f"row {where}", int(np.ma.getmaskarray(clusters).sum()))
-    if isinstance(clusters, (str, bytes)) or not isinstance(clusters, Iterable):
+    arraylike = isinstance(clusters, Iterable) or hasattr(clusters, "__array_interface__")
+    if isinstance(clusters, (str, bytes)) or not arraylike:
         raise DataError("one cluster per row", repr(clusters), "pass a column of the same table")
     # Tuples are good names, which an array would take apart.
     remedy = "join the columns that name a cluster, for example into one text per row"

@@ -145,16 +145,16 @@ def cluster_numbers(clusters: Clusters, n_rows: int) -> npt.NDArray[np.int64]:
     if isinstance(clusters, np.ma.MaskedArray) and np.ma.is_masked(clusters):
         where = int(np.argmax(np.ma.getmaskarray(clusters)))
         raise describe_missing_cluster("a masked value", f"row {where}", int(np.ma.getmaskarray(clusters).sum()))
-    arraylike = isinstance(clusters, Iterable) or hasattr(clusters, "__array_interface__")
+    arraylike = isinstance(clusters, Iterable) or hasattr(clusters, "__array__")
     if isinstance(clusters, (str, bytes)) or not arraylike:
         raise DataError("one cluster per row", repr(clusters), "pass a column of the same table")
     # Tuples are good names, which an array would take apart.
     remedy = "join the columns that name a cluster, for example into one text per row"
     named = isinstance(clusters, (list, tuple))
     column = None if named else one_column(as_array(clusters, "clusters"), "clusters in one column", remedy)
-    values = clusters if column is None else column
-    if len(values) != n_rows:  # type: ignore[arg-type]
-        found = f"{len(values)} clusters and {n_rows} scores"  # type: ignore[arg-type]
+    values: Any = clusters if column is None else column
+    if len(values) != n_rows:
+        found = f"{len(values)} clusters and {n_rows} scores"
         raise DataError("as many clusters as scores", found, "pass columns of the same table")
     if column is not None and column.dtype.kind in "iu":
         return number_values(column)

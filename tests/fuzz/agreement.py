@@ -209,6 +209,13 @@ def _apply(rng: np.random.Generator, folder: Path, rows: Rows, expected: Any, ne
         check(right, f"{value!r} in row {i}, not {None if i in missing else expected[i]!r}, of {words}")
 
 
+def _without_files(found: Any) -> Any:
+    """Leave out the names of files, which arrays have none of."""
+    if not isinstance(found, dict):
+        return found
+    return {key: _without_files(value) for key, value in found.items() if "file" not in key}
+
+
 def monitor(rng: np.random.Generator, folder: Path) -> str:
     """Read several files one after the other; at the end the first again, which is mostly refused."""
     n = int(rng.choice([2, 12, 90, 400]))
@@ -251,7 +258,7 @@ def monitor(rng: np.random.Generator, folder: Path) -> str:
             continue
         done, result = both
         known, answered = cal.Monitor.from_json(known.to_json()), "answered"  # as a state is written, with 12 digits
-        other = difference(parsed(done.stdout), parsed(result.to_json()))
+        other = difference(_without_files(parsed(done.stdout)), _without_files(parsed(result.to_json())))
         check(not other, f"not as of arrays: {asked}: {other}")
         check(done.exit_code == int(result.alarm), f"exit code {done.exit_code} of {asked}")
         check(cal.Monitor.load(state).state.rows == result.rows, f"a state of other rows: {asked}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,11 @@ from calibrant.table.row_errors import (
     describe_zero_weights,
     refuse_unknown,
 )
-from calibrant.table.validation import CleanRows, check_same_rows, clean_rows
+from calibrant.table.validation import Chunks, CleanRows, check_same_rows, clean_rows
 
-__all__ = ["ChunkRows", "Chunks"]
+__all__ = ["ChunkRows"]
 
 _BLOCK = 1 << 15  # rows
-
-Chunks = Callable[[], Iterable[tuple[Any, ...]]] | Iterable[tuple[Any, ...]]
 
 
 class ChunkRows:

@@ -9,7 +9,7 @@ from typing import Any
 
 from calibrant.ingest.accumulator import Accumulator
 from calibrant.ingest.bucket_sums import BucketSums
-from calibrant.ingest.chunk_rows import ChunkRows, Chunks
+from calibrant.ingest.chunk_rows import ChunkRows
 from calibrant.ingest.faults import Columns
 from calibrant.ingest.frame_rows import CheckedRows
 from calibrant.ingest.frames import FrameArrays, open_frame
@@ -18,7 +18,7 @@ from calibrant.ingest.losses import LossTotals
 from calibrant.ingest.refinement import opened, refined
 from calibrant.ingest.slices import SliceRows, unpacked
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.validation import check_weight_range
+from calibrant.table.validation import Chunks, check_weight_range
 
 __all__ = [
     "CELL_BITS",

@@ -20,7 +20,7 @@ ELSEWHERE = {
     "beside_others.md": "tests/test_beside_others.py runs its calls",
     "spark = SparkSession.builder.getOrCreate()": "tests/scale/test_spark.py runs it",
     "postgresql://user@host/name": "tests/scale/test_queries.py runs it with a server",
-    "ingest ─► ScoreTable": "a drawing",
+    "cells ─► ScoreTable": "a drawing",
 }
 
 

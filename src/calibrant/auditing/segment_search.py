@@ -13,8 +13,8 @@ from calibrant.auditing.segment_rows import segment_totals
 from calibrant.auditing.segment_table import OF_MIXTURES, SegmentTable, judged_segments
 from calibrant.certificates.certify import check_request
 from calibrant.certificates.segments import detectable_error, lower_bounds
-from calibrant.ingest.segment_sums import SegmentTotals
 from calibrant.segments.columns import MIN_ROWS
+from calibrant.segments.totals import SegmentTotals
 from calibrant.table.numbers import confidence, rows, write_lower
 from calibrant.table.pooling import score_order
 from calibrant.table.shown import html_grid

@@ -25,7 +25,7 @@ from calibrant.table.table_sums import TableSums
 from calibrant.table.validation import CleanRows, clean_counts, clean_rows
 
 if TYPE_CHECKING:
-    from calibrant.ingest.chunk_rows import Chunks
+    from calibrant.sources.chunks import Chunks
 
 __all__ = ["FloatArray", "NumberArray", "ScoreTable"]
 
@@ -131,7 +131,7 @@ class ScoreTable(TableSums):
         >>> ScoreTable.from_chunks(lambda: ((labels[i : i + 2], scores[i : i + 2]) for i in (0, 2)))
         ScoreTable(2 distinct scores, n=4, positives=2)
         """
-        from calibrant.ingest.gathering import table_of_chunks
+        from calibrant.sources.chunks import table_of_chunks
 
         return table_of_chunks(chunks, pos_label)
 
@@ -174,8 +174,8 @@ class ScoreTable(TableSums):
         >>> ScoreTable.from_frame(frame, label="outcome", score="p")
         ScoreTable(2 distinct scores, n=4, positives=2)
         """
-        from calibrant.ingest.faults import Columns
-        from calibrant.ingest.gathering import table_of_frame
+        from calibrant.sources.faults import Columns
+        from calibrant.sources.frames import table_of_frame
 
         return table_of_frame(frame, Columns(label, score, weight, pos_label, missing=missing))
 

@@ -31,20 +31,21 @@ LAYER = {
     "fits": 3,
     "distributions": 3,
     "segments": 3,
-    "ingest": 4,
-    "metrics": 5,
-    "curves": 5,
-    "decisions": 5,
-    "calibrators": 5,
-    "simulate": 5,
-    "certificates": 6,
-    "export": 6,
-    "auditing": 7,
-    "comparing": 8,
-    "monitoring": 8,
-    "plots": 9,
-    "report": 10,
-    "cli": 11,
+    "cells": 4,
+    "sources": 5,
+    "metrics": 6,
+    "curves": 6,
+    "decisions": 6,
+    "calibrators": 6,
+    "simulate": 6,
+    "certificates": 7,
+    "export": 7,
+    "auditing": 8,
+    "comparing": 9,
+    "monitoring": 9,
+    "plots": 10,
+    "report": 11,
+    "cli": 12,
 }
 
 HEAVY = {
@@ -228,7 +229,7 @@ def test_only_pooling_sorts():
             "unique",
         }
 
-    allowed = ("table/pooling.py", "ingest/pruning.py")
+    allowed = ("table/pooling.py", "cells/pruning.py")
     assert not [line for line in offenders(sorting) if not line.startswith(allowed)]
 
 
@@ -281,4 +282,4 @@ def test_only_public_names_are_listed():
 def test_measuring_loads_nothing_that_reads_frames_or_files():
     loaded = "import calibrant, sys\ncalibrant.cutoff_calibration_error([0, 1], [0.2, 0.7])\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
-    assert not {"calibrant.ingest.frames", "calibrant.ingest.connection"} & set(done.stdout.split())
+    assert not {"calibrant.sources.frames", "calibrant.sources.connection"} & set(done.stdout.split())

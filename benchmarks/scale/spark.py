@@ -28,7 +28,7 @@ from typing import Any
 from benchmarks import timing
 from benchmarks.rows import rows_file
 from benchmarks.scale import routes
-from calibrant.ingest import frames
+from calibrant.sources import frames
 
 LOCAL, CLUSTER = "local[2]", "two workers, one killed"
 ESTIMATED_ROWS, ESTIMATED_TASKS = 10**10, 1000

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from calibrant.comparing.compare import Comparison, compare
     from calibrant.errors import ArgumentError, CalibrantError, DataError, SourceError
     from calibrant.export import load_model
-    from calibrant.ingest.files import read_table
-    from calibrant.ingest.query import Query
     from calibrant.metrics import (
         brier_score,
         cutoff_calibration,
@@ -42,6 +40,8 @@ if TYPE_CHECKING:
     from calibrant.metrics.scorers import scorers
     from calibrant.monitoring.monitor import Monitor
     from calibrant.plots import ReliabilityDisplay
+    from calibrant.sources.files import read_table
+    from calibrant.sources.query import Query
     from calibrant.table.score_table import ScoreTable
 
 # Module -> the names a user types often.
@@ -63,8 +63,8 @@ _HOME = {
     "comparing.compare": ["Comparison", "compare"],
     "errors": ["ArgumentError", "CalibrantError", "DataError", "SourceError"],
     "export": ["load_model"],
-    "ingest.files": ["read_table"],
-    "ingest.query": ["Query"],
+    "sources.files": ["read_table"],
+    "sources.query": ["Query"],
     "metrics": [
         "brier_score",
         "cutoff_calibration",

@@ -12,9 +12,9 @@ __all__ = ["MODULE_OF", "resolve"]
 
 # Name -> its module in the package.
 MODULE_OF = {
-    "Columns": "ingest.faults",
-    "table_of_chunks": "ingest.gathering",
-    "table_of_frame": "ingest.gathering",
+    "Columns": "sources.faults",
+    "table_of_chunks": "sources.chunks",
+    "table_of_frame": "sources.frames",
     "AuditDisplay": "plots.audit",
     "CostCurveDisplay": "plots.cost",
     "CumulativeResidualsDisplay": "plots.cumulative_residuals",

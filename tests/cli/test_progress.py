@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from calibrant.cli import terminal
 from calibrant.cli.main import app
-from calibrant.ingest import query_runner
+from calibrant.sources import query_runner
 from calibrant.table.progress import tell
 
 

@@ -27,7 +27,7 @@ def public_functions() -> dict[str, Callable[..., Any]]:
         module = importlib.import_module(f"calibrant.{place}".rstrip("."))
         for name in module.__all__:
             function = getattr(module, name)
-            only_reads = function.__module__.startswith(("calibrant.ingest", "calibrant.export"))
+            only_reads = function.__module__.startswith(("calibrant.cells", "calibrant.sources", "calibrant.export"))
             if inspect.isfunction(function) and function not in found.values() and not only_reads:
                 found[f"{place}.{name}".lstrip(".")] = function
     return found

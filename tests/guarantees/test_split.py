@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from calibrant import ArgumentError, ScoreTable
+from calibrant.cells import gathering
 from calibrant.certificates import split_lower_bound
 from calibrant.certificates.widths import monotone_width
 from calibrant.distributions.mean_limits import mean_width
-from calibrant.ingest import gathering
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from support.counting import assert_failures_within
 from support.worlds import WORLDS, at, spread

@@ -18,9 +18,9 @@ import pytest
 
 from calibrant.atomic_write import replacing
 from calibrant.errors import SourceError
-from calibrant.ingest import connection
-from calibrant.ingest.faults import Columns
-from calibrant.ingest.files import read_rows, read_table
+from calibrant.sources import connection
+from calibrant.sources.faults import Columns
+from calibrant.sources.files import read_rows, read_table
 
 if os.name == "nt":
     pytest.skip("signals and limits of POSIX", allow_module_level=True)
@@ -228,7 +228,7 @@ class TestFullDisks:
     def test_no_space_to_spill(self, limit, scores, tmp_path, request):
         """The memory that DuckDB may use is made small, so that grouping rows needs its temporary folder."""
         place = tmp_path if limit else request.getfixturevalue("small_disk")
-        before = f"from calibrant.ingest import connection; connection._MEMORY = {LITTLE_MEMORY!r}"
+        before = f"from calibrant.sources import connection; connection._MEMORY = {LITTLE_MEMORY!r}"
         done = run("audit", scores, *AUDIT, "--cluster", "id", before=before, temporary=place, limit=limit)
         one_line(done, "temporary files", "TMPDIR")
         assert contents(place) == {}
@@ -247,7 +247,7 @@ class TestInterruption:
 
     SLOW = (
         "import pathlib\n"
-        "from calibrant.ingest.query_runner import QueryRunner\n"
+        "from calibrant.sources.query_runner import QueryRunner\n"
         "wait = QueryRunner._wait\n"
         "def told(self, done):\n"
         "    if {when}:\n"
@@ -334,7 +334,7 @@ class TestFoldersThatGo:
         place.mkdir()
         before = (
             "import os\n"
-            "from calibrant.ingest.source import Source\n"
+            "from calibrant.sources.source import Source\n"
             "rows = Source.rows\n"
             "def removed(self, query):\n"
             "    if query.startswith('COPY'):\n"

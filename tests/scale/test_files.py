@@ -18,11 +18,11 @@ from typer.testing import CliRunner
 from calibrant import ScoreTable
 from calibrant.cli.main import app
 from calibrant.errors import CalibrantError, SourceError
-from calibrant.ingest.connection import open_source
-from calibrant.ingest.faults import Columns
-from calibrant.ingest.files import read_rows, read_table
-from calibrant.ingest.paths import find_files
 from calibrant.metrics import cutoff_calibration
+from calibrant.sources.connection import open_source
+from calibrant.sources.faults import Columns
+from calibrant.sources.files import read_rows, read_table
+from calibrant.sources.paths import find_files
 from support.routes import few_in_memory
 
 N = 1500

@@ -14,11 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from calibrant import ScoreTable
+from calibrant.cells import frame_rows as lazy_rows
+from calibrant.cells import gathering, refinement
 from calibrant.errors import CalibrantError, DataError, SourceError
-from calibrant.ingest import frame_rows as lazy_rows
-from calibrant.ingest import frames, gathering, refinement
-from calibrant.ingest.faults import Columns
 from calibrant.metrics import cutoff_calibration
+from calibrant.sources import frames
+from calibrant.sources.faults import Columns
 from support.frame_cases import RIGHT, WRONG
 from support.routes import BROKEN, CASES, assert_same, expected, few_in_memory, summary
 
@@ -357,7 +358,7 @@ class TestScans:
 @pytest.mark.parametrize("library", ["duckdb", "lazy polars"])
 def test_many_buckets_can_be_looked_into(library):
     # A hundred thousand numbers would be too many to write into a condition.
-    from calibrant.ingest.grid import BucketSet, Grid
+    from calibrant.cells.grid import BucketSet, Grid
 
     units = np.arange(200_000, dtype=np.int64) << 20
     frame = LIBRARIES[library]({"y": np.arange(200_000) % 2, "p": units * 2.0**-42})

@@ -14,7 +14,7 @@ from calibrant import Query, ScoreTable
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.errors import DataError, SourceError
 from calibrant.export.apply import apply_to_file
-from calibrant.ingest.files import read_table
+from calibrant.sources.files import read_table
 from support.copied import OUTPUTS, read_copy
 
 

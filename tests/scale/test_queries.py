@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 from calibrant import ScoreTable, audit_segments
 from calibrant.cli.main import app
 from calibrant.errors import DataError, SourceError
-from calibrant.ingest.faults import Columns
-from calibrant.ingest.files import read_rows, read_table
-from calibrant.ingest.query import Query
+from calibrant.sources.faults import Columns
+from calibrant.sources.files import read_rows, read_table
+from calibrant.sources.query import Query
 from support.postgresql import running_server
 
 RNG = np.random.default_rng(3)

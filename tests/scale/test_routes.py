@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from calibrant import ScoreTable
-from calibrant.ingest import frames
-from calibrant.ingest.files import read_table
-from calibrant.ingest.query import Query
+from calibrant.sources import frames
+from calibrant.sources.files import read_table
+from calibrant.sources.query import Query
 from support.routes import BROKEN, CASES, ROUNDED, assert_same, few_in_memory
 
 NAMES = {"label": "y", "score": "s"}

@@ -10,14 +10,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from calibrant.cells import fine_sums
+from calibrant.cells.slices import PackedRows
 from calibrant.errors import DataError, SourceError
-from calibrant.ingest import connection, files, fine_sums, query_runner, source
-from calibrant.ingest.checks import check
-from calibrant.ingest.connection import open_source
-from calibrant.ingest.faults import Columns
-from calibrant.ingest.files import read_table
-from calibrant.ingest.query import Query
-from calibrant.ingest.slices import PackedRows
+from calibrant.sources import connection, files, query_runner, source
+from calibrant.sources.checks import check
+from calibrant.sources.connection import open_source
+from calibrant.sources.faults import Columns
+from calibrant.sources.files import read_table
+from calibrant.sources.query import Query
 from calibrant.table.progress import job
 from support.routes import CASES, assert_same, few_in_memory
 
@@ -178,7 +179,7 @@ def test_no_thread_stays_behind(tmp_path, monkeypatch):
     def broken(self, rows):
         raise ValueError("stopped midway")
 
-    monkeypatch.setattr("calibrant.ingest.fine_sums.FineSums.add", broken)
+    monkeypatch.setattr("calibrant.cells.fine_sums.FineSums.add", broken)
     with pytest.raises(ValueError, match="stopped midway"):
         read_table(path, **NAMES)
     assert threading.active_count() == before

@@ -12,10 +12,10 @@ import pytest
 
 import calibrant
 from calibrant import ScoreTable, audit
+from calibrant.cells import frame_rows as lazy_rows
 from calibrant.errors import DataError, SourceError
-from calibrant.ingest import frame_rows as lazy_rows
-from calibrant.ingest import frames
-from calibrant.ingest.faults import Columns
+from calibrant.sources import frames
+from calibrant.sources.faults import Columns
 from support.frame_cases import RIGHT, WRONG
 from support.routes import BROKEN, CASES, assert_same, few_in_memory
 
@@ -181,7 +181,7 @@ def test_number_of_jobs(parquet, monkeypatch):
 
 
 def test_many_buckets_can_be_looked_into(spark):
-    from calibrant.ingest.grid import BucketSet, Grid
+    from calibrant.cells.grid import BucketSet, Grid
 
     frame = spark.range(100_000).selectExpr("id % 2 AS y", "id * 1048576 / 4398046511104D AS s")
     rows = frames.open_frame(frame, Columns("y", "s", None, None)).rows

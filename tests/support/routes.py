@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from calibrant import ScoreTable
+from calibrant.cells import gathering, refinement
 from calibrant.fits.isotonic import isotonic_fit
-from calibrant.ingest import gathering, refinement
 from calibrant.metrics import cutoff_calibration
 
 N = 3000

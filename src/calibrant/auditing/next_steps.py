@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from calibrant.ingest.faults import Columns
-from calibrant.ingest.named_columns import in_memory
-from calibrant.ingest.query import Query
 from calibrant.printable import shell_word
+from calibrant.sources.faults import Columns
+from calibrant.sources.named_columns import in_memory
+from calibrant.sources.query import Query
 from calibrant.table.numbers import given, significant, write_upper
 
 __all__ = ["NextStep", "Place", "next_step", "place_of"]

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from calibrant.clock import utc_now
-from calibrant.ingest.paths import find_files, name_of
-from calibrant.ingest.query import Query
 from calibrant.printable import shell_word, without_passwords
+from calibrant.sources.paths import find_files, name_of
+from calibrant.sources.query import Query
 from calibrant.table.results import Result
 from calibrant.table.score_table import ScoreTable
 from calibrant.version import __version__

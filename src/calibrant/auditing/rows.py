@@ -12,8 +12,8 @@ from calibrant.auditing.next_steps import Place, place_of
 from calibrant.auditing.segment_rows import columns_of
 from calibrant.auditing.warnings import RowOrder
 from calibrant.errors import ArgumentError, DataError
-from calibrant.ingest.array_gaps import kept_rows
-from calibrant.ingest.named_columns import named_columns, rows_in_order
+from calibrant.sources.array_gaps import kept_rows
+from calibrant.sources.named_columns import named_columns, rows_in_order
 from calibrant.table.arguments import as_table, need_both_classes
 from calibrant.table.clusters import ClusteredRows, cluster_rows
 from calibrant.table.missing import Intake, LeftOut

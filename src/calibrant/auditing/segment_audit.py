@@ -14,8 +14,8 @@ from calibrant.auditing.segment_table import OF_MIXTURES, SegmentFindings, judge
 from calibrant.auditing.segment_wording import audit_rows, audit_text
 from calibrant.certificates.certify import check_request
 from calibrant.certificates.segments import SHARES, confidence_shares, largest_error, lower_bounds, upper_bounds
-from calibrant.ingest.segment_sums import SegmentTotals
 from calibrant.segments.columns import MIN_ROWS
+from calibrant.segments.totals import SegmentTotals
 from calibrant.table.numbers import confidence, rows, write_upper
 from calibrant.table.results import Drawable
 from calibrant.table.shown import html_grid

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from calibrant.auditing.segment_rows import columns_of, two_columns
 from calibrant.auditing.segment_wording import off_sentence
-from calibrant.ingest.segment_source import rows_with_columns
 from calibrant.segments.values import column_values
+from calibrant.sources.segment_source import rows_with_columns
 from calibrant.table.validation import clean_rows
 
 if TYPE_CHECKING:

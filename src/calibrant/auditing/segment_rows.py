@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
-from calibrant.ingest.faults import Columns
-from calibrant.ingest.query import Query
-from calibrant.ingest.segment_source import segments_of_source
-from calibrant.ingest.segment_sums import Request, SegmentTotals, segments_of_arrays
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.families import check_depth
+from calibrant.segments.totals import Request, SegmentTotals, segments_of_arrays
+from calibrant.sources.faults import Columns
+from calibrant.sources.query import Query
+from calibrant.sources.segment_source import segments_of_source
 from calibrant.table.parameters import check_count
 from calibrant.table.score_table import ScoreTable
 
@@ -137,8 +137,8 @@ def check_names(names: Sequence[str], label: str, score: str) -> None:
 
 def two_columns(frame: Any, label: str, score: str) -> tuple[Any, Any]:
     """Return labels and scores of a dataframe in memory, beside which segments are given as arrays."""
-    from calibrant.ingest.frames import frame_in_memory
-    from calibrant.ingest.named_columns import in_memory
+    from calibrant.sources.frames import frame_in_memory
+    from calibrant.sources.named_columns import in_memory
 
     if isinstance(frame, (str, PathLike, Query, list, tuple)) or not in_memory(frame):
         raise ArgumentError(

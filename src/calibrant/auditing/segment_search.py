@@ -14,8 +14,8 @@ from calibrant.auditing.segment_table import OF_MIXTURES, SearchFindings, judged
 from calibrant.auditing.segment_wording import search_rows, search_text
 from calibrant.certificates.certify import check_request
 from calibrant.certificates.segments import detectable_error, lower_bounds
-from calibrant.ingest.segment_sums import SegmentTotals
 from calibrant.segments.columns import MIN_ROWS
+from calibrant.segments.totals import SegmentTotals
 from calibrant.table.numbers import confidence, rows, write_lower
 from calibrant.table.pooling import score_order
 from calibrant.table.shown import html_grid

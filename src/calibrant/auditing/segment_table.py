@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calibrant.certificates.segments import Listed
 from calibrant.distributions.binomial import level_p_values
 from calibrant.errors import DataError
-from calibrant.ingest.segment_sums import SegmentTotals
+from calibrant.segments.totals import SegmentTotals
 from calibrant.table.results import Tabular
 from calibrant.table.score_table import FloatArray
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement

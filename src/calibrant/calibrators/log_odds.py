@@ -14,6 +14,7 @@ from calibrant.errors import DataError
 from calibrant.fits.logistic import logistic_fit
 from calibrant.table.parameters import check_between
 from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.validation import need_binary
 from calibrant.table.wording import short
 
 __all__ = [
@@ -122,10 +123,11 @@ def target_positives(table: ScoreTable, smooth: bool) -> FloatArray:
     These are ``(P + 1) / (P + 2)`` for a positive and ``1 / (N + 2)`` for a negative, where P and N count the
     positives and the negatives: the posterior means of a rate after P successes (N failures) and a uniform prior.
     """
+    need_binary(table, "a likelihood is one of labels")
     if not smooth:
         return table.k.astype(np.float64)
     positives, negatives = table.positives, table.total - table.positives
-    return table.k * ((positives + 1.0) / (positives + 2.0)) + (table.n - table.k) / (negatives + 2.0)
+    return table.k * ((positives + 1.0) / (positives + 2.0)) + table.negatives / (negatives + 2.0)
 
 
 def likelihood_fit(columns: Sequence[FloatArray], table: ScoreTable, positives: FloatArray) -> FloatArray | None:

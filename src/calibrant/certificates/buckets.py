@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.ingest import gathering
-from calibrant.ingest.gathering import CELL_BITS
-from calibrant.ingest.grid import Grid
+from calibrant.cells import gathering
+from calibrant.cells.gathering import CELL_BITS
+from calibrant.cells.grid import Grid
 from calibrant.table.fixed_point import BITS, UNIT, IntArray, score_units
 from calibrant.table.score_table import FloatArray, ScoreTable
 

@@ -23,7 +23,7 @@ from calibrant.table.parameters import check_choice, check_count, check_random_s
 from calibrant.table.progress import tell
 from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.seeding import generator_for
-from calibrant.table.validation import need_counts
+from calibrant.table.validation import need_binary, need_counts
 
 __all__ = ["calibration_test"]
 
@@ -138,6 +138,7 @@ def calibration_test(
         )
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "a test needs rows")
+    need_binary(table, "the test draws labels from the scores")
     statistic = extremes(cumulative_residuals(table)).value
     if method == "exact":
         _need_scores(table)

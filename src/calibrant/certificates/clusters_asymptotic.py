@@ -138,7 +138,7 @@ def clustered(
     """Measure how rows of a cluster depend on each other; a `DataError` if there are too few clusters."""
     need_clusters(rows)
     # Each row has its weight twice in a square, and n and k hold it once.
-    squared = rows.weight * rows.by_cluster(rows.k * (1.0 - rows.score) ** 2 + (rows.n - rows.k) * rows.score**2)
+    squared = rows.weight * rows.by_cluster(rows.k * (1.0 - rows.score) ** 2 + rows.negatives * rows.score**2)
     expected = rows.weight * rows.by_cluster(rows.n * rows.score * (1.0 - rows.score))
     total = rows.table.total
     walks = cluster_residuals(rows) if walks is None else walks

@@ -95,7 +95,7 @@ def _least_limits(
 def walk_limits(table: ScoreTable, slack: float) -> tuple[FloatArray, FloatArray]:
     """Lower and upper limits from a band for all intervals: no sum of ``y - eta`` is above `slack`, in size."""
     upper = _least_means(table.n, table.k, slack)
-    lower = 1.0 - _least_means(table.n[::-1], (table.n - table.k)[::-1], slack)[::-1]
+    lower = 1.0 - _least_means(table.n[::-1], table.negatives[::-1], slack)[::-1]
     return _at_rows(table, np.arange(len(table)), lower, upper)
 
 

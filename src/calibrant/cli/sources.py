@@ -12,7 +12,7 @@ __all__ = ["name_of", "paths_of", "source_of"]
 
 def source_of(files: list[str] | None, query: str | None, database: str | None) -> Any:
     """Return what to read: paths or a `Query`."""
-    from calibrant.ingest.query import Query
+    from calibrant.sources.query import Query
 
     if bool(files) == (query is not None):
         raise ArgumentError("a file or --query", "both" if files else "neither", "name one of them")
@@ -23,16 +23,16 @@ def source_of(files: list[str] | None, query: str | None, database: str | None) 
 
 def paths_of(source: Any) -> tuple[str, ...]:
     """Return the files that are read, for protection against overwriting."""
-    from calibrant.ingest.paths import find_files
-    from calibrant.ingest.query import Query
+    from calibrant.sources.paths import find_files
+    from calibrant.sources.query import Query
 
     return (source.database or "-",) if isinstance(source, Query) else find_files(source)
 
 
 def name_of(source: Any) -> str:
     """Return what to call the source in headings."""
-    from calibrant.ingest.paths import name_of
-    from calibrant.ingest.query import Query
+    from calibrant.sources.paths import name_of
+    from calibrant.sources.query import Query
 
     if isinstance(source, Query):
         return "the query"

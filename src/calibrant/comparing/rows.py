@@ -96,7 +96,7 @@ def _named(
     source: Any, label: str, scores: Sequence[str], clusters: Any, pos_label: Any
 ) -> tuple[Any, dict[str, Any], Any, Any]:
     """Read the columns: labels, scores by name, clusters, and the positive label if labels are as they were."""
-    from calibrant.ingest.query import Query
+    from calibrant.sources.query import Query
 
     if isinstance(scores, str):
         raise ArgumentError("the names of several columns of scores", repr(scores), "pass scores=['old', 'new']")
@@ -106,11 +106,11 @@ def _named(
         raise ArgumentError("different columns for label and scores", f"{label!r} for both", "name other columns")
     named = () if clusters is None else (clusters,) if isinstance(clusters, str) else tuple(clusters)
     if isinstance(source, (str, PathLike, Query, list, tuple)):
-        from calibrant.ingest.files import read_scores
+        from calibrant.sources.files import read_scores
 
         found = read_scores(source, label=label, scores=names, cluster=named, pos_label=pos_label)
         return found.label, found.scores, found.cluster, None
-    from calibrant.ingest.frames import scores_in_memory
+    from calibrant.sources.frames import scores_in_memory
 
     labels, columns, groups = scores_in_memory(source, label, names, named, pos_label)
     return labels, columns, groups, pos_label

@@ -104,7 +104,7 @@ def score_histogram(
     return Histogram(
         edges=edges,
         positives=_totals(bins, table.k, n_bins),
-        negatives=_totals(bins, table.n - table.k, n_bins),
+        negatives=_totals(bins, table.negatives, n_bins),
         square_root=view.square_root,
     )
 

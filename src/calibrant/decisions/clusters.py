@@ -49,7 +49,7 @@ def cluster_saving(
     cut = int(np.searchsorted(table.score, tau, side="left"))
     cost, best = float(costs[cut]), float(costs.min())
     positive = rows.score >= tau
-    negatives = rows.n - rows.k
+    negatives = rows.negatives
     paid = rows.by_cluster(np.where(positive, a * negatives, b * rows.k))
     mean_predicted = np.where(positive, a * rows.n * (1.0 - rows.score), b * rows.n * rows.score)
     # Moving the cut down by some rows gains b for a positive and costs a for a negative, moving it up the reverse.
@@ -161,7 +161,7 @@ def cluster_net_benefit(rows: ClusteredRows, curve: NetBenefit) -> NetBenefit:
     if jackknife.refusal:
         nothing = np.full(thresholds, np.nan)
         return replace(curve, standard_error=nothing, lower=nothing, upper=nothing)
-    values = rows.k, rows.n - rows.k
+    values = rows.k, rows.negatives
     for clusters, sums in cluster_blocks(rows.cluster, len(rows.size), reached, thresholds + 1, *values):
         positives, negatives = (np.cumsum(one[:, :0:-1], axis=1)[:, ::-1] for one in sums)
         size = rows.size[clusters, None]

@@ -32,7 +32,7 @@ class Mistakes(NamedTuple):
 
 def mistakes(table: ScoreTable, cut: npt.NDArray[np.intp]) -> Mistakes:
     """Count the false positives and negatives from each cut."""
-    hits, misses = (np.append(0.0, np.cumsum(counts, dtype=np.float64)) for counts in (table.k, table.n - table.k))
+    hits, misses = (np.append(0.0, np.cumsum(counts, dtype=np.float64)) for counts in (table.k, table.negatives))
     return Mistakes((misses[-1] - misses[cut]) / table.total, hits[cut] / table.total)
 
 

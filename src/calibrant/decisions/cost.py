@@ -162,6 +162,6 @@ def largest_cell(table: ScoreTable) -> float:
 def costs_by_cut(table: ScoreTable, false_positive_cost: float, false_negative_cost: float) -> npt.NDArray[np.float64]:
     """Mean cost of predicting positive from the i-th row of the table, for i = 0, ..., m."""
     false_negatives = np.concatenate([[0.0], np.cumsum(table.k, dtype=np.float64)])
-    true_negatives = np.concatenate([[0.0], np.cumsum(table.n - table.k, dtype=np.float64)])
+    true_negatives = np.concatenate([[0.0], np.cumsum(table.negatives, dtype=np.float64)])
     false_positives = true_negatives[-1] - true_negatives
     return np.asarray((false_positive_cost * false_positives + false_negative_cost * false_negatives) / table.total)

@@ -16,7 +16,7 @@ from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import failure_probability
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
-from calibrant.table.validation import need_counts
+from calibrant.table.validation import need_binary, need_counts
 from calibrant.table.wording import at_least
 
 __all__ = ["CostForecast", "cost_forecast"]
@@ -176,11 +176,12 @@ def _forecast(table: ScoreTable, a: float, b: float, cut: int) -> float:
 
 def _cost_limits(table: ScoreTable, a: float, b: float, tau: float, delta: float) -> tuple[float, float]:
     """Limits for ``min(a, b) P(mistake) + |a - b| P(dearer mistake)``."""
+    need_binary(table, "the limits of Clopper and Pearson count mistakes")
     above, below = table.low >= tau, table.high < tau
     straddling = ~(
         above | below
     )  # a cell in which the threshold lies: its rows may be mistakes of one kind or the other
-    negatives = table.n - table.k
+    negatives = table.negatives
     false_positives = np.array([negatives[above].sum(), negatives[above | straddling].sum()])
     false_negatives = np.array([table.k[below].sum(), table.k[below | straddling].sum()])
     priced = [

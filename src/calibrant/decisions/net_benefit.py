@@ -17,6 +17,7 @@ from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_between
 from calibrant.table.results import Count, Drawable, Tabular
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
+from calibrant.table.validation import need_binary
 
 __all__ = ["NetBenefit", "NetBenefitDifference", "net_benefit", "net_benefit_difference"]
 
@@ -134,6 +135,7 @@ def net_benefit(
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     check_between("confidence_level", confidence_level, 0.0, 1.0)
+    need_binary(table, "net benefit counts true and false positives")
     tau = points_or_grid(at, n_points)
     odds = tau / (1.0 - tau)
     cut = np.searchsorted(table.score, tau, side="left")

@@ -210,7 +210,7 @@ def _widths(table: ScoreTable, tau: float, cut: int, delta: float, method: str) 
     n = table.total
     if method == "hoeffding":
         return np.full(len(table) + 1, math.sqrt(-math.log(delta) / (2.0 * n)))
-    squares = np.append(0.0, np.cumsum(table.k * (1.0 - tau) ** 2 + (table.n - table.k) * tau**2)) / n
+    squares = np.append(0.0, np.cumsum(table.k * (1.0 - tau) ** 2 + table.negatives * tau**2)) / n
     between = np.abs(squares - squares[cut])
     # a cell in which the threshold lies may belong to either side
     straddling = (table.low < tau) & (table.high >= tau) & (table.low < table.high)

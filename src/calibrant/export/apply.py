@@ -18,14 +18,14 @@ from calibrant.export.layouts import Exported, of_all_rows
 from calibrant.export.lookup import predictions
 from calibrant.export.sql_segments import repaired
 from calibrant.export.sql_writer import DIALECTS, SqlWriter
-from calibrant.ingest.checks import as_number, check_scores
-from calibrant.ingest.connection import open_source
-from calibrant.ingest.formats import quote_name, quote_text
-from calibrant.ingest.paths import Place, find_files, name_of
-from calibrant.ingest.query import Query
-from calibrant.ingest.query_runner import doing
-from calibrant.ingest.source import Source
 from calibrant.segments.columns import SegmentColumn
+from calibrant.sources.checks import as_number, check_scores
+from calibrant.sources.connection import open_source
+from calibrant.sources.formats import quote_name, quote_text
+from calibrant.sources.paths import Place, find_files, name_of
+from calibrant.sources.query import Query
+from calibrant.sources.query_runner import doing
+from calibrant.sources.source import Source
 
 if TYPE_CHECKING:
     import duckdb

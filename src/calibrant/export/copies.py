@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from calibrant.errors import SourceError
-from calibrant.ingest.formats import OBJECT, json_value, quote_name, quote_text
-from calibrant.ingest.source import Source
+from calibrant.sources.formats import OBJECT, json_value, quote_name, quote_text
+from calibrant.sources.source import Source
 
 __all__ = ["ENDINGS", "Copy", "copy_of"]
 

@@ -15,7 +15,7 @@ from calibrant.calibrators.base import Calibrator
 from calibrant.export.formula import Lines
 from calibrant.export.layouts import formula_of
 from calibrant.export.sql_writer import DIALECTS, SqlWriter
-from calibrant.ingest.formats import quote_name
+from calibrant.sources.formats import quote_name
 from calibrant.table.score_table import FloatArray
 
 __all__ = ["predictions"]

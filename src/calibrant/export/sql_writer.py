@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from calibrant.export.formula import LEAST, MOST, Lines, Logistic, LogOdds, Mixture, Writer
-from calibrant.ingest.formats import quote_name, quote_text
+from calibrant.sources.formats import quote_name, quote_text
 
 __all__ = ["DIALECTS", "Dialect", "SqlWriter"]
 

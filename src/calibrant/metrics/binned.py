@@ -300,7 +300,7 @@ def _means_of_rows(
 def _means_of_table(
     table: ScoreTable, starts: npt.NDArray[np.intp], compare: str, threshold: float
 ) -> tuple[NumberArray, FloatArray, FloatArray]:
-    hits = table.k if compare == "frequency" else np.where(table.score > threshold, table.k, table.n - table.k)
+    hits = table.k if compare == "frequency" else np.where(table.score > threshold, table.k, table.negatives)
     n = np.add.reduceat(table.n, starts)
     return n, np.add.reduceat(table.n * table.score, starts) / n, np.add.reduceat(hits, starts) / n
 

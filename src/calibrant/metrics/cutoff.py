@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.cells.pruning import pruned_range
 from calibrant.distributions.null_distribution import null_limit, null_mean
-from calibrant.ingest.pruning import pruned_range
 from calibrant.table.arguments import as_table
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.results import Count, Result

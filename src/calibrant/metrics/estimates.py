@@ -213,7 +213,7 @@ class SampledRows:
 
     @cached_property
     def _negatives(self) -> FloatArray:
-        return (self.short.n - self.short.k).astype(np.float64)
+        return self.short.negatives.astype(np.float64)
 
     def _mean(self, of_rows: tuple[FloatArray, FloatArray]) -> float:
         positive, negative = of_rows
@@ -300,7 +300,7 @@ def sampled_rows(
 
 def cluster_sums(rows: ClusteredRows, positive: FloatArray, negative: FloatArray) -> FloatArray:
     """Sum of a term over the rows of each cluster, from its values at the scores of the table."""
-    lengths, negatives = np.diff(rows.ends, prepend=-1), rows.n - rows.k
+    lengths, negatives = np.diff(rows.ends, prepend=-1), rows.negatives
     # a term may be infinite where there is no row for it
     of_positives = rows.k * np.where(rows.k > 0, np.repeat(positive, lengths), 0.0)
     return rows.by_cluster(of_positives + negatives * np.where(negatives > 0, np.repeat(negative, lengths), 0.0))

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from calibrant.table.row_sums import mean_of_rows, rows_or_table
 from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.validation import need_binary
 
 __all__ = ["brier_score", "log_loss", "log_loss_of", "squared_loss_of"]
 
@@ -89,6 +90,7 @@ def log_loss(
     """
     rows = rows_or_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     if isinstance(rows, ScoreTable):
+        need_binary(rows, "the log loss is of a probability given to a label")
         return rows.log_loss_total / rows.total
     return mean_of_rows(_log_losses, rows)
 

@@ -17,6 +17,7 @@ from calibrant.table.arguments import as_table, need_both_classes
 from calibrant.table.clusters import Clusters
 from calibrant.table.results import Count, Result, Tabular
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
+from calibrant.table.validation import need_binary
 
 __all__ = [
     "RocAuc",
@@ -230,7 +231,7 @@ def roc_auc_interval(
 def area_of(sample: SampledRows) -> RocAuc:
     """Return what `roc_auc_interval` finds of these rows."""
     table, method, level = sample.table, sample.method, sample.confidence_level
-    n_positives, n_negatives = table.positives, float((table.n - table.k).sum())
+    n_positives, n_negatives = table.positives, float(table.negatives.sum())
     low, high = roc_auc_limits(table)
     value, pooled = 0.5 * (low + high), 0.5 * (high - low)
     error = lower = upper = math.nan
@@ -297,7 +298,7 @@ def roc_curve(
     """
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     auc = roc_auc(table)
-    up, right = table.k[::-1], (table.n - table.k)[::-1]
+    up, right = table.k[::-1], table.negatives[::-1]
     ends = np.arange(len(table) + 1)
     if corners_only:
         onward = ((up[:-1] == 0) & (up[1:] == 0)) | ((right[:-1] == 0) & (right[1:] == 0))
@@ -317,8 +318,9 @@ def _climb(steps: NumberArray) -> FloatArray:
 
 def _shares_of_classes(table: ScoreTable) -> tuple[FloatArray, FloatArray]:
     """Positives and negatives of each row of the table, as shares of their class."""
+    need_binary(table, "the area under the ROC curve compares positives with negatives")
     need_both_classes(table)
-    positives, negatives = table.k.astype(np.float64), (table.n - table.k).astype(np.float64)
+    positives, negatives = table.k.astype(np.float64), table.negatives.astype(np.float64)
     # Shares instead of weights: products of very large or very small weights would leave the range of floats.
     return positives / positives.sum(), negatives / negatives.sum()
 

@@ -104,7 +104,7 @@ def spiegelhalter(
 
 def _excess_of_table(table: ScoreTable) -> tuple[float, float]:
     slope = 1.0 - 2.0 * table.score
-    excess = float(np.dot(table.k - table.n * table.score, slope))
+    excess = float(np.dot(table.residual_sums(), slope))
     return excess, float(np.dot(table.n, slope**2 * table.score * (1.0 - table.score)))
 
 

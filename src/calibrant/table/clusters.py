@@ -47,6 +47,11 @@ class ClusteredRows:
     weight: FloatArray  # what each row of a cluster counts, in (0, 1]; 1 unless clusters are capped
     cap: float = math.inf  # rows that a cluster counts at most
 
+    @property
+    def negatives(self) -> NumberArray:
+        """Negatives of each entry, as they count."""
+        return self.n - self.k
+
     @cached_property
     def step(self) -> FloatArray:
         """Sum of residuals `y - s` of each entry."""

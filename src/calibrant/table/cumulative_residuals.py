@@ -11,14 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.table.fixed_point import BITS, UNIT, score_units
+from calibrant.table.fixed_point import UNIT
 from calibrant.table.remember import remembered
 from calibrant.table.score_table import FloatArray, ScoreTable
 
 __all__ = ["Extremes", "Walk", "cumulative_residuals", "extremes"]
-
-# Residuals of fewer rows add up to whole units that fit 63 bits; those of more need `FixedPoint`, to the same bits.
-_ONE_WORD = 2.0 ** (63 - BITS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,15 +50,7 @@ class Extremes:
 @remembered
 def cumulative_residuals(table: ScoreTable) -> Walk:
     """Add up the residuals in the order of the scores; at the ends of rows the walk is exact, cells or not."""
-    if table.cells is None and table.counts and table.total < _ONE_WORD:
-        sums = np.cumsum((table.k << BITS) - table.n * score_units(table.score)) * UNIT
-    elif (residual := table.residual) is not None:
-        sums = residual.cumsum().to_float()
-    elif table.cells is None:
-        sums = np.cumsum(table.k - table.n * table.score)
-    else:
-        sums = np.cumsum(table.rise - table.fall)
-    value = sums / table.total
+    value = table.cumulative_residual_sums() / table.total
     above = below = value[:0]
     if table.cells is not None:
         hidden = np.flatnonzero(table.low < table.high)

@@ -95,7 +95,7 @@ def _count(label: npt.NDArray[np.int8], bin_of: IndexArray | None, n_bins: int) 
 class _ExactSums:
     """Sums of floats, one for each bin, in which nothing is rounded before `rounded`.
 
-    `calibrant.ingest.losses.LossTotals` also keeps the order of rows out of its sums, but rounds every term to a whole
+    `calibrant.cells.losses.LossTotals` also keeps the order of rows out of its sums, but rounds every term to a whole
     number of units first: two losses with weights, as engines can add them up, at ``2**-43`` a row. Here terms are any.
     """
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from calibrant.table.cells import CellSums, most_squared
-from calibrant.table.fixed_point import BITS, MOST_ROWS, FixedPoint, score_units
+from calibrant.table.fixed_point import BITS, MOST_ROWS, UNIT, FixedPoint, score_units
 from calibrant.table.pooling import FloatArray, NumberArray
 
 __all__ = ["TableSums"]
+
+# Residuals of fewer rows add up to whole units that fit 63 bits; those of more need `FixedPoint`, to the same bits.
+_ONE_WORD = 2.0 ** (63 - BITS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +26,8 @@ class TableSums:
     n: NumberArray
     k: NumberArray
     cells: CellSums | None = None
+
+    binary: ClassVar[bool] = True  # whether an outcome is one of two, which `need_binary` asks for
 
     def __post_init__(self) -> None:
         for array in [self.score, self.n, self.k, *(self.cells.arrays if self.cells is not None else [])]:
@@ -61,6 +67,11 @@ class TableSums:
         return float(np.dot(self.n, self.score)) / self.total
 
     @property
+    def negatives(self) -> NumberArray:
+        """Negatives at each score, or their weight: those of `n` that are not in `k`."""
+        return self.n - self.k
+
+    @property
     def variance(self) -> FloatArray:
         """Sum of `s (1 - s)` of each row: the variance of its positives if the scores were exactly right.
 
@@ -93,7 +104,7 @@ class TableSums:
     @property
     def fall(self) -> FloatArray:
         """Sum of `s` over the negatives of each row."""
-        return (self.n - self.k) * self.score if self.cells is None else self.cells.fall
+        return self.negatives * self.score if self.cells is None else self.cells.fall
 
     @property
     def squared(self) -> FloatArray:
@@ -103,9 +114,9 @@ class TableSums:
         quarter of its squared width for each row.
         """
         if self.cells is None:
-            return self.k * (1.0 - self.score) ** 2 + (self.n - self.k) * self.score**2
+            return self.k * (1.0 - self.score) ** 2 + self.negatives * self.score**2
         of_positives = most_squared(self.rise, self.k, 1.0 - self.high, 1.0 - self.low)
-        return of_positives + most_squared(self.fall, self.n - self.k, self.low, self.high)
+        return of_positives + most_squared(self.fall, self.negatives, self.low, self.high)
 
     @cached_property
     def squared_total(self) -> float:
@@ -117,7 +128,7 @@ class TableSums:
         """Sum of `-log(probability given to the observed label)` of all rows; infinite if one was 0."""
         if self.cells is not None:
             return self.cells.log_loss_total
-        negatives = self.n - self.k
+        negatives = self.negatives
         with np.errstate(divide="ignore", invalid="ignore"):
             of_positives = np.where(self.k > 0, -self.k * np.log(self.score), 0.0)
             of_negatives = np.where(negatives > 0, -negatives * np.log1p(-self.score), 0.0)
@@ -133,6 +144,18 @@ class TableSums:
         return FixedPoint.product(self.k, np.full(len(self), 1 << BITS)) - FixedPoint.product(
             self.n, score_units(self.score)
         )
+
+    def residual_sums(self) -> FloatArray:
+        """Sum of `y - s` at each score; of a cell from its mean score."""
+        return np.asarray(self.k - self.n * self.score)
+
+    def cumulative_residual_sums(self) -> FloatArray:
+        """Sum of `y - s` over all rows up to the end of each row of the table, cells or not."""
+        if self.cells is None and self.counts and self.total < _ONE_WORD:
+            return np.asarray(np.cumsum((self.k << BITS) - self.n * score_units(self.score)) * UNIT)
+        if (residual := self.residual) is not None:
+            return residual.cumsum().to_float()
+        return np.cumsum(self.residual_sums() if self.cells is None else self.rise - self.fall)
 
     def _cell_sums(self) -> CellSums:
         """Return the sums as cells keep them, also of single scores."""

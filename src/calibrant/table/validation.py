@@ -41,6 +41,7 @@ __all__ = [
     "clean_rows",
     "clean_scores",
     "clean_weights",
+    "need_binary",
     "need_counts",
     "one_column",
 ]
@@ -68,6 +69,11 @@ class CleanRows(NamedTuple):
 class _Weighted(Protocol):
     @property
     def counts(self) -> bool: ...
+
+
+class _Observed(Protocol):
+    @property
+    def binary(self) -> bool: ...
 
 
 def clean_rows(
@@ -330,3 +336,10 @@ def need_counts(rows: _Weighted, because: str) -> None:
     if not rows.counts:
         remedy = f"{because}; leave the weights out, or use them for point estimates only"
         raise DataError("weights that are whole numbers of independent rows", "other weights", remedy)
+
+
+def need_binary(rows: _Observed, because: str) -> None:
+    """Raise a `DataError` if outcomes are not labels, one of two."""
+    if not rows.binary:
+        remedy = f"{because}; leave it out, or pass labels that say whether the event happened"
+        raise DataError("outcomes that are 0 or 1", "other numbers", remedy)

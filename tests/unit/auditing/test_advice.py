@@ -22,7 +22,7 @@ from calibrant.auditing.wording import (
     verdict_sentence,
 )
 from calibrant.cli.main import app
-from calibrant.ingest.faults import Columns
+from calibrant.sources.faults import Columns
 
 
 def world(n, distortion=1.0, seed=0):

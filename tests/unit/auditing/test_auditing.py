@@ -14,9 +14,9 @@ from calibrant.auditing import cross_fitted
 from calibrant.auditing.summary import details, one_line, summary
 from calibrant.auditing.wording import cells_sentence
 from calibrant.calibrators import AutoCalibrator, IsotonicCalibrator
+from calibrant.cells import gathering
 from calibrant.certificates import calibration_test, certify_recalibrated, isotonic_band
 from calibrant.decisions import cost_curve, max_regret
-from calibrant.ingest import gathering
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss, roc_auc, smooth_calibration_error
 from calibrant.report.pictures import cumulative_residuals_description
 from calibrant.table.numbers import write_upper

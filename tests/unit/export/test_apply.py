@@ -8,8 +8,8 @@ from calibrant.calibrators import BetaCalibrator, IsotonicCalibrator
 from calibrant.errors import DataError, SourceError
 from calibrant.export import apply
 from calibrant.export.apply import apply_to_file
-from calibrant.ingest import query_runner
-from calibrant.ingest.source import Source
+from calibrant.sources import query_runner
+from calibrant.sources.source import Source
 from calibrant.table.progress import job
 from support.export_cases import assert_same, world
 

@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from calibrant.calibrators import AutoCalibrator, IsotonicCalibrator, PlattCalibrator, SegmentCalibrator
 from calibrant.export import to_sql
-from calibrant.ingest.formats import quote_name
+from calibrant.sources.formats import quote_name
 from support.export_cases import CALIBRATORS, OUTSIDE, WORLDS, assert_same, probes, world
 from support.postgresql import running_server
 from support.segment_cases import COLUMNS, close, repaired_rows

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 import calibrant
 from calibrant import ScoreTable
+from calibrant.cells import gathering
+from calibrant.cells.accumulator import Accumulator
+from calibrant.cells.gathering import FIRST_BITS, MOST_BUCKETS
+from calibrant.cells.grid import Grid
 from calibrant.curves import isotonic_curve, score_histogram
 from calibrant.decisions import saving_bound
-from calibrant.ingest import gathering
-from calibrant.ingest.accumulator import Accumulator
-from calibrant.ingest.gathering import FIRST_BITS, MOST_BUCKETS
-from calibrant.ingest.grid import Grid
 from calibrant.metrics import (
     brier_decomposition,
     brier_score,

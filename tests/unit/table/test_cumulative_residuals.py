@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import ScoreTable
-from calibrant.table import cumulative_residuals as module
+from calibrant.table import table_sums as module
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.fixed_point import UNIT, score_units
 
@@ -60,10 +60,10 @@ def test_one_word_gives_the_bits_of_two(most, monkeypatch):
     n = n * (2**21 - 1) // n.sum() if most > 1 else n
     for k in (np.zeros_like(n), n, rng.integers(0, n + 1)):
         table = ScoreTable.from_counts(rng.random(1_000) ** 3, n, k)
-        one_word = cumulative_residuals(table).value
+        one_word = table.cumulative_residual_sums()
         with monkeypatch.context() as patched:
             patched.setattr(module, "_ONE_WORD", 0.0)
-            assert (one_word == cumulative_residuals(table).value).all()
+            assert (one_word == table.cumulative_residual_sums()).all()
 
 
 def test_order_of_many_tiny_residuals_does_not_show():

@@ -17,6 +17,9 @@ def test_sums_by_hand():
     assert table.mean_variance == pytest.approx((0.2 * 0.8 + 2 * 0.7 * 0.3) / 3)
     assert table.rise == pytest.approx([0.0, 1 - 0.7])
     assert table.fall == pytest.approx([0.2, 0.7])
+    assert table.negatives.tolist() == [1, 1]
+    assert table.residual_sums() == pytest.approx([-0.2, 0.3 - 0.7])
+    assert table.cumulative_residual_sums() == pytest.approx([-0.2, -0.2 + 0.3 - 0.7])
     assert table.squared == pytest.approx([0.2**2, 0.3**2 + 0.7**2])
     assert table.squared_total == pytest.approx(0.2**2 + 0.3**2 + 0.7**2)
     assert table.log_loss_total == pytest.approx(-np.log(0.8) - np.log(0.7) - np.log(0.3))

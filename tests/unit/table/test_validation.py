@@ -11,10 +11,18 @@ import numpy as np
 import pytest
 
 from calibrant import ArgumentError, CalibrantError, DataError, ScoreTable
-from calibrant.certificates import certify, required_sample_size
+from calibrant.calibrators import BetaCalibrator, PlattCalibrator
+from calibrant.certificates import calibration_test, certify, certify_ece, required_sample_size
 from calibrant.certificates.theory import uniform_convergence_width
 from calibrant.certificates.widths import bernstein_width
-from calibrant.decisions import expected_cost, optimal_threshold, regret_bound, saving_bound
+from calibrant.decisions import (
+    cost_forecast,
+    expected_cost,
+    net_benefit,
+    optimal_threshold,
+    regret_bound,
+    saving_bound,
+)
 from calibrant.distributions.brownian import range_quantile
 from calibrant.metrics import brier_score, cutoff_calibration, cutoff_calibration_error, log_loss, roc_auc
 from calibrant.references import bibtex, cite
@@ -376,3 +384,33 @@ def test_wrong_kinds_of_arguments_are_named(call, found):
     with pytest.raises(CalibrantError) as caught:
         call(ScoreTable.from_scores([0, 1], [0.2, 0.7]))
     assert re.search(found, caught.value.found)
+
+
+class _Amounts(ScoreTable):
+    """Stands for a table of outcomes that are no labels."""
+
+    binary = False
+
+
+@pytest.mark.parametrize(
+    ("call", "because"),
+    [
+        (log_loss, "log loss"),
+        (roc_auc, "ROC curve"),
+        (net_benefit, "net benefit"),
+        (lambda t: cost_forecast(t, false_positive_cost=1, false_negative_cost=2), "Clopper and Pearson"),
+        (lambda t: PlattCalibrator().fit(t), "likelihood"),
+        (lambda t: BetaCalibrator().fit(t), "likelihood"),
+        (cutoff_calibration, "perfect calibration"),
+        (calibration_test, "draws labels"),
+        (certify_ece, "binomial"),
+    ],
+)
+def test_what_needs_labels_says_so(call, because):
+    table = ScoreTable.from_scores(Y, S)
+    call(table)
+    amounts = _Amounts(table.score, table.n, table.k)
+    assert brier_score(amounts) == brier_score(table)
+    with pytest.raises(DataError, match="0 or 1") as caught:
+        call(amounts)
+    assert because in caught.value.remedy

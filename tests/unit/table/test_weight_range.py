@@ -9,8 +9,8 @@ from calibrant import ScoreTable
 from calibrant.certificates import certify_sample
 from calibrant.curves import binned_curve, isotonic_curve, local_curve
 from calibrant.errors import DataError
-from calibrant.ingest.files import read_table
 from calibrant.metrics import brier_score, cutoff_calibration_error, expected_calibration_error, log_loss, roc_auc
+from calibrant.sources.files import read_table
 from calibrant.table.validation import clean_weights
 
 Y, P = np.tile([0, 1, 1, 0, 1], 8), np.linspace(0.01, 0.99, 40)

@@ -18,7 +18,7 @@ from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_between, check_choice, failure_probability
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
-from calibrant.table.validation import need_counts
+from calibrant.table.validation import need_binary, need_counts
 from calibrant.table.wording import at_least
 
 __all__ = ["REVERSAL_LEVEL", "ExpectedErrorCertificate", "certify_ece"]
@@ -165,6 +165,7 @@ def certify_ece(
         check_between("tolerance", tolerance, 0.0, 1.0, remedy="a tolerance is an average gap, such as 0.02")
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "finite-sample bounds need rows")
+    need_binary(table, "the positives at a score are bounded as binomial counts")
     if shape == "any" and not table.exact:
         raise ArgumentError(
             "shape 'monotone' for a table that does not keep single scores",

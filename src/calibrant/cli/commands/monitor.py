@@ -109,10 +109,10 @@ def monitor(
     """
     from calibrant.atomic_write import check_writable
     from calibrant.auditing.provenance import command_text
-    from calibrant.ingest.ordered_rows import read_in_order
     from calibrant.monitoring import Monitor
     from calibrant.monitoring.settings import Settings
     from calibrant.monitoring.state_file import check_settings, locked
+    from calibrant.sources.ordered_rows import read_in_order
 
     settings = Settings(
         tolerance=tolerance,
@@ -214,7 +214,7 @@ def _draw(found: Any, path: Path) -> None:
 
 def _next_command(state: Any, columns: dict[str, str], time: str | None) -> str:
     """Return the command that fits the repair on the rows since the departure, as far as files and times tell them."""
-    from calibrant.ingest.formats import quote_name, quote_text
+    from calibrant.sources.formats import quote_name, quote_text
 
     departure, files = state.departure, state.repair_files
     since = None if time is None else departure.time

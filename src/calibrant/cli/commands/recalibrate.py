@@ -78,7 +78,7 @@ def _fit(make: Callable[[], Any], method: str, source: Any, model: Path, columns
     from calibrant.auditing.wording import recalibration_sentence
     from calibrant.calibrators import AutoCalibrator, CutoffCalibrator
     from calibrant.export import save_model
-    from calibrant.ingest.named_columns import named_columns
+    from calibrant.sources.named_columns import named_columns
     from calibrant.table.progress import portion, tell
 
     with terminal.progress():
@@ -109,7 +109,7 @@ def _fit_by_segment(calibrator: Any, source: Any, model: Path, by: list[str], co
     from calibrant.auditing.segment_rows import check_names
     from calibrant.calibrators import SegmentCalibrator
     from calibrant.export import save_model
-    from calibrant.ingest.segment_source import rows_with_columns
+    from calibrant.sources.segment_source import rows_with_columns
     from calibrant.table.progress import portion, tell
 
     check_names(by, columns["label"], columns["score"])

@@ -1,0 +1,112 @@
+"""Add up rows in millions of narrow buckets.
+
+So few rows share a bucket then that little is left to be looked at score by score.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.cells.bucket_sums import BucketSums
+from calibrant.cells.grid import BucketSet, Grid
+from calibrant.table.fixed_point import MOST_ROWS, IntArray, score_units
+from calibrant.table.pooling import NumberArray
+from calibrant.table.validation import CleanRows, check_weight_range
+
+__all__ = ["BLOCK", "FineSums"]
+
+BLOCK = 1 << 15  # rows at a time, so that temporaries stay in the cache
+# Both sums of a bucket are kept in one number, since to fetch it from memory is what takes the time: rows in the upper
+# bits, and in the lower ones how far scores are above the start of the bucket.
+_COUNT = 42
+
+
+class FineSums:
+    """Sums of rows in the buckets of a grid, or of one that divides each of its buckets, that lie in a set.
+
+    What is returned does not depend on the order of the rows, if weights are whole numbers.
+    """
+
+    def __init__(self, grid: Grid, inside: BucketSet) -> None:
+        self._grid = grid
+        self._inside = inside
+        self._bits = inside.grid.shift - grid.shift  # each bucket of the set is divided into two to this power
+        self.rows = 0  # that lie in the set
+        self._weight = 0.0
+        # Negatives at even places, positives at odd ones; likewise below.
+        self._both = np.zeros(2 * len(inside.numbers) << self._bits, dtype=np.int64)
+        self._unchecked = 0  # rows added since the fullest bucket was last looked at, plus the rows in it
+        self._most = (1 << min(63 - _COUNT, _COUNT - grid.shift)) - 1  # rows of a bucket that `_both` can hold
+        self._counts: NumberArray = np.zeros(0, dtype=np.int64)
+        self._above: NumberArray = self._counts
+
+    def add(self, rows: CleanRows) -> None:
+        """Add those rows that lie in the set."""
+        size = max(1, min(BLOCK, self._most // 2))
+        for start in range(0, len(rows.score), size):
+            part = slice(start, start + size)
+            self._add(
+                rows.label[part], score_units(rows.score[part]), None if rows.weight is None else rows.weight[part]
+            )
+
+    def _add(self, label: npt.NDArray[np.int8], units: IntArray, weight: NumberArray | None) -> None:
+        place = self._inside.index(units)
+        if place.min() < 0:
+            kept = np.flatnonzero(place >= 0)
+            if not len(kept):
+                return
+            label, units, place = label[kept], units[kept], place[kept]
+            weight = None if weight is None else weight[kept]
+        self.rows += len(place)
+        if self._bits:
+            place <<= self._bits
+            place |= self._grid.place(units) & ((1 << self._bits) - 1)
+        place <<= 1
+        place |= label
+        above = units
+        above &= (1 << self._grid.shift) - 1
+        if weight is None:
+            self._weight += len(place)
+            self._reserve(len(place))
+            above += 1 << _COUNT
+            np.add.at(self._both, place, above)
+            return
+        self._weight += float(weight.sum())
+        self._unpack(weight.dtype)
+        np.add.at(self._counts, place, weight)
+        np.add.at(self._above, place, above * weight)
+
+    def sums(self) -> BucketSums:
+        """Return the sums of all buckets that hold rows; no row can be added afterwards."""
+        self._unpack()
+        counts, above = self._counts.reshape(-1, 2), self._above.reshape(-1, 2)
+        self._both = self._counts = self._above = np.zeros(0, dtype=np.int64)  # memory is short here
+        rows = counts[:, 0] + counts[:, 1]
+        check_weight_range(float(rows.max()), float(rows.sum()))
+        held = np.flatnonzero(rows)
+        both = np.stack([rows[held], counts[held, 1]])
+        del rows, counts
+        bucket = self._inside.numbers[held >> self._bits] << self._bits
+        bucket |= held & ((1 << self._bits) - 1)
+        return BucketSums.above_starts(self._grid, bucket, both, above[held].T)
+
+    def _reserve(self, rows: int) -> None:
+        """See to it that so many more rows, half of the most at most, fit into any bucket."""
+        if self._unchecked + rows > self._most:
+            self._unchecked = int(self._both.max() >> _COUNT)
+            if 2 * self._unchecked > self._most:
+                self._unpack()
+        self._unchecked += rows
+
+    def _unpack(self, kind: npt.DTypeLike = np.int64) -> None:
+        """Make way for weights of a kind, and keep floats from now on if they or the weight of all rows need them."""
+        if not len(self._counts):
+            self._counts, self._above = np.zeros((2, len(self._both)), dtype=np.int64)
+        if self._unchecked:
+            self._counts += self._both >> _COUNT
+            self._above += self._both & ((1 << _COUNT) - 1)
+            self._both[:] = 0
+            self._unchecked = 0
+        kind = np.result_type(self._counts, kind if self._weight < MOST_ROWS else np.float64)
+        self._counts, self._above = self._counts.astype(kind, copy=False), self._above.astype(kind, copy=False)

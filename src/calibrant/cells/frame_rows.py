@@ -1,0 +1,254 @@
+"""The rows of a table in some engine (DuckDB, Polars, Spark ...), asked by aggregations that run there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.cells.bucket_sums import BucketSums
+from calibrant.cells.grid import BucketSet, Grid
+from calibrant.cells.losses import HALF, LOG_LOSS_BITS, LossTotals
+from calibrant.cells.slices import PackedRows
+from calibrant.table.fixed_point import BITS, IntArray, score_units
+from calibrant.table.missing import Intake
+from calibrant.table.pooling import Pooled, pool_counts, score_order
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+__all__ = ["Arrays", "CheckedRows", "Fetch", "LazyRows", "fetched"]
+
+_SIFT = 16_381  # one in so many scores is looked at to estimate how many are different; a prime
+_LEAST = 5e-324  # the smallest double
+
+Arrays = dict[str, npt.NDArray[Any]]
+Fetch = Callable[["nw.LazyFrame[Any]"], Arrays]
+
+
+def fetched(frame: nw.LazyFrame[Any]) -> Arrays:
+    """Run a query in its engine and return its columns, which must not hold missing values."""
+    if frame.implementation.is_duckdb():
+        # The way round pyarrow, which DuckDB does not need.
+        return {name: np.ma.getdata(column) for name, column in frame.to_native().fetchnumpy().items()}
+    # Polars would otherwise hold the columns of all rows in memory.
+    found = frame.collect(engine="streaming") if frame.implementation.is_polars() else frame.collect()
+    return {name: found[name].to_numpy() for name in found.columns}
+
+
+class LazyRows:
+    """Rows in an engine.
+
+    `frame` has the columns ``s`` (score, float64), ``y`` (0 or 1, int64) and, with weights, ``w`` (positive; int64 if
+    the weights are numbers of rows, float64 otherwise). `weights` says which: "none", "whole" (numbers of rows) or
+    "other". `fetch` runs a query and returns its columns, as `fetched`, or something that also tells what went wrong.
+    """
+
+    def __init__(self, frame: nw.LazyFrame[Any], weights: str, fetch: Fetch) -> None:
+        self.frame = frame
+        self.weights = weights
+        self.fetch = fetch
+
+    def bucket_sums(self, grid: Grid, buckets: BucketSet | None) -> BucketSums:
+        """Add up the buckets of a grid, over the rows in some buckets or over all.
+
+        Buckets at most 2**25 units wide keep sums of fewer than `fixed_point.MOST_ROWS` rows in 64 bits.
+        """
+        import narwhals as nw
+
+        frame = _placed(self._inside(buckets), grid)
+        ends = {"low": nw.col("s").min(), "high": nw.col("s").max()}
+        found = self.fetch(frame.group_by("bucket").agg(**self._bucket(), **ends))
+        return replace(_sums(found, grid), low=found["low"], high=found["high"]).pooled()
+
+    def all_sums(self, grid: Grid) -> tuple[BucketSums, LossTotals, int]:
+        """Return the sums of all rows over the buckets of a grid, as `bucket_sums`, their losses, and an estimate.
+
+        It is of how many scores are different: one in so many gets a group of its own, told by a key of at most 0.
+        Buckets are not asked for their lowest and highest score, which would be a fifth of what a task sends.
+        """
+        import narwhals as nw
+
+        s, y = nw.col("s"), nw.col("y")
+        frame = _placed(self.frame, grid).with_columns(away=y - s, chance=(1 - y - s).abs())  # exact for either label
+        chance, away = nw.col("chance"), nw.col("away")
+        logged = nw.max_horizontal(chance, nw.lit(_LEAST)).log()  # engines disagree about the logarithm of 0
+        frame = frame.with_columns(squared=_units(away * away), log_loss=(logged * -(2.0**LOG_LOSS_BITS) + 0.5).floor())
+        spread = s * (2.0**BITS / _SIFT)
+        alone = spread - spread.floor() < 1.0 / _SIFT
+        frame = frame.with_columns(key=nw.when(alone).then(0.0 - s).otherwise(nw.col("bucket") + 1.0))
+        lost = {"least": chance.min(), **self._sum("squared"), **self._sum("log_loss")}
+        found = self.fetch(frame.group_by("key").agg(**self._bucket(), **lost))
+        impossible = bool(found["least"].min() == 0.0)
+        losses = LossTotals(_whole(found, "squared"), _whole(found, "log_loss"), impossible=impossible)
+        key = found["key"]
+        single = key <= 0.0
+        found["bucket"] = np.where(
+            single, grid.place(score_units(np.where(single, 0.0 - key, 0.0))), (key - 1.0).astype(np.int64)
+        )
+        return _sums(found, grid).pooled(), losses, int(single.sum()) * _SIFT
+
+    def _bucket(self) -> dict[str, nw.Expr]:
+        """Return what is added up in a bucket, see `_sums`."""
+        import narwhals as nw
+
+        weight, y, above = self._weight(), nw.col("y"), nw.col("above")
+        sums = {"k": y, "above": above, "above_positive": above * y}
+        return {"n": self._count()} | {name: _total(value, weight, self.weights) for name, value in sums.items()}
+
+    def _count(self) -> nw.Expr:
+        import narwhals as nw
+
+        weight = self._weight()
+        return nw.len().cast(nw.Int64) if weight is None else _total(weight, None, self.weights)
+
+    def _sum(self, name: str) -> dict[str, nw.Expr]:
+        """Return the sums of both words of a column of whole numbers."""
+        import narwhals as nw
+
+        words = _words(nw.col(name), self.weights)
+        return {f"{name}_{word}": _total(value, self._weight(), self.weights) for word, value in words.items()}
+
+    def _weight(self) -> nw.Expr | None:
+        import narwhals as nw
+
+        return None if self.weights == "none" else nw.col("w")
+
+    def pooled_scores(self, buckets: BucketSet | None) -> Pooled:
+        """Return distinct scores in some buckets, or all, with rows and positives at each."""
+        import narwhals as nw
+
+        frame = self._inside(buckets)
+        if self.weights == "other":
+            # Added up here in a fixed order, so that neither row order nor threads show in the last bit.
+            found = self.fetch(frame.group_by("s", "y", "w").agg(rows=nw.len().cast(nw.Int64)))
+            score = found["s"] + 0.0  # -0.0 becomes 0.0
+            order = score_order(score, found["y"], found["w"])
+            total = (found["w"] * found["rows"])[order]
+            return pool_counts(score[order], total, total * found["y"][order])
+        positives = _total(nw.col("y"), self._weight(), self.weights)
+        found = self.fetch(frame.group_by("s").agg(n=self._count(), k=positives))
+        return pool_counts(found["s"] + 0.0, found["n"], found["k"])
+
+    def kept(self, buckets: BucketSet) -> LazyRows:
+        """Return these rows: the engine adds up where they are."""
+        return self
+
+    def packed(self, buckets: BucketSet | None = None) -> nw.LazyFrame[Any]:
+        """Return the rows in some buckets, or all, as `PackedRows` have them: columns ``value`` and perhaps ``w``."""
+        import narwhals as nw
+
+        value = (nw.col("s").abs() * (nw.col("y") * 2 - 1)).alias("value")
+        return self._inside(buckets).select(value, *([] if self.weights == "none" else ["w"]))
+
+    def fetch_packed(self, buckets: BucketSet) -> PackedRows:
+        """Return the rows in some buckets."""
+        found = self.fetch(self.packed(buckets))
+        return PackedRows(found["value"], found.get("w"))
+
+    def _inside(self, buckets: BucketSet | None) -> nw.LazyFrame[Any]:
+        """Return the rows in some buckets, which may be a hundred thousand: too many for an expression."""
+        import narwhals as nw
+
+        if buckets is None:
+            return self.frame
+        place = _place(nw.col("s"), buckets.grid)
+        numbers = _as_frame(buckets.numbers, self.frame)
+        if numbers is None:
+            return self.frame.filter(place.is_in(buckets.numbers.tolist()))
+        return self.frame.with_columns(place=place).join(numbers, on="place", how="semi")
+
+
+class CheckedRows(NamedTuple):
+    """Rows in an engine or in files, what one scan of them tells, and perhaps a faster way to all of them."""
+
+    rows: LazyRows
+    low: float
+    high: float
+    # About how many different scores, or at most so many if `slices` is None; if weights are not numbers of rows, about
+    # how many pairs of score and weight.
+    distinct: int
+    # Returns the same rows packed, a slice at a time, whenever it is called.
+    slices: Callable[[], Iterator[PackedRows]] | None = None
+    intake: Intake = Intake()
+
+
+def _as_frame(numbers: IntArray, like: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] | None:
+    """Return numbers as column ``place`` of a frame in the engine of another; None where we know no way to make one."""
+    import narwhals as nw
+
+    if like.implementation.is_polars():
+        import polars as pl
+
+        return nw.from_native(pl.LazyFrame({"place": numbers}))
+    if like.implementation.is_duckdb():
+        # A relation does not give away its connection, but what is derived from it stays there.
+        listed = ",".join(map(str, numbers.tolist()))
+        one_row = like.to_native().limit(0).aggregate("count(*) AS none")
+        native = one_row.project(f"unnest(CAST(string_split('{listed}', ',') AS BIGINT[])) AS place")
+        in_duckdb: nw.LazyFrame[Any] = nw.from_native(native)
+        return in_duckdb
+    if like.implementation.is_pyspark() or like.implementation.is_pyspark_connect():
+        import pyarrow as pa
+        from pyspark.sql.functions import broadcast
+
+        session = like.to_native().sparkSession
+        made = session.createDataFrame(pa.table({"place": numbers}))
+        in_spark: nw.LazyFrame[Any] = nw.from_native(broadcast(made))
+        return in_spark
+    return None
+
+
+def _units(score: nw.Expr) -> nw.Expr:
+    """Nearest whole multiple of the unit, as a float that holds it exactly; the same as `score_units`."""
+    return (score * 2.0**BITS + 0.5).floor()
+
+
+def _place(score: nw.Expr, grid: Grid) -> nw.Expr:
+    """Bucket of a score; a power of two leaves nothing to be rounded, and one floor does for two."""
+    import narwhals as nw
+
+    return ((score * 2.0**BITS + 0.5) * 2.0**-grid.shift).floor().cast(nw.Int64)
+
+
+def _words(value: nw.Expr, weights: str) -> dict[str, nw.Expr]:
+    """Split a whole number into halves that can be added up in 64 bits; with broken weights floats do."""
+    import narwhals as nw
+
+    if weights == "other":
+        return {"upper": value}
+    upper = (value * 2.0**-HALF).floor()
+    return {"upper": upper.cast(nw.Int64), "lower": (value - upper * 2.0**HALF).cast(nw.Int64)}
+
+
+def _total(value: nw.Expr, weight: nw.Expr | None, weights: str) -> nw.Expr:
+    """Sum of values times weights, in 64 bits whatever the engine widens sums to."""
+    import narwhals as nw
+
+    product = value if weight is None else value * weight
+    return product.sum().cast(nw.Float64 if weights == "other" else nw.Int64)
+
+
+def _placed(frame: nw.LazyFrame[Any], grid: Grid) -> nw.LazyFrame[Any]:
+    """Add the bucket of each row, and how many units its score is above the start of the bucket."""
+    import narwhals as nw
+
+    placed = frame.with_columns(bucket=_place(nw.col("s"), grid), units=_units(nw.col("s")).cast(nw.Int64))
+    return placed.with_columns(above=nw.col("units") - nw.col("bucket") * (1 << grid.shift))
+
+
+def _sums(found: Arrays, grid: Grid) -> BucketSums:
+    above = np.stack([found["above"] - found["above_positive"], found["above_positive"]])
+    return BucketSums.above_starts(grid, found["bucket"], np.stack([found["n"], found["k"]]), above)
+
+
+def _whole(found: Arrays, name: str) -> float:
+    """Return the sum of a column over all buckets, from both of its words: a Python integer if weights are whole."""
+    if f"{name}_lower" not in found:
+        return math.fsum(found[f"{name}_upper"])
+    upper, lower = (sum(found[f"{name}_{word}"].tolist()) for word in ("upper", "lower"))
+    return int((upper << HALF) + lower)

@@ -1,0 +1,96 @@
+"""Rows that come in slices, from chunks or out of an engine, and are added up by NumPy.
+
+Engines add up in millions of groups several times slower than they hand over one packed column, and far slower where
+they have to look up which of a million buckets a row is in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from calibrant.cells.accumulator import pool_together, pooled_batches
+from calibrant.cells.bucket_sums import BucketSums
+from calibrant.cells.fine_sums import BLOCK, FineSums
+from calibrant.cells.grid import BucketSet, Grid
+from calibrant.cells.losses import LossTotals
+from calibrant.table.fixed_point import score_units
+from calibrant.table.pooling import FloatArray, NumberArray, Pooled
+from calibrant.table.row_errors import describe_other_rows
+from calibrant.table.validation import CleanRows
+
+__all__ = ["PackedRows", "SliceRows", "unpacked"]
+
+
+class PackedRows(NamedTuple):
+    """Checked rows: scores, those of negatives times -1 (0 becomes -0.0); and weights, or None."""
+
+    value: FloatArray
+    weight: NumberArray | None
+
+
+def unpacked(slices: Iterable[PackedRows]) -> Iterator[CleanRows]:
+    """Yield the rows in pieces that stay in the cache."""
+    for value, weight in slices:
+        for start in range(0, len(value), BLOCK):
+            part = slice(start, start + BLOCK)
+            positive = ~np.signbit(value[part])
+            yield CleanRows(positive.view(np.int8), np.abs(value[part]), None if weight is None else weight[part])
+
+
+class SliceRows:
+    """Rows of which `slices` yields all, the same ones whenever it is called.
+
+    `fetch` returns those in some buckets, where the engine that has the rows is quicker to find them.
+    """
+
+    def __init__(
+        self, slices: Callable[[], Iterable[CleanRows]], fetch: Callable[[BucketSet], PackedRows] | None = None
+    ) -> None:
+        self._slices = slices
+        self._fetch = fetch
+
+    def all_sums(self, grid: Grid, low: float, high: float) -> tuple[BucketSums, LossTotals, int]:
+        """Add up all rows, whose scores go from `low` to `high`; return also their losses, and how many have weight."""
+        sums, losses, rows, weighty = FineSums(grid, BucketSet.over(grid, low, high)), LossTotals(), 0, 0
+        for part in self._slices():
+            sums.add(part)
+            losses.add_rows(part)
+            rows += len(part.score)
+            weighty += len(part.score) if part.weight is None else int(np.count_nonzero(part.weight))
+        if sums.rows != rows:
+            raise describe_other_rows("scores beyond the smallest or largest of an earlier one")
+        return sums.sums(), losses, weighty
+
+    def bucket_sums(self, grid: Grid, buckets: BucketSet) -> BucketSums:
+        """Add up the buckets of a grid, over the rows in some wider buckets."""
+        sums = FineSums(grid, buckets)
+        for part in self._slices():
+            sums.add(part)
+        if not sums.rows:
+            raise describe_other_rows("none where some were")
+        return sums.sums()
+
+    def pooled_scores(self, buckets: BucketSet) -> Pooled:
+        """Return distinct scores in some buckets, with rows and positives at each."""
+        pooled = list(pooled_batches(self._inside(buckets)))
+        if not pooled:
+            raise describe_other_rows("none where some were")
+        return pool_together(pooled)
+
+    def kept(self, buckets: BucketSet) -> SliceRows:
+        """Return the rows in some buckets, in memory."""
+        if self._fetch is not None:
+            found = self._fetch(buckets)
+            return SliceRows(lambda: unpacked([found]))
+        rows = list(self._inside(buckets))
+        return SliceRows(lambda: rows)
+
+    def _inside(self, buckets: BucketSet) -> Iterator[CleanRows]:
+        """Yield rows in arrays of their own: whoever makes the slices may fill the same arrays again."""
+        for label, score, weight, _ in self._slices():
+            inside = np.flatnonzero(buckets.index(score_units(score)) >= 0)
+            if len(inside):
+                yield CleanRows(label[inside], score[inside], None if weight is None else weight[inside])

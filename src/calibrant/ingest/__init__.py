@@ -1,1 +1,0 @@
-"""Rows, wherever they are, to a score table: arrays, chunks, dataframes, files, SQL, Spark."""

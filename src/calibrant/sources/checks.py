@@ -1,0 +1,355 @@
+"""Look at every row of a source once before anything is computed, and say what is wrong with which.
+
+The conditions of `calibrant.sources.faults` are aggregates of one scan here. Only when one of them fails is the source
+asked again, in its own order, for the first row that has the fault.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from calibrant.sources.faults import Columns, kind_of_weights, refuse, refuse_values
+from calibrant.sources.formats import quote_text
+from calibrant.sources.source import Source
+from calibrant.table.missing import Intake, LeftOut, Moments, words_for_missing
+from calibrant.table.row_errors import OTHERS, describe_all_left_out
+
+__all__ = ["Summary", "as_number", "check", "check_scores"]
+
+# Of the rows of a source, or of one of its files, the SELECT that names their columns s, w, positive and so on.
+_Shape = Callable[[Source], str]
+
+_LOOK = 100_000  # rows looked at to name label values in a message
+
+# The condition that rows with a fault meet, and the column that is shown of the first of them. NaN is above every
+# number for DuckDB, so comparisons find it too; NULL is left out.
+_FAULTS = {
+    "score_missing": ("score_raw IS NULL", "score_raw"),
+    "score_text": ("score_raw IS NOT NULL AND s IS NULL", "score_raw"),
+    "score_nan": ("isnan(s)", "s"),
+    "score_bad": ("NOT isnan(s) AND NOT (s >= 0 AND s <= 1)", "s"),
+    "label_missing": ("label_missing", "label_raw"),
+    "label_other": ("NOT label_missing AND (label_number IS NULL OR label_number NOT IN (-1, 0, 1))", "label_raw"),
+    "label_unknown": ("label_unknown", "label_raw"),
+    "cluster_missing": ("c IS NULL", "c"),
+    "weight_missing": ("weight_raw IS NULL", "weight_raw"),
+    "weight_text": ("weight_raw IS NOT NULL AND w IS NULL", "weight_raw"),
+    "weight_nan": ("isnan(w)", "w"),
+    "weight_bad": ("NOT isnan(w) AND NOT (w >= 0 AND isfinite(w))", "w"),
+}
+
+
+_REST = "NOT positive AND NOT label_missing"  # rows with another label than the positive one that was named
+
+# What is asked for even if nothing is wrong.
+_ALWAYS = {"rows", "score_low", "score_high", "distinct", "weight_sum", "weight_high", "weight_broken", "pairs"}
+
+
+def _count(condition: str) -> str:
+    return f"count(*) FILTER (WHERE {condition})"
+
+
+def _counts(faults: Iterable[str]) -> dict[str, str]:
+    return {fault: _count(_FAULTS[fault][0]) for fault in faults}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What one scan tells."""
+
+    # A SELECT of the columns s (score, DOUBLE), positive (BOOLEAN), with weights w (DOUBLE), with clusters c (VARCHAR);
+    # by0, by1 and so on as they are.
+    sql: str
+    shape: Callable[[str], str]  # returns such a SELECT for another one of the columns of the source
+    weights: str  # "none", "whole" or "other", see `LazyRows`
+    low: float
+    high: float
+    distinct: int  # see `CheckedRows`
+    clustered: bool  # whether there is a column c
+    intake: Intake
+
+    @property
+    def weight(self) -> str:
+        """The column of weights, as it follows others in a SELECT from `sql`: whole numbers are integers there."""
+        return {"none": "", "whole": ", CAST(w AS BIGINT) AS w", "other": ", w"}[self.weights]
+
+
+def check(source: Source, columns: Columns) -> Summary:
+    """Check labels, scores and weights in one scan; where rows are to be left out, after one that counts these.
+
+    A `DataError` names the column, the first row that cannot be used and how many there are; a `SourceError` says that
+    a column does not exist or the file is damaged.
+    """
+    shape: _Shape = partial(_rows_sql, columns=columns)
+    sql = _kept(shape(source))
+    left_out = _left_out(source, shape(source), columns) if columns.drops else None
+    seen = _seen(source, sql, columns)
+    if seen["rows"]:
+        source.expect(seen["rows"])
+    elif left_out is not None and left_out.n:
+        raise describe_all_left_out(str(left_out), source.name)
+    looked_at = _LookedAt(source, shape)
+    refuse(seen, columns, looked_at)
+    others = () if columns.pos_label is None or seen["one_class"] else looked_at.other_labels()
+    weights = kind_of_weights(seen, columns)
+    distinct = int(seen["pairs" if weights == "other" else "distinct"])
+    low, high = float(seen["score_low"]), float(seen["score_high"])
+    return Summary(
+        sql,
+        lambda rows: _kept(_rows_sql(source, columns, rows)),
+        weights,
+        low,
+        high,
+        distinct,
+        bool(columns.clusters),
+        Intake(left_out, others),
+    )
+
+
+def check_scores(source: Source, score: str) -> None:
+    """Check one column of scores, in which values may be missing; errors are those of `check`."""
+
+    def shape(source: Source) -> str:
+        return f"SELECT {_score_columns(source, score)}, false AS left_out FROM ({source.sql})"
+
+    faults = ("score_nan", "score_text", "score_bad")
+    refuse_values(faults, _scanned(source, shape(source), _counts(faults)), score, _LookedAt(source, shape))
+
+
+def _kept(rows: str) -> str:
+    """Return a SELECT of those of some rows that are not left out."""
+    return f"SELECT * FROM ({rows}) WHERE NOT left_out"
+
+
+def _is_word(column: str, words: frozenset[str]) -> str:
+    return f"lower(trim(CAST({column} AS VARCHAR))) IN ({', '.join(map(quote_text, sorted(words)))})"
+
+
+def _gaps(source: Source, columns: Columns) -> list[str]:
+    """Return the conditions that rows meet which lack something, in the order of `Columns.causes`."""
+
+    def missing(name: str, words: frozenset[str]) -> str:
+        column, kind = source.column(name), source.kind(name)
+        if kind == "number":
+            return f"coalesce(isnan(CAST({column} AS DOUBLE)), true)"
+        return f"({column} IS NULL)" if kind == "boolean" else f"coalesce({_is_word(column, words)}, true)"
+
+    return [" AND ".join(missing(name, words) for name in names) for names, words in columns.causes.values()]
+
+
+def _left_out(source: Source, rows: str, columns: Columns) -> LeftOut:
+    """Count, in one scan, the rows that are left out, and compare the scores of those with and without an outcome."""
+    gaps = [f"gap{i}" for i in range(len(columns.causes))]
+    scored = "WHERE NOT gap1 AND s >= 0 AND s <= 1"
+    moments = [
+        f"{sum_} FILTER ({scored} AND {outcome})"
+        for outcome in ("NOT gap0", "gap0")
+        for sum_ in ("count(*)", "avg(s)", "var_samp(s)")
+    ]
+    listed = ", ".join([_count("left_out"), "count(*)", *map(_count, gaps), *moments])
+    n, n_read, *found = source.rows(f"SELECT {listed} FROM ({rows})")[0]
+    known, unknown = (
+        Moments(count, *(math.nan if value is None else value for value in of))
+        for count, *of in (found[-6:-3], found[-3:])
+    )
+    return LeftOut.of(n, n_read, dict(zip(columns.causes, found, strict=False)), known, unknown)
+
+
+def _seen(source: Source, sql: str, columns: Columns) -> dict[str, Any]:
+    """Count all faults: by one condition that fit rows meet, and one by one only if some rows do not."""
+    wanted = _aggregates(columns)
+    if columns.pos_label is None:
+        fit = ["s >= 0 AND s <= 1 AND label_number IN (0, 1)"]
+        fit += ["w >= 0 AND isfinite(w)"] if columns.weight is not None else []
+        fit += ["c IS NOT NULL"] if columns.clusters else []
+        other = {name: aggregate for name, aggregate in wanted.items() if name in _ALWAYS}
+        other["unfit"] = _count(f"NOT coalesce({' AND '.join(fit)}, false)")
+        seen = _scanned(source, sql, other)
+        if not seen["unfit"]:
+            return dict.fromkeys(wanted, 0) | seen
+    return _scanned(source, sql, wanted)
+
+
+def _scanned(source: Source, sql: str, aggregates: dict[str, str]) -> dict[str, Any]:
+    values = source.rows(f"SELECT {', '.join(aggregates.values())} FROM ({sql})")[0]
+    return dict(zip(aggregates, values, strict=True))
+
+
+def _score_columns(source: Source, score: str) -> str:
+    column = source.column(score)
+    return f"{column} AS score_raw, {as_number(column, source.kind(score))} AS s"
+
+
+def _rows_sql(source: Source, columns: Columns, rows: str | None = None) -> str:
+    label = source.column(columns.label)
+    kind = source.kind(columns.label)
+    number = as_number(label, kind, words=columns.pos_label is None)
+    parts = [
+        _score_columns(source, columns.score),
+        f"{label} AS label_raw",
+        f"{number} AS label_number",
+        f"{_missing_label(label, number, kind, columns.pos_label)} AS label_missing",
+        f"{_unknown_label(label, kind, columns.pos_label)} AS label_unknown",
+        f"coalesce({_is_positive(label, number, kind, columns.pos_label)}, false) AS positive",
+    ]
+    if columns.weight is not None:
+        weight = source.column(columns.weight)
+        parts += [f"{weight} AS weight_raw", f"{as_number(weight, source.kind(columns.weight))} AS w"]
+    if columns.clusters:
+        named = [f"CAST({source.column(name)} AS VARCHAR)" for name in columns.clusters]
+        # Columns that name the cluster together are joined by a character that text does not hold; some may be empty.
+        joined = " || chr(31) || ".join(f"coalesce({name}, '')" for name in named)
+        parts.append(f"CASE WHEN coalesce({', '.join(named)}) IS NOT NULL THEN {joined} END AS c")
+    parts += [f"{source.column(name)} AS by{i}" for i, name in enumerate(columns.by)]
+    gaps = _gaps(source, columns) if columns.drops else []
+    parts += [f"{gap} AS gap{i}" for i, gap in enumerate(gaps)] + [f"{' OR '.join(gaps) or 'false'} AS left_out"]
+    return f"SELECT {', '.join(parts)} FROM ({rows or source.sql})"
+
+
+def as_number(column: str, kind: str, *, words: bool = False) -> str:
+    """Return a column, of a kind that `Source.kind` tells, as DOUBLE.
+
+    Casting does not fail: text that is no number becomes NULL. float32 becomes float64 before anything else. `words`
+    makes numbers of "true" and "false".
+    """
+    if kind == "number":
+        return f"CAST({column} AS DOUBLE)"
+    if kind == "boolean":
+        return f"CAST(CAST({column} AS TINYINT) AS DOUBLE)"
+    # A bare TRY_CAST is moved by DuckDB 2.0.0 into its CSV reader, where it is no longer allowed to fail.
+    number = f"TRY_CAST(nullif(CAST({column} AS VARCHAR), '') AS DOUBLE)"
+    if not words:
+        return number
+    word = f"lower(trim(CAST({column} AS VARCHAR)))"
+    return f"coalesce({number}, CASE {word} WHEN 'true' THEN 1.0::DOUBLE WHEN 'false' THEN 0.0::DOUBLE END)"
+
+
+def _missing_label(label: str, number: str, kind: str, pos_label: Any) -> str:
+    # With pos_label a text may be the name of a class, even "nan".
+    nan_counts = kind == "number" or pos_label is None
+    return f"({label} IS NULL OR coalesce(isnan({number}), false))" if nan_counts else f"({label} IS NULL)"
+
+
+def _unknown_label(label: str, kind: str, pos_label: Any) -> str:
+    """Tell where a label, beside a positive one that was named, seems to stand for a missing outcome."""
+    if pos_label is None or kind != "text":
+        return "false"
+    return f"coalesce({_is_word(label, words_for_missing(pos_label))}, false)"
+
+
+def _is_positive(label: str, number: str, kind: str, pos_label: Any) -> str:
+    if pos_label is None:
+        return f"{number} = 1"
+    name = str(pos_label).strip()
+    if isinstance(pos_label, bool) or kind == "boolean":
+        same = f"lower(trim(CAST({label} AS VARCHAR))) = {quote_text(name.lower())}"
+    else:
+        same = f"trim(CAST({label} AS VARCHAR)) = {quote_text(name)}"
+    try:
+        value = float(pos_label)
+    except (TypeError, ValueError):
+        return same
+    return same if math.isnan(value) else f"({same} OR {number} = {quote_text(repr(value))}::DOUBLE)"
+
+
+def _aggregates(columns: Columns) -> dict[str, str]:
+    wanted = {
+        "rows": "count(*)",
+        **_counts(("score_missing", "score_nan", "score_text", "score_bad", "label_missing")),
+        "score_low": "min(s)",
+        "score_high": "max(s)",
+        "distinct": "approx_count_distinct(s)",
+    }
+    if columns.pos_label is None:
+        wanted |= {
+            **_counts(("label_other",)),
+            "zeros": _count("label_number = 0"),
+            "minus_ones": _count("label_number = -1"),
+        }
+    else:
+        # The rest is one class if it is one text, or one number written in several ways.
+        rest, text = f"FILTER (WHERE {_REST})", "trim(CAST(label_raw AS VARCHAR))"
+        one_text = f"coalesce(min({text}) {rest} = max({text}) {rest}, true)"
+        one_number = f"coalesce(min(label_number) {rest} = max(label_number) {rest}, false)"
+        no_number = _count(f"{_REST} AND label_number IS NULL")
+        wanted |= {
+            "positives": _count("positive"),
+            **_counts(("label_unknown",)),
+            "one_class": f"{one_text} OR ({one_number} AND {no_number} = 0)",
+        }
+    if columns.clusters:
+        wanted |= _counts(("cluster_missing",))
+    if columns.weight is not None:
+        wanted |= {
+            **_counts(("weight_missing", "weight_nan", "weight_text", "weight_bad")),
+            "weight_sum": "sum(w) FILTER (WHERE isfinite(w))",
+            "weight_high": "max(w) FILTER (WHERE isfinite(w))",
+            "weight_broken": _count("w <> floor(w)"),
+            "pairs": "approx_count_distinct(hash(s, w))",
+        }
+    return wanted
+
+
+class _LookedAt:
+    """Rows of a source, which is asked for what errors show, see `faults.Rows`."""
+
+    def __init__(self, source: Source, shape: _Shape) -> None:
+        self.name = source.name
+        self._source = source
+        self._shape = shape
+
+    def example(self, fault: str, column: str) -> tuple[str, Any]:
+        """Find the first row with the fault, in the order of the files."""
+        condition, value = _FAULTS[fault]
+        self._source.in_order()
+        for file in self._source.parts or (self._source,):
+            rows = self._source.rows(
+                f"SELECT row, value FROM (SELECT row_number() OVER () AS row, {value} AS value, "
+                f"NOT left_out AND ({condition}) AS bad FROM ({self._shape(file)})) WHERE bad LIMIT 1"
+            )
+            if rows:
+                break
+        row, found = rows[0]
+        return f"row {row} of column {column} in {file.name}", found
+
+    def score_limits(self) -> tuple[float, float]:
+        low, high = self._asked("min(s), max(s)", " WHERE isfinite(s)")
+        return (math.nan, math.nan) if low is None else (low, high)
+
+    def look_swapped(self) -> bool:
+        in_range = "bool_and(coalesce(label_number >= 0 AND label_number <= 1, false))"
+        return bool(self._asked(f"bool_and(s = 0 OR s = 1) AND {in_range}")[0])
+
+    def label_values(self) -> list[Any]:
+        """Return different values in order of appearance: of the first rows, or of all if those show too few."""
+        self._source.in_order()
+        rows = _kept(self._shape(self._source))
+        numbered = f"SELECT row_number() OVER () AS row, label_raw FROM ({rows}) WHERE NOT label_missing"
+        query = "SELECT label_raw FROM ({}) GROUP BY label_raw ORDER BY min(row) LIMIT 6"
+        values = [value for (value,) in self._source.rows(query.format(f"{numbered} LIMIT {_LOOK}"))]
+        if len(values) < 6:
+            values = [value for (value,) in self._source.rows(query.format(numbered))]
+        return values if self._source.typed else [_plain(value) for value in values]
+
+    def other_labels(self) -> tuple[str, ...]:
+        """Return a few of the labels that count as 0 beside the positive one that was named, in increasing order."""
+        rows = f"({_kept(self._shape(self._source))}) WHERE {_REST}"
+        query = f"SELECT trim(CAST(label_raw AS VARCHAR)) AS label FROM {rows} GROUP BY label ORDER BY label"
+        return tuple(label for (label,) in self._source.rows(f"{query} LIMIT {OTHERS}"))
+
+    def _asked(self, wanted: str, where: str = "") -> tuple[Any, ...]:
+        return self._source.rows(f"SELECT {wanted} FROM ({_kept(self._shape(self._source))}){where}")[0]
+
+
+def _plain(text: str) -> Any:
+    """Show numbers in a text file as numbers."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

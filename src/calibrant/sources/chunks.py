@@ -1,0 +1,147 @@
+"""Rows that come a chunk at a time, once or again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.cells import gathering
+from calibrant.cells.accumulator import Accumulator, pooled_batches
+from calibrant.cells.bucket_sums import BucketSums
+from calibrant.cells.losses import LossTotals
+from calibrant.cells.slices import SliceRows
+from calibrant.errors import ArgumentError, DataError
+from calibrant.table.pooling import Pooled
+from calibrant.table.row_errors import (
+    describe_bad_labels,
+    describe_no_rows,
+    describe_zero_weights,
+    refuse_unknown,
+)
+from calibrant.table.score_table import ScoreTable
+from calibrant.table.validation import Chunks, CleanRows, check_same_rows, check_weight_range, clean_rows
+
+__all__ = ["ChunkRows", "table_of_chunks"]
+
+_BLOCK = 1 << 15  # rows
+
+
+def table_of_chunks(chunks: Chunks, pos_label: Any) -> ScoreTable:
+    """Read rows in chunks, see `ScoreTable.from_chunks`."""
+    rows, losses = ChunkRows(chunks, pos_label), LossTotals()
+    added = Accumulator(most_distinct=gathering.MOST_DISTINCT, most_buckets=gathering.MOST_BUCKETS)
+    with closing(rows.batches()) as batches:
+        for score, n, k in batches:
+            added.add((score, n, k))
+            if rows.once:
+                losses.add(score, k, n - k)
+            elif isinstance(added.held, BucketSums):
+                break
+    if not isinstance(added.held, BucketSums):
+        return ScoreTable.from_counts(*added.held)
+    if rows.once:
+        check_weight_range(float(added.held.n.max()), float(added.held.n.sum()))
+        return gathering.table_of_sums(added.held, losses)
+    del added, batches, score, n, k
+    return gathering.table_of_slices(SliceRows(rows.blocks), 0.0, 1.0, gathering.FINE_BITS)
+
+
+class ChunkRows:
+    """Rows in chunks of labels, scores and perhaps weights: an iterable of them, or a function that returns one.
+
+    `once` says whether the rows can be read only once, as those of an iterator.
+    """
+
+    def __init__(self, chunks: Chunks, pos_label: Any = None) -> None:
+        self._chunks = chunks
+        self._pos_label = pos_label
+        self._first: tuple[int, int] | None = None
+        self.once = isinstance(chunks, Iterator)
+        if not callable(chunks) and not isinstance(chunks, Iterable):
+            raise ArgumentError(
+                "an iterable of (labels, scores) chunks, or a function that returns one",
+                f"a {type(chunks).__name__}",
+                "pass a function, so that the rows can be read again",
+            )
+
+    def batches(self) -> Generator[Pooled]:
+        """Yield the rows checked and pooled, many at a time.
+
+        A `DataError` names the chunk that cannot be used, counted from 0; or says that there is no row, or none of
+        positive weight, that labels of different chunks do not belong together, or that the rows are not those of the
+        first reading.
+        """
+        return pooled_batches(map(_own, self.blocks()))
+
+    def blocks(self) -> Iterator[CleanRows]:
+        """Yield the rows checked, in pieces that stay in the cache; raises what `batches` does."""
+        for label, score, weight, _ in self._slices():
+            for start in range(0, len(score), _BLOCK):
+                part = slice(start, start + _BLOCK)
+                yield CleanRows(label[part], score[part], None if weight is None else weight[part])
+
+    def _slices(self) -> Iterator[CleanRows]:
+        """Yield the rows checked, as they are cut into chunks."""
+        others: list[Any] = []  # the label that is not the positive one
+        rest: set[str] = set()  # labels that count as 0 beside one that was named
+        rows = positives = 0
+        weighty = False
+        for i, chunk in enumerate(self._chunks() if callable(self._chunks) else self._chunks):
+            try:
+                clean = _clean(chunk, self._pos_label)
+                if clean is None:
+                    continue
+                others += _other_label(chunk[0], clean.label)
+                if others[1:] and others.pop() != others[0] and self._pos_label is None:
+                    raise _mixed_labels(others[0], chunk[0])
+                rest |= set(clean.others)
+                refuse_unknown(sorted(rest), self._pos_label)
+            except DataError as error:
+                raise error.but(found=f"in chunk {i}: {error.found}") from None
+            rows += len(clean.score)
+            weighty = weighty or clean.weight is None or bool(clean.weight.any())
+            positives += int(np.count_nonzero(clean.label))
+            yield clean
+        if self._first is not None:
+            check_same_rows(self._first, (rows, positives))
+        if not rows:
+            raise describe_no_rows()
+        if not weighty:
+            raise describe_zero_weights()
+        if self._pos_label is not None and not positives:
+            raise describe_bad_labels(others, self._pos_label)
+        self._first = (rows, positives)
+
+
+def _clean(chunk: tuple[Any, ...], pos_label: Any) -> CleanRows | None:
+    """Check the rows of a chunk; None if it has none."""
+    if not isinstance(chunk, tuple | list) or len(chunk) not in (2, 3):
+        raise DataError(
+            "two columns, labels and scores, or three with weights",
+            f"a {type(chunk).__name__}" + (f" of length {len(chunk)}" if hasattr(chunk, "__len__") else ""),
+            "let every chunk be (labels, scores) or (labels, scores, weights)",
+        )
+    if all(hasattr(column, "__len__") and not len(column) for column in chunk):
+        return None
+    weights = chunk[2] if len(chunk) == 3 else None
+    return clean_rows(chunk[0], chunk[1], sample_weight=weights, pos_label=pos_label, part=True)
+
+
+def _own(rows: CleanRows) -> CleanRows:
+    """Return rows in arrays of their own: whoever makes the chunks may fill the same arrays again."""
+    return CleanRows(rows.label.copy(), rows.score.copy(), None if rows.weight is None else rows.weight.copy())
+
+
+def _other_label(labels: Any, label: npt.NDArray[np.int8]) -> list[Any]:
+    """Return the value of the negatives as it was given, or nothing if there are none."""
+    where = int(np.argmin(label))
+    values: list[Any] = [] if label[where] else np.asarray(labels).ravel()[where : where + 1].tolist()
+    return values
+
+
+def _mixed_labels(known: Any, labels: Any) -> DataError:
+    return describe_bad_labels([known, *np.asarray(labels).ravel().tolist()])

@@ -1,0 +1,253 @@
+"""Open files for queries, or the result of one: one connection, a bound on memory, nothing left behind."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import shutil
+import stat
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calibrant.errors import DataError, SourceError
+from calibrant.sources.formats import (
+    OBJECT,
+    ROW_NUMBER,
+    Layout,
+    describe_damaged_gzip,
+    parquet_rows,
+    pattern_of,
+    quote_text,
+    recognise,
+    select_rows,
+    unique_names,
+)
+from calibrant.sources.multi_file import Opened, combine
+from calibrant.sources.paths import Place, find_files, name_of
+from calibrant.sources.query import COPIED, Query, copy_rows
+from calibrant.sources.query_runner import QueryRunner
+from calibrant.sources.source import SPAN_ROWS, Source, Span, spans_of_table
+from calibrant.table.progress import heard
+from calibrant.table.row_errors import describe_no_rows
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["open_source"]
+
+_MOST_IN_GROUP = 1 << 23  # rows; a Parquet file can be read from the start of a row group only
+_MEMORY = "2GB"  # beyond it DuckDB writes to the temporary folder
+
+
+@contextmanager
+def open_source(path: Place | Query, *, wanted: tuple[str, ...] = ()) -> Iterator[Source]:
+    """Open CSV, Parquet or JSON lines files for queries, or run a query and open its result.
+
+    Standard input, "-", is copied to a temporary file because it is read more than once. `wanted` are the columns
+    needed of a query or of several files, by default all; those of one file are all there. The source is valid inside
+    the block; temporary files are removed at its end, however it ends. A `SourceError` says that a file cannot be read,
+    or several do not fit together, also later, by the queries; a `DataError` that all are empty.
+    """
+    with tempfile.TemporaryDirectory(prefix="calibrant-", ignore_cleanup_errors=True) as folder:
+        if isinstance(path, Query):
+            with closing(_connect(Path(folder))) as connection:
+                yield _answer(connection, path, wanted, Path(folder))
+            return
+        files = find_files(path)
+        # A pattern or folder in which there is one file is that file.
+        name = name_of(path if len(files) > 1 else files)
+        with closing(_connect(Path(folder))) as connection:
+            runner = QueryRunner(connection, name)
+            opened = _open_each(connection, files, name, Path(folder), runner)
+            source = opened[0].source if len(opened) == 1 else combine(opened, wanted, name)
+            _expect(source, [one.file for one in opened], runner)
+            yield source
+
+
+def _open_each(
+    connection: duckdb.DuckDBPyConnection, files: tuple[str, ...], name: str, folder: Path, runner: QueryRunner
+) -> list[Opened]:
+    """Look at each file; of several, those without content are passed over, as parts written by a cluster may be."""
+    opened = []
+    for number, path in enumerate(files):
+        own = name_of(path)
+        file = _local_file(path, own, folder / f"stream{number}")
+        try:
+            layout = recognise(file, own, ending="" if path == "-" else own)
+            if layout.marked:  # DuckDB reads no such JSON
+                file, layout = _without_mark(file, layout, own, folder / f"plain{number}")
+            opened.append(Opened(file, layout, _describe(connection, file, layout, own, folder, runner)))
+        except DataError:
+            if len(files) == 1:
+                raise
+    if not opened:
+        raise describe_no_rows(name)
+    return opened
+
+
+def _expect(source: Source, files: list[Path], runner: QueryRunner) -> None:
+    """Find how much there is to read, where a person waits for it: rows if the files say how many, else bytes."""
+    if not heard():
+        return
+    if source.format != "Parquet":
+        runner.expect(sum(file.stat().st_size for file in files), "bytes")
+        return
+    listed = ", ".join(quote_text(pattern_of(file)) for file in files)
+    source.expect(int(source.rows(f"SELECT sum(num_rows) FROM parquet_file_metadata([{listed}])")[0][0]))
+
+
+def _answer(connection: duckdb.DuckDBPyConnection, query: Query, wanted: tuple[str, ...], folder: Path) -> Source:
+    name = "the result of the query"
+    runner = QueryRunner(connection, name)
+    header, columns, types, typed = runner.run(lambda: copy_rows(connection, query, wanted, folder))
+    sql = f"SELECT * FROM {COPIED}"
+    spans = partial(spans_of_table, connection, COPIED)
+    return Source(connection, sql, sql, columns, header, types, typed, "query", name, runner, folder, spans)
+
+
+def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    connection = duckdb.connect(
+        ":memory:",
+        config={
+            "memory_limit": _MEMORY,
+            "temp_directory": str(folder / "spill"),
+            "preserve_insertion_order": "false",  # sums do not need it, and it costs memory
+            # Nothing is fetched from the network behind the back of the user.
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+        },
+    )
+    # DuckDB draws a bar on standard output of its own accord where Python runs interactively or by `python -c`. In a
+    # notebook it needs ipywidgets; without them it draws none, and refuses the setting.
+    with suppress(duckdb.InvalidInputException):
+        connection.execute("SET enable_progress_bar_print = false")
+    # The least and largest value that a Parquet file declares leave NaN out, so conditions must not be decided by
+    # them: DuckDB 2.0.0 would find no NaN in a column that declares 0 to 1.
+    connection.execute("SET disabled_optimizers = 'statistics_propagation'")
+    return connection
+
+
+def _local_file(path: str, name: str, copy: Path) -> Path:
+    """Return a regular file with the data; streams are copied to `copy`, since they cannot be read twice."""
+    if path == "-":
+        if sys.stdin is None or sys.stdin.isatty():
+            raise SourceError("data on standard input", "a terminal", "pipe a file into it, or name a file")
+        return _spool(sys.stdin.buffer, copy)
+    file = Path(path)
+    try:
+        mode = file.stat().st_mode
+    except FileNotFoundError:
+        raise SourceError("an existing file", f"no file {name}", "check the path") from None
+    except (OSError, ValueError) as error:
+        raise SourceError("a file that can be read", f"{error} for {name}", "check the path") from None
+    if stat.S_ISREG(mode):
+        return file
+    with file.open("rb") as stream:  # a pipe
+        return _spool(stream, copy)
+
+
+def _without_mark(file: Path, layout: Layout, name: str, copy: Path) -> tuple[Path, Layout]:
+    """Copy a text file that begins with a byte order mark to `copy`, unpacked and without it."""
+    try:
+        with gzip.open(file) if layout.gzipped else file.open("rb") as stream:
+            stream.read(len(codecs.BOM_UTF8))
+            return _spool(stream, copy), layout._replace(gzipped=False)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise describe_damaged_gzip(name) from None
+
+
+def _spool(stream: Any, copy: Path) -> Path:
+    try:
+        with copy.open("wb") as file:
+            shutil.copyfileobj(stream, file, 1 << 20)
+    except OSError as error:
+        raise SourceError(
+            f"space for the stream in {copy.parent.parent}",
+            error.strerror or str(error),
+            "free space, or set TMPDIR to a larger disk",
+        ) from None
+    return copy
+
+
+def _describe(
+    connection: duckdb.DuckDBPyConnection, file: Path, layout: Layout, name: str, folder: Path, runner: QueryRunner
+) -> Source:
+    """Find the columns: their names in the file, and those under which DuckDB, which ignores case, tells them apart."""
+    typed = layout.format == "Parquet"
+    source = Source(connection, "", "", (), (), (), typed, layout.format, name, runner, folder, mixed=layout.mixed)
+    if typed:
+        sql = select_rows([file], layout)
+        described = source.rows(f"DESCRIBE {sql}")
+        columns, types = (tuple(str(row[i]) for row in described) for i in (0, 1))
+        header, renamed = _parquet_names(source, file)
+        source = replace(source, renamed=renamed, spans=partial(_spans_of_parquet, connection, file, columns))
+    else:
+        header = layout.names or _json_names(source, select_rows([file], layout, raw=True))
+        columns = unique_names(header)
+        types = ("VARCHAR",) * len(columns)
+        sql = select_rows([file], layout, header, columns)
+    original = select_rows([file], layout, header, columns, raw=True)
+    return replace(source, sql=sql, original=original, columns=columns, header=header, types=types)
+
+
+def _parquet_names(source: Source, file: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of the columns, in the order of DuckDB's, and of the fields inside them that are equal there."""
+    elements = iter(source.rows(f"SELECT name, num_children FROM parquet_schema({quote_text(pattern_of(file))})"))
+    equal: list[str] = []
+
+    def below(count: int | None) -> list[str]:
+        names = []
+        for _ in range(count or 0):
+            name, fields = next(elements)
+            names.append(str(name))
+            inside = below(fields)
+            lower = [field.lower() for field in inside]
+            equal.extend(field for field in inside if lower.count(field.lower()) > 1)
+        return names
+
+    return tuple(below(next(elements)[1])), tuple(equal)
+
+
+def _json_names(source: Source, objects: str) -> tuple[str, ...]:
+    """Return all keys of the objects, in the order in which they appear; a `DataError` if there is none."""
+    numbered = f"SELECT json_keys({OBJECT}) AS keys, row_number() OVER () AS row FROM ({objects})"
+    different = f"SELECT keys, min(row) AS row FROM ({numbered}) GROUP BY keys"
+    single = f"SELECT unnest(keys) AS key, generate_subscripts(keys, 1) AS place, keys, row FROM ({different})"
+    found = source.rows(
+        f"SELECT key, min(row) FILTER (len(keys) > list_unique(keys)) FROM ({single}) "
+        "GROUP BY key ORDER BY min((row, place))"
+    )
+    if not found:
+        raise describe_no_rows(source.name)
+    twice = min((row for _, row in found if row is not None), default=None)
+    if twice is not None:
+        raise SourceError(
+            "every key once in an object", f"one twice in row {twice} of {source.name}", "drop one of them"
+        )
+    if any("\0" in key for key, _ in found):
+        raise SourceError("keys without the character NUL", f"one with it in {source.name}", "rename it")
+    return tuple(key for key, _ in found)
+
+
+def _spans_of_parquet(connection: duckdb.DuckDBPyConnection, file: Path, names: tuple[str, ...]) -> list[Span] | None:
+    """Return spans of whole row groups; None if a group is so large that it cannot be read at once."""
+    listed = f"parquet_metadata({quote_text(pattern_of(file))}) WHERE column_id = 0 ORDER BY row_group_id"
+    groups = [rows for (rows,) in connection.execute(f"SELECT row_group_num_rows FROM {listed}").fetchall()]
+    if max(groups, default=0) > _MOST_IN_GROUP or ROW_NUMBER in map(str.lower, names):
+        return None
+    spans, begin, rows = [], 0, 0
+    for group in [*groups, SPAN_ROWS]:
+        if rows and rows + group > SPAN_ROWS:
+            spans.append(Span(parquet_rows(file, begin, rows), rows))
+            begin, rows = begin + rows, 0
+        rows += group
+    return spans

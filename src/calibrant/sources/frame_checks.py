@@ -1,0 +1,293 @@
+"""Look at every row of a frame in an engine once before anything is added up, and say what is wrong.
+
+An engine knows no first row, so messages show a value that tells much, and how many rows are wrong in the same way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calibrant.cells.frame_rows import CheckedRows, Fetch, LazyRows
+from calibrant.errors import DataError
+from calibrant.sources.faults import Columns, describe_missing, kind_of_weights, refuse
+from calibrant.sources.frame_gaps import column_of, count_of, is_word
+from calibrant.table.fixed_point import BITS
+from calibrant.table.missing import Intake, words_for_missing
+from calibrant.table.row_errors import OTHERS, describe_no_rows, describe_not_numbers
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+__all__ = ["checked_rows", "holds_numbers", "need_numbers"]
+
+_SIFT = 1021  # one in so many values is looked at to estimate how many are different; a prime
+_SPREAD = 1652.0127  # makes fractions of products of score and weight vary; any number without a pattern will do
+_MOST_LABELS = 1000  # of which the first are named
+_LARGE = 2.0**41  # weights from here on are more than rows can be counted; some engines cannot round much larger ones
+
+
+def checked_rows(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, handed_over: bool) -> CheckedRows:
+    """Check the rows of a frame, which has the columns, in one scan, and say how to ask for their sums.
+
+    How many scores are different is estimated if rows can be `handed_over` or have weights that are not numbers of
+    rows. Else it is left to the scan that adds up all rows: beside the checks it would cost as much as they do.
+    """
+    import narwhals as nw
+
+    try:
+        raw = _raw(frame, columns)
+    except DataError as error:
+        raise _emptiness(frame, columns, fetch) or error from None
+    seen = _look(raw, columns, fetch, sifted=handed_over)
+    looked_at = _LookedAt(raw, seen, fetch)
+    refuse(seen, columns, looked_at)
+    others = () if columns.pos_label is None or seen["one_class"] else looked_at.other_labels()
+    rows, weights = raw.select("s", "y", *(f"by{i}" for i in range(len(columns.by)))), kind_of_weights(seen, columns)
+    if weights != "none":
+        kind = nw.Int64 if weights == "whole" else nw.Float64
+        rows = raw.filter(nw.col("w") > 0.0).select("s", "y", nw.col("w").cast(kind))
+    different = int(seen["rows"])
+    if handed_over or weights == "other":
+        different = _different(raw, fetch, seen, "pairs" if weights == "other" else "scores")
+    low, high = float(seen["score_low"]), float(seen["score_high"])
+    return CheckedRows(LazyRows(rows, weights, fetch), low, high, different, intake=Intake(others=others))
+
+
+def _emptiness(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch) -> DataError | None:
+    """Return the error for a frame without rows, or with a column of nothing: then its type says nothing."""
+    import narwhals as nw
+
+    named = {"score": columns.score, "label": columns.label, "weight": columns.weight}
+    used = {what: name for what, name in named.items() if name is not None}
+    missing = {what: count_of(column_of(name, frame).is_null()) for what, name in used.items()}
+    seen = {name: values[0] for name, values in fetch(frame.select(rows=nw.len(), **missing)).items()}
+    rows = int(seen["rows"])
+    if not rows:
+        return describe_no_rows()
+    return next(
+        (describe_missing(what, f"column {name}", rows) for what, name in used.items() if seen[what] == rows), None
+    )
+
+
+def holds_numbers(kind: Any) -> bool:
+    """Whether a column of a type may hold numbers; objects are judged one by one."""
+    return kind.is_numeric() or str(kind) in {"Boolean", "Object"}
+
+
+def need_numbers(name: str, kind: Any, what: str) -> None:
+    """Raise a `DataError` if a column is of a type that does not hold numbers."""
+    if not holds_numbers(kind):
+        found, remedy = f"values of type {kind}", "cast the column to float first"
+        raise describe_not_numbers(what, found, f"column {name}", remedy=remedy)
+
+
+def _raw(frame: nw.LazyFrame[Any], columns: Columns) -> nw.LazyFrame[Any]:
+    """Name what is looked at: score s, label, it as a number, whether it is positive y, weight w."""
+    import narwhals as nw
+
+    types = frame.collect_schema()
+    need_numbers(columns.score, types[columns.score], "scores")
+    label, text = _label(column_of(columns.label, frame), types[columns.label], columns.label)
+    meant = _meant(columns.pos_label, text=text)
+    wanted = {
+        "s": column_of(columns.score, frame).cast(nw.Float64),
+        "label": label,
+        "number": nw.lit(math.pi) if text else label.cast(nw.Float64),  # text is neither 0, 1 nor -1
+        "y": (nw.lit(0) if meant is None else nw.when(label == meant).then(1).otherwise(0)).cast(nw.Int64),
+    }
+    if columns.weight is not None:
+        need_numbers(columns.weight, types[columns.weight], "weights")
+        wanted["w"] = column_of(columns.weight, frame).cast(nw.Float64)
+    wanted |= {f"by{i}": column_of(name, frame) for i, name in enumerate(columns.by)}
+    return frame.select(**wanted)
+
+
+def _label(label: nw.Expr, kind: Any, name: str) -> tuple[nw.Expr, bool]:
+    """Return labels in a form that every engine can compare, and whether they are text."""
+    import narwhals as nw
+
+    if kind == nw.Boolean:
+        return label.cast(nw.Int64), False
+    if kind.is_integer():
+        return label, False
+    if kind.is_numeric():
+        return label.cast(nw.Float64), False
+    if kind in (nw.String, nw.Categorical, nw.Enum):  # a set would not find an Enum
+        return label.cast(nw.String), True
+    raise DataError(
+        "labels that are numbers, truth values or text",
+        f"values of type {kind} in column {name}",
+        "make a column of 0 and 1 first",
+    )
+
+
+def _meant(pos_label: Any, *, text: bool) -> Any:
+    """Return what positive labels are equal to; None if no label of such a column can be positive."""
+    if pos_label is None:
+        return None if text else 1
+    if text:
+        return str(pos_label)
+    value = pos_label.item() if isinstance(pos_label, np.generic) else pos_label
+    if isinstance(value, bool):
+        return int(value)
+    return value if isinstance(value, int | float) else None
+
+
+def _look(raw: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, sifted: bool) -> dict[str, Any]:
+    """Count, in one scan, everything that could be wrong. A least or largest value of nothing may be anything."""
+    import narwhals as nw
+
+    weighted, finite = columns.weight is not None, _finite("number")
+    s, y, label, number = (nw.col(name) for name in ("s", "y", "label", "number"))
+    wanted = {
+        "rows": nw.len(),
+        **_limits("score", "s", 1.0),
+        "binary": count_of((s == 0.0) | (s == 1.0)),
+        **_limits("label", "number", math.inf),
+        "label_missing": count_of(label.is_null()),
+        "positives": y.sum(),
+        "zeros": count_of(number == 0.0),
+        "minus_ones": count_of(number == -1.0),
+        "label_other": count_of((finite != 0.0) & (finite != -1.0) & (finite != 1.0) & ~label.is_null()),
+        "rest_low": nw.when(y == 0).then(label).min(),
+        "rest_high": nw.when(y == 0).then(label).max(),
+    }
+    if raw.collect_schema()["label"] == nw.String and columns.pos_label is not None:
+        wanted["label_unknown"] = count_of(is_word(label, words_for_missing(columns.pos_label)))
+    if weighted:
+        small = _small_weight()
+        wanted |= {
+            **_limits("weight", "w", math.inf),
+            "weight_broken": count_of(small != small.floor()),
+        }
+    if sifted and not raw.implementation.is_duckdb():
+        for name, (value, spread) in _sifted(weighted).items():
+            wanted[name] = nw.when(_kept(spread)).then(value).n_unique()
+    seen = {name: values[0] for name, values in fetch(raw.select(**wanted)).items()}
+    for name in ("score", "label", "weight") if weighted else ("score", "label"):
+        # The limits that a Parquet file declares leave NaN out, and by them DuckDB 2.0.0 takes every test for it as
+        # failed. Only a sum shows it then.
+        if not seen[f"{name}_nan"] and not seen[f"{name}_infinite"] and math.isnan(seen[f"{name}_sum"] or 0.0):
+            seen[f"{name}_nan"] = 1
+        outside = 0 if name == "label" else seen[f"{name}_outside"]
+        seen[f"{name}_bad"] = seen[f"{name}_infinite"] + outside
+    seen["label_bad"] += seen["label_nan"]
+    seen["one_class"] = seen["positives"] == seen["rows"] or seen["rest_low"] == seen["rest_high"]
+    seen.setdefault("label_unknown", 0)
+    return seen
+
+
+def _plain(name: str) -> nw.Expr:
+    """Leave out NaN, by a function: engines disagree about comparisons with it."""
+    import narwhals as nw
+
+    return nw.when(~nw.col(name).is_nan()).then(nw.col(name))
+
+
+def _finite(name: str) -> nw.Expr:
+    import narwhals as nw
+
+    return nw.when(_plain(name).abs() < math.inf).then(nw.col(name))
+
+
+def _limits(name: str, column: str, most: float) -> dict[str, nw.Expr]:
+    """Count what is no number from 0 to `most` in a column, and find the ends of the others."""
+    import narwhals as nw
+
+    finite = _finite(column)
+    return {
+        f"{name}_missing": count_of(nw.col(column).is_null()),
+        f"{name}_nan": count_of(nw.col(column).is_nan()),
+        f"{name}_sum": nw.col(column).sum(),
+        f"{name}_infinite": count_of(_plain(column).abs() == math.inf),
+        f"{name}_outside": count_of((finite < 0.0) | (finite > most)),
+        f"{name}_least": _plain(column).min(),
+        f"{name}_low": finite.min(),
+        f"{name}_high": finite.max(),
+    }
+
+
+def _small_weight() -> nw.Expr:
+    import narwhals as nw
+
+    return nw.when((_finite("w") >= 0.0) & (_finite("w") < _LARGE)).then(nw.col("w"))
+
+
+def _sifted(weighted: bool) -> Mapping[str, tuple[nw.Expr, nw.Expr]]:
+    """Return what different values are counted of, and what chooses the few of them that are looked at."""
+    import narwhals as nw
+
+    score = nw.when((_finite("s") >= 0.0) & (_finite("s") <= 1.0)).then(nw.col("s"))
+    found = {"scores": (score, score * (2.0**BITS / _SIFT))}
+    if weighted:
+        found["pairs"] = ((score + 1.0) * nw.col("w"), (score + 1.0) * _small_weight() * _SPREAD)
+    return found
+
+
+def _different(raw: nw.LazyFrame[Any], fetch: Fetch, seen: dict[str, Any], name: str) -> int:
+    """Estimate how many different scores there are, or pairs of score and weight."""
+    if name in seen:
+        return int(seen[name]) * _SIFT
+    # DuckDB 2.0.0 would hold all rows in memory to count, beside other things, what is different among a few.
+    value, spread = _sifted(name == "pairs")[name]
+    return int(fetch(raw.filter(_kept(spread)).select(different=value.n_unique()))["different"][0]) * _SIFT
+
+
+def _kept(spread: nw.Expr) -> nw.Expr:
+    """Keep one in so many different values: where the spread has a small fraction, or is not known."""
+    import narwhals as nw
+
+    return nw.when(spread - spread.floor() >= 1.0 / _SIFT).then(nw.lit(False)).otherwise(nw.lit(True))
+
+
+class _LookedAt:
+    """Rows of which everything was counted, and what errors show of them, see `faults.Rows`."""
+
+    name = ""
+
+    def __init__(self, raw: nw.LazyFrame[Any], seen: Mapping[str, Any], fetch: Fetch) -> None:
+        self._raw = raw
+        self._seen = seen
+        self._fetch = fetch
+
+    def example(self, fault: str, column: str) -> tuple[str, float | None]:
+        """Return one of the values that cannot be used: rather a number than none."""
+        what, kind = fault.split("_")
+        if kind in ("missing", "other"):
+            return f"column {column}", None
+        return f"column {column}", math.nan if kind == "nan" else self._unusable(what)
+
+    def _unusable(self, what: str) -> float:
+        seen = {name.removeprefix(f"{what}_"): value for name, value in self._seen.items() if name.startswith(what)}
+        if what != "label" and seen["outside"]:
+            low, high = float(seen["low"]), float(seen["high"])
+            return low if low < 0.0 else high
+        if what == "label" and seen["nan"]:
+            return math.nan
+        return math.inf if seen["infinite"] and seen["least"] != -math.inf else -math.inf
+
+    def score_limits(self) -> tuple[float, float]:
+        return float(self._seen["score_low"]), float(self._seen["score_high"])
+
+    def look_swapped(self) -> bool:
+        seen = self._seen
+        shares = float(seen["label_low"]) >= 0.0 and float(seen["label_high"]) <= 1.0
+        return bool(shares and seen["binary"] == seen["rows"])
+
+    def label_values(self) -> list[Any]:
+        import narwhals as nw
+
+        named = self._raw.filter(~nw.col("label").is_null())
+        found = self._fetch(named.group_by("label").agg(rows=nw.len()).head(OTHERS))
+        return sorted(found["label"].tolist())
+
+    def other_labels(self) -> tuple[str, ...]:
+        """Return a few of the labels that count as 0 beside the positive one that was named, in increasing order."""
+        import narwhals as nw
+
+        rest = self._raw.filter(nw.col("y") == 0).group_by("label").agg(rows=nw.len()).head(_MOST_LABELS)
+        return tuple(map(str, sorted(self._fetch(rest)["label"].tolist())[:OTHERS]))

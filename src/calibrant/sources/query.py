@@ -1,0 +1,201 @@
+"""Rows from a query of a database, copied once to a temporary table so that they can be read more than once."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from calibrant.errors import SourceError
+from calibrant.sources.formats import quote_name, quote_text, unique_names
+from calibrant.sources.source import describe_no_space
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["COPIED", "Copied", "Query", "copy_rows"]
+
+COPIED = "calibrant_rows.rows"
+_OURS = "rows AS SELECT c"  # in a line that shows a statement of ours, not the query
+_BATCH = 100_000  # rows of SQLite held in memory
+
+
+class Query(NamedTuple):
+    """A query of a database.
+
+    Attributes
+    ----------
+    sql : str
+        One SELECT. It is run once.
+    database : str, optional
+        File of DuckDB or SQLite, or the address of a PostgreSQL database (``postgresql://...``), for which the packages
+        of ``calibrant[postgresql]`` are needed. Without one the query, in the SQL of DuckDB, names files itself:
+        ``SELECT y, p FROM 'scores.parquet' WHERE year = 2024``.
+
+    Examples
+    --------
+    >>> from calibrant import Query, read_table
+    >>> query = Query("SELECT i % 2 AS y, i / 8 AS p FROM range(8) AS numbers(i)")
+    >>> read_table(query, label="y", score="p")
+    ScoreTable(8 distinct scores, n=8, positives=4)
+    """
+
+    sql: str
+    database: str | None = None
+
+
+class Copied(NamedTuple):
+    """Columns of a query: names in it and in the copy, and their DuckDB types, "" of those that were not copied.
+
+    SQLite is not `typed`: its values were copied as texts.
+    """
+
+    header: tuple[str, ...]
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    typed: bool
+
+
+def copy_rows(connection: duckdb.DuckDBPyConnection, query: Query, wanted: tuple[str, ...], folder: Path) -> Copied:
+    """Run a query and keep those of the wanted columns that it has in the table `COPIED`, on disk in `folder`.
+
+    If none are wanted, all are kept. Raises a `SourceError` if there is no such database, or the query fails.
+    """
+    connection.execute(f"ATTACH {quote_text(str(folder / 'rows.duckdb'))} AS calibrant_rows")
+    sql = query.sql.strip().rstrip(";").rstrip()
+    if not sql:
+        raise SourceError("a query", "an empty one", "write a SELECT")
+    typed = True
+    if query.database is not None and re.match("postgres(ql)?://", query.database):
+        found = _from_postgresql(connection, sql, query.database, wanted)
+    elif query.database is not None and _head(query.database).startswith(b"SQLite format 3"):
+        found = _from_sqlite(connection, sql, query.database, wanted)
+        typed = False
+    else:
+        found = _from_duckdb(connection, sql, query.database, wanted)
+    types = {row[0]: str(row[1]) for row in connection.execute(f"DESCRIBE {COPIED}").fetchall()}
+    columns = unique_names(found)
+    return Copied(found, columns, tuple(types.get(column, "") for column in columns), typed)
+
+
+def _head(database: str) -> bytes:
+    try:
+        with Path(database).open("rb") as file:
+            return file.read(16)
+    except FileNotFoundError:
+        raise SourceError("an existing database", f"no file {database}", "check the path") from None
+    except OSError as error:
+        raise SourceError(
+            "a database that can be read", f"{error.strerror or error} for {database}", "check the path"
+        ) from None
+
+
+def _kept(found: tuple[str, ...], wanted: tuple[str, ...]) -> dict[int, str]:
+    """Return the places of the wanted columns, and their names in the copy; if there are none, an error is to come."""
+    names = dict(enumerate(unique_names(found)))
+    return {i: name for i, name in names.items() if not wanted or found[i] in wanted} or {0: "none"}
+
+
+def _selected(sql: str, found: tuple[str, ...], wanted: tuple[str, ...]) -> str:
+    """Return a SELECT of the wanted columns by their places, since names may differ in case alone."""
+    kept = ", ".join(f"c{i} AS {quote_name(column)}" for i, column in _kept(found, wanted).items())
+    return f"SELECT {kept} FROM ({sql}\n) AS found({', '.join(f'c{i}' for i in range(len(found)))})"
+
+
+def _failed(error: Exception) -> SourceError:
+    """Phrase what a database says about a query: its first line, and the line of the query that it points at."""
+    no_space = describe_no_space(str(error), "the result of the query")
+    if no_space is not None:
+        return no_space
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    place = next((line.replace("DESCRIBE ", "", 1) for line in lines[1:] if re.match(r"LINE \d+:", line)), "")
+    found = lines[0] + (f" ({place})" if place and _OURS not in place else "")
+    unknown = "Table with name" in found
+    remedy = (
+        "name a table of `database`, or a file in quotes: FROM 'scores.parquet'" if unknown else "correct the query"
+    )
+    return SourceError("a query that can be run", found, remedy)
+
+
+def _from_duckdb(
+    connection: duckdb.DuckDBPyConnection, sql: str, database: str | None, wanted: tuple[str, ...]
+) -> tuple[str, ...]:
+    import duckdb
+
+    try:
+        kinds = [statement.type.name for statement in connection.extract_statements(sql)]
+    except duckdb.Error as error:
+        raise _failed(error) from None
+    if len(kinds) != 1 or not kinds[0].startswith("SELECT"):
+        raise SourceError("one SELECT", " and ".join(kind.lower() for kind in kinds), "write a query that only reads")
+    if database is not None:
+        try:
+            connection.execute(f"ATTACH {quote_text(database)} AS calibrant_source (READ_ONLY)")
+            connection.execute("USE calibrant_source")
+        except duckdb.Error as error:
+            raise SourceError(
+                "a database of DuckDB or SQLite that can be read",
+                f"{str(error).splitlines()[0]} for {database}",
+                "check that this is the right file, and that no other program is writing to it",
+            ) from None
+    connection.execute("SET preserve_insertion_order = true")  # so that rows can be numbered in messages
+    try:
+        found = tuple(row[0] for row in connection.execute(f"DESCRIBE {sql}").fetchall())
+        connection.execute(f"CREATE TABLE {COPIED} AS {_selected(sql, found, wanted)}")
+    except duckdb.Error as error:
+        raise _failed(error) from None
+    connection.execute("SET preserve_insertion_order = false")
+    return found
+
+
+def _from_sqlite(
+    connection: duckdb.DuckDBPyConnection, sql: str, database: str, wanted: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Copy as text, in which floats are exact: columns of SQLite hold values of any type."""
+    try:
+        with closing(sqlite3.connect(f"{Path(database).absolute().as_uri()}?mode=ro", uri=True)) as source:
+            source.execute(f"SELECT * FROM ({sql}\n) LIMIT 0")  # so nothing else than a SELECT
+            cursor = source.execute(sql)  # in the other, names that differ in case alone are changed
+            found = tuple(column[0] for column in cursor.description)
+            kept = _kept(found, wanted)
+            columns = ", ".join(f"{quote_name(name)} VARCHAR" for name in kept.values())
+            connection.execute(f"CREATE TABLE {COPIED} ({columns})")
+            while rows := cursor.fetchmany(_BATCH):
+                values = [[row[i] for row in rows] for i in kept]
+                texts = [[None if v is None else str(v) for v in column] for column in values]
+                batch = {name: np.array(text, dtype=object) for name, text in zip(kept.values(), texts, strict=True)}
+                connection.register("calibrant_batch", batch)
+                connection.execute(f"INSERT INTO {COPIED} SELECT * FROM calibrant_batch")
+                connection.unregister("calibrant_batch")
+    except sqlite3.Error as error:
+        raise _failed(error) from None
+    return found
+
+
+def _from_postgresql(
+    connection: duckdb.DuckDBPyConnection, sql: str, database: str, wanted: tuple[str, ...]
+) -> tuple[str, ...]:
+    import duckdb
+
+    try:
+        from adbc_driver_postgresql import dbapi
+    except ImportError as error:
+        raise SourceError(
+            "the packages for PostgreSQL", str(error), "install them: pip install 'calibrant[postgresql]'"
+        ) from None
+    try:
+        with dbapi.connect(database) as source, source.cursor() as cursor:
+            cursor.execute("SET TRANSACTION READ ONLY")
+            cursor.execute(f"SELECT * FROM ({sql}\n) AS found LIMIT 0")
+            found = tuple(column[0] for column in cursor.description)
+            cursor.execute(_selected(sql, found, wanted))
+            connection.register("calibrant_batch", cursor.fetch_record_batch())
+            connection.execute(f"CREATE TABLE {COPIED} AS SELECT * FROM calibrant_batch")
+            connection.unregister("calibrant_batch")
+    except (dbapi.Error, duckdb.Error) as error:  # DuckDB passes on what goes wrong while rows are sent
+        raise _failed(error) from None
+    return found

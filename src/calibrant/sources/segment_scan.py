@@ -1,0 +1,192 @@
+"""Totals of the segments of rows in an engine: DuckDB, PySpark, or Polars where it is lazy.
+
+Few rows are taken out of it and added up exactly. Many are added up where they are, by cell and bucket of scores, in
+one aggregation for each family, and only the sums leave the engine; the calibration error of a segment is then known
+within limits, which are close together.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.cells.frame_rows import Arrays
+from calibrant.errors import DataError
+from calibrant.segments.columns import SegmentColumn, clean_cuts, refuse_identifier, short_cuts
+from calibrant.segments.families import Family, families_of
+from calibrant.segments.sums import BucketRows, CellTotals
+from calibrant.segments.totals import Request, SegmentTotals, segments_of_arrays
+from calibrant.segments.values import distinct_values
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+__all__ = ["EngineColumn", "collected", "segments_of_engine"]
+
+# Rows of a file or an engine that are taken out of it and added up exactly.
+_MOST_EXACT = 1 << 20
+# Sums by cell and bucket that an engine hands over for one family, and the finest buckets of scores.
+_MOST_SUMS, _MOST_BITS, _LEAST_BITS = 1 << 20, 16, 6
+# Different values of a column that are looked at one by one; a column of numbers with more is cut by the engine.
+_MOST_VALUES = 1 << 14
+_QUANTILES = (0.2, 0.4, 0.6, 0.8)
+
+
+class EngineColumn(NamedTuple):
+    """A column of a frame in an engine that makes segments."""
+
+    place: str  # its name in the frame
+    name: str
+    numeric: bool
+    float_: bool  # whether it may hold NaN
+
+
+def segments_of_engine(
+    frame: nw.LazyFrame[Any],
+    fetch: Callable[[nw.LazyFrame[Any]], Arrays],
+    columns: Sequence[EngineColumn],
+    request: Request,
+) -> SegmentTotals:
+    """Add up rows in an engine: columns s, y, by0, by1 and so on."""
+    import narwhals as nw
+
+    seen = fetch(frame.select(n=nw.len(), k=nw.col("y").sum()))
+    n, k = int(seen["n"][0]), int(seen["k"][0])
+    if n <= _MOST_EXACT:
+        found = collected(frame)
+        named = {column.name: found[column.place] for column in columns}
+        return segments_of_arrays(found["y"], found["s"], named, request)
+    families = families_of([_fitted(frame, column, request, fetch, n) for column in columns], request.depth)
+    place = {column.name: column for column in columns}
+    totals = tuple(_totals(frame, family, place, fetch) for family in families)
+    return SegmentTotals(n, k, families, totals, exact=False)
+
+
+def collected(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
+    """Return the columns of a frame in an engine; missing values may be masked."""
+    if frame.implementation.is_duckdb():
+        found: dict[str, Any] = frame.to_native().fetchnumpy()
+        return {name: np.ma.getdata(column) if name in "sy" else column for name, column in found.items()}
+    held = frame.collect()
+    return {name: held[name].to_numpy() if name in "sy" else held[name].to_native() for name in held.columns}
+
+
+def _fitted(
+    frame: nw.LazyFrame[Any],
+    column: EngineColumn,
+    request: Request,
+    fetch: Callable[[nw.LazyFrame[Any]], Arrays],
+    rows: int,
+) -> SegmentColumn:
+    """Choose the segments of a column from its different values, or where these are too many from its quantiles."""
+    import narwhals as nw
+
+    place, name = column.place, column.name
+    value, missing = nw.col(place), _missing(column)
+    known = frame.filter(~missing)
+    counted = fetch(known.group_by(place).agg(n=nw.len()).head(_MOST_VALUES + 1))
+    n_missing = int(fetch(frame.select(n=nw.when(missing).then(1).otherwise(0).sum()))["n"][0])
+    if len(counted["n"]) <= _MOST_VALUES:
+        found = distinct_values(counted[place], name)
+        counts = np.bincount(found.number, counted["n"], len(found.levels)).astype(np.int64)
+        return SegmentColumn.of_counts(
+            name, found.levels, counts, n_missing, min_rows=request.min_rows, cuts=request.cuts.get(name)
+        )
+    if not column.numeric:
+        raise DataError(
+            f"groups of rows in column {name}",
+            f"more than {_MOST_VALUES:,} different values in {rows:,} rows",
+            "name a column with a few groups",
+        )
+    cuts = request.cuts.get(name)
+    if cuts is not None:
+        return SegmentColumn.of_cuts(name, clean_cuts(name, cuts), missing=bool(n_missing))
+    finite = known.filter(value.abs() < math.inf) if column.float_ else known
+    asked = {f"q{i}": value.quantile(q, "linear") for i, q in enumerate(_QUANTILES)}
+    ends = {key: of[0] for key, of in fetch(finite.select(**asked, largest=value.max())).items()}
+    whole = isinstance(ends["largest"], numbers.Integral)
+    if whole:
+        different = int(fetch(known.select(n=value.n_unique()))["n"][0])
+        if different == rows - n_missing:
+            refuse_identifier(name, different, different, numbers=True)
+    # Between two whole numbers the lower one divides them as their mean does.
+    ends = {key: math.floor(end) if whole else float(end) for key, end in ends.items()}
+    largest = ends.pop("largest")
+    quantiles = [quantile for quantile in ends.values() if quantile < largest]
+    if not quantiles:
+        second = fetch(finite.filter(value < largest).select(second=value.max()))["second"][0]
+        quantiles = [int(second) if whole else float(second)]
+    return SegmentColumn.of_cuts(name, short_cuts(quantiles, largest), missing=bool(n_missing), from_rows=True)
+
+
+def _totals(
+    frame: nw.LazyFrame[Any],
+    family: Family,
+    place: Mapping[str, EngineColumn],
+    fetch: Callable[[nw.LazyFrame[Any]], Arrays],
+) -> CellTotals:
+    """Let the engine add up the cells of a family by bucket of scores."""
+    import narwhals as nw
+
+    bits = min(_MOST_BITS, max(_LEAST_BITS, int(math.log2(_MOST_SUMS / len(family)))))
+    s, y = nw.col("s"), nw.col("y")
+    away = (y - s).abs()
+    keys: dict[str, nw.Expr] = {}
+    for i, column in enumerate(family.columns):
+        keys |= _keys(column, place[column.name], f"g{i}")
+    frame = frame.select(**keys, y=y, away=away, bucket=(s * 2.0**bits).floor())
+    away, squared = nw.col("away"), nw.col("away") * nw.col("away")
+    found = fetch(
+        frame.group_by("bucket", *keys).agg(
+            n=nw.len(),
+            k=nw.col("y").sum(),
+            rise=(nw.col("y") * away).sum(),
+            away_sum=away.sum(),
+            squares=squared.sum(),
+            fourths=(squared * squared).sum(),
+        )
+    )
+    codes = [_codes(column, found, f"g{i}") for i, column in enumerate(family.columns)]
+    bucket = np.minimum(found["bucket"].astype(np.int64), (1 << bits) - 1)  # a score of 1 joins the last
+    rise = found["rise"].astype(np.float64)
+    sums = (found["n"].astype(np.int64), found["k"].astype(np.int64), rise, np.maximum(0.0, found["away_sum"] - rise))
+    rows = BucketRows(bucket, *sums, found["squares"], found["fourths"], 2.0**-bits)
+    return rows.totals(family.codes(codes), len(family))
+
+
+def _missing(column: EngineColumn) -> nw.Expr:
+    import narwhals as nw
+
+    value = nw.col(column.place)
+    return value.is_null() | value.is_nan() if column.float_ else value.is_null()
+
+
+def _keys(column: SegmentColumn, held: EngineColumn, key: str) -> dict[str, nw.Expr]:
+    """Return what rows are grouped by, none of it ever missing: see `_codes`."""
+    import narwhals as nw
+
+    value, missing = nw.col(held.place), _missing(held)
+    if column.cuts:
+        below = sum((nw.when(value > cut).then(1).otherwise(0) for cut in column.cuts), start=nw.lit(0))
+        return {key: nw.when(missing).then(-1).otherwise(below)}
+    pooled = ~value.is_in(list(column.levels)) if column.pooled else nw.lit(False)
+    kind = nw.when(missing).then(2).otherwise(nw.when(pooled).then(1).otherwise(0))
+    if not column.levels:
+        return {f"{key}_kind": kind}
+    return {f"{key}_kind": kind, key: nw.when(missing | pooled).then(nw.lit(column.levels[0])).otherwise(value)}
+
+
+def _codes(column: SegmentColumn, found: Arrays, key: str) -> npt.NDArray[np.int64]:
+    """Return the number of the segment of each sum, from what its rows were grouped by."""
+    if column.cuts:
+        of = found[key].astype(np.int64)
+        return np.where(of < 0, len(column) - 1, of)
+    kind = found[f"{key}_kind"]
+    code = column.codes(found[key]) if column.levels else np.zeros(len(kind), dtype=np.int64)
+    code = np.where(kind == 1, len(column.levels), code)
+    return np.where(kind == 2, len(column) - 1, code)

@@ -1,0 +1,235 @@
+"""A file, several files or the result of a query as one table, with errors that name the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy.typing as npt
+
+from calibrant.errors import SourceError
+from calibrant.sources.faults import describe_no_column
+from calibrant.sources.formats import NO_OBJECT, describe_damaged_gzip, quote_name, quote_text
+from calibrant.sources.query_runner import QueryRunner
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["COPY", "SPAN_ROWS", "Source", "Span", "describe_no_space", "spans_of_table"]
+
+T = TypeVar("T")
+
+_NUMERIC = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BIGNUM")
+SPAN_ROWS = 1 << 22  # to find half as many in a Parquet file takes as long as to read them
+
+# What DuckDB says where not the input but memory or a place to write is at fault.
+_FILE = re.compile(r'(?:write file|open file|create directory) \\?"(.+?)\\?": ([^"\n]+)')
+_FULL = re.compile(r"No space left on device|File too large|Disk quota exceeded|max_temp_directory_size|Out of Memory")
+
+COPY = "calibrant_copy.rows"  # of rows that cannot be read from the middle
+_AGAIN = "copy or download it again, or write it anew"
+
+
+class Span(NamedTuple):
+    """Some of the rows of a source."""
+
+    sql: str  # a SELECT of them that reads no others
+    rows: int  # how many they are
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file, several files, or the result of a query, as a table that can be asked."""
+
+    connection: duckdb.DuckDBPyConnection  # for statements of your own; `arrays` and `rows` are to be preferred
+    sql: str  # a SELECT of all columns under the names in `columns`, to stand in brackets after FROM
+    original: str  # a SELECT of the same rows with raw values, for copying them; see `select_rows`
+    columns: tuple[str, ...]  # names that differ in more than case
+    header: tuple[str, ...]  # names of the same columns as they stand in the file
+    types: tuple[str, ...]  # DuckDB types of the columns; all VARCHAR if the format is text
+    typed: bool  # whether types are known (Parquet, queries but those of SQLite), and texts are no numbers
+    format: str  # "CSV", "Parquet", "JSON lines" or "query"
+    name: str  # what messages call it
+    _runner: QueryRunner
+    folder: Path  # for temporary files; removed with all that is in it when the source is closed
+    # Returns all rows, with the columns of `sql`, as spans of a few million at most; None where that is impossible.
+    spans: Callable[[], list[Span] | None] = lambda: None
+    parts: tuple[Source, ...] = ()  # where several files are read as one: each alone, with the same columns
+    renamed: tuple[str, ...] = ()  # fields inside columns that DuckDB gives other names, being equal but for case
+    mixed: bool = False  # whether lines of a CSV file end in several ways
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of columns as they stand in the file, those left out that stand there more than once."""
+        return tuple(name for name, columns in self._by_name().items() if len(columns) == 1)
+
+    def _by_name(self) -> dict[str, list[str]]:
+        """Return which of `columns` have a name in the file; that of a text file without the spaces around it."""
+        columns: dict[str, list[str]] = {}
+        for name, column in zip(self.header, self.columns, strict=True):
+            columns.setdefault(name.strip() if self.format == "CSV" else name, []).append(column)
+        return columns
+
+    def column(self, name: str) -> str:
+        """Return a column of that name as an SQL identifier; errors are those of `found`."""
+        return quote_name(self.found(name))
+
+    def found(self, name: str) -> str:
+        """Return which of `columns` has that name in the file; a `SourceError` if none has, or more than one."""
+        by_name = self._by_name()
+        meant = by_name.get(name, [])
+        if len(meant) > 1:
+            raise SourceError(
+                f"one column named {name!r}", f"{len(meant)} in {self.name}", "give the columns different names"
+            )
+        if meant:
+            return meant[0]
+        raise SourceError(*describe_no_column(name, list(by_name), f" in {self.name}"))
+
+    def type_of(self, name: str) -> str:
+        """Return the DuckDB type of a column."""
+        return self.types[self.columns.index(self.found(name))]
+
+    def kind(self, name: str) -> str:
+        """Tell whether a column holds a "number", a "boolean" or "text" (also every other type)."""
+        type_ = self.type_of(name)
+        if _NUMERIC.fullmatch(type_):
+            return "number"
+        return "boolean" if type_ == "BOOLEAN" else "text"
+
+    def arrays(self, query: str) -> dict[str, npt.NDArray[Any]]:
+        """Return the result of a query as one array per column; values must not be missing."""
+        return self.run(lambda: self.connection.execute(query).fetchnumpy())
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """Return the result of a query as tuples."""
+        return self.run(lambda: self.connection.execute(query).fetchall())
+
+    def run(self, work: Callable[[], T]) -> T:
+        """Call `work`, which uses the connection, with progress shown and Ctrl-C heard.
+
+        A `SourceError` says that the file is damaged or memory short; after a KeyboardInterrupt nothing runs any more.
+        """
+        import duckdb
+
+        try:
+            return self._runner.run(work)
+        except duckdb.Error as error:
+            ours = (duckdb.BinderException, duckdb.ParserException, duckdb.CatalogException)
+            if isinstance(error, ours) and "expected records" not in str(error):
+                raise  # a mistake in our SQL, not in the file
+            found = str(error)
+        no_space = describe_no_space(found, self.name)
+        if no_space is not None:
+            raise no_space
+        for part in self.parts:  # read alone, the damaged one says that it is
+            part.rows(f"SELECT max(COLUMNS(*)) FROM ({part.sql})")
+        raise _explain(found, self.name, self.format, len(self.columns), self.mixed)
+
+    def copied(self, query: str) -> list[Span]:
+        """Keep the result of a query in the temporary table `COPY`, and return its spans."""
+        self.connection.execute(f"ATTACH {quote_text(str(self.folder / 'copy.duckdb'))} AS calibrant_copy")
+        self.connection.execute(f"CREATE TABLE {COPY} AS {query}")
+        return spans_of_table(self.connection, COPY)
+
+    def reached(self, rows: int | None) -> None:
+        """Tell how many of the expected rows a scan has read so far; None at its end."""
+        self._runner.reached(rows)
+
+    def expect(self, rows: int) -> None:
+        """Tell how many rows a scan reads, so that progress can be shown in rows."""
+        self._runner.expect(rows, "rows")
+
+    def in_order(self) -> None:
+        """Make every later query keep the order of the file, so that rows can be numbered; slower."""
+        self.connection.execute("SET preserve_insertion_order = true")
+        self.connection.execute("SET threads = 1")
+
+
+def spans_of_table(connection: duckdb.DuckDBPyConnection, name: str) -> list[Span]:
+    """Return the spans of a table of DuckDB, of which no row was ever deleted."""
+    ((rows,),) = connection.execute(f"SELECT count(*) FROM {name}").fetchall()
+    return [
+        Span(
+            f"SELECT * FROM {name} WHERE rowid BETWEEN {begin} AND {begin + SPAN_ROWS - 1}",
+            min(SPAN_ROWS, rows - begin),
+        )
+        for begin in range(0, rows, SPAN_ROWS)
+    ]
+
+
+def describe_no_space(text: str, name: str) -> SourceError | None:
+    """Return an error, which names the place, if `text` of DuckDB is about memory or files of our own; else None."""
+    found = _FILE.search(text)
+    if found is not None:
+        file = Path(found[1])
+        # Our own folders, gone by the time the message is read: that of a draft and that of temporary files.
+        draft, temporary = (
+            [folder.parent for folder in file.parents if folder.name.startswith(start)]
+            for start in (".calibrant-", "calibrant-")
+        )
+        if draft or temporary:
+            return SourceError(
+                f"to write {draft[-1] / file.name}" if draft else f"to write temporary files in {temporary[-1]}",
+                found[2],
+                "check permissions and free space, or choose another place" + ("" if draft else " by setting TMPDIR"),
+            )
+    if _FULL.search(text) is None:
+        return None
+    return SourceError(
+        "enough memory and space for temporary files",
+        f"too little of them for {name}",
+        "free space there, or set TMPDIR to a larger disk",
+    )
+
+
+def _explain(text: str, name: str, format_: str, n_columns: int, mixed: bool) -> SourceError:
+    """Turn a complaint of DuckDB into one sentence about the file."""
+    if format_ == "Parquet" and "not valid UTF8" in text:
+        return SourceError(
+            "text in UTF-8", f"other bytes in a column of {name}", "leave the column out, or apply to a Parquet file"
+        )
+    if format_ == "Parquet":
+        return SourceError("a whole Parquet file", f"{name} damaged or cut short", _AGAIN)
+    if "GZIP" in text.upper():
+        return describe_damaged_gzip(name)
+    if format_ == "JSON lines" and NO_OBJECT in text:
+        shown = text.partition(NO_OBJECT)[2].splitlines()[0]
+        return SourceError("one JSON object per line", f"{shown!r} in {name}", "repair or drop such lines")
+    if format_ == "JSON lines":
+        line = re.search(r"in line (\d+)|record/value (\d+)", text)
+        place = f"near line {line[1] or line[2]} of {name}" if line else f"in {name}"  # off by one for some mistakes
+        return SourceError("one JSON object per line", f"something else {place}", "repair or drop such lines")
+    line = re.search(r"on Line: (\d+)", text)
+    place = f"line {line[1]} of {name}" if line else name
+    counts = re.search(r"Number of Columns: (\d+) Found: (\d+)", text)
+    if counts:
+        return SourceError(
+            f"{counts[1]} values in every line, as in the header",
+            f"{counts[2]} in {place}",
+            "repair the line, and put quotes around values that contain the delimiter",
+        )
+    if "Invalid unicode" in text:
+        return SourceError("text in UTF-8", f"another encoding in {place}", "save it again in UTF-8")
+    if mixed and "unterminated quote" in text:
+        return SourceError(
+            "lines that all end in the same way",
+            f"another line ending, or a stray quote, in {place}",
+            "write the file again with one program",
+        )
+    if "unterminated quote" in text:
+        return SourceError(
+            "a closing quote for every opening one",
+            f"a stray quote in {place}",
+            'repair the line; inside quotes write "" for a quote',
+        )
+    if "aximum line size" in text:
+        return SourceError("lines of at most 2 MB", f"a longer one in {place}", "check for a quote that is not closed")
+    return SourceError(
+        f"a CSV file with {n_columns} values in every line",
+        f"a mix of line endings in {place}" if mixed else f"lines of another form in {place}, such as a stray quote",
+        "write the file again with one program",
+    )

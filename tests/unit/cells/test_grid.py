@@ -1,0 +1,80 @@
+"""Buckets against exact fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import floor
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant.cells import grid as grid_file
+from calibrant.cells.grid import BucketSet, Grid
+from calibrant.table.fixed_point import BITS, score_units
+
+score = st.one_of(st.floats(0.0, 1.0), st.sampled_from([0.0, 1.0, 0.5, 1e-5, 5e-324, 2.0**-43, np.nextafter(1.0, 0.0)]))
+scores = st.lists(score, min_size=1, max_size=12)
+
+
+@given(scores, st.integers(0, BITS))
+def test_place_is_the_floor_of_an_exact_quotient(values, shift):
+    units = score_units(np.array(values))
+    expected = [floor(Fraction(u, 2**shift)) for u in units.tolist()]
+    assert Grid(shift).place(units).tolist() == expected
+
+
+@given(scores, st.integers(1, 20))
+def test_grids_cover_the_range_in_few_buckets(values, bits):
+    low, high = min(values), max(values)
+    grid = Grid.over(low, high, bits=bits)
+    place = grid.place(score_units(np.array([low, high])))
+    assert place[1] - place[0] <= 2**bits
+    # More than half as many as may be, unless there are no narrower ones.
+    assert place[1] - place[0] >= 2 ** (bits - 1) or grid.shift == 0
+
+
+@given(scores, st.integers(0, BITS), st.integers(0, 9))
+def test_finer_and_coarser_grids_are_nested(values, shift, bits):
+    units = score_units(np.array(values))
+    grid = Grid(shift)
+    assert (grid.finer(bits).place(units) >> (shift - grid.finer(bits).shift)).tolist() == grid.place(units).tolist()
+    assert grid.coarser(bits).place(units).tolist() == (grid.place(units) >> bits).tolist()
+
+
+@given(scores, scores, st.integers(0, BITS))
+def test_a_zone_holds_the_scores_of_its_buckets(values, inside, shift):
+    grid = Grid(shift)
+    numbers = np.array(sorted(set(grid.place(score_units(np.array(inside))).tolist())))
+    units = score_units(np.array(values))
+    expected = [{n: i for i, n in enumerate(numbers.tolist())}.get(place, -1) for place in grid.place(units).tolist()]
+    span = int(numbers[-1] - numbers[0])
+    for most in (-1, min(span, 1 << 16), grid_file._MOST_LISTED):  # searched in, listed if it is just possible, as set
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(grid_file, "_MOST_LISTED", most)
+            zone, before = BucketSet(grid, numbers), units.copy()
+            assert (zone._listed is None) == (span > most)
+            assert zone.index(units).tolist() == expected
+            assert np.array_equal(units, before)
+
+
+def test_a_zone_is_asked_again_and_again():
+    """Buckets before the first, after the last, between, and none at all."""
+    zone = BucketSet(Grid(0), np.array([5, 7]))
+    for _ in range(2):
+        assert zone.index(np.arange(4, 10)).tolist() == [-1, 0, -1, 1, -1, -1]
+        assert zone.index(np.array([0, 2**BITS])).tolist() == [-1, -1]
+        assert zone.index(np.zeros(0, dtype=np.int64)).tolist() == []
+
+
+@pytest.mark.parametrize("bits", [1, 5, 18])
+@pytest.mark.parametrize("spare", [-1, 0, 1, 2])
+def test_ranges_at_the_ends_of_a_power_of_two(bits, spare):
+    """Arithmetic: 2**(bits + 3) + spare units from the first to the last; eight share a bucket up to spare = 0."""
+    last = 2 ** (bits + 3) + spare
+    for first in (0, 7, 2**30 - 3):
+        grid = Grid.over(first * 2.0**-BITS, (first + last) * 2.0**-BITS, bits=bits)
+        assert grid.shift == (3 if spare <= 0 else 4)
+        low, high = grid.place(np.array([first, first + last])).tolist()
+        assert 2 ** (bits - 1) <= high - low <= 2**bits

@@ -1,0 +1,138 @@
+"""Dataframes, files and queries by the names of their columns: the same audit as of arrays."""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from calibrant import (
+    ArgumentError,
+    CalibrantError,
+    DataError,
+    Query,
+    ScoreTable,
+    SourceError,
+    audit,
+    read_table,
+)
+from calibrant.sources.named_columns import named_columns
+
+N = 400
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    p = rng.random(N).round(2)
+    return pd.DataFrame(
+        {"y": (rng.random(N) < p).astype(int), "p": p, "w": rng.integers(1, 4, N), "a": rng.integers(0, 90, N), "b": 1}
+    )
+
+
+@pytest.fixture(scope="module")
+def sources(frame, tmp_path_factory):
+    path = tmp_path_factory.mktemp("named") / "scores.parquet"
+    frame.to_parquet(path)
+    polars = pl.from_pandas(frame)
+    query = Query(f"SELECT * FROM '{path}'")
+    return {"pandas": frame, "polars": polars, "lazy": polars.lazy(), "path": path, "text": str(path), "query": query}
+
+
+@pytest.mark.grid
+@pytest.mark.parametrize("kind", ["pandas", "polars", "lazy", "path", "text", "query"])
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_same_audit_as_of_arrays(kind, weight, frame, sources):
+    expected = audit(frame["y"], frame["p"], sample_weight=None if weight is None else frame[weight], tolerance=0.2)
+    found = audit(sources[kind], label="y", score="p", weight=weight, tolerance=0.2)
+    assert found.provenance.fingerprint == expected.provenance.fingerprint
+
+
+@pytest.mark.grid
+@pytest.mark.parametrize("kind", ["pandas", "polars", "lazy", "path", "query"])
+@pytest.mark.parametrize("clusters", ["a", ["a", "b"]])
+def test_same_audit_as_of_clustered_arrays(kind, clusters, frame, sources):
+    expected = audit(frame["y"], frame["p"], clusters=frame["a"])
+    found = audit(sources[kind], label="y", score="p", clusters=clusters)
+    assert found.sample == expected.sample
+    assert found.certificate.bound == expected.certificate.bound
+
+
+def test_positive_label(frame):
+    words = frame.assign(y=np.where(frame["y"] == 1, "yes", "no"))
+    for clusters in (None, "a"):
+        found = audit(words, label="y", score="p", pos_label="yes", clusters=clusters)
+        assert found.sample.positives == frame["y"].sum()
+
+
+def test_names_and_arrays_together(frame):
+    for wrong in ({"label": "y"}, {"score": "p"}, {"label": "y", "score": "p", "sample_weight": frame["w"]}):
+        with pytest.raises(ArgumentError, match="names of both columns"):
+            audit(frame, **wrong)
+
+
+def test_a_weight_without_label_and_score(frame):
+    with pytest.raises(ArgumentError, match=r"names of both columns.*found weight;.*sample_weight=w"):
+        audit(frame, weight="w")
+    with pytest.raises(ArgumentError, match=r"found weight and y_proba;"):
+        audit(frame["y"], frame["p"], weight="w")
+
+
+@pytest.mark.parametrize("clusters", [None, "a", ["a", "b"]])
+@pytest.mark.parametrize("source", [None, 3, {"y": [0, 1]}, np.zeros((2, 2)), pd.Series([0, 1]), object(), [1, 2]])
+def test_objects_that_hold_no_columns(source, clusters):
+    with pytest.raises(CalibrantError) as caught:
+        audit(source, label="y", score="p", clusters=clusters)
+    assert caught.value.expected.startswith(("a dataframe: pandas", "paths of files"))
+    assert caught.value.found
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize("names", [{"label": None}, {"score": None}, {"score": np.array(["p"])}, {"weight": ["w"]}])
+def test_what_names_no_column(frame, names):
+    with pytest.raises(ArgumentError, match=r"to name a column, found .*choose among y, p"):
+        ScoreTable.from_frame(frame, **({"label": "y", "score": "p"} | names))
+
+
+@pytest.mark.parametrize("path", [None, 7, [None], np.array([1, 2])])
+def test_what_is_no_path(path):
+    with pytest.raises(SourceError, match="paths of files"):
+        read_table(path, label="y", score="p")
+
+
+@pytest.mark.parametrize("clusters", [None, "a"])
+def test_columns_of_one_name(frame, clusters):
+    twice = frame.rename(columns={"w": "p"})
+    with pytest.raises(DataError, match=r"one column 'p', found 2 of that name|different names"):
+        audit(twice, label="y", score="p", clusters=clusters)
+
+
+def test_clusters_of_two_columns(frame, sources):
+    expected = list(zip(frame["a"], frame["b"], strict=True))
+    for kind in ("pandas", "polars", "lazy"):
+        found = named_columns(sources[kind], label="y", score="p", weight="w", clusters=["a", "b"])
+        assert found["clusters"] == expected
+        assert found["sample_weight"].tolist() == frame["w"].tolist()
+
+
+def test_columns_that_are_none(frame, sources):
+    for source in (frame, sources["lazy"], sources["path"]):
+        for clusters in (None, "c"):
+            with pytest.raises(CalibrantError, match=r"'q'|'c'"):
+                named_columns(source, label="y", score="p" if clusters else "q", clusters=clusters)
+    with pytest.raises(CalibrantError, match="different columns"):
+        named_columns(frame, label="y", score="y")
+    with pytest.raises(DataError, match=r"did you mean 'y'\?"):
+        named_columns(frame, label="Y", score="p")
+
+
+def test_names_of_columns_may_be_numbers():
+    numbers = pd.DataFrame(np.eye(2))
+    with pytest.raises(DataError, match=r"a column 'y', found the columns 0, 1; choose one of these"):
+        named_columns(numbers, label="y", score="p")
+    with pytest.raises(DataError, match=r"a column 7, found the columns 0, 1; choose"):
+        named_columns(numbers, label=7, score=1)
+    with pytest.raises(DataError, match=r"a column 7, found the columns y, p; choose"):
+        named_columns(duckdb.sql("SELECT 1 AS y, 0.5 AS p"), label=7, score="p")

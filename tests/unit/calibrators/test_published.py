@@ -20,9 +20,8 @@ from calibrant.metrics import (
     expected_calibration_error,
     local_calibration_score,
     quantile_mean_squared_error,
-    true_mse,
 )
-from calibrant.simulate import distorted_probabilities
+from calibrant.papers import distorted_probabilities, true_mse
 
 TABLE = Path(calibrant.__file__).parents[3] / "shared" / "reference" / "locfit" / "sim_published_vs_reproduced.csv"
 REPLICATIONS = 200

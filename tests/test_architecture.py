@@ -24,6 +24,7 @@ LAYER = {
     "keywords": 1,
     "atomic_write": 2,
     "clock": 2,
+    "typed_json": 2,
     "table": 2,
     "references": 3,
     "fits": 3,

@@ -2,15 +2,15 @@
 
 import csv
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from calibrant.cli.main import app
+from support.data import SHARED
 
-FOLDER = Path(__file__).parents[2] / "shared" / "data" / "forecasts"
+FOLDER = SHARED / "data" / "forecasts"
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the forecast files are not beside this checkout")
 

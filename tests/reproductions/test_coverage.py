@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
-import calibrant
 from reproductions.catalogue import ITEMS
 from reproductions.coverage import STATUSES, covered
 from reproductions.item import HERE
 from reproductions.view import View
+from support.data import SHARED
 
-PAPERS = Path(calibrant.__file__).parents[3] / "shared" / "papers"
+PAPERS = SHARED / "papers"
 
 
 @cache

@@ -115,7 +115,7 @@ class ScoreTable(TableSums):
             Equal to that of `from_scores` up to two million different scores. With more, neighbours share cells,
             except where the cutoff calibration error and the isotonic fit need single scores: both stay exact. That
             takes further readings, usually two. If the rows can be read only once, the error is known within limits,
-            see `value_at_most` of `calibrant.metrics.cutoff_calibration`. Neither the order of the rows nor the cuts
+            see `value_upper` of `calibrant.metrics.cutoff_calibration`. Neither the order of the rows nor the cuts
             between chunks show: not in one bit if weights are whole numbers, up to rounding if they are not.
 
         Raises

@@ -58,6 +58,8 @@ class Band(Statement, Drawable):
         Where the limits are from; "windows" of `window_band`, whose limits hold at the points and not between them.
     """
 
+    _display = "ReliabilityDisplay"
+
     score: FloatArray
     rate: FloatArray
     lower: FloatArray

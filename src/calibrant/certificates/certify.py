@@ -12,9 +12,9 @@ from calibrant.certificates.clusters import certify_clusters
 from calibrant.certificates.results import ASSUMPTIONS, SIMULATED_LOWER_BOUND, Certificate, verdict_on
 from calibrant.certificates.sample_size import rows_to_decide, width_of
 from calibrant.certificates.split import split_lower_bound, split_width
-from calibrant.certificates.theory.theorem2 import PRINTED_LIMIT
 from calibrant.certificates.widths.closed_form import brownian_width
 from calibrant.certificates.widths.default import charged_bound
+from calibrant.certificates.widths.uniform_convergence import PRINTED_LIMIT
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.distributions.null_distribution import null_mean
 from calibrant.errors import ArgumentError

@@ -154,7 +154,7 @@ def l1_cannot_be_certified(
     Examples
     --------
     >>> import numpy as np
-    >>> from calibrant.certificates.theory import l1_cannot_be_certified
+    >>> from calibrant.papers import l1_cannot_be_certified
     >>> shown = l1_cannot_be_certified(np.linspace(0.1, 0.9, 50), n_trials=100)
     >>> shown.accepted_by_chance > 0.9, shown.accepted_by_function > 0.9
     (True, True)
@@ -261,7 +261,7 @@ def l1_from_repeats(
     Examples
     --------
     >>> import numpy as np
-    >>> from calibrant.certificates.theory import l1_from_repeats
+    >>> from calibrant.papers import l1_from_repeats
     >>> rng = np.random.default_rng(0)
     >>> item = np.repeat(np.arange(5000), 2)
     >>> p = np.repeat(rng.uniform(size=5000), 2)

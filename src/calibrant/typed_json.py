@@ -1,26 +1,131 @@
-"""Values of a JSON document turned into those of types, which dataclasses declare, and back.
+"""Versioned JSON documents of typed data: what a file holds is turned into the types that are declared, or refused.
 
-Numbers, texts, booleans, None, arrays, lists and tuples, unions and literals of these, dataclasses as objects and named
-tuples as lists. `Annotated` types hold what has to be true of a value beyond its type.
+`structure` turns a value of a document into a number, text, boolean, None, array, list, tuple, union or literal of
+these, a dataclass (an object) or a named tuple (a list); `Annotated` types hold what has to be true of a value beyond
+its type. Whatever is wrong is refused with the name of its field. `plain` is the way back.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import cache, singledispatch
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, NoReturn, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+import numpy.typing as npt
 
-from calibrant.errors import ArgumentError
-from calibrant.export.json_values import FieldError, array_of, check_fields, list_of, number_of, refuse, text_of
+from calibrant.errors import ArgumentError, SourceError
 
-__all__ = ["Count", "Finite", "Matching", "Size", "Within", "plain", "structure"]
+__all__ = [
+    "Checks",
+    "Count",
+    "FieldError",
+    "Finite",
+    "Matching",
+    "Size",
+    "Within",
+    "check_fields",
+    "fields_of",
+    "list_of",
+    "load_document",
+    "number_of",
+    "plain",
+    "refuse",
+    "structure",
+    "text_of",
+]
+
+# Field of a document, what it should hold, and whether it does. A check may rely on those before it.
+Checks = Iterator[tuple[str, str, bool]]
+
+
+class FieldError(Exception):
+    """A field that does not hold what it should; `fields_of` names the document."""
+
+    def __init__(self, field: str, expected: str, found: str) -> None:
+        super().__init__(field, expected, found)
+        self.field, self.expected, self.found = field, expected, found
+
+
+@contextmanager
+def fields_of(document: str, remedy: str) -> Iterator[None]:
+    """Turn errors of fields into a `SourceError` about the kind of document that is read."""
+    try:
+        yield
+    except FieldError as error:
+        raise SourceError(f"{error.expected} in the field {error.field} of {document}", error.found, remedy) from None
+
+
+def load_document(text: str, kind: str, expected: str, remedy: str) -> dict[str, Any]:
+    """Parse a JSON document whose field `kind` says what it is; infinite and undefined numbers are refused."""
+
+    def no_number(token: str) -> float:
+        raise SourceError(expected, f"{token} in it", remedy)
+
+    try:
+        document = json.loads(text, parse_constant=no_number)
+    except SourceError:
+        raise
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
+        raise SourceError(expected, f"text that is not JSON ({error})", remedy) from None
+    if not isinstance(document, dict) or document.get("kind") != kind:
+        raise SourceError(expected, f"another kind of JSON document: its field kind is not '{kind}'", remedy)
+    return document
+
+
+def check_fields(document: Any, names: Collection[str], path: str) -> dict[str, Any]:
+    """Return what should be an object that has fields of these names and no others."""
+    if not isinstance(document, dict):
+        refuse(path.rstrip("."), f"an object with {', '.join(names)}", document)
+    for name in names:
+        if name not in document:
+            raise FieldError(path + name, "a value", "nothing")
+    for name in document:
+        if name not in names:
+            raise FieldError(path + name, "nothing", "a value")
+    return document
+
+
+def text_of(value: Any, path: str) -> str:
+    """Return what should be a text."""
+    return value if isinstance(value, str) else refuse(path, "a text", value)
+
+
+def array_of(value: Any, path: str) -> npt.NDArray[np.float64]:
+    """Return what should be a list of numbers, as floats."""
+    numbers = [
+        entry if type(entry) is float else number_of(entry, f"{path}[{i}]")
+        for i, entry in enumerate(list_of(value, path))
+    ]
+    return np.array(numbers, dtype=np.float64)
+
+
+def list_of(value: Any, path: str) -> list[Any]:
+    """Return what should be a list."""
+    return value if isinstance(value, list) else refuse(path, "a list", value)
+
+
+def number_of(value: Any, path: str) -> float:
+    """Return what should be a number; JSON has no words for infinity and NaN."""
+    if isinstance(value, dict) and value.get("float") in ("inf", "-inf", "nan") and len(value) == 1:
+        return float(value["float"])
+    try:
+        return float(value) if type(value) in (int, float) else refuse(path, "a number", value)
+    except OverflowError:
+        refuse(path, "a number that a float can hold", value)
+
+
+def refuse(path: str, expected: str, found: Any) -> NoReturn:
+    """Raise the error for a field that holds something else."""
+    shown = repr(found)
+    raise FieldError(path, expected, shown if len(shown) <= 60 else f"{shown[:57]}...")
 
 
 class Within(NamedTuple):

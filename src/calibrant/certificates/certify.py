@@ -21,11 +21,10 @@ from calibrant.errors import ArgumentError
 from calibrant.table.arguments import as_table
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.numbers import claim_upper
+from calibrant.table.numbers import at_least, claim_upper
 from calibrant.table.parameters import check_between, check_choice, check_count, failure_probability
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import need_counts
-from calibrant.table.wording import at_least
 
 __all__ = ["METHODS", "certify", "check_request"]
 

@@ -53,7 +53,7 @@ def audit(
         str | None,
         typer.Option(
             "--method",
-            help="Bound: default, asymptotic (narrower, holds in the limit of many rows) or anytime (may be looked at "
+            help="Bound: default, asymptotic (narrower, for many rows) or anytime (may be looked at "
             "after every row); with --cluster default or asymptotic. The reference of `certify` has others.",
         ),
     ] = None,

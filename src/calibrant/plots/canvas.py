@@ -8,8 +8,9 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calibrant.errors import ArgumentError, need_package
-from calibrant.plots.style import Palette, drawing_style, ground_of, palette_on
+from calibrant.plots.style import Palette, drawing_style, ground_of, palette_on, set_scale, write_ticks
 from calibrant.printable import visible
+from calibrant.table.visible_scores import View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,14 +48,17 @@ class Canvas(NamedTuple):
         """Let a line stand for a model."""
         line.set_gid(_MARK)
 
-    def limits(self, x: tuple[float, float], y: tuple[float, float], *, first: bool) -> None:
-        """Set the limits of the axes; what was drawn before stays in view."""
-        for limits, get, set_ in (
-            (x, self.ax.get_xlim, self.ax.set_xlim),
-            (y, self.ax.get_ylim, self.ax.set_ylim),
-        ):
-            before = limits if first else get()
-            set_(min(limits[0], before[0]), max(limits[1], before[1]))
+    def frame(self, view: View, heights: tuple[float, float], labels: tuple[str, str]) -> None:
+        """Set limits, ticks and labels of a curve over a view; what was drawn before stays in view."""
+        ax, (left, right), (bottom, top) = self.ax, view[:2], heights
+        if self.series == 0:
+            set_scale(ax, view, "x")
+        else:
+            left, right = min(left, ax.get_xlim()[0]), max(right, ax.get_xlim()[1])
+            bottom, top = min(bottom, ax.get_ylim()[0]), max(top, ax.get_ylim()[1])
+        ax.set(xlim=(left, right), ylim=(bottom, top), xlabel=labels[0] + view.remark, ylabel=labels[1])
+        write_ticks(ax.xaxis, view)
+        write_ticks(ax.yaxis)
 
     def title(self, name: str | None) -> None:
         """Write the name above a picture that has a figure to itself."""

@@ -72,8 +72,6 @@ class MonitorDisplay(Display):
         confidence_level: float = 0.95,
         sample_weight: npt.ArrayLike | None = None,
         pos_label: Any = None,
-        name: str | None = None,
-        ax: Axes | None = None,
         **keywords: Any,
     ) -> Self:
         """Read rows in their order, and draw the monitor; other parameters as in `Display.from_predictions`.
@@ -90,11 +88,7 @@ class MonitorDisplay(Display):
 
         monitor = Monitor(tolerance, odds_tolerance=odds_tolerance, mode=mode, confidence_level=confidence_level)
         monitor.update(y_true, y_proba, pos_label=pos_label)
-        return cls(monitor.history(), name=name).plot(ax, **keywords)
-
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **keywords: Any) -> Self:
-        """Draw the picture; parameters as in `Display.plot`."""
-        return self._plot(ax, name, self.size, beneath=True, **keywords)
+        return cls(monitor.history())._drawn(**keywords)
 
     def _sentences(self) -> Iterator[str]:
         yield (

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from calibrant.calibrators import AutoCalibrator, PlattCalibrator, SegmentCalibrator
 from calibrant.cli.main import app
 from calibrant.export import load_model, to_json, to_sql
-from calibrant.export.layouts import LAYOUTS
+from calibrant.export.layouts import LAYOUTS, METHODS
 from support.export_cases import assert_same
 
 FIT = ["--label", "y", "--score", "p"]
@@ -66,7 +66,7 @@ def test_a_model_is_applied_to_a_query_as_to_a_file(scores, model, tmp_path):
 
 
 @pytest.mark.grid
-@pytest.mark.parametrize("method", LAYOUTS)
+@pytest.mark.parametrize("method", METHODS)
 def test_every_method_is_fitted_stored_and_applied(method, scores, tmp_path):
     model, out = tmp_path / "m.json", tmp_path / "out.parquet"
     done = run("recalibrate", scores, *FIT, "--model", model, "--method", method)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -36,14 +36,14 @@ from calibrant.metrics import cutoff_calibration
 from calibrant.table.clusters import Clusters
 from calibrant.table.parameters import check_choice, check_random_state
 from calibrant.table.progress import portion, tell
-from calibrant.table.results import Reported
+from calibrant.table.results import HtmlReport
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.shown import html_table
+from calibrant.upward import resolve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from calibrant.plots import AuditDisplay
+    from matplotlib.figure import Figure
 
 __all__ = ["Audit", "audit", "check_audit"]
 
@@ -53,9 +53,18 @@ _CURVE_POINTS = 900
 _WIDTH = 80
 
 
+class DrawnAudit(Protocol):
+    """What `Audit.plot` returns, see `calibrant.plots.AuditDisplay`."""
+
+    figure_: Figure
+    axes_: tuple[Axes, ...]
+
+
 @dataclass(frozen=True, repr=False)
-class Audit(Findings, Reported):
+class Audit(Findings, HtmlReport):
     """Result of `calibrant.audit`: its numbers are those of `Findings`; print it, or show it in another form."""
+
+    _display, _page = "AuditDisplay", "render_audit"
 
     def __str__(self) -> str:
         text = summary(self, _WIDTH)
@@ -66,19 +75,16 @@ class Audit(Findings, Reported):
         return f"<Audit {self.name!r}: n={self.sample.n:g}, error={self.cutoff.value:.4g}, verdict={verdict!r}>"
 
     def _repr_html_(self) -> str:
-        from calibrant.plots.audit import audit_figure
-        from calibrant.plots.notebook import figure_html
-
         facts = [(row.label or "Verdict", row.text) for row in summary_rows(self)]
-        picture = figure_html(audit_figure(self), "Reliability diagram and cumulative residuals")
+        picture = resolve("picture_html")(self, "Reliability diagram and cumulative residuals")
         segments = "" if self.segments is None else self.segments._repr_html_()
-        return html_table(self.name, facts) + picture + segments
+        return f"{html_table(self.name, facts)}{picture}{segments}"
 
     def details(self) -> str:
         """Return the long text: every statement of the audit, with what it assumes, in lines of 80 characters."""
         return details(self, _WIDTH)
 
-    def plot(self, ax: Axes | Sequence[Axes] | None = None) -> AuditDisplay:
+    def plot(self, ax: Axes | Sequence[Axes] | None = None) -> DrawnAudit:
         """Draw the reliability diagram with the distribution of scores, and the cumulative residuals.
 
         Parameters
@@ -92,9 +98,8 @@ class Audit(Findings, Reported):
         calibrant.plots.AuditDisplay
             With `figure_` and `axes_`.
         """
-        from calibrant.plots import AuditDisplay
-
-        return AuditDisplay(self).plot(ax)
+        drawn: DrawnAudit = resolve(self._display)(self).plot(ax)
+        return drawn
 
 
 def audit(
@@ -256,11 +261,11 @@ def audit(
     if rows.clustered is not None and not unseen:
         wider = performance_of(rows.all, guarantee="unseen clusters", **asked)
     if rows.clustered is not None:
-        # Rows of clusters are weights, not independent observations: statistics that need the latter stay unknown.
-        table = ScoreTable(table.score, table.n.astype(np.float64), table.k.astype(np.float64))
+        # Statistics that need independent rows stay unknown.
+        table = replace(table, sampling=rows.clustered.sampling)
     cutoff = cutoff_calibration(table)
     warnings = data_warnings(rows.all, cutoff, rows.order, unseen=unseen)
-    regret = max_regret(table, confidence_level=confidence_level) if table.counts else None
+    regret = max_regret(table, confidence_level=confidence_level) if table.independent else None
     expected_error = bounds_of_expected_error(table, confidence_level)
     segments, differ = None, None
     if by is not None:
@@ -333,7 +338,7 @@ def check_audit(
 
 
 def _sample(table: ScoreTable, rows: AuditedRows, pos_label: Any) -> Sample:
-    known, clustered = table.exact and table.counts, rows.clustered
+    known, clustered = table.exact and table.independent, rows.clustered
     return Sample(
         n=table.total,
         positives=table.positives,
@@ -341,7 +346,7 @@ def _sample(table: ScoreTable, rows: AuditedRows, pos_label: Any) -> Sample:
         mean_score=table.mean_score,
         distinct_scores=len(table) if table.exact else None,
         tied_rows=float(table.n[table.n > 1].sum()) if known else None,
-        weights="rows" if table.counts else "other",
+        weights="rows" if table.independent else "other",
         clusters=None if clustered is None else len(clustered.size),
         effective_clusters=None if clustered is None else clustered.effective_clusters,
         classes=(str(pos_label), *rows.intake.others) if rows.intake.others[1:] else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -31,6 +31,7 @@ from calibrant.table.row_errors import (
 )
 
 __all__ = [
+    "Chunks",
     "CleanRows",
     "as_array",
     "check_same_rows",
@@ -52,6 +53,10 @@ _CHUNK = 1 << 16
 _ROUNDED = 0.011  # how far two probabilities, each rounded to two decimals, may be from adding up to 1
 
 
+# Rows that come a chunk at a time: tuples of labels, scores and perhaps weights, or a function that returns them.
+Chunks = Callable[[], Iterable[tuple[Any, ...]]] | Iterable[tuple[Any, ...]]
+
+
 class CleanRows(NamedTuple):
     """Validated rows: labels as 0/1 bytes, finite scores in [0, 1], weights or None."""
 
@@ -63,7 +68,7 @@ class CleanRows(NamedTuple):
 
 class _Weighted(Protocol):
     @property
-    def counts(self) -> bool: ...
+    def independent(self) -> bool: ...
 
 
 class _Observed(Protocol):
@@ -328,7 +333,7 @@ def _as_counts(n: npt.ArrayLike, k: npt.ArrayLike) -> tuple[npt.NDArray[Any], np
 
 def need_counts(rows: _Weighted, because: str) -> None:
     """Raise a `DataError` if weights are not numbers of rows, which finite samples are counted in."""
-    if not rows.counts:
+    if not rows.independent:
         remedy = f"{because}; leave the weights out, or use them for point estimates only"
         raise DataError("weights that are whole numbers of independent rows", "other weights", remedy)
 

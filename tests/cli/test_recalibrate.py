@@ -221,6 +221,14 @@ def test_a_repair_by_segment_is_fitted_stored_and_applied(method, branches, tmp_
     expression = run("export", model, "--to", "sql", "--column", "p").stdout
     found = duckdb.sql(f"SELECT {expression} AS z FROM '{branches}'").fetchnumpy()["z"]
     np.testing.assert_allclose(found, stored.predict(frame["p"], frame), rtol=0, atol=1e-12)
+    assert run("export", model, "--to", "onnx", "--output", tmp_path / "m.onnx").exit_code == 0
+    inputs = {
+        "score": frame["p"].to_numpy(),
+        "branch": frame["branch"].to_numpy(dtype=object),
+        "quarter": frame["quarter"].to_numpy(dtype=np.float64),
+    }
+    [found] = onnxruntime.InferenceSession(tmp_path / "m.onnx").run(["probability"], inputs)
+    np.testing.assert_allclose(found, stored.predict(frame["p"], frame), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -234,10 +242,3 @@ def test_a_repair_by_segment_is_fitted_stored_and_applied(method, branches, tmp_
 )
 def test_bad_segments(options, message, branches, tmp_path):
     refused(message, tmp_path, "recalibrate", branches, *FIT, "--model", tmp_path / "m.json", *options)
-
-
-def test_a_repair_is_no_onnx_graph(branches, tmp_path):
-    assert run("recalibrate", branches, *FIT, "--by", "branch", "--model", tmp_path / "m.json").exit_code == 0
-    refused(
-        "SegmentCalibrator", tmp_path, "export", tmp_path / "m.json", "--to", "onnx", "--output", tmp_path / "m.onnx"
-    )

@@ -153,7 +153,7 @@ class SqlWriter(TextWriter):
 
     def weighable(self, probability: str) -> str:
         """Write a probability that is multiplied by a weight next."""
-        return self.greatest(probability, _WEIGHABLE) if self.dialect.underflow_raises else probability
+        return self.greatest(probability, _WEIGHABLE) if self.dialect.underflow_raises else self.group(probability)
 
     def choose(self, condition: str, value: str, other: str) -> str:
         """Write one of two values."""

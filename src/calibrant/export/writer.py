@@ -57,7 +57,7 @@ class Writer(ABC):
         if isinstance(shifted.base, Lines):  # others stay within these limits
             base = self.inside(base)
         base = self.named("base", base)
-        log_odds = self.difference(self.log(base), self.log(self.difference(self.literal(1.0), base)))
+        log_odds = self.difference(self.log(base), self.log(self.difference(self.literal(1.0), self.group(base))))
         log_odds = self.named("log_odds", log_odds)
         of_tables = [([columns[column] for column in table.columns], table) for table in offsets.tables]
         terms = [
@@ -66,8 +66,10 @@ class Writer(ABC):
         ]
         slopes = [self.listed(of, table, table.slope) for of, table in of_tables if table.slope.any()]
         if slopes:
-            t = self.quotient(self.difference(log_odds, self.literal(offsets.centre)), self.literal(offsets.scale))
-            terms.append(self.product(self.least(self.greatest(t, -CUT), CUT), self.sum(slopes)))
+            t = self.quotient(
+                self.group(self.difference(log_odds, self.literal(offsets.centre))), self.literal(offsets.scale)
+            )
+            terms.append(self.product(self.least(self.greatest(t, -CUT), CUT), self.group(self.sum(slopes))))
         if trees:
             added = self.sum([self.named("tree", self.tree(tree, columns)) for tree in trees])
             terms.append(self.choose(self.every([self.known(column) for column in columns]), added, self.literal(0.0)))
@@ -86,10 +88,14 @@ class Writer(ABC):
 
     def weighable(self, probability: str) -> str:
         """Write a probability that is multiplied by a weight next."""
-        return probability
+        return self.group(probability)
 
     def named(self, name: str, value: str) -> str:
         """Give a value that is used several times a name, where the language has names, and return it."""
+        return value
+
+    def group(self, value: str) -> str:
+        """Put what may be a sum into brackets, where the language has them."""
         return value
 
     @abstractmethod
@@ -110,15 +116,15 @@ class Writer(ABC):
 
     @abstractmethod
     def difference(self, first: str, second: str) -> str:
-        """Write a difference."""
+        """Write a difference, of which the second is no sum."""
 
     @abstractmethod
     def product(self, first: str, second: str) -> str:
-        """Write a product, of which the first factor is a literal or a call."""
+        """Write a product of literals, calls and groups."""
 
     @abstractmethod
     def quotient(self, first: str, second: str) -> str:
-        """Write a quotient, of which the second is a literal."""
+        """Write a quotient of such."""
 
     @abstractmethod
     def log(self, value: str) -> str:
@@ -164,21 +170,25 @@ class TextWriter(Writer):
     least_function: str
     greatest_function: str
 
+    def group(self, value: str) -> str:
+        """Put what may be a sum into brackets."""
+        return f"({value})"
+
     def sum(self, terms: Sequence[str]) -> str:
         """Write a sum."""
         return " + ".join(terms)
 
     def difference(self, first: str, second: str) -> str:
         """Write a difference."""
-        return f"{first} - ({second})"
+        return f"{first} - {second}"
 
     def product(self, first: str, second: str) -> str:
         """Write a product."""
-        return f"{first} * ({second})"
+        return f"{first} * {second}"
 
     def quotient(self, first: str, second: str) -> str:
         """Write a quotient."""
-        return f"({first}) / {second}"
+        return f"{first} / {second}"
 
     def log(self, value: str) -> str:
         """Write a natural logarithm."""

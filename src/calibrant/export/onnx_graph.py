@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant.calibrators.segment.offsets import OffsetTable
-from calibrant.errors import ArgumentError
+from calibrant.errors import ArgumentError, need_package
 from calibrant.export.formula import Lines, Shifted
 from calibrant.export.layouts import Exported, formula_of
 from calibrant.export.writer import Writer, check_doubles, holds_text
@@ -64,10 +64,8 @@ def to_onnx(calibrator: Exported, *, as_column: bool = False) -> onnx.ModelProto
     >>> model.graph.output[0].name
     'probability'
     """
-    try:
-        import onnx
-    except ModuleNotFoundError:
-        raise ArgumentError("the package onnx", "that it is missing", "install calibrant[onnx]") from None
+    need_package("onnx", "calibrant[onnx]")
+    import onnx
 
     formula = formula_of(calibrator)
     columns = formula.columns if isinstance(formula, Shifted) else ()

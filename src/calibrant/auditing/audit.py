@@ -22,7 +22,7 @@ from calibrant.auditing.scope import complete
 from calibrant.auditing.segment_audit import segment_audit
 from calibrant.auditing.segment_repair import segments_differ
 from calibrant.auditing.segment_rows import check_segments, names_of, segment_totals
-from calibrant.auditing.summary import details, summary, summary_rows
+from calibrant.auditing.summary import details, summary, summary_facts
 from calibrant.auditing.warnings import data_warnings
 from calibrant.certificates.certify import check_request
 from calibrant.certificates.clusters import need_cluster_method
@@ -69,7 +69,7 @@ class Audit(Findings, Reported):
         from calibrant.plots.audit import audit_figure
         from calibrant.plots.notebook import figure_html
 
-        facts = [(row.label or "Verdict", row.text) for row in summary_rows(self)]
+        facts = [(fact.label, fact.value) for fact in summary_facts(self)]
         picture = figure_html(audit_figure(self), "Reliability diagram and cumulative residuals")
         segments = "" if self.segments is None else self.segments._repr_html_()
         return html_table(self.name, facts) + picture + segments

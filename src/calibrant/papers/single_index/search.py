@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.calibrators.single_index.rows import IndexRows, index_of
 from calibrant.fits.isotonic import IsotonicFit, isotonic_fit
 from calibrant.fits.lipschitz import LipschitzFit, lipschitz_fit
+from calibrant.papers.single_index.rows import IndexRows, index_of
 from calibrant.table.pooling import FloatArray, pool_counts
 from calibrant.table.score_table import ScoreTable
 

@@ -12,13 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import DataError
-from calibrant.table.numbers import claim_lower, claim_upper
+from calibrant.table.numbers import at_least, claim_lower, claim_upper
 from calibrant.table.parameters import check_between, check_choice, check_count, failure_probability
 from calibrant.table.results import Result
 from calibrant.table.score_table import FloatArray
 from calibrant.table.statements import FIXED_CLASSIFIER, Statement
 from calibrant.table.validation import clean_rows, clean_scores
-from calibrant.table.wording import at_least
 
 __all__ = ["L1Bound", "L1Impossibility", "l1_cannot_be_certified", "l1_from_repeats"]
 
@@ -155,7 +154,7 @@ def l1_cannot_be_certified(
     Examples
     --------
     >>> import numpy as np
-    >>> from calibrant.certificates.theory import l1_cannot_be_certified
+    >>> from calibrant.papers import l1_cannot_be_certified
     >>> shown = l1_cannot_be_certified(np.linspace(0.1, 0.9, 50), n_trials=100)
     >>> shown.accepted_by_chance > 0.9, shown.accepted_by_function > 0.9
     (True, True)
@@ -262,7 +261,7 @@ def l1_from_repeats(
     Examples
     --------
     >>> import numpy as np
-    >>> from calibrant.certificates.theory import l1_from_repeats
+    >>> from calibrant.papers import l1_from_repeats
     >>> rng = np.random.default_rng(0)
     >>> item = np.repeat(np.arange(5000), 2)
     >>> p = np.repeat(rng.uniform(size=5000), 2)

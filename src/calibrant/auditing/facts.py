@@ -70,7 +70,14 @@ def audit_facts(audit: Findings) -> list[Fact]:
     numbers = [*_performance(audit, audit.performance, "performance"), *_costs(audit)]
     by_key = {fact.key: fact for fact in numbers}
     unseen = () if audit.performance_unseen is None else _performance(audit, audit.performance_unseen, "unseen")
-    facts = [*_headline(audit, by_key), *_details(audit, by_key), *numbers, *unseen, *_measures(audit)]
+    facts = [
+        *_headline(audit, by_key),
+        *_segments(audit),
+        *_details(audit, by_key),
+        *numbers,
+        *unseen,
+        *_measures(audit),
+    ]
     return [fact for fact in facts if fact.value]
 
 
@@ -137,6 +144,16 @@ def _chance(audit: Findings) -> str:
 
 def _rows(audit: Findings) -> str:
     return f"{rows(audit.sample.n)} {'rows' if audit.sample.weights == 'rows' else 'total weight'}"
+
+
+def _segments(audit: Findings) -> Iterator[Fact]:
+    """Yield how many segments there are, and how far they may be off."""
+    found = audit.segments
+    if found is not None:
+        refuted = int((found.verdicts == "refuted").sum())
+        off = f"none off by more than {write_upper(found.bound, found.tolerance)}"
+        text = joined(rows(found.n_segments), f"{rows(refuted)} refuted" if refuted else "", off)
+        yield Fact("segments", "Segments", text, section="segments")
 
 
 def _details(audit: Findings, numbers: dict[str, Fact]) -> Iterator[Fact]:
@@ -226,15 +243,15 @@ def _costs(audit: Findings) -> Iterator[Fact]:
 
 
 def _at_given_costs(decision: Decision) -> Iterator[Fact]:
-    def fact(key: str, label: str, *value: str, note: str) -> Fact:
-        return Fact(key, label, *value, note=note, section="costs")
+    def fact(key: str, label: str, value: str, note: str, lower: str = "", upper: str = "") -> Fact:
+        return Fact(key, label, value, lower, upper, note=note, section="costs")
 
     sure, limited = confidence(decision.confidence_level), not isnan(decision.cost_lower)
     rule = f"Predict positive from {score_text(decision.threshold)}"
     error = ""
     if limited:
         cost = write_interval(decision.cost, decision.cost_lower, decision.cost_upper)
-        yield fact("cost", rule, *cost, note=f"{sure} confidence interval")
+        yield fact("cost", rule, cost.value, "mean over all rows", cost.lower, cost.upper)
         error = (
             f"true cost minus this: {write_lower(decision.forecast_error_lower, write=signed)} to "
             f"{write_upper(decision.forecast_error_upper, write=signed)}, with {sure} confidence"
@@ -282,7 +299,13 @@ def _measures(audit: Findings) -> Iterator[Fact]:
     loess = f"mean distance to loess (degree 2, nearest 75% of rows); {quantiles}"
     of_brier = "component of the Brier score (CORP)"
     numbers = (
-        ("ece", "Expected calibration error", binned.value, f"{len(binned.n)} bins of equal size", binned.null_mean),
+        (
+            "ece",
+            "Expected calibration error",
+            binned.value,
+            f"{len(binned.n)} bins with about equally many rows",
+            binned.null_mean,
+        ),
         ("ici", "Integrated calibration index", integrated.ici, loess, integrated.null_mean),
         ("local", "Local Calibration Score", local.value, "mean squared difference to local means", local.null_mean),
         ("smooth", "Smooth calibration error", measures.smooth, "kernel bandwidth equal to the error itself", nan),

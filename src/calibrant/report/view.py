@@ -9,7 +9,6 @@ import numpy as np
 
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.provenance import Provenance
-from calibrant.auditing.wording import changes_of
 from calibrant.curves import CumulativeResiduals, Curve, Histogram
 from calibrant.table.numbers import (
     number,
@@ -22,39 +21,34 @@ from calibrant.table.numbers import (
 )
 
 __all__ = [
-    "ResidualPoint",
+    "Cell",
     "Row",
     "assumptions",
     "bins",
     "cost_curve_rows",
     "histogram",
     "provenance",
-    "recalibration",
     "residual_points",
 ]
 
 # Points of the cumulative residuals in their table, besides the ends of the interval of the calibration error.
 _RESIDUAL_ROWS = 36
 
-# The cells of a row, the first its heading; of numbers by themselves: name, value, and what to make of it.
-Row: TypeAlias = tuple[str, ...]
+
+class Cell(NamedTuple):
+    """Words in a table of numbers, with where they lead, and how a page with colours shows them."""
+
+    text: str
+    href: str = ""
+    kind: str = ""
+    verdict: str = ""
+
+    def __str__(self) -> str:
+        return self.text
 
 
-class ResidualPoint(NamedTuple):
-    """A point of the cumulative residuals."""
-
-    score: str
-    share: float
-    value: float
-    mark: str
-
-
-def recalibration(audit: Findings) -> list[Row]:
-    """Return what recalibration changes, before and after; nothing if it was not assessed."""
-    result = audit.recalibration
-    if result is None:
-        return []
-    return [(f"{name[0].upper()}{name[1:]}", *written) for name, written in changes_of(result).items()]
+# The cells of a row, the first its heading.
+Row: TypeAlias = tuple[str | Cell, ...]
 
 
 def cost_curve_rows(audit: Findings) -> list[Row]:
@@ -97,11 +91,11 @@ def histogram(counts: Histogram) -> list[Row]:
     ]
 
 
-def residual_points(residuals: CumulativeResiduals) -> list[ResidualPoint]:
+def residual_points(residuals: CumulativeResiduals) -> list[Row]:
     """Return a few points, spread evenly over the rows, with the ends of the interval of the calibration error."""
     score = residuals.score
     nearest = np.searchsorted(residuals.share, np.linspace(0.0, 1.0, _RESIDUAL_ROWS))
-    kept = set(np.minimum(nearest, len(score) - 1).tolist())
+    nearby = set(np.minimum(nearest, len(score) - 1).tolist())
     start, marks = "", {}
     if residuals.interval is not None:
         low, high = (int(np.searchsorted(score, end, side="right")) - 1 for end in residuals.interval)
@@ -112,12 +106,16 @@ def residual_points(residuals: CumulativeResiduals) -> list[ResidualPoint]:
             start = "start of the shaded interval"
     shares, values = residuals.share.tolist(), residuals.value.tolist()
     return [
-        ResidualPoint("start", 0.0, 0.0, start),
+        _residual_cells("start", 0.0, 0.0, start),
         *(
-            ResidualPoint(score_fixed(score[i]), shares[i], values[i], marks.get(i, ""))
-            for i in sorted(kept | set(marks))
+            _residual_cells(score_fixed(score[i]), shares[i], values[i], marks.get(i, ""))
+            for i in sorted(nearby | set(marks))
         ),
     ]
+
+
+def _residual_cells(score: str, of_rows: float, value: float, mark: str) -> Row:
+    return score, share(of_rows), f"{value + 0.0:.6f}", Cell(mark, kind="marked" if mark else "")
 
 
 def provenance(name: str, found: Provenance, *, what: str = "Audited", unit: str = "Rows") -> list[tuple[str, str]]:

@@ -26,7 +26,7 @@ MODULE_OF = {
     "SegmentDisplay": "plots.segments",
     "check_report": "report.files",
     "draw": "plots.drawing",
-    "picture_html": "plots.notebook",
+    "picture_html": "plots.drawing",
     "render_audit": "report.page",
     "render_comparison": "report.models",
     "render_monitor": "report.monitor",

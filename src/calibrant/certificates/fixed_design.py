@@ -13,8 +13,9 @@ from calibrant.certificates.widths.fixed_design import cumulative_width, effecti
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import as_table
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.numbers import at_least, claim_lower, claim_upper
+from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_choice, failure_probability
+from calibrant.table.sampling import Sampling
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import INDEPENDENT_CASES, Statement
 from calibrant.table.validation import clean_weights, need_counts
@@ -142,7 +143,7 @@ def certify_sample(
     if weight_kind is not None:
         check_choice("weight_kind", weight_kind, ("counts", "importance"))
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    if isinstance(y_true, ScoreTable) and (weight_kind == "importance" or not table.counts):
+    if isinstance(y_true, ScoreTable) and (weight_kind == "importance" or not table.independent):
         raise ArgumentError(
             "rows where weights are not counts",
             "a ScoreTable, which holds the total weight at each score",
@@ -150,7 +151,7 @@ def certify_sample(
         )
     if weight_kind == "counts":
         need_counts(table, "counts are what was announced with weight_kind")
-    if sample_weight is None or (table.counts and weight_kind != "importance"):
+    if sample_weight is None or (table.independent and weight_kind != "importance"):
         n = int(table.total)
         effective = float(n)
         width = cumulative_width(table, delta) if method == "fixed_design" else _hoeffding_width(effective, delta)
@@ -168,12 +169,10 @@ def certify_sample(
     lower = max(0.0, estimate - width) if method == "fixed_design" else 0.0
     width += walk.at_most - estimate
     bound = min(1.0, estimate + width)
-    most = claim_upper(bound)
+    most, cases = claim_upper(bound), Sampling("cases", n)
     limits = f"at most {most}" if method == "hoeffding" else f"between {claim_lower(lower)} and {most}"
     return SampleCertificate(
-        claim=f"With probability at least {at_least(confidence_level)} over the outcomes of these {n} cases, "
-        f"the cutoff calibration error of their scores against their true probabilities is {limits}; "
-        "the statement is about these cases only.",
+        claim=f"{cases.sure(confidence_level)}, {cases.error} is {limits}; the statement is about these cases only.",
         estimate=estimate,
         bound=bound,
         lower_bound=lower,

@@ -9,7 +9,8 @@ __all__ = ["demo"]
 def demo(report: Report = None) -> None:
     """Train and audit real classifiers on scikit-learn's data."""
     from calibrant.auditing.summary import one_line
-    from calibrant.report import check_report, form_of, render, write_report
+    from calibrant.report import check_report, render, write_report
+    from calibrant.report.files import form_of
 
     if report is not None:
         check_report(report)

@@ -8,11 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from calibrant.cli.main import app
-from support.data import SHARED
+from support.data import SHARED, needs_shared
 
 FOLDER = SHARED / "data" / "forecasts"
 
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the forecast files are not beside this checkout")
+pytestmark = needs_shared
 
 
 def audited(name, *arguments):

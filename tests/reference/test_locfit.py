@@ -21,7 +21,7 @@ from calibrant.metrics import (
     weighted_mean_squared_error,
 )
 from calibrant.metrics.local import reflected_density
-from calibrant.simulate import distorted_probabilities
+from calibrant.papers import distorted_probabilities
 from support.data import LOCFIT
 
 DATA = ["smooth_50", "smooth_2000", "ties_500", "narrow_500", "extreme_500"]

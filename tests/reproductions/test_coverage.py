@@ -12,7 +12,7 @@ from reproductions.catalogue import ITEMS
 from reproductions.coverage import STATUSES, covered
 from reproductions.item import HERE
 from reproductions.view import View
-from support.data import SHARED
+from support.data import SHARED, needs_shared
 
 PAPERS = SHARED / "papers"
 
@@ -46,7 +46,7 @@ def numbers_in(objects, word):
     return found
 
 
-@pytest.mark.skipif(not PAPERS.exists(), reason="the texts of the papers are not beside this checkout")
+@needs_shared
 @pytest.mark.parametrize(
     ("source", "file", "words"),
     [

@@ -10,10 +10,9 @@ import sklearn.datasets
 from sklearn.utils import Bunch
 
 from reproductions import datasets
-from support.data import SHARED
+from support.data import SHARED, needs_shared
 
 DATA = SHARED / "data"
-shared = pytest.mark.skipif(not (DATA / "adult").is_dir(), reason="the data are not beside this checkout")
 
 # Rows of UCI's files, in which a space follows each comma.
 ADULT_DATA = """\
@@ -121,7 +120,7 @@ def test_neither_folder_nor_network(load, fetch, monkeypatch):
         load(None)
 
 
-@shared
+@needs_shared
 def test_all_of_adult():
     """Rows and names of values as in adult.names; positives by `grep -c ">50K"` of either file."""
     found = datasets.adult(DATA)
@@ -132,7 +131,7 @@ def test_all_of_adult():
 
 
 @pytest.mark.slow
-@shared
+@needs_shared
 def test_all_of_covtype():
     """Counts of covtype.info: 581,012 rows, 283,301 of lodgepole pine, and of each wilderness area."""
     found = datasets.covtype(DATA)
@@ -155,7 +154,7 @@ def test_repeated_columns_of_adult_can_be_left_out(adult_folder):
     assert fewer.n_values == (4, 2, 4, 2, 2, 1)  # without education (3 names) and relationship (3)
 
 
-@shared
+@needs_shared
 def test_uci_set_a_third_of_adult_aside_for_testing():
     test, label = datasets.adult_test_rows(DATA), datasets.adult(DATA).label
     assert (test.sum(), label[test].sum()) == (16_281, 3_846)  # UCI's adult.names gives these shares

@@ -13,12 +13,11 @@ from calibrant.certificates.widths.fixed_design import cumulative_width, effecti
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import as_table
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.numbers import claim_lower, claim_upper
+from calibrant.table.numbers import at_least, claim_lower, claim_upper
 from calibrant.table.parameters import check_choice, failure_probability
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import INDEPENDENT_CASES, Statement
 from calibrant.table.validation import clean_weights, need_counts
-from calibrant.table.wording import at_least
 
 __all__ = ["SampleCertificate", "certify_sample"]
 
@@ -143,7 +142,7 @@ def certify_sample(
     if weight_kind is not None:
         check_choice("weight_kind", weight_kind, ("counts", "importance"))
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    if isinstance(y_true, ScoreTable) and (weight_kind == "importance" or not table.counts):
+    if isinstance(y_true, ScoreTable) and (weight_kind == "importance" or not table.independent):
         raise ArgumentError(
             "rows where weights are not counts",
             "a ScoreTable, which holds the total weight at each score",
@@ -151,7 +150,7 @@ def certify_sample(
         )
     if weight_kind == "counts":
         need_counts(table, "counts are what was announced with weight_kind")
-    if sample_weight is None or (table.counts and weight_kind != "importance"):
+    if sample_weight is None or (table.independent and weight_kind != "importance"):
         n = int(table.total)
         effective = float(n)
         width = cumulative_width(table, delta) if method == "fixed_design" else _hoeffding_width(effective, delta)

@@ -7,16 +7,16 @@ from contextlib import contextmanager
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from calibrant.errors import ArgumentError
+from calibrant.errors import ArgumentError, need_package
 from calibrant.plots.style import Palette, drawing_style, ground_of, palette_on
 from calibrant.printable import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import FigureBase
+    from matplotlib.figure import Figure, FigureBase
     from matplotlib.lines import Line2D
 
-__all__ = ["Canvas", "canvas", "panels"]
+__all__ = ["Canvas", "canvas", "panels", "pyplot_figure"]
 
 # Marks the artist that stands for a model, so that the next one on the same axes takes another colour.
 _MARK = "calibrant-series"
@@ -111,6 +111,7 @@ def canvas(ax: Axes | None, size: tuple[float, float], *, beneath: bool = False)
     colours stay. None makes a figure of pyplot with the user's ground, so that notebooks and ``pyplot.show`` show it,
     with a second panel if `beneath`.
     """
+    need_package("matplotlib")
     from matplotlib.axes import Axes
 
     if ax is None:
@@ -122,14 +123,8 @@ def canvas(ax: Axes | None, size: tuple[float, float], *, beneath: bool = False)
         # Chooses the backend if that is open. A notebook turns on that figures are shown then; were it inside a style,
         # leaving the style would turn it off again.
         plt.draw_if_interactive()  # type: ignore[no-untyped-call]
-        with drawing_style(palette):
-            figure = plt.figure(figsize=size, facecolor=ground, layout="constrained")
-            try:
-                yield _with_ticks(Canvas(*panels(figure, beneath=beneath), own=True, palette=palette))
-            except Exception:
-                # Pyplot keeps figures, and would show this half-drawn one with the next.
-                plt.close(figure)
-                raise
+        with drawing_style(palette), pyplot_figure(size, ground) as figure:
+            yield _with_ticks(Canvas(*panels(figure, beneath=beneath), own=True, palette=palette))
     elif isinstance(ax, Axes):
         palette = palette_on(ground_of(ax))
         with drawing_style(palette):
@@ -140,6 +135,20 @@ def canvas(ax: Axes | None, size: tuple[float, float], *, beneath: bool = False)
             yield Canvas(ax, None, own=False, palette=palette)
     else:
         raise ArgumentError("ax to be matplotlib axes", f"a {type(ax).__name__}", "pass one of plt.subplots()'s axes")
+
+
+@contextmanager
+def pyplot_figure(size: tuple[float, float], ground: Any) -> Iterator[Figure]:
+    """Make a figure of pyplot, of so many inches. If drawing fails it is closed: pyplot would show it, half drawn."""
+    need_package("matplotlib")
+    import matplotlib.pyplot as plt
+
+    figure = plt.figure(figsize=size, facecolor=ground, layout="constrained")
+    try:
+        yield figure
+    except Exception:
+        plt.close(figure)
+        raise
 
 
 def panels(figure: FigureBase, *, beneath: bool) -> tuple[Axes, Axes | None]:

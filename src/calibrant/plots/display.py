@@ -90,10 +90,10 @@ class Display(ABC):
 
     def own_figure(self) -> Figure:
         """Draw the picture for a page: without its title, on a figure that pyplot does not know."""
-        from matplotlib.figure import Figure
-
         width, height = self.size
         with drawing_style():
+            from matplotlib.figure import Figure
+
             figure = Figure(figsize=(_NARROWER * width, height), layout="constrained")
             self.draw_panel(figure)
         return figure

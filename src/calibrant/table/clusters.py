@@ -19,11 +19,12 @@ from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_count
 from calibrant.table.pooling import number_values, score_order
 from calibrant.table.row_errors import describe_missing_cluster
+from calibrant.table.sampling import Sampling
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 from calibrant.table.seeding import hash_rows, scramble
 from calibrant.table.validation import as_array, clean_rows, need_counts, one_column
 
-__all__ = ["ClusteredRows", "Clusters", "cap_clusters", "cluster_numbers", "cluster_rows"]
+__all__ = ["ClusteredRows", "Clusters", "cap_clusters", "cluster_numbers", "cluster_rows", "weighting"]
 
 # One name per row: any values that can be told apart.
 Clusters = npt.ArrayLike | Iterable[Hashable]
@@ -46,6 +47,11 @@ class ClusteredRows:
     size: FloatArray  # rows of each cluster, as they count
     weight: FloatArray  # what each row of a cluster counts, in (0, 1]; 1 unless clusters are capped
     cap: float = math.inf  # rows that a cluster counts at most
+
+    @property
+    def sampling(self) -> Sampling:
+        """That clusters were drawn, and how many rows each counts at most."""
+        return Sampling("clusters", len(self.size), self.cap)
 
     @property
     def negatives(self) -> NumberArray:
@@ -204,3 +210,10 @@ def _contents(
     content = np.zeros(int(cluster.max()) + 1, dtype=np.uint64)
     np.add.at(content, cluster, hash_rows(score, n, k))
     return content
+
+
+def weighting(cap: float) -> str:
+    """Say how the clusters of a population are weighted."""
+    if cap == 1.0:
+        return "every cluster has equal weight"
+    return "every row has equal weight" if cap == math.inf else f"no cluster has more weight than {cap:,.0f} rows"

@@ -18,9 +18,8 @@ from calibrant.metrics import (
     expected_calibration_error,
     local_calibration_score,
     quantile_mean_squared_error,
-    true_mse,
 )
-from calibrant.simulate import distorted_probabilities
+from calibrant.papers import distorted_probabilities, true_mse
 from support.data import LOCFIT
 
 TABLE = LOCFIT / "sim_published_vs_reproduced.csv"

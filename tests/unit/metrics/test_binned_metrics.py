@@ -22,9 +22,8 @@ from calibrant.metrics import (
     cutoff_calibration_error,
     expected_calibration_error,
     quantile_mean_squared_error,
-    true_mse,
 )
-from calibrant.simulate import distorted_probabilities
+from calibrant.papers import distorted_probabilities, true_mse
 from support import oracles
 from support.data import LOCFIT
 from support.strategies import Rows, small_rows

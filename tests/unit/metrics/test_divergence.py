@@ -13,7 +13,8 @@ from scipy.stats import beta, entropy, norm, uniform
 
 from calibrant import ScoreTable
 from calibrant.errors import ArgumentError, DataError
-from calibrant.metrics import brier_score, score_divergence, true_mse
+from calibrant.metrics import brier_score, score_divergence
+from calibrant.papers import true_mse
 from support import oracles
 from support.data import LOCFIT
 from support.strategies import Rows, small_rows

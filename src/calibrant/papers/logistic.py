@@ -75,7 +75,7 @@ def distorted_probabilities(
 
     Examples
     --------
-    >>> from calibrant.simulate import distorted_probabilities
+    >>> from calibrant.papers import distorted_probabilities
     >>> drawn = distorted_probabilities(1000, alpha=3.0, random_state=1)
     >>> bool((drawn.y_proba < drawn.p_true).all())
     True
@@ -140,7 +140,7 @@ def two_feature_logit(
 
     Examples
     --------
-    >>> from calibrant.simulate import two_feature_logit
+    >>> from calibrant.papers import two_feature_logit
     >>> two_feature_logit(5, random_state=1).x.shape
     (5, 2)
     """

@@ -103,7 +103,7 @@ def documents(
 
     Examples
     --------
-    >>> from calibrant.simulate import documents
+    >>> from calibrant.papers import documents
     >>> drawn = documents(300, random_state=1)
     >>> drawn.counts.shape, drawn.y_true.shape, bool(abs(drawn.p_true.mean() - 10 / 29) < 0.01)
     ((300, 1000), (300, 20), True)

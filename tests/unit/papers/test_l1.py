@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from calibrant import ArgumentError, DataError
-from calibrant.certificates.theory import l1 as module
-from calibrant.certificates.theory.l1 import l1_cannot_be_certified, l1_from_repeats
+from calibrant.papers import l1 as module
+from calibrant.papers.l1 import l1_cannot_be_certified, l1_from_repeats
 from calibrant.references import cite
 from calibrant.table.numbers import claim_lower, claim_upper
 
@@ -93,10 +93,10 @@ def test_labels_by_name():
         ([1, 2, 3], "measure some items again"),
         ([1, 1], "as many items as scores"),
         ([1, 1, None], "an item in every row, found None in row 2"),
-        ([1.0, float("nan"), 1.0], "found nan in row 1"),
-        (np.array([[1], [1], [2]]), "numbers or strings"),
-        ([[1], [1], [2]], "numbers or strings"),
-        (5, "numbers or strings"),
+        ([1.0, float("nan"), 1.0], "an item in every row, found nan in row 1"),
+        (np.array([[1, 1], [1, 2], [2, 2]]), "items in one column"),
+        ([[1], [1], [2]], "numbers or text"),
+        (5, "one item per row, found 5"),
         ([1, 2, 1], "one score per item"),
     ],
 )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from calibrant import ArgumentError, DataError, ScoreTable
-from calibrant.certificates.theory import rademacher_of_intervals, rademacher_simulated, rademacher_with_ties
+from calibrant.papers import rademacher_of_intervals, rademacher_simulated, rademacher_with_ties
 from support.oracles import cell_table
 
 

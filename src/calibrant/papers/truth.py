@@ -33,7 +33,7 @@ def true_mse(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, *, sample_weight: np
 
     Examples
     --------
-    >>> from calibrant.metrics import true_mse
+    >>> from calibrant.papers import true_mse
     >>> true_mse([0.25, 0.75], [0.5, 0.75])
     0.03125
     """
@@ -55,7 +55,7 @@ def l1_error(p_true: npt.ArrayLike, y_proba: npt.ArrayLike, *, sample_weight: np
 
     Examples
     --------
-    >>> from calibrant.metrics import l1_error
+    >>> from calibrant.papers import l1_error
     >>> l1_error([0.25, 0.75], [0.5, 0.75])
     0.125
     """

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.errors import DataError
-from calibrant.metrics import brier_score, l1_error, true_mse
+from calibrant.metrics import brier_score
+from calibrant.papers import l1_error, true_mse
 from support import oracles
 from support.strategies import Rows, scores, small_rows
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibrant.errors import ArgumentError
-from calibrant.simulate import documents
+from calibrant.papers import documents
 
 
 @pytest.fixture(scope="module")

@@ -11,15 +11,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from calibrant.calibrators.single_index.rows import IndexRows, index_of, index_rows
-from calibrant.calibrators.single_index.search import (
+from calibrant.errors import ArgumentError
+from calibrant.papers.single_index.rows import IndexRows, index_of, index_rows
+from calibrant.papers.single_index.search import (
     Link,
     fit_link,
     last_up_to_half,
     search_direction,
     start_direction,
 )
-from calibrant.errors import ArgumentError
 from calibrant.table.parameters import check_between, check_choice, check_count
 from calibrant.table.row_errors import need_two_classes
 from calibrant.table.score_table import FloatArray
@@ -99,7 +99,7 @@ class SingleIndexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     Examples
     --------
     >>> import numpy as np
-    >>> from calibrant.calibrators import SingleIndexClassifier
+    >>> from calibrant.papers import SingleIndexClassifier
     >>> rng = np.random.default_rng(0)
     >>> features = rng.standard_normal((2000, 2))
     >>> y = rng.random(2000) < np.where(features @ [1.0, -1.0] > 1.0, 0.9, 0.1)

@@ -15,11 +15,11 @@ from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.estimator_checks import check_estimator
 
-from calibrant.calibrators import SingleIndexClassifier
-from calibrant.calibrators.single_index.rows import index_rows
-from calibrant.calibrators.single_index.search import start_direction
 from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics import cutoff_calibration_error
+from calibrant.papers import SingleIndexClassifier
+from calibrant.papers.single_index.rows import index_rows
+from calibrant.papers.single_index.search import start_direction
 
 ROOT = Path(__file__).parents[3]
 

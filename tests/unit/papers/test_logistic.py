@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibrant.errors import ArgumentError
-from calibrant.simulate import distorted_probabilities, two_feature_logit
+from calibrant.papers import distorted_probabilities, two_feature_logit
 
 
 def logistic(eta):

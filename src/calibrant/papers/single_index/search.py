@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.calibrators.single_index.rows import IndexRows, index_of
 from calibrant.fits.isotonic import IsotonicFit, isotonic_fit
 from calibrant.fits.lipschitz import LipschitzFit, lipschitz_fit
+from calibrant.papers.single_index.rows import IndexRows, index_of
 from calibrant.table.pooling import FloatArray, pool_counts
 from calibrant.table.score_table import ScoreTable
 
@@ -46,7 +46,7 @@ def start_direction(rows: IndexRows, loss: str) -> Start:
     from scipy.optimize import minimize
 
     total, d = rows.total, rows.features.shape[1]
-    hits, misses = rows.k / total, (rows.n - rows.k) / total
+    hits, misses = rows.k / total, rows.negatives / total
 
     def objective(theta: FloatArray, half: float) -> tuple[float, FloatArray]:
         w, b = theta[:-1], theta[-1]

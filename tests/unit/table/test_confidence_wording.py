@@ -10,7 +10,7 @@ from calibrant import ScoreTable
 from calibrant.certificates import certify_sample, isotonic_band, window_band
 from calibrant.curves import binned_curve
 from calibrant.decisions import cost_forecast, max_regret, saving_bound
-from calibrant.table.wording import at_least
+from calibrant.table.numbers import at_least
 
 TABLE = ScoreTable.from_counts([0.2, 0.8], [500, 500], [100, 400])
 COSTS = {"false_positive_cost": 1, "false_negative_cost": 4}

@@ -12,7 +12,7 @@ from typing import Self
 
 from calibrant.printable import visible, without_passwords
 
-__all__ = ["ArgumentError", "CalibrantError", "DataError", "SourceError", "need_package"]
+__all__ = ["ArgumentError", "CalibrantError", "DataError", "SourceError"]
 
 # How a message names a parameter: `pos_label`, `pos_label=`, or `pos_label='yes'` with a value.
 _PARAMETER = re.compile(r"`([^`=]+)(?:=([^`]*))?`")

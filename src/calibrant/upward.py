@@ -25,7 +25,7 @@ MODULE_OF = {
     "ReliabilityDisplay": "plots.reliability",
     "SegmentDisplay": "plots.segments",
     "draw": "plots.drawing",
-    "picture_html": "plots.notebook",
+    "picture_html": "plots.drawing",
     "render_audit": "report.page",
     "render_comparison": "report.models",
     "render_monitor": "report.monitor",

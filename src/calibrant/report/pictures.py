@@ -9,7 +9,7 @@ from calibrant.auditing.error_wording import error_place, error_text
 from calibrant.auditing.findings import Findings
 from calibrant.decisions import CostCurve, NetBenefit
 from calibrant.plots import Display, figure_svg
-from calibrant.plots.figure import costs_of, cumulative_residuals_of, decisions_of, reliability_of
+from calibrant.plots.audit import costs_of, cumulative_residuals_of, decisions_of, reliability_of
 from calibrant.table.numbers import interval_text, number, rows, score_text, share
 
 if TYPE_CHECKING:

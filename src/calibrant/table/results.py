@@ -52,14 +52,14 @@ class Result:
         Numbers that are not finite become None, since JSON has no word for them. With ``curves=False`` arrays, such as
         the points of a curve, are left out.
         """
-        found: dict[str, Any] = {}
+        document: dict[str, Any] = {}
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
             if not field.repr or (isinstance(value, np.ndarray) and not curves):
                 continue
             whole = field.type in ("Count", "Count | None") and value is not None and float(value).is_integer()
-            found[field.name] = int(value) if whole else plain(value, curves=curves)
-        return found
+            document[field.name] = int(value) if whole else plain(value, curves=curves)
+        return document
 
     def to_json(self, *, indent: int | None = 2, curves: bool = True) -> str:
         """Return `to_dict` as a JSON document."""
@@ -89,8 +89,8 @@ class Estimate(Result):
     Examples
     --------
     >>> from calibrant.metrics import observed_expected_ratio
-    >>> found = observed_expected_ratio([0] * 95 + [1] * 5, [0.04] * 100)
-    >>> round(found.value, 2), round(found.lower, 2), round(found.upper, 2), found.method
+    >>> ratio = observed_expected_ratio([0] * 95 + [1] * 5, [0.04] * 100)
+    >>> round(ratio.value, 2), round(ratio.lower, 2), round(ratio.upper, 2), ratio.method
     (1.25, 0.41, 2.82, 'asymptotic')
     """
 
@@ -181,11 +181,11 @@ def frame_of(columns: Mapping[str, npt.NDArray[Any]], backend: str | None = None
 
 
 def _installed(backend: str | None) -> Any:
-    wanted = _BACKENDS if backend is None else (check_choice("backend", backend, _BACKENDS),)
-    for name in wanted:
+    backends = _BACKENDS if backend is None else (check_choice("backend", backend, _BACKENDS),)
+    for name in backends:
         if importlib.util.find_spec(name) is not None:
             return name
-    expected = f"{' or '.join(wanted)} to be installed"
+    expected = f"{' or '.join(backends)} to be installed"
     raise ArgumentError(expected, "none of them", "install one, or use to_dict() for plain lists")
 
 

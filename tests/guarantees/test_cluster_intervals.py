@@ -23,7 +23,7 @@ from support.counting import assert_failures_within
 
 # Stated 5%; what is allowed.
 USUAL, SKEWED = 0.08, 0.10
-_SKEWED = {"net_benefit", "brier_difference", "scaled_brier"}
+_SKEWED = {"brier_difference", "scaled_brier"}
 
 
 def equal(clusters: int, rows: int) -> np.ndarray:
@@ -69,7 +69,7 @@ OTHERS = {
     "rare": (USUAL, 0.12),
     "informative sizes": (0.12, 0.12),
     "one score each": (0.09, 0.20),  # a few clusters reach the threshold, and decide
-    "few that differ": (0.10, 0.10),
+    "few that differ": (0.11, 0.11),
     "ten that differ": (0.11, 0.11),
 }  # where limits are not the usual ones
 

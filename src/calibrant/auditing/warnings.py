@@ -145,9 +145,10 @@ def _few_with_events(rows: ClusteredRows) -> DataWarning | None:
     worth = Jackknife(of_cluster).effective if of_cluster.any() else 0.0
     if not 0.0 < worth < _ENOUGH_WITH_EVENTS:
         return None
+    rarer = "positives" if positives_rarer else "negatives"
     message = (
-        f"A few clusters have most of the {'positives' if positives_rarer else 'negatives'}, worth {worth:.3g} clusters "
-        "with as many each: intervals are approximate, and miss up to twice as often as they say."
+        f"A few clusters have most of the {rarer}, worth {worth:.3g} clusters with as many each: intervals are "
+        "approximate, and miss up to twice as often as they say."
     )
     return DataWarning(FEW_CLUSTERS, message)
 

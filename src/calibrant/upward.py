@@ -24,6 +24,7 @@ MODULE_OF = {
     "MonitorDisplay": "plots.monitor",
     "ReliabilityDisplay": "plots.reliability",
     "SegmentDisplay": "plots.segments",
+    "check_report": "report.files",
     "draw": "plots.drawing",
     "picture_html": "plots.drawing",
     "render_audit": "report.page",

@@ -167,6 +167,7 @@ def slope_missed(name: str, repetitions: int, shrink: float = 1.0) -> tuple[list
     return counts, repetitions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", AGAINST)
 def test_slope_holds_off_the_line(name):
     counts, valid = slope_missed(name, 60)
@@ -183,6 +184,7 @@ def test_slope_holds_off_the_line_in_many_samples(name):
         assert_failures_within(count, valid, LEVEL)
 
 
+@pytest.mark.slow
 def test_a_narrower_slope_is_caught():
     counts, valid = slope_missed("unseen events", 30, 0.6)
     with pytest.raises(AssertionError, match="failures in"):

@@ -34,7 +34,7 @@ from calibrant.decisions.cost import cost_pair
 from calibrant.distributions.cluster_jackknife import Guarantee, Jackknife
 from calibrant.errors import ArgumentError
 from calibrant.metrics import cutoff_calibration
-from calibrant.metrics.areas_without import areas_without
+from calibrant.metrics.without_clusters import areas_without
 from calibrant.table.clusters import Clusters
 from calibrant.table.parameters import check_random_state, failure_probability
 from calibrant.table.pooling import FloatArray, score_order

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.distributions.binomial import wilson
 from calibrant.metrics.ranking import roc_auc
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.parameters import check_between
 from calibrant.table.results import Count, Result
-from calibrant.table.score_table import ScoreTable
 
 __all__ = ["ConfusionMetrics", "confusion_metrics"]
 
@@ -71,13 +69,13 @@ class ConfusionMetrics(Result):
 
 
 def confusion_metrics(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     threshold: float = 0.5,
     strict: bool = False,
     confidence_level: float = 0.95,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> ConfusionMetrics:
     """Count right and wrong decisions at a threshold.

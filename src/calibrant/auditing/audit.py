@@ -24,17 +24,15 @@ from calibrant.auditing.segment_repair import segments_differ
 from calibrant.auditing.segment_rows import check_segments, names_of, segment_totals
 from calibrant.auditing.summary import details, summary, summary_rows
 from calibrant.auditing.warnings import data_warnings
-from calibrant.certificates.certify import check_request
-from calibrant.certificates.clusters import need_cluster_method
+from calibrant.certificates.question import Question
 from calibrant.curves import binned_curve, cumulative_residuals, isotonic_curve, score_histogram
 from calibrant.curves.clusters import cluster_bins
 from calibrant.decisions import max_regret
 from calibrant.decisions.clusters import cluster_net_benefit
-from calibrant.decisions.cost import cost_pair
-from calibrant.distributions.cluster_jackknife import Guarantee, allows_unseen
+from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.metrics import cutoff_calibration
 from calibrant.table.clusters import Clusters
-from calibrant.table.parameters import check_choice, check_random_state
+from calibrant.table.parameters import check_choice
 from calibrant.table.progress import portion, tell
 from calibrant.table.results import HtmlReport
 from calibrant.table.score_table import ScoreTable
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Audit", "audit", "check_audit"]
+__all__ = ["Audit", "audit"]
 
 # Points drawn of the cumulative residuals: more than a picture has pixels, few enough for a small file.
 _CURVE_POINTS = 900
@@ -211,11 +209,19 @@ def audit(
     True
     """
     given = dict(locals())
-    prices = check_audit(
-        tolerance=tolerance, confidence_level=confidence_level, method=method, costs=costs, grouped=clusters is not None
+    question = Question(
+        tolerance=tolerance,
+        confidence_level=confidence_level,
+        method=method,
+        costs=costs,
+        max_rows_per_cluster=max_rows_per_cluster,
+        guarantee=guarantee,
+        n_folds=n_folds,
+        random_state=random_state,
     )
-    unseen = allows_unseen(guarantee)
-    check_random_state(random_state)
+    if clusters is not None:
+        question.need_cluster_method()
+    unseen = question.unseen
     if by is not None:
         check_segments(y_true, weighted=weight is not None or sample_weight is not None, clustered=clusters is not None)
         given["by"] = names_of(by)
@@ -237,26 +243,14 @@ def audit(
         kept=kept,
     )
     table = rows.table
-    statements = statements_about(
-        rows,
-        prices,
-        tolerance=tolerance,
-        confidence_level=confidence_level,
-        method=method or "default",
-        max_rows_per_cluster=max_rows_per_cluster,
-        guarantee=guarantee,
-        random_state=random_state,
-    )
+    statements = statements_about(rows, question)
     with portion(0.75, 0.85):
         recalibration = cross_fitted(
             rows.all, n_folds=n_folds, confidence_level=confidence_level, random_state=random_state
         )
     tell("Measures and curves", 0.85)
     sample = _sample(table, rows, pos_label)
-    asked: dict[str, Any] = {
-        "confidence_level": confidence_level,
-        "threshold": None if prices is None else prices[0] / (prices[0] + prices[1]),
-    }
+    asked: dict[str, Any] = {"confidence_level": confidence_level, "threshold": question.threshold}
     performance, wider = performance_of(rows.all, guarantee=guarantee, **asked), None
     if rows.clustered is not None and not unseen:
         wider = performance_of(rows.all, guarantee="unseen clusters", **asked)
@@ -271,7 +265,7 @@ def audit(
     if by is not None:
         named: dict[str, Any] = {"label": label, "score": score, "pos_label": pos_label, "missing": missing}
         totals = segment_totals(y_true, y_proba, by, depth=depth, **named)
-        segments = segment_audit(totals, tolerance=tolerance, confidence_level=confidence_level)
+        segments = segment_audit(totals, question)
         differ = segments_differ(segments, y_true, y_proba, by, **named)
     reliability = binned_curve(table)
     decisions = decision_curve(table, statements.decision, confidence_level)
@@ -320,21 +314,6 @@ def audit(
         left_out=rows.intake.left_out,
     )
     return complete(result)
-
-
-def check_audit(
-    *,
-    tolerance: float | None,
-    confidence_level: float,
-    method: str | None,
-    costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None,
-    grouped: bool = False,
-) -> tuple[float, float] | None:
-    """Check what is asked of an audit before any data is read; return the costs as a pair."""
-    check_request(confidence_level=confidence_level, tolerance=tolerance, method=method or "default")
-    if grouped and method not in (None, "default"):
-        need_cluster_method(method)
-    return None if costs is None else cost_pair(costs)
 
 
 def _sample(table: ScoreTable, rows: AuditedRows, pos_label: Any) -> Sample:

@@ -94,11 +94,9 @@ def audit(
     With --tolerance, exit code 0 means certified, with --by all segments listed too; 1 means any other verdict.
     """
     from calibrant.auditing.audit import audit as run_audit
-    from calibrant.auditing.audit import check_audit
 
     costs = costs_of(cost_fp, cost_fn)
     source = source_of(files, query, database)
-    check_audit(tolerance=tolerance, confidence_level=confidence, method=method, costs=costs, grouped=bool(cluster))
     compute = partial(
         run_audit,
         source,
@@ -111,7 +109,7 @@ def audit(
         tolerance=tolerance,
         confidence_level=confidence,
         costs=costs,
-        method=method,  # type: ignore[arg-type]  # checked above
+        method=method,  # type: ignore[arg-type]  # checked there
         max_rows_per_cluster=max_rows_per_cluster,
         guarantee=guarantee,  # type: ignore[arg-type]  # checked there
         by=by or None,

@@ -142,9 +142,7 @@ def confusion_metrics(
         balanced_accuracy=0.5 * (values["sensitivity"] + values["specificity"]),
         matthews=_matthews(tp, fp, tn, fn),
         auc=roc_auc(table) if positives and negatives else math.nan,
-        intervals={name: _interval(*counts, confidence_level) for name, counts in shares.items()}
-        if table.independent
-        else None,
+        intervals=_intervals(shares, confidence_level) if table.independent else None,
         confidence_level=confidence_level,
     )
 
@@ -161,8 +159,9 @@ def _matthews(tp: float, fp: float, tn: float, fn: float) -> float:
     return max(-1.0, min(1.0, (tp * tn - fp * fn) / spread)) if spread else math.nan
 
 
-def _interval(part: float, whole: float, confidence_level: float) -> tuple[float, float]:
-    if not whole:
-        return math.nan, math.nan
-    lower, upper = wilson(np.array([whole]), np.array([part]), confidence_level)
-    return float(lower[0]), float(upper[0])
+def _intervals(shares: dict[str, tuple[float, float]], confidence_level: float) -> dict[str, tuple[float, float]]:
+    """Intervals of Wilson, which are NaN for shares of no rows."""
+    part, whole = np.array(list(shares.values())).T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ends = np.where(whole > 0, wilson(whole, part, confidence_level), np.nan)
+    return {name: (lower, upper) for name, lower, upper in zip(shares, *ends.tolist(), strict=True)}

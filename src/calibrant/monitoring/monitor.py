@@ -17,8 +17,8 @@ from calibrant.monitoring.diagnosis import departure
 from calibrant.monitoring.evidence import Evidence
 from calibrant.monitoring.files import add_files, file_of, files_since
 from calibrant.monitoring.history import MonitorHistory, history_of
-from calibrant.monitoring.labels import block_names, column_of, labels_of
-from calibrant.monitoring.order import UPDATES, Chosen, RowTimes, batch_digest, choose, shown_time
+from calibrant.monitoring.labels import block_names, labels_of
+from calibrant.monitoring.order import UPDATES, Chosen, RowTimes, batch_digest, choose, column_of, shown_time
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.state import MonitorState, alternative, bias_limits, described
 from calibrant.monitoring.state_fields import LastUpdate, Stored
@@ -217,46 +217,32 @@ class Monitor(HtmlReport):
             If rows cannot be used, were read before, or come too late. No row of the update is read then.
         """
         with self._lock:
-            return self._update(y, p, time, id, block, pos_label, again=again, file=file)
-
-    def _update(
-        self,
-        y: npt.ArrayLike,
-        p: npt.ArrayLike,
-        time: npt.ArrayLike | None,
-        identifier: npt.ArrayLike | None,
-        block: npt.ArrayLike | None,
-        pos_label: Any,
-        *,
-        again: bool,
-        file: npt.ArrayLike | PathLike[str] | None,
-    ) -> MonitorState:
-        score = clean_scores(p).astype(np.float64)
-        chosen = choose(len(score), time, identifier, self._position, self.settings)
-        labels, unlabelled = labels_of(y, score, chosen.rows, self.settings, pos_label)
-        named = block_names(block, len(score), self.settings)
-        if isinstance(file, str | PathLike):
-            file = np.full(len(score), str(file), dtype=object)
-        files = None if file is None else column_of(file, "files", len(score))
-        batch = None
-        if identifier is None and (time is None or self.settings.delay == "independent"):
-            batch = batch_digest(labels, score[chosen.rows], chosen.times, named)
-        if batch in self._batches and batch is not None and not again:
-            found = f"the same {len(score):,} labels and scores in the same order as in an earlier update"
-            remedy = "pass each row once, with its identifier; `again` if they are other rows"
-            raise DataError("rows that were not read before", found, remedy)
-        before = self._evidence.number_of_alarms
-        if len(chosen.rows):
-            if files is not None:
-                self._files = add_files(self._files, files[chosen.rows], self._sums.rows + 1)
-            shown = None if chosen.times is None else RowTimes(chosen.times, chosen.after.kind)
-            self._read(labels, score[chosen.rows], shown, named, chosen)
-        self._position = chosen.after
-        if batch is not None:
-            self._batches = [*self._batches[1 - UPDATES :], batch]
-        new = self._evidence.number_of_alarms - before
-        self._last = LastUpdate(chosen.waiting, chosen.earlier, unlabelled, new)
-        return self.state
+            score = clean_scores(p).astype(np.float64)
+            chosen = choose(len(score), time, id, self._position, self.settings)
+            labels, unlabelled = labels_of(y, score, chosen.rows, self.settings, pos_label)
+            named = block_names(block, len(score), self.settings)
+            if isinstance(file, str | PathLike):
+                file = np.full(len(score), str(file), dtype=object)
+            files = None if file is None else column_of(file, "files", len(score))
+            batch = None
+            if id is None and (time is None or self.settings.delay == "independent"):
+                batch = batch_digest(labels, score[chosen.rows], chosen.times, named)
+            if batch in self._batches and batch is not None and not again:
+                found = f"the same {len(score):,} labels and scores in the same order as in an earlier update"
+                remedy = "pass each row once, with its identifier; `again` if they are other rows"
+                raise DataError("rows that were not read before", found, remedy)
+            before = self._evidence.number_of_alarms
+            if len(chosen.rows):
+                if files is not None:
+                    self._files = add_files(self._files, files[chosen.rows], self._sums.rows + 1)
+                shown = None if chosen.times is None else RowTimes(chosen.times, chosen.after.kind)
+                self._read(labels, score[chosen.rows], shown, named, chosen)
+            self._position = chosen.after
+            if batch is not None:
+                self._batches = [*self._batches[1 - UPDATES :], batch]
+            new = self._evidence.number_of_alarms - before
+            self._last = LastUpdate(chosen.waiting, chosen.earlier, unlabelled, new)
+            return self.state
 
     def _read(
         self, y: FloatArray, score: FloatArray, times: RowTimes | None, names: npt.NDArray[Any] | None, chosen: Chosen

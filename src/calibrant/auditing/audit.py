@@ -22,7 +22,7 @@ from calibrant.auditing.scope import complete
 from calibrant.auditing.segment_audit import segment_audit
 from calibrant.auditing.segment_repair import segments_differ
 from calibrant.auditing.segment_rows import check_segments, names_of, segment_totals
-from calibrant.auditing.summary import details, summary, summary_rows
+from calibrant.auditing.summary import details, summary, summary_facts
 from calibrant.auditing.warnings import data_warnings
 from calibrant.certificates.question import Question
 from calibrant.curves import binned_curve, cumulative_residuals, isotonic_curve, score_histogram
@@ -73,7 +73,7 @@ class Audit(Findings, HtmlReport):
         return f"<Audit {self.name!r}: n={self.sample.n:g}, error={self.cutoff.value:.4g}, verdict={verdict!r}>"
 
     def _repr_html_(self) -> str:
-        facts = [(row.label or "Verdict", row.text) for row in summary_rows(self)]
+        facts = [(fact.label, fact.value) for fact in summary_facts(self)]
         picture = resolve("picture_html")(self, "Reliability diagram and cumulative residuals")
         segments = "" if self.segments is None else self.segments._repr_html_()
         return f"{html_table(self.name, facts)}{picture}{segments}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -161,12 +161,19 @@ def compare(
     >>> calibrant.compare(frame, label="outcome", scores=["old", "new"]).differences == result.differences
     True
     """
-    given = dict(locals())
+    rows_given = {
+        "y_true": y_true,
+        "y_proba": y_proba,
+        "label": label,
+        "scores": scores,
+        "clusters": clusters,
+        "pos_label": pos_label,
+    }
+    words = {"name": name, "title": title, "note": note, "author": author}
     question = Question(confidence_level=confidence_level, costs=costs, guarantee=guarantee, random_state=random_state)
+    given = {**rows_given, **asdict(question), **words}
     half, prices = 0.5 * question.delta, question.prices
-    rows = compared_rows(
-        y_true, y_proba, label=label, scores=scores, clusters=clusters, guarantee=guarantee, pos_label=pos_label
-    )
+    rows = compared_rows(**rows_given, guarantee=guarantee)
     _need_few_pairs(len(rows.scores), half, confidence_level)
     rng = generator_for(rows, random_state)
     models = {one: _model(rows, one, prices) for one in rows.scores}

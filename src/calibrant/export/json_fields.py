@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import fields
-from datetime import datetime
 from typing import Any
-
-import numpy as np
 
 from calibrant.calibrators.base import Calibrator, Training
 from calibrant.calibrators.segment.calibrator import SegmentCalibrator
 from calibrant.errors import SourceError
-from calibrant.export.layouts import LAYOUTS, STORED
-from calibrant.typed_json import FieldError, check_fields, list_of, number_of, refuse, structure, text_of
+from calibrant.export.layouts import LAYOUTS, METHODS
+from calibrant.typed_json import FieldError, check_fields, list_of, number_of, structure, text_of
 
-__all__ = ["rebuild_training", "rebuilt_fitted"]
-
-
-def rebuild_training(value: Any) -> Training:
-    """Return what the file says about the rows of the fit."""
-    found = check_fields(value, [field.name for field in fields(Training)], "training.")
-    n, events = (number_of(found[name], f"training.{name}") for name in ("n", "events"))
-    if not 0.0 < n < np.inf:
-        refuse("training.n", "a number of rows above 0", found["n"])
-    if not 0.0 <= events <= n:
-        refuse("training.events", "a number of events from 0 to training.n", found["events"])
-    digest, date = (text_of(found[name], f"training.{name}") for name in ("digest", "date"))
-    if re.fullmatch("[0-9a-f]{16}", digest) is None:
-        refuse("training.digest", "16 hexadecimal digits", digest)
-    try:
-        datetime.strptime(date, "%Y-%m-%dT%H:%M:%SZ")
-    except ValueError:
-        refuse("training.date", "a date such as 2026-11-23T08:15:00Z", date)
-    return Training(found["n"], found["events"], digest, date)
+__all__ = ["rebuilt_fitted"]
 
 
 def rebuilt_fitted(document: Any, path: str, training: Training) -> Calibrator | SegmentCalibrator:
     """Return the calibrator that is stored at a path, of "" or of fields that end in a dot, with those inside it."""
     document = check_fields(document, ("method", "parameters", "fitted"), path)
     calibrator = _rebuilt_unfitted({name: document[name] for name in ("method", "parameters")}, path)
-    layout = STORED[document["method"]]
+    layout = LAYOUTS[document["method"]]
     fitted = check_fields(document["fitted"], layout.fitted, f"{path}fitted.")
     for name, kind in layout.fitted.items():
         setattr(calibrator, name, _rebuilt(fitted[name], kind, f"{path}fitted.{name}", training))
@@ -54,15 +31,14 @@ def rebuilt_fitted(document: Any, path: str, training: Training) -> Calibrator |
 def _rebuilt_unfitted(document: Any, path: str) -> Calibrator | SegmentCalibrator:
     document = check_fields(document, ("method", "parameters"), path)
     method = text_of(document["method"], f"{path}method")
-    # Inside others are maps of the score alone.
-    known = LAYOUTS if path else STORED
+    known = METHODS if path else tuple(LAYOUTS)
     if method not in known:
         raise SourceError(
             f"one of {', '.join(map(repr, known))} in the field {path}method of a model file",
             repr(method),
             "read it with the version of calibrant that wrote it",
         )
-    estimator = known[method].estimator
+    estimator = LAYOUTS[method].estimator
     parameters = check_fields(document["parameters"], estimator().get_params(deep=False), f"{path}parameters.")
     values = {name: _parameter(value, f"{path}parameters.{name}") for name, value in parameters.items()}
     made: Calibrator | SegmentCalibrator = estimator(**values)

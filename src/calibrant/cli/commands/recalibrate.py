@@ -54,10 +54,10 @@ def recalibrate(
 ) -> None:
     """Fit a recalibrator and write it to a JSON file."""
     from calibrant.atomic_write import check_writable
-    from calibrant.export.layouts import LAYOUTS
+    from calibrant.export.layouts import LAYOUTS, METHODS
     from calibrant.table.parameters import check_choice
 
-    check_choice("method", method, tuple(LAYOUTS))
+    check_choice("method", method, METHODS)
     options: dict[str, str] = {}
     if interpolation is not None:
         if method != "isotonic":
@@ -93,7 +93,7 @@ def _fit(make: Callable[[], Any], method: str, source: Any, model: Path, columns
         save_model(calibrator.fit(table), model)
         cutoff = isinstance(calibrator, CutoffCalibrator)
         with portion(_FITTED, 1.0):
-            judged = None if cutoff else cross_fitted(table, make)
+            judged = None if cutoff else cross_fitted(table, make, whole=calibrator)
     _print_left_out(table.intake)
     if cutoff:
         terminal.print_wrapped(calibrator.message_)

@@ -19,7 +19,7 @@ from calibrant.cells import gathering, refinement
 from calibrant.errors import CalibrantError, DataError, SourceError
 from calibrant.metrics import cutoff_calibration
 from calibrant.sources import frames
-from calibrant.sources.faults import Columns
+from calibrant.sources.columns import Columns
 from support.frame_cases import RIGHT, WRONG
 from support.routes import BROKEN, CASES, assert_same, expected, few_in_memory, summary
 
@@ -172,9 +172,9 @@ def test_columns_in_memory_are_not_copied(library):
     }[library]()
     found = frames.open_frame(frame, Columns("y", "p", None, None))
     if library == "polars":
-        assert np.shares_memory(found.scores, frame["p"].to_numpy(allow_copy=False))
+        assert np.shares_memory(found.score, frame["p"].to_numpy(allow_copy=False))
     else:
-        assert np.shares_memory(found.scores, p)
+        assert np.shares_memory(found.score, p)
 
 
 def test_names_that_are_there_twice():
@@ -324,11 +324,11 @@ class TestScans:
 
     def test_batches_need_pyarrow_of_duckdb(self, make, monkeypatch):
         columns = Columns("y", "p", None, None)
-        assert frames.open_frame(make({"y": [0, 1], "p": [0.2, 0.7]}), columns).slices is not None
+        assert frames.open_frame(make({"y": [0, 1], "p": [0.2, 0.7]}), columns).checked.slices is not None
         monkeypatch.setattr(frames, "find_spec", lambda name: None)
         frame = make({"y": [0, 1], "p": [0.2, 0.7]})
         found = frames.open_frame(frame, columns)
-        assert (found.slices is None) == (not isinstance(frame, pl.LazyFrame))
+        assert (found.checked.slices is None) == (not isinstance(frame, pl.LazyFrame))
 
     def test_once_more_for_broken_weights(self, make, scans, looks):
         y, s, w = CASES["weights of tenths"]
@@ -345,14 +345,14 @@ class TestScans:
         few, many = rng.integers(0, 1000, 300_000) / 1000, rng.random(300_000)
         for scores, least, most in ((few, 0, 10_000), (many, 250_000, 350_000)):
             found = frames.open_frame(make({"y": few > 0.5, "p": scores}), Columns("y", "p", None, None))
-            assert least <= found.distinct <= most
+            assert least <= found.checked.distinct <= most
 
     def test_different_weights_are_estimated(self, make):
         # Few scores, but each row with a weight of its own: the pairs are as many as the rows.
         rng = np.random.default_rng(6)
         columns = {"y": rng.integers(0, 2, 300_000), "p": rng.integers(0, 10, 300_000) / 10, "w": rng.random(300_000)}
         found = frames.open_frame(make(columns), Columns("y", "p", "w", None))
-        assert 250_000 <= found.distinct <= 350_000
+        assert 250_000 <= found.checked.distinct <= 350_000
 
 
 @pytest.mark.parametrize("library", ["duckdb", "lazy polars"])
@@ -362,7 +362,7 @@ def test_many_buckets_can_be_looked_into(library):
 
     units = np.arange(200_000, dtype=np.int64) << 20
     frame = LIBRARIES[library]({"y": np.arange(200_000) % 2, "p": units * 2.0**-42})
-    rows = frames.open_frame(frame, Columns("y", "p", None, None)).rows
+    rows = frames.open_frame(frame, Columns("y", "p", None, None)).checked.rows
     score, n, k = rows.pooled_scores(BucketSet(Grid(20), np.arange(0, 200_000, 2)))
     np.testing.assert_array_equal(score, units[::2] * 2.0**-42)
     assert (n.sum(), k.sum()) == (100_000, 0)

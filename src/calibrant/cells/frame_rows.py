@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from calibrant.cells.bucket_sums import BucketSums
 from calibrant.cells.grid import BucketSet, Grid
 from calibrant.cells.losses import HALF, LOG_LOSS_BITS, LossTotals
-from calibrant.cells.slices import PackedRows
+from calibrant.cells.slices import PackedRows, Slices
 from calibrant.table.fixed_point import BITS, IntArray, score_units
 from calibrant.table.missing import Intake
 from calibrant.table.pooling import Pooled, pool_counts, score_order
@@ -172,8 +172,7 @@ class CheckedRows(NamedTuple):
     # About how many different scores, or at most so many if `slices` is None; if weights are not numbers of rows, about
     # how many pairs of score and weight.
     distinct: int
-    # Returns the same rows packed, a slice at a time, whenever it is called.
-    slices: Callable[[], Iterator[PackedRows]] | None = None
+    slices: Slices | None = None
     intake: Intake = Intake()
 
 

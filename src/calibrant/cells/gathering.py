@@ -10,7 +10,7 @@ from calibrant.cells.frame_rows import CheckedRows
 from calibrant.cells.grid import Grid
 from calibrant.cells.losses import LossTotals
 from calibrant.cells.refinement import opened, refined
-from calibrant.cells.slices import SliceRows, unpacked
+from calibrant.cells.slices import SliceRows, unpack
 from calibrant.table.score_table import ScoreTable
 
 __all__ = [
@@ -45,7 +45,7 @@ def _pooled(found: CheckedRows) -> ScoreTable:
         return ScoreTable.from_counts(*rows.pooled_scores(None))
     if slices is not None:
         bits = min(FINE_BITS, _bits_for(distinct) + 3)
-        return table_of_slices(SliceRows(lambda: unpacked(slices()), rows.fetch_packed), low, high, bits)
+        return table_of_slices(SliceRows(lambda: unpack(slices.all()), slices.inside), low, high, bits)
     return _added_up_there(found)
 
 

@@ -40,7 +40,7 @@ _QUANTILES = (0.2, 0.4, 0.6, 0.8)
 class EngineColumn(NamedTuple):
     """A column of a frame in an engine that makes segments."""
 
-    place: str  # its name in the frame
+    key: str  # its name in the frame
     name: str
     numeric: bool
     float_: bool  # whether it may hold NaN
@@ -59,11 +59,11 @@ def segments_of_engine(
     n, k = int(seen["n"][0]), int(seen["k"][0])
     if n <= _MOST_EXACT:
         found = collected(frame)
-        named = {column.name: found[column.place] for column in columns}
+        named = {column.name: found[column.key] for column in columns}
         return segments_of_arrays(found["y"], found["s"], named, request)
     families = families_of([_fitted(frame, column, request, fetch, n) for column in columns], request.depth)
-    place = {column.name: column for column in columns}
-    totals = tuple(_totals(frame, family, place, fetch) for family in families)
+    by_name = {column.name: column for column in columns}
+    totals = tuple(_totals(frame, family, by_name, fetch) for family in families)
     return SegmentTotals(n, k, families, totals, exact=False)
 
 
@@ -86,13 +86,13 @@ def _fitted(
     """Choose the segments of a column from its different values, or where these are too many from its quantiles."""
     import narwhals as nw
 
-    place, name = column.place, column.name
-    value, missing = nw.col(place), _missing(column)
+    name = column.name
+    value, missing = nw.col(column.key), _missing(column)
     known = frame.filter(~missing)
-    counted = fetch(known.group_by(place).agg(n=nw.len()).head(_MOST_VALUES + 1))
+    counted = fetch(known.group_by(column.key).agg(n=nw.len()).head(_MOST_VALUES + 1))
     n_missing = int(fetch(frame.select(n=nw.when(missing).then(1).otherwise(0).sum()))["n"][0])
     if len(counted["n"]) <= _MOST_VALUES:
-        found = distinct_values(counted[place], name)
+        found = distinct_values(counted[column.key], name)
         counts = np.bincount(found.number, counted["n"], len(found.levels)).astype(np.int64)
         return SegmentColumn.of_counts(
             name, found.levels, counts, n_missing, min_rows=request.min_rows, cuts=request.cuts.get(name)
@@ -127,7 +127,7 @@ def _fitted(
 def _totals(
     frame: nw.LazyFrame[Any],
     family: Family,
-    place: Mapping[str, EngineColumn],
+    by_name: Mapping[str, EngineColumn],
     fetch: Callable[[nw.LazyFrame[Any]], Arrays],
 ) -> CellTotals:
     """Let the engine add up the cells of a family by bucket of scores."""
@@ -138,7 +138,7 @@ def _totals(
     away = (y - s).abs()
     keys: dict[str, nw.Expr] = {}
     for i, column in enumerate(family.columns):
-        keys |= _keys(column, place[column.name], f"g{i}")
+        keys |= _keys(column, by_name[column.name], f"g{i}")
     frame = frame.select(**keys, y=y, away=away, bucket=(s * 2.0**bits).floor())
     away, squared = nw.col("away"), nw.col("away") * nw.col("away")
     found = fetch(
@@ -162,7 +162,7 @@ def _totals(
 def _missing(column: EngineColumn) -> nw.Expr:
     import narwhals as nw
 
-    value = nw.col(column.place)
+    value = nw.col(column.key)
     return value.is_null() | value.is_nan() if column.float_ else value.is_null()
 
 
@@ -170,7 +170,7 @@ def _keys(column: SegmentColumn, held: EngineColumn, key: str) -> dict[str, nw.E
     """Return what rows are grouped by, none of it ever missing: see `_codes`."""
     import narwhals as nw
 
-    value, missing = nw.col(held.place), _missing(held)
+    value, missing = nw.col(held.key), _missing(held)
     if column.cuts:
         below = sum((nw.when(value > cut).then(1).otherwise(0) for cut in column.cuts), start=nw.lit(0))
         return {key: nw.when(missing).then(-1).otherwise(below)}

@@ -174,10 +174,10 @@ class ScoreTable(TableSums):
         >>> ScoreTable.from_frame(frame, label="outcome", score="p")
         ScoreTable(2 distinct scores, n=4, positives=2)
         """
-        from calibrant.sources.faults import Columns
-        from calibrant.sources.frames import table_of_frame
+        from calibrant.sources.columns import Columns
+        from calibrant.sources.frames import open_frame
 
-        return table_of_frame(frame, Columns(label, score, weight, pos_label, missing=missing))
+        return open_frame(frame, Columns(label, score, weight, pos_label, missing=missing)).table()
 
     @classmethod
     def from_counts(cls, score: npt.ArrayLike, n: npt.ArrayLike, k: npt.ArrayLike) -> ScoreTable:

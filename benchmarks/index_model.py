@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 
-from calibrant.calibrators import SingleIndexClassifier
 from calibrant.metrics import cutoff_calibration_error
+from calibrant.papers import SingleIndexClassifier
 
 Floats = npt.NDArray[np.float64]
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 
 from calibrant.certificates import required_sample_size
-from calibrant.certificates.theory import rademacher_of_intervals, uniform_convergence_width
 from calibrant.certificates.widths import (
     anytime_width,
     asymptotic_width,
@@ -25,6 +24,7 @@ from calibrant.certificates.widths import (
 )
 from calibrant.distributions.mean_limits import bernstein_mean_width
 from calibrant.distributions.null_distribution import calibrated_limit
+from calibrant.papers import rademacher_of_intervals, uniform_convergence_width
 
 DELTA = 0.05
 BRIER = 0.15

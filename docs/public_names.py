@@ -18,7 +18,7 @@ from typing import Any
 import calibrant
 
 # Packages that `dir(calibrant)` leaves out: parts of others, and those whose results users have in hand.
-INNER = ("auditing", "certificates.theory", "certificates.widths", "comparing", "report")
+INNER = ("auditing", "certificates.widths", "comparing", "report")
 _PROPERTIES = (property, cached_property)
 
 _COMPLETION = """\

@@ -2,15 +2,19 @@
 
 ``pytest -n auto`` runs a thin slice in about two minutes: of the guarantees one case of each test, of the properties a
 few examples. ``pytest -n auto --thorough`` runs every test, of those that count failures in many samples every fifth
-case. Examples are the same everywhere; before a release, run all cases and draw other examples with
-``--thorough --hypothesis-profile=random``. No test judges how fast a busy machine is.
+case; with ``--only-heavy`` in its place, what the quick tests leave out of that. Examples are the same everywhere;
+before a release, run all cases and draw other examples with ``--thorough --hypothesis-profile=random``. With
+``--no-skips`` skipped tests fail, but for the reasons below. No test judges how fast a busy machine is.
 """
 
 import os
 from collections import Counter
+from collections.abc import Generator
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
+
+from support.data import NOT_BESIDE, SHARED
 
 # What is written with a date has this one, so that texts can be compared.
 os.environ.setdefault("SOURCE_DATE_EPOCH", "1700000000")
@@ -29,35 +33,94 @@ _GRIDS = {"guarantees", "scale", "reference"}
 # Tests that count failures in so many samples that the thorough run takes every fifth case of them.
 _LONG = ("_in_many_samples", "_in_large_samples", "_in_a_longer_search")
 
+# Why a test may be skipped on Linux.
+MAY_BE_SKIPPED = (
+    "is not installed",  # packages of others, in tests/test_beside_others.py
+    "root may write anywhere",
+    "may not mount",
+    "this SQLite has no mathematical functions",
+    "DuckDB before 2.0 reads on in silence where only the last few bytes are missing",
+    "names of DuckDB differ in more than case",
+    "few different scores make an exact table",
+    *([] if SHARED.is_dir() else [NOT_BESIDE]),
+)
+# Why a quick test may: what is too large to ask of whoever runs them. `.ci/run` installs it for the others.
+MAY_BE_ABSENT = (
+    "no PostgreSQL server here",
+    "no chromium and chromedriver on this machine",
+    "needs calibrant[spark]",
+    "Spark needs Java",
+)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--thorough", action="store_true", help="run every test, every case and more examples")
+    parser.addoption("--only-heavy", action="store_true", help="run of --thorough what the quick tests leave out")
+    parser.addoption("--no-skips", action="store_true", help="let skipped tests fail, but for a few reasons")
     parser.addoption("--write-golden", action="store_true", help="write the files that printed text is compared with")
+
+
+def _is_thorough(config: pytest.Config) -> bool:
+    return bool(config.getoption("--thorough") or config.getoption("--only-heavy"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--hypothesis-profile") is None:
-        settings.load_profile("thorough" if config.getoption("--thorough") else "quick")
+        settings.load_profile("thorough" if _is_thorough(config) else "quick")
+
+
+def _has_more_examples(item: pytest.Item) -> bool:
+    """Whether hypothesis draws more examples in the thorough run: the test sets no number of its own."""
+    test = getattr(item, "obj", None)
+    if not is_hypothesis_test(test):
+        return False
+    of_test = getattr(test, "_hypothesis_internal_use_settings", settings.default)
+    return of_test.max_examples == settings.default.max_examples
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("markexpr"):
         return
-    thorough, everything = config.getoption("--thorough"), config.getoption("--hypothesis-profile") == "random"
-    kept, rest, seen = [], [], Counter()
+    everything = config.getoption("--hypothesis-profile") == "random"
+    selected, rest, cases, quick_cases = [], [], Counter(), Counter()
     for item in items:
         test = item.nodeid.split("[")[0]
-        if thorough:
-            left = not everything and test.endswith(_LONG) and seen[test] % 5
+        in_grid = item.get_closest_marker("grid") or _GRIDS & set(item.path.parts)
+        quick = not item.get_closest_marker("slow") and not (quick_cases[test] and in_grid)
+        thorough = everything or not (test.endswith(_LONG) and cases[test] % 5)
+        cases[test] += 1
+        quick_cases[test] += quick
+        if config.getoption("--only-heavy"):
+            runs = thorough and (not quick or _has_more_examples(item))
         else:
-            another_case = seen[test] and (item.get_closest_marker("grid") or _GRIDS & set(item.path.parts))
-            left = item.get_closest_marker("slow") or another_case
-        seen[test] += thorough or not left
-        (rest if left else kept).append(item)
-    items[:] = kept
+            runs = thorough if config.getoption("--thorough") else quick
+        (selected if runs else rest).append(item)
+    items[:] = selected
     config.hook.pytest_deselected(items=rest)
 
 
+def _fail_if_skipped(report: pytest.TestReport | pytest.CollectReport, config: pytest.Config):
+    """Turn a skip into a failure where nothing may be skipped without a reason that is known."""
+    if config.getoption("--no-skips") and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        known = MAY_BE_SKIPPED if _is_thorough(config) else MAY_BE_SKIPPED + MAY_BE_ABSENT
+        if not any(why in reason for why in known):
+            report.outcome, report.longrepr = "failed", f"{report.nodeid} should run here. {reason}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    return _fail_if_skipped((yield), item.config)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    return _fail_if_skipped((yield), collector.config)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if not config.getoption("--thorough"):
+    if not _is_thorough(config):
         terminalreporter.write_line("This was the quick part of the tests. All of them: pytest -n auto --thorough")

@@ -6,12 +6,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 import calibrant
+from calibrant.upward import MODULE_OF, resolve
 
 ROOT = Path(calibrant.__file__).parent
 
@@ -19,11 +20,13 @@ ROOT = Path(calibrant.__file__).parent
 # packages of their own. Packages of one layer do not know each other.
 LAYER = {
     "printable": 0,
+    "upward": 0,
     "version": 0,
     "errors": 1,
     "keywords": 1,
     "atomic_write": 2,
     "clock": 2,
+    "typed_json": 2,
     "table": 2,
     "references": 3,
     "fits": 3,
@@ -35,22 +38,15 @@ LAYER = {
     "curves": 6,
     "decisions": 6,
     "calibrators": 6,
-    "simulate": 6,
     "certificates": 7,
     "export": 7,
+    "papers": 8,
     "auditing": 8,
     "comparing": 9,
     "monitoring": 9,
     "plots": 10,
     "report": 11,
     "cli": 12,
-}
-# A table can be made of rows wherever they are, and results can show themselves: by imports inside these methods.
-LAZY_IMPORTS_UP = {
-    ("table/score_table.py", "sources"),
-    ("table/results.py", "report"),
-    ("auditing/audit.py", "plots"),
-    ("comparing/compare.py", "plots"),
 }
 
 HEAVY = {
@@ -106,51 +102,108 @@ def offenders(rule: Callable[[Path, ast.Module], Iterable[str]]) -> list[str]:
     return [f"{path.relative_to(ROOT)}: {what}" for path in FILES for what in rule(path, parsed(path))]
 
 
-def test_imports_point_down():
-    def upward(path, tree):
-        package = package_of(path)
-        for name in imports_of(tree) if package != "__init__" else []:
-            parts = name.split(".")
-            if parts[0] == "calibrant" and len(parts) > 1:
-                other = parts[1]
-                down = other == package or LAYER[other] < LAYER[package]
-                if not down and (str(path.relative_to(ROOT)), other) not in LAZY_IMPORTS_UP:
-                    yield f"imports {name}"
+def file_of(module: str) -> Path | None:
+    """The file of a module of the package."""
+    path = ROOT.joinpath(*module.split(".")[1:])
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.exists()), None)
 
-    assert not offenders(upward)
+
+def files_imported(node: ast.AST) -> Iterable[Path]:
+    """The files of the package that a statement imports, if it is one: `import calibrant.x` and `from calibrant`."""
+    if isinstance(node, ast.Import):
+        named = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom):
+        assert node.level == 0, "imports are absolute"
+        named = [f"{node.module}.{alias.name}" for alias in node.names]
+    else:
+        return
+    for name in named:
+        if name.split(".")[0] == "calibrant":
+            file = file_of(name) or file_of(name.rpartition(".")[0])
+            assert file is not None, f"no module {name}"
+            yield file
+
+
+def imports_by_kind(tree: ast.Module) -> Iterable[tuple[str, Path]]:
+    """What a file imports of the package, and how: at the top, inside functions, for types only."""
+
+    def within(node, kind):
+        for child in ast.iter_child_nodes(node):
+            own = kind
+            if isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
+                own = "for types only"
+            elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                own = "inside functions"
+            yield from ((own, file) for file in files_imported(child))
+            yield from within(child, own)
+
+    yield from within(tree, "at the top")
+
+
+def edges() -> Iterable[tuple[Path, Path, str]]:
+    """Which file of a package imports which, and how; the file at the top may reach everything, and no file it."""
+    for path in FILES:
+        if path != ROOT / "__init__.py":
+            yield from ((path, other, kind) for kind, other in imports_by_kind(parsed(path)))
+
+
+def test_the_imports_of_all_kinds_are_seen():
+    code = (
+        "import calibrant.errors\nfrom calibrant import clock\n"
+        "if TYPE_CHECKING:\n    from calibrant.curves import Curve\n"
+        "def f():\n    import calibrant\n    from calibrant.table.pooling import pool_rows"
+    )
+    assert [(kind, str(file.relative_to(ROOT))) for kind, file in imports_by_kind(ast.parse(code))] == [
+        ("at the top", "errors.py"),
+        ("at the top", "clock.py"),
+        ("for types only", "curves/__init__.py"),
+        ("inside functions", "__init__.py"),
+        ("inside functions", "table/pooling.py"),
+    ]
+    assert {kind for _, _, kind in edges()} == {"at the top", "inside functions", "for types only"}
+
+
+def test_imports_point_down():
+    """Those inside functions and for types only too; nothing imports the package itself, which reaches everything."""
+
+    def points_down(path, other):
+        lower, package = package_of(other), package_of(path)
+        return lower == package or (lower != "__init__" and LAYER[lower] < LAYER[package])
+
+    upward = [
+        f"{path.relative_to(ROOT)} imports {other.relative_to(ROOT)} {kind}"
+        for path, other, kind in edges()
+        if not points_down(path, other)
+    ]
+    print(f"{len(upward)} imports up")
+    assert not upward
 
 
 def test_files_import_each_other_in_no_circle():
-    """Not even inside functions, but for the imports up that are named above."""
-    graph = {}
-    for path in FILES:
-        graph[path] = set()
-        for node in ast.walk(parsed(path)):
-            if isinstance(node, ast.ImportFrom) and node.module.startswith("calibrant."):
-                package, *rest = node.module.split(".")[1:]
-                for name in node.names if (str(path.relative_to(ROOT)), package) not in LAZY_IMPORTS_UP else []:
-                    places = [ROOT.joinpath(package, *rest, name.name), ROOT.joinpath(package, *rest)]
-                    files = [file for at in places for file in (at.with_suffix(".py"), at / "__init__.py")]
-                    graph[path].add(next(file for file in files if file.exists()))
+    """All kinds of imports together."""
+    graph = {path: set() for path in FILES}
+    for path, other, _ in edges():
+        graph[path].add(other)
     assert sum(map(len, graph.values())) > 500
-    assert list(TopologicalSorter(graph).static_order())
+    try:
+        order = list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        pytest.fail(" -> ".join(str(path.relative_to(ROOT)) for path in error.args[1]))
+    print(f"0 circles among {len(order)} files")
 
 
-def test_only_results_import_the_package_itself():
-    """Which would import everything in turn: they reach the pictures that draw them so."""
-    found = {
-        str(path.relative_to(ROOT))
-        for path in FILES
-        for node in ast.walk(parsed(path))
-        if isinstance(node, ast.Import) and any(alias.name == "calibrant" for alias in node.names)
-    }
-    assert found == {"table/results.py"}
+def test_every_name_that_is_resolved_upward_is_there():
+    """And each is asked for: by a call with its name, or by a result that names its display or its page."""
+    source = {path: path.read_text() for path in FILES if path.name != "upward.py"}
+    for name, module in MODULE_OF.items():
+        assert resolve(name).__module__ == f"calibrant.{module}"
+        assert any(re.search(rf'(resolve\(|_display|_page).*"{name}"', text) for text in source.values()), name
 
 
-def test_lazy_imports_are_inside_functions():
-    for path, other in LAZY_IMPORTS_UP:
-        top = imports_at_top(parsed(ROOT / path))
-        assert not [name for name in top if name.startswith(f"calibrant.{other}")]
+def test_what_is_resolved_upward_is_above():
+    asked = {(path, name) for path in FILES for name in re.findall(r'resolve\("(\w+)"\)', path.read_text())}
+    assert asked
+    assert all(LAYER[MODULE_OF[name].split(".")[0]] > LAYER[package_of(path)] for path, name in asked)
 
 
 def test_every_package_has_a_layer():
@@ -159,7 +212,7 @@ def test_every_package_has_a_layer():
 
 def test_heavy_imports_happen_on_first_use():
     # Packages that are scikit-learn's own, and the command line with its parser, are themselves imported on first use.
-    own = {"calibrators": {"sklearn"}, "cli": {"typer", "sklearn"}}
+    own = {"calibrators": {"sklearn"}, "papers": {"sklearn"}, "cli": {"typer", "sklearn"}}
 
     def heavy(path, tree):
         return ({n.split(".")[0] for n in imports_at_top(tree)} & HEAVY) - own.get(package_of(path), set())

@@ -12,9 +12,10 @@ import duckdb
 import numpy as np
 import pytest
 
+from support.data import SHARED
 from test_docs import PAGES, ROOT
 
-SENATE = ROOT.parent / "shared" / "data" / "forecasts" / "us_senate_election_night.csv"
+SENATE = SHARED / "data" / "forecasts" / "us_senate_election_night.csv"
 # Code blocks that are not executed here: by what else, or why not.
 ELSEWHERE = {
     "beside_others.md": "tests/test_beside_others.py runs its calls",

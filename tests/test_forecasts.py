@@ -2,17 +2,17 @@
 
 import csv
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from calibrant.cli.main import app
+from support.data import SHARED, needs_shared
 
-FOLDER = Path(__file__).parents[2] / "shared" / "data" / "forecasts"
+FOLDER = SHARED / "data" / "forecasts"
 
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the forecast files are not beside this checkout")
+pytestmark = needs_shared
 
 
 def audited(name, *arguments):

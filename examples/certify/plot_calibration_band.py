@@ -13,8 +13,8 @@ import numpy as np
 
 from calibrant.certificates import isotonic_band, window_band
 from calibrant.curves import binned_curve
+from calibrant.papers import distorted_probabilities
 from calibrant.plots import ReliabilityDisplay
-from calibrant.simulate import distorted_probabilities
 
 rows = distorted_probabilities(8_000, gamma=2.5)
 y, p = rows.y_true, rows.y_proba

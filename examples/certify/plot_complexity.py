@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import calibrant as cal
-from calibrant.certificates.theory import (
+from calibrant.papers import (
     rademacher_finite,
     rademacher_linear,
     rademacher_of_intervals,

@@ -14,8 +14,7 @@ import numpy as np
 
 import calibrant as cal
 from calibrant.certificates import certify_ece, required_sample_size_ece
-from calibrant.metrics import l1_error
-from calibrant.simulate import distorted_probabilities
+from calibrant.papers import distorted_probabilities, l1_error
 
 gammas = [1.0, 1.5, 2.0, 3.0]
 samples = [distorted_probabilities(20_000, gamma=gamma, random_state=1) for gamma in gammas]

@@ -13,7 +13,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from calibrant import certify
-from calibrant.certificates.theory import rademacher_of_intervals, uniform_convergence_width
 from calibrant.certificates.widths import (
     anytime_width,
     asymptotic_width,
@@ -21,6 +20,7 @@ from calibrant.certificates.widths import (
     default_width,
     hoeffding_width,
 )
+from calibrant.papers import rademacher_of_intervals, uniform_convergence_width
 
 brier = 0.1
 widths = {

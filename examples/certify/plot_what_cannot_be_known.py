@@ -13,7 +13,7 @@ probability, no sample of distinct items can tell.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from calibrant.certificates.theory import l1_cannot_be_certified, l1_from_repeats
+from calibrant.papers import l1_cannot_be_certified, l1_from_repeats
 
 shown = l1_cannot_be_certified(np.linspace(0.05, 0.95, 200), n_trials=200)
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.6), layout="constrained")

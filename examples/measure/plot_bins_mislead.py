@@ -14,7 +14,7 @@ import numpy as np
 
 import calibrant as cal
 from calibrant.metrics import binned_calibration
-from calibrant.simulate import distorted_probabilities
+from calibrant.papers import distorted_probabilities
 
 rows = distorted_probabilities(2_000, gamma=1.6)
 scores = {"Perfectly calibrated": rows.p_true, "Too extreme": rows.y_proba}

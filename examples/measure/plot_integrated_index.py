@@ -13,7 +13,7 @@ import numpy as np
 
 from calibrant.curves import local_curve
 from calibrant.metrics import integrated_calibration_index
-from calibrant.simulate import distorted_probabilities
+from calibrant.papers import distorted_probabilities
 
 rows = distorted_probabilities(1_500, alpha=0.5)
 y, p = rows.y_true, rows.y_proba

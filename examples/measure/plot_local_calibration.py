@@ -18,7 +18,7 @@ from calibrant.metrics import (
     quantile_mean_squared_error,
     weighted_mean_squared_error,
 )
-from calibrant.simulate import distorted_probabilities
+from calibrant.papers import distorted_probabilities
 
 rows = distorted_probabilities(2_000, gamma=2.5)
 

@@ -13,9 +13,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import calibrant as cal
-from calibrant.metrics import l1_error, true_mse
+from calibrant.papers import distorted_probabilities, l1_error, true_mse
 from calibrant.plots import ReliabilityDisplay
-from calibrant.simulate import distorted_probabilities
 
 settings = {
     "too low": (3.0, 1.0),

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from calibrant.metrics import smooth_calibration_error
-from calibrant.simulate import distorted_probabilities
+from calibrant.papers import distorted_probabilities
 
 rows = distorted_probabilities(2_000, gamma=2.0)
 scores = {"calibrated": rows.p_true, "too extreme": rows.y_proba}

@@ -13,8 +13,8 @@ import matplotlib.pyplot as plt
 
 from calibrant.curves import binned_curve, cumulative_residuals, score_histogram
 from calibrant.decisions import cost_curve
+from calibrant.papers import distorted_probabilities
 from calibrant.plots import Palette, draw, drawing_style, figure_svg
-from calibrant.simulate import distorted_probabilities
 
 rows = distorted_probabilities(3_000, gamma=2.5)
 y, p = rows.y_true, rows.y_proba

@@ -16,9 +16,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 import calibrant as cal
+from calibrant.papers import distorted_probabilities
 from calibrant.plots import ComparisonDisplay
 from calibrant.report import check_report, render, write_report
-from calibrant.simulate import distorted_probabilities
 
 segments = {
     "known group": distorted_probabilities(2_000, gamma=1.0, random_state=1),

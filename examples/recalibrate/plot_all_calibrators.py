@@ -22,8 +22,7 @@ from calibrant.calibrators import (
     TemperatureCalibrator,
     VennAbersCalibrator,
 )
-from calibrant.metrics import true_mse
-from calibrant.simulate import distorted_probabilities
+from calibrant.papers import distorted_probabilities, true_mse
 
 rows, new = (
     distorted_probabilities(n, alpha=1.5, gamma=2.5, random_state=n) for n in (800, 4_000)

@@ -55,6 +55,6 @@ ax.legend(fontsize=8)
 found = cross_fitted(cal.ScoreTable.from_scores(y, p))
 print(
     f"Brier score {found.brier_before:.4f} before, "
-    f"{found.brier_after:.4f} after; recalibration helps: {found.helps}"
+    f"{found.brier_after:.4f} after; recalibration helps: {found.improves_brier_score}"
 )
 plt.show()

@@ -17,7 +17,7 @@ import numpy as np
 
 import calibrant as cal
 from calibrant.export import from_json, save_model, to_json, to_python, to_sql
-from calibrant.simulate import distorted_probabilities
+from calibrant.papers import distorted_probabilities
 
 rows = distorted_probabilities(3_000, alpha=0.5)
 calibrator = cal.BetaCalibrator().fit(rows.y_proba, rows.y_true)

@@ -13,8 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import calibrant as cal
-from calibrant.metrics import true_mse
-from calibrant.simulate import distorted_probabilities
+from calibrant.papers import distorted_probabilities, true_mse
 
 calibrators = {
     "isotonic": cal.IsotonicCalibrator(),

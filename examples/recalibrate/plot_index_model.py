@@ -14,9 +14,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 import calibrant as cal
-from calibrant.calibrators import SingleIndexClassifier
-from calibrant.metrics import true_mse
-from calibrant.simulate import documents
+from calibrant.papers import SingleIndexClassifier, documents, true_mse
 
 drawn = documents(3_000, n_topics=5, n_words=60, length=60.0, random_state=0)
 X, y, p = np.asarray(drawn.counts, dtype=float), drawn.y_true[:, 0], drawn.p_true[:, 0]

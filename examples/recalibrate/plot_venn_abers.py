@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from calibrant import VennAbersCalibrator
-from calibrant.simulate import distorted_probabilities
+from calibrant.papers import distorted_probabilities
 
 grid = np.linspace(0.01, 0.99, 300)
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), sharey=True, layout="constrained")

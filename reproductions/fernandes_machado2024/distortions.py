@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from calibrant.curves import local_curve
-from calibrant.metrics import binned_calibration, expected_calibration_error, local_calibration, true_mse
+from calibrant.metrics import binned_calibration, expected_calibration_error, local_calibration
+from calibrant.papers import true_mse
 from reproductions.fernandes_machado2024 import distortions_pictures as pictures
 from reproductions.fernandes_machado2024.measures import CALIBRATION, STANDARD, their_lcs, their_wmse, values_of
 from reproductions.fernandes_machado2024.summaries import PUBLISHED, drawn_numbers, spread_of

@@ -17,8 +17,8 @@ from calibrant.metrics import (
     local_calibration_score,
     quantile_mean_squared_error,
     roc_auc,
-    true_mse,
 )
+from calibrant.papers import true_mse
 from calibrant.plots import drawing_style
 from reproductions.fernandes_machado2024.forest_worlds import KINDS, Rows, forest_scores, rows_of
 from reproductions.fernandes_machado2024.measures import their_wmse

@@ -13,9 +13,9 @@ from calibrant.metrics import (
     expected_calibration_error,
     local_calibration_score,
     quantile_mean_squared_error,
-    true_mse,
     weighted_mean_squared_error,
 )
+from calibrant.papers import true_mse
 from reproductions.fernandes_machado2024.their_smoother import tree_fit
 from reproductions.fernandes_machado2024.world import FloatArray, Sample
 

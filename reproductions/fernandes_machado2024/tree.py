@@ -9,8 +9,8 @@ import pandas as pd
 
 from calibrant import ScoreTable
 from calibrant.curves import binned_curve, score_histogram
-from calibrant.metrics import brier_score, confusion_metrics, local_calibration_score, roc_auc, true_mse
-from calibrant.simulate import TwoFeatureLogit, two_feature_logit
+from calibrant.metrics import brier_score, confusion_metrics, local_calibration_score, roc_auc
+from calibrant.papers import TwoFeatureLogit, true_mse, two_feature_logit
 from reproductions.fernandes_machado2024.measures import their_lcs
 from reproductions.fernandes_machado2024.regression_tree import FloatArray, PrunableTree, cross_validation
 from reproductions.fernandes_machado2024.their_smoother import tree_fit

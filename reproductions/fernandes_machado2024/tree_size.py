@@ -12,9 +12,9 @@ from matplotlib.ticker import NullLocator
 
 from calibrant import ScoreTable
 from calibrant.curves import score_histogram
-from calibrant.metrics import brier_score, local_calibration_score, roc_auc, score_divergence, true_mse
+from calibrant.metrics import brier_score, local_calibration_score, roc_auc, score_divergence
+from calibrant.papers import TwoFeatureLogit, true_mse, two_feature_logit
 from calibrant.plots import drawing_style
-from calibrant.simulate import TwoFeatureLogit, two_feature_logit
 from reproductions.fernandes_machado2024.regression_tree import FloatArray, grow
 from reproductions.fernandes_machado2024.tree_pictures import draw_shares
 from reproductions.fernandes_machado2024.world import repeat

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 
-from calibrant.simulate import distorted_probabilities
+from calibrant.papers import distorted_probabilities
 from reproductions.fernandes_machado2024.r_random import RRandom
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from sklearn.svm import SVC
 
 from calibrant.calibrators import PlattCalibrator
 from calibrant.certificates import certify, required_sample_size
-from calibrant.certificates.theory import rademacher_linear, uniform_convergence_width
 from calibrant.metrics import cutoff_calibration_error
+from calibrant.papers import rademacher_linear, uniform_convergence_width
 from calibrant.plots import drawing_style
 from reproductions.item import Effort, Item, Measured, Number
 from reproductions.runs import mean_number, share_of

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from calibrant.certificates.theory import rademacher_finite, uniform_convergence_width
+from calibrant.papers import rademacher_finite, uniform_convergence_width
 from calibrant.plots import drawing_style
 from reproductions.gao2017.vc import vc_dimension
 from reproductions.item import Effort, Item, Measured, Number

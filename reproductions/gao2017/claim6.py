@@ -13,8 +13,8 @@ from scipy.optimize import brentq, isotonic_regression
 import calibrant as cal
 from calibrant.calibrators import IsotonicCalibrator
 from calibrant.certificates import cumulative_band
-from calibrant.certificates.theory import rademacher_of_intervals, uniform_convergence_width
 from calibrant.certificates.widths import monotone_width
+from calibrant.papers import rademacher_of_intervals, uniform_convergence_width
 from calibrant.plots import drawing_style
 from reproductions.item import Effort, Item, Measured, Number
 from reproductions.runs import quantile_number, share_of

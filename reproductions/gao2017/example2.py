@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from calibrant.certificates.theory import rademacher_finite
+from calibrant.papers import rademacher_finite
 from calibrant.plots import drawing_style
 from reproductions.gao2017.vc import vc_dimension
 from reproductions.item import Effort, Item, Measured, Number

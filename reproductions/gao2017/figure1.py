@@ -12,7 +12,8 @@ from scipy.special import expit, logit
 
 from calibrant.calibrators import PlattCalibrator
 from calibrant.curves import binned_curve
-from calibrant.metrics import cutoff_calibration_error, l1_error
+from calibrant.metrics import cutoff_calibration_error
+from calibrant.papers import l1_error
 from calibrant.plots import drawing_style
 from reproductions.gao2017.topics import N_TOPICS, Choice, FloatArray, N, draw, expected_rows, fitted_scores
 from reproductions.item import Effort, Item, Measured, Number

@@ -9,8 +9,9 @@ import numpy as np
 from scipy.special import expit, rel_entr
 from sklearn.linear_model import LogisticRegression
 
-from calibrant.calibrators import IsotonicCalibrator, SingleIndexClassifier
-from calibrant.metrics import cutoff_calibration_error, true_mse
+from calibrant.calibrators import IsotonicCalibrator
+from calibrant.metrics import cutoff_calibration_error
+from calibrant.papers import SingleIndexClassifier, true_mse
 
 __all__ = ["DIRECTION", "METHODS", "TRAINING", "TRUTH", "WORLDS", "Judged", "Rows", "draw_rows", "judge_all"]
 

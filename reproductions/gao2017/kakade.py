@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from calibrant.calibrators import LipschitzIsotonicCalibrator, SingleIndexClassifier
+from calibrant.calibrators import LipschitzIsotonicCalibrator
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
+from calibrant.papers import SingleIndexClassifier
 from calibrant.plots import drawing_style
 from reproductions.gao2017.index_worlds import DIRECTION, METHODS, TRAINING, TRUTH, WORLDS, Judged, draw_rows, judge_all
 from reproductions.item import Effort, Item, Measured, Number

@@ -9,9 +9,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from calibrant.certificates import certify
-from calibrant.metrics import cutoff_calibration, cutoff_calibration_error, l1_error
+from calibrant.metrics import cutoff_calibration, cutoff_calibration_error
+from calibrant.papers import Documents, l1_error
 from calibrant.plots import drawing_style
-from calibrant.simulate import Documents
 from reproductions.gao2017.posterior import probability_given_words
 from reproductions.gao2017.topics import N_TOPICS, Choice, FloatArray, draw, expected_rows, fitted_scores
 from reproductions.item import Effort, Item, Measured, Number

@@ -14,8 +14,8 @@ from scipy.stats import norm
 from sklearn.ensemble import RandomForestClassifier
 
 from calibrant.certificates import calibration_test, certify
-from calibrant.certificates.theory import l1_cannot_be_certified, l1_from_repeats
 from calibrant.metrics import hosmer_lemeshow, spiegelhalter
+from calibrant.papers import l1_cannot_be_certified, l1_from_repeats
 from calibrant.plots import drawing_style
 from reproductions.item import Effort, Item, Measured, Number
 from reproductions.runs import mean_number, share_of

@@ -10,9 +10,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from calibrant.certificates import required_sample_size
-from calibrant.certificates.theory import rademacher_of_intervals, uniform_convergence_width
 from calibrant.certificates.widths import bernstein_width, monotone_width
 from calibrant.metrics import cutoff_calibration_error
+from calibrant.papers import rademacher_of_intervals, uniform_convergence_width
 from calibrant.plots import drawing_style
 from reproductions.gao2017.theorem2_populations import (
     POPULATIONS,

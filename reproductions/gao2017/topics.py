@@ -10,7 +10,7 @@ from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from calibrant.simulate import Documents, documents
+from calibrant.papers import Documents, documents
 
 FloatArray = npt.NDArray[np.float64]
 

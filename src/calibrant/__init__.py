@@ -87,9 +87,9 @@ _PACKAGES = (
     "export",
     "metrics",
     "monitoring",
+    "papers",
     "plots",
     "references",
-    "simulate",
 )
 
 __all__ = [

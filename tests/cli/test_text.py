@@ -51,7 +51,7 @@ def audit(**parts):
         "warnings": (),
         "cutoff": SimpleNamespace(
             value=0.0675,
-            value_at_most=0.0675,
+            value_upper=0.0675,
             interval=(-math.inf, 0.9795),
             direction="too high",
             share=0.981,
@@ -116,7 +116,7 @@ def audit(**parts):
             brier_gain_error=0.0003,
             bound_after=0.0204,
             confidence_level=0.95,
-            helps=True,
+            improves_brier_score=True,
             unchanged=False,
         ),
         "advice": SimpleNamespace(
@@ -225,7 +225,7 @@ CASES = {
     ),
     "perfect agreement": audit(
         certificate=certificate("certified", 0.02, 0.0092, 0.0),
-        cutoff=SimpleNamespace(**(vars(audit().cutoff) | {"value": 0.0, "value_at_most": 0.0, "interval": None})),
+        cutoff=SimpleNamespace(**(vars(audit().cutoff) | {"value": 0.0, "value_upper": 0.0, "interval": None})),
         test=p_value(1.0),
         advice=LEAVE,
     ),

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import calibrant as cal
-from calibrant import calibrators, metrics
+from calibrant import calibrators, metrics, papers
 from calibrant.errors import CalibrantError
 from fuzz.columns import OTHERS, SAME
 
@@ -93,7 +93,7 @@ FUNCTIONS: dict[str, tuple[str, Function]] = {
     "ScoreTable.from_chunks": ("ypw", lambda y, p, w, g: cal.ScoreTable.from_chunks([(y, p, w)]).k.tolist()),
     "ScoreTable.from_counts": ("pw", _counted),
     "SegmentCalibrator": ("ypg", _offsets),
-    "true_mse": ("pw", lambda y, p, w, g: metrics.true_mse(np.linspace(0.0, 1.0, N), p, sample_weight=w)),
+    "true_mse": ("pw", lambda y, p, w, g: papers.true_mse(np.linspace(0.0, 1.0, N), p, sample_weight=w)),
     "score_divergence": ("pw", lambda y, p, w, g: metrics.score_divergence(p, p, sample_weight=w)),
     "net_benefit": ("ypw", lambda y, p, w, g: cal.decisions.net_benefit(y, p, sample_weight=w).net_benefit.tolist()),
     "expected_cost": ("ypw", lambda y, p, w, g: cal.decisions.expected_cost(

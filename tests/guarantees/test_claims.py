@@ -10,9 +10,9 @@ from scipy.optimize import linprog
 
 from calibrant import ScoreTable
 from calibrant.certificates import certify
-from calibrant.certificates.theory import rademacher_finite, rademacher_of_intervals
 from calibrant.certificates.widths import monotone_width
 from calibrant.fits.isotonic import isotonic_fit
+from calibrant.papers import rademacher_finite, rademacher_of_intervals
 from support.counting import assert_failures_within
 from support.worlds import WORLDS
 

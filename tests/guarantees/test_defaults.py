@@ -7,7 +7,7 @@ import inspect
 import numpy as np
 import pytest
 
-from calibrant.certificates.theory import l1_from_repeats
+from calibrant.papers import l1_from_repeats
 from guarantees.registry import public_functions
 from support.counting import assert_failures_within
 from support.statements import STATEMENTS

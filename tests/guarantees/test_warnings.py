@@ -62,7 +62,7 @@ def raised(y, s):
     y = np.asarray(y, dtype=np.int8)
     table = ScoreTable.from_scores(y, s)
     error = cutoff_calibration_error(table)
-    cutoff = SimpleNamespace(value=error, value_at_most=error, null_mean=math.nan)  # the others take long to find
+    cutoff = SimpleNamespace(value=error, value_upper=error, null_mean=math.nan)  # the others take long to find
     return {found.code for found in data_warnings(table, cutoff, RowOrder(y, s))}
 
 

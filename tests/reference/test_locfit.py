@@ -1,4 +1,4 @@
-"""Local fits and scores made of them against R 4.2.2 with locfit 1.5-9.7, where the files are at hand.
+"""Local fits and scores made of them against R 4.2.2 with locfit 1.5-9.7.
 
 The README beside the files says how they were made, and at which points a comparison means something.
 """
@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import csv
 import functools
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import calibrant
 from calibrant import ScoreTable
 from calibrant.curves import local_curve
 from calibrant.fits.local_polynomial import local_fit
@@ -23,25 +21,23 @@ from calibrant.metrics import (
     weighted_mean_squared_error,
 )
 from calibrant.metrics.local import reflected_density
-from calibrant.simulate import distorted_probabilities
+from calibrant.papers import distorted_probabilities
+from support.data import LOCFIT
 
-FOLDER = Path(calibrant.__file__).parents[3] / "shared" / "reference" / "locfit"
 DATA = ["smooth_50", "smooth_2000", "ties_500", "narrow_500", "extreme_500"]
 KERNELS = {"rect": "rectangular", "tcub": "tricube"}
-
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the reference files are not beside this checkout")
 
 
 @functools.cache
 def columns(name):
-    with (FOLDER / name).open(encoding="utf-8", newline="") as file:
+    with (LOCFIT / name).open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     return {key: np.array([np.nan if row[key] == "NA" else float(row[key]) for row in rows]) for key in rows[0]}
 
 
 @functools.cache
 def summary(name):
-    with (FOLDER / name).open(encoding="utf-8", newline="") as file:
+    with (LOCFIT / name).open(encoding="utf-8", newline="") as file:
         return {row["dataset"]: row for row in csv.DictReader(file)}
 
 
@@ -107,7 +103,7 @@ def test_integrated_index_is_close_to_that_of_other_smoothers(data):
 
 
 def published(transform, scale, method, sample, metric, column):
-    with (FOLDER / "sim_published_vs_reproduced.csv").open(encoding="utf-8", newline="") as file:
+    with (LOCFIT / "sim_published_vs_reproduced.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             key = (row["transform"], row["scale"], row["method"], row["sample"], row["metric"])
             if key == (transform, scale, method, sample, metric):

@@ -8,7 +8,6 @@ import pytest
 import calibrant as cal
 from calibrant.errors import ArgumentError
 from calibrant.report import render_monitor
-from calibrant.report.pages import page_of
 from support.html_page import NASTY, Page
 
 
@@ -158,7 +157,7 @@ def test_words_of_the_user_are_only_words(alarmed):
 
 def test_file_is_the_page(alarmed, tmp_path):
     page = alarmed.to_html(tmp_path / "monitor.html")
-    assert (tmp_path / "monitor.html").read_text(encoding="utf-8") == page == page_of(alarmed)
+    assert (tmp_path / "monitor.html").read_text(encoding="utf-8") == page == render_monitor(alarmed)
     assert [path.name for path in tmp_path.iterdir()] == ["monitor.html"]
     assert "2026-09-21T14:13:20Z" in page
     with pytest.raises(ArgumentError, match=r"ends in \.html or \.pdf"):
@@ -177,8 +176,3 @@ def test_the_numbers_behind_the_picture_are_in_a_table(alarmed):
     history = alarmed.history()
     assert f"{history.row[0]:,.0f} ({history.time[0]}) {10 ** history.log_evidence[0]:.3g} " in table
     assert all(f"{row:,.0f} ({time})" in table for row, time in zip(history.row, history.time, strict=True))
-
-
-def test_what_has_no_page():
-    with pytest.raises(ArgumentError, match="an audit, a comparison or a monitor, found a dict"):
-        page_of({})

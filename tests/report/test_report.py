@@ -216,14 +216,14 @@ class TestWhatMayBeMissing:
         assert audit.sample.distinct_scores is None
         text = Page(render([audit], title="t")).text
         assert "pooled into cells" in text
-        more = audit.cutoff.value_at_most - audit.cutoff.value
+        more = audit.cutoff.value_upper - audit.cutoff.value
         assert (
             f"{audit.cutoff.value:.4f} (up to {write_upper(more)} larger, since neighbouring scores were pooled), the"
             in text
         )
         assert "Reading the rows more than once" in text
         both = Page(render([audit, calibrant.audit(*_rows(500))], title="t")).text
-        limits = f"{audit.cutoff.value:.4f} to {write_upper(audit.cutoff.value_at_most)} {audit.cutoff.null_mean:.4f}"
+        limits = f"{audit.cutoff.value:.4f} to {write_upper(audit.cutoff.value_upper)} {audit.cutoff.null_mean:.4f}"
         assert limits in both
         assert (
             both.count("scores were pooled") == 4

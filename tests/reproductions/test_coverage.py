@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
-import calibrant
 from reproductions.catalogue import ITEMS
 from reproductions.coverage import STATUSES, covered
 from reproductions.item import HERE
 from reproductions.view import View
+from support.data import SHARED, needs_shared
 
-PAPERS = Path(calibrant.__file__).parents[3] / "shared" / "papers"
+PAPERS = SHARED / "papers"
 
 
 @cache
@@ -47,7 +46,7 @@ def numbers_in(objects, word):
     return found
 
 
-@pytest.mark.skipif(not PAPERS.exists(), reason="the texts of the papers are not beside this checkout")
+@needs_shared
 @pytest.mark.parametrize(
     ("source", "file", "words"),
     [

@@ -2,7 +2,6 @@
 
 import gzip
 import urllib.error
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,11 +9,10 @@ import pytest
 import sklearn.datasets
 from sklearn.utils import Bunch
 
-import calibrant
 from reproductions import datasets
+from support.data import SHARED, needs_shared
 
-SHARED = Path(calibrant.__file__).parents[3] / "shared" / "data"
-shared = pytest.mark.skipif(not (SHARED / "adult").is_dir(), reason="the data are not beside this checkout")
+DATA = SHARED / "data"
 
 # Rows of UCI's files, in which a space follows each comma.
 ADULT_DATA = """\
@@ -122,10 +120,10 @@ def test_neither_folder_nor_network(load, fetch, monkeypatch):
         load(None)
 
 
-@shared
+@needs_shared
 def test_all_of_adult():
     """Rows and names of values as in adult.names; positives by `grep -c ">50K"` of either file."""
-    found = datasets.adult(SHARED)
+    found = datasets.adult(DATA)
     assert found.label.sum() == 7_841 + 3_846
     assert datasets.checked(found) is found
     assert found.numbers.shape == (32_561 + 16_281, 6)
@@ -133,10 +131,10 @@ def test_all_of_adult():
 
 
 @pytest.mark.slow
-@shared
+@needs_shared
 def test_all_of_covtype():
     """Counts of covtype.info: 581,012 rows, 283,301 of lodgepole pine, and of each wilderness area."""
-    found = datasets.covtype(SHARED)
+    found = datasets.covtype(DATA)
     assert found.numbers.shape == (581_012, 10)
     assert found.label.sum() == 283_301
     assert datasets.checked(found) is found
@@ -156,9 +154,9 @@ def test_repeated_columns_of_adult_can_be_left_out(adult_folder):
     assert fewer.n_values == (4, 2, 4, 2, 2, 1)  # without education (3 names) and relationship (3)
 
 
-@shared
+@needs_shared
 def test_uci_set_a_third_of_adult_aside_for_testing():
-    test, label = datasets.adult_test_rows(SHARED), datasets.adult(SHARED).label
+    test, label = datasets.adult_test_rows(DATA), datasets.adult(DATA).label
     assert (test.sum(), label[test].sum()) == (16_281, 3_846)  # UCI's adult.names gives these shares
 
 

@@ -17,15 +17,14 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = {
     "calibrators",
     "certificates",
-    "certificates.theory",
     "certificates.widths",
     "curves",
     "decisions",
     "export",
     "metrics",
+    "papers",
     "plots",
     "references",
-    "simulate",
 }
 
 

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
-import calibrant
 from reproductions.fernandes_machado2024.their_smoother import tree_fit
+from support.data import LOCFIT
 
-REFERENCE = Path(calibrant.__file__).parents[3] / "shared" / "reference" / "locfit"
 
-
-@pytest.mark.skipif(not REFERENCE.exists(), reason="the numbers computed by R are not here")
 @pytest.mark.parametrize("degree", [0, 1, 2])
 @pytest.mark.parametrize("nn", [0.15, 0.30, 0.70])
 @pytest.mark.parametrize("name", ["smooth_50", "smooth_2000", "ties_500", "narrow_500", "extreme_500"])
 def test_equals_the_default_of_locfit(name, nn, degree):
-    rows = pd.read_csv(REFERENCE / f"input_{name}.csv")
-    curves = pd.read_csv(REFERENCE / f"curves_{name}.csv")
+    rows = pd.read_csv(LOCFIT / f"input_{name}.csv")
+    curves = pd.read_csv(LOCFIT / f"curves_{name}.csv")
     printed = curves[f"df_rect_nn{round(100 * nn):03d}_deg{degree}"].to_numpy()
     fit = tree_fit(rows["d"].to_numpy(np.int8), rows["score"].to_numpy(float), degree=degree, nn=nn)
     known = np.isfinite(printed)

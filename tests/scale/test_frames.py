@@ -319,7 +319,7 @@ class TestScans:
         monkeypatch.setattr(refinement, "LATER_BITS", 6)
         found, wanted = cutoff_calibration(table_of(make, name)), expected(name)[0][0]
         assert found.value <= wanted + 1e-12
-        assert wanted <= found.value_at_most + 1e-12
+        assert wanted <= found.value_upper + 1e-12
         assert len(scans) <= 4
 
     def test_batches_need_pyarrow_of_duckdb(self, make, monkeypatch):

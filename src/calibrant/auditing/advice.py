@@ -173,7 +173,7 @@ def _weighed(found: _Found) -> _Weighed:
     if certificate is None:
         return "none", "with weights that are not counts of rows, the error under perfect calibration is not known."
     # Neither the test nor the 95% limit includes what pooling of scores hides.
-    hidden = cutoff.value <= cutoff.null_q95 < cutoff.value_at_most
+    hidden = cutoff.value <= cutoff.null_q95 < cutoff.value_upper
     error = "the error, as far as it is known from pooled scores," if hidden else "the error"
     same = recalibration is not None and recalibration.unchanged
     unchanged = ", and AutoCalibrator leaves the scores as they are" if same else ""
@@ -203,7 +203,7 @@ def _certified(found: _Found, unchanged: str) -> _Weighed:
             return "recalibrate", f"{found.level}, although {within}."
         return "leave alone", f"{within}; but {found.level}. Recalibrate if their number matters.", "recalibrate"
     if found.suspicious:
-        helps = found.recalibration is not None and found.recalibration.helps
+        helps = found.recalibration is not None and found.recalibration.improves_brier_score
         gain = f" and recalibration would lower the {_gained(found.recalibration)}" if helps else ""
         return "leave alone", f"{within}, though it is more than chance explains{gain}."
     return "leave alone", f"{within}{unchanged}."
@@ -213,7 +213,9 @@ def _repair(found: _Found) -> _Weighed:
     """Advise where the error is significant or above the tolerance: name what is wrong, and what mends it."""
     recalibration = found.recalibration
     excess = found.level or "the error is more than chance explains"
-    if recalibration is not None and (recalibration.helps or (found.level and recalibration.improves_log_loss)):
+    if recalibration is not None and (
+        recalibration.improves_brier_score or (found.level and recalibration.improves_log_loss)
+    ):
         return "recalibrate", f"{excess}, and recalibration lowers the cross-validated {_gained(recalibration)}."
     if found.level and recalibration is not None:
         if recalibration.unchanged:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -36,14 +36,14 @@ from calibrant.metrics import cutoff_calibration
 from calibrant.table.clusters import Clusters
 from calibrant.table.parameters import check_random_state
 from calibrant.table.progress import portion, tell
-from calibrant.table.results import Reported
+from calibrant.table.results import HtmlReport
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.shown import html_table
+from calibrant.upward import resolve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from calibrant.plots import AuditDisplay
+    from matplotlib.figure import Figure
 
 __all__ = ["Audit", "audit", "check_audit"]
 
@@ -53,9 +53,18 @@ _CURVE_POINTS = 900
 _WIDTH = 80
 
 
+class DrawnAudit(Protocol):
+    """What `Audit.plot` returns, see `calibrant.plots.AuditDisplay`."""
+
+    figure_: Figure
+    axes_: tuple[Axes, ...]
+
+
 @dataclass(frozen=True, repr=False)
-class Audit(Findings, Reported):
+class Audit(Findings, HtmlReport):
     """Result of `calibrant.audit`: its numbers are those of `Findings`; print it, or show it in another form."""
+
+    _display, _page = "AuditDisplay", "render_audit"
 
     def __str__(self) -> str:
         text = summary(self, _WIDTH)
@@ -66,19 +75,16 @@ class Audit(Findings, Reported):
         return f"<Audit {self.name!r}: n={self.sample.n:g}, error={self.cutoff.value:.4g}, verdict={verdict!r}>"
 
     def _repr_html_(self) -> str:
-        from calibrant.plots.audit import audit_figure
-        from calibrant.plots.notebook import figure_html
-
         facts = [(row.label or "Verdict", row.text) for row in summary_rows(self)]
-        picture = figure_html(audit_figure(self), "Reliability diagram and cumulative residuals")
+        picture = resolve("picture_html")(self, "Reliability diagram and cumulative residuals")
         segments = "" if self.segments is None else self.segments._repr_html_()
-        return html_table(self.name, facts) + picture + segments
+        return f"{html_table(self.name, facts)}{picture}{segments}"
 
     def details(self) -> str:
         """Return the long text: every statement of the audit, with what it assumes, in lines of 80 characters."""
         return details(self, _WIDTH)
 
-    def plot(self, ax: Axes | Sequence[Axes] | None = None) -> AuditDisplay:
+    def plot(self, ax: Axes | Sequence[Axes] | None = None) -> DrawnAudit:
         """Draw the reliability diagram with the distribution of scores, and the cumulative residuals.
 
         Parameters
@@ -92,9 +98,8 @@ class Audit(Findings, Reported):
         calibrant.plots.AuditDisplay
             With `figure_` and `axes_`.
         """
-        from calibrant.plots import AuditDisplay
-
-        return AuditDisplay(self).plot(ax)
+        drawn: DrawnAudit = resolve(self._display)(self).plot(ax)
+        return drawn
 
 
 def audit(

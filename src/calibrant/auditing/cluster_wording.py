@@ -6,8 +6,8 @@ import math
 
 from calibrant.auditing.findings import Findings
 from calibrant.certificates import Certificate
+from calibrant.table.clusters import weighting
 from calibrant.table.numbers import number, rows, share, write_interval
-from calibrant.table.wording import counted
 
 __all__ = ["about_clusters", "counting", "no_bounds", "unseen_sentence"]
 
@@ -49,4 +49,4 @@ def about_clusters(certificate: Certificate) -> str:
 
 def counting(result: Certificate) -> str:
     """Say how clusters are weighted, where not every row counts the same."""
-    return "" if result.max_rows_per_cluster is None else f", where {counted(result.max_rows_per_cluster)}"
+    return "" if result.max_rows_per_cluster is None else f", where {weighting(result.max_rows_per_cluster)}"

@@ -30,7 +30,7 @@ def error_number(audit: Findings) -> str:
 
 def hidden_error(audit: Findings) -> str:
     """How much pooling of scores may hide of the cutoff calibration error; empty if it is exact."""
-    more = audit.cutoff.value_at_most - audit.cutoff.value
+    more = audit.cutoff.value_upper - audit.cutoff.value
     return f"up to {write_upper(more)} larger, since neighbouring scores were pooled" if more > 0.0 else ""
 
 
@@ -47,7 +47,7 @@ def plain_sentence(audit: Findings) -> str:
 
 def error_range(audit: Findings) -> str:
     """Cutoff calibration error in few words: one number, or its limits if they differ as written."""
-    least, most = error_number(audit), audit.cutoff.value_at_most
+    least, most = error_number(audit), audit.cutoff.value_upper
     return least if audit.cutoff.value == most else f"{least} to {write_upper(most)}"
 
 

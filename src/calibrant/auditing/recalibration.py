@@ -100,12 +100,12 @@ class Recalibration(Result):
     costs: CostCurve | None
 
     @property
-    def helps(self) -> bool:
+    def improves_brier_score(self) -> bool:
         """Whether scores change, and the Brier score falls significantly at 5%, one-sided.
 
         That is approximate, for clusters above all: a kind that none of them shows is not allowed for.
         """
-        return not self.unchanged and self.improves_brier
+        return not self.unchanged and self.brier_gain > self.critical_value * self.brier_gain_error
 
     @property
     def improves_log_loss(self) -> bool:
@@ -116,11 +116,6 @@ class Recalibration(Result):
         """
         improved = self.log_loss_gain == math.inf or self.log_loss_gain > self.critical_value * self.log_loss_gain_error
         return not self.unchanged and improved
-
-    @property
-    def improves_brier(self) -> bool:
-        """Whether the fall of the Brier score is significant at 5%, one-sided."""
-        return self.brier_gain > self.critical_value * self.brier_gain_error
 
 
 class _Fold(NamedTuple):
@@ -170,7 +165,7 @@ def cross_fitted(
     >>> p = np.random.default_rng(0).uniform(size=2000)
     >>> y = np.random.default_rng(1).uniform(size=2000) < p**2
     >>> found = cross_fitted(ScoreTable.from_scores(y, p), IsotonicCalibrator)
-    >>> round(found.error_before, 2), round(found.error_after, 2), found.helps
+    >>> round(found.error_before, 2), round(found.error_after, 2), found.improves_brier_score
     (0.17, 0.01, True)
     """
     from calibrant.calibrators.base import fit_part

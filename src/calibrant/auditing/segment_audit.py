@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.rows import segment_totals
-from calibrant.auditing.segment_table import OF_MIXTURES, SegmentTable, judged_segments
+from calibrant.auditing.segment_table import OF_MIXTURES, SegmentFindings, judged_segments
+from calibrant.auditing.segment_wording import audit_rows, audit_text
 from calibrant.certificates.certify import check_request
 from calibrant.certificates.segments import SHARES, confidence_shares, largest_error, lower_bounds, upper_bounds
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.totals import SegmentTotals
 from calibrant.table.numbers import confidence, rows, write_upper
 from calibrant.table.results import Drawable
-from calibrant.table.score_table import FloatArray
 from calibrant.table.shown import html_grid
 
 __all__ = ["SegmentAudit", "audit_segments", "segment_audit"]
@@ -26,7 +26,7 @@ _REFERENCES = ("gao2017", "bentkus2004", "shevtsova2010", "shevtsova2013", "fan2
 
 
 @dataclass(frozen=True, kw_only=True)
-class SegmentAudit(SegmentTable, Drawable):
+class SegmentAudit(SegmentFindings, Drawable):
     """Result of `calibrant.audit_segments`: one entry of each array per segment, column by column.
 
     Attributes
@@ -85,23 +85,12 @@ class SegmentAudit(SegmentTable, Drawable):
         What must hold, and keys of `calibrant.references`.
     """
 
-    verdict: str | None
-    bound: float
-    tolerance: float | None
-    n_families: int
-    upper: FloatArray
-    verdicts: npt.NDArray[Any]
-    contribution: FloatArray
-    exact: bool
+    _display = "SegmentDisplay"
 
     def __str__(self) -> str:
-        from calibrant.auditing.segment_wording import audit_text
-
         return audit_text(self)
 
     def _repr_html_(self) -> str:
-        from calibrant.auditing.segment_wording import audit_rows
-
         heads, lines = audit_rows(self)
         return html_grid(self.claim, heads, lines)
 

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.rows import segment_totals
-from calibrant.auditing.segment_table import OF_MIXTURES, SegmentTable, judged_segments
+from calibrant.auditing.segment_table import OF_MIXTURES, SearchFindings, judged_segments
+from calibrant.auditing.segment_wording import search_rows, search_text
 from calibrant.certificates.certify import check_request
 from calibrant.certificates.segments import detectable_error, lower_bounds
 from calibrant.segments.columns import MIN_ROWS
@@ -26,7 +27,7 @@ _SHARES, _POWER = (0.01, 0.05, 0.2), 0.8
 
 
 @dataclass(frozen=True, kw_only=True)
-class SegmentSearch(SegmentTable):
+class SegmentSearch(SearchFindings):
     """Result of `calibrant.find_segments`: one entry of each array per segment, the highest lower bound first.
 
     Attributes
@@ -56,18 +57,10 @@ class SegmentSearch(SegmentTable):
         What must hold, and keys of `calibrant.references`.
     """
 
-    worst: str | None
-    n_found: int
-    detectable: dict[str, float]
-
     def __str__(self) -> str:
-        from calibrant.auditing.segment_wording import search_text
-
         return search_text(self)
 
     def _repr_html_(self) -> str:
-        from calibrant.auditing.segment_wording import search_rows
-
         heads, lines = search_rows(self, 20)
         return html_grid(self.claim, heads, lines)
 

@@ -16,7 +16,7 @@ from calibrant.table.results import Tabular
 from calibrant.table.score_table import FloatArray
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
 
-__all__ = ["OF_MIXTURES", "Judged", "SegmentTable", "judged_segments"]
+__all__ = ["OF_MIXTURES", "Judged", "SearchFindings", "SegmentFindings", "SegmentTable", "judged_segments"]
 
 MIXTURE = (
     "Where segments overlap, rare levels are pooled or numbers are cut at quantiles of these rows: the error of a "
@@ -68,6 +68,29 @@ class SegmentTable(Statement, Tabular):
     def _fields(self) -> dict[str, Any]:
         known = super()._fields()  # what was found before the table, of which a short line shows only the size
         return {name: known[name] for name in sorted(known, key=lambda name: name in SegmentTable.__annotations__)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SegmentFindings(SegmentTable):
+    """The numbers of a `SegmentAudit`, which describes them."""
+
+    verdict: str | None
+    bound: float
+    tolerance: float | None
+    n_families: int
+    upper: FloatArray
+    verdicts: npt.NDArray[Any]
+    contribution: FloatArray
+    exact: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchFindings(SegmentTable):
+    """The numbers of a `SegmentSearch`, which describes them."""
+
+    worst: str | None
+    n_found: int
+    detectable: dict[str, float]
 
 
 class Judged(NamedTuple):

@@ -1,17 +1,14 @@
-"""Segments in text: the lines that are printed, and the rows of tables in notebooks and reports.
-
-An audit of segments is a `SegmentAudit`, a search a `SegmentSearch`; both modules import this one.
-"""
+"""Segments in text: the lines that are printed, and the rows of tables in notebooks and reports."""
 
 from __future__ import annotations
 
 import math
 import textwrap
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
+from calibrant.auditing.segment_table import SearchFindings, SegmentFindings, SegmentTable
 from calibrant.printable import visible
 from calibrant.table.numbers import given, interval_text, number, rows, share, significant, write_lower, write_upper
 from calibrant.table.pooling import score_order
@@ -39,14 +36,14 @@ _CHANCE = 0.05  # largest p-value of a number of positives that is called wrong,
 _ORDER = {"refuted": 0, "undecided": 1, "certified": 2, "": 1}
 
 
-def notable(audit: Any) -> list[int]:
+def notable(audit: SegmentFindings) -> list[int]:
     """Order of the segments: refuted, undecided, certified, and among these by the lower bound, then by the error."""
     first = np.array([_ORDER[verdict] for verdict in audit.verdicts.tolist()], dtype=np.float64)
     places: list[int] = score_order(first, -audit.lower, -audit.error).tolist()
     return places
 
 
-def verdict_counts(audit: Any) -> str:
+def verdict_counts(audit: SegmentFindings) -> str:
     """How many segments have each verdict; empty without a tolerance."""
     if audit.tolerance is None:
         return ""
@@ -55,7 +52,7 @@ def verdict_counts(audit: Any) -> str:
     return f"At tolerance {given(audit.tolerance)}: {', '.join(counts)}."
 
 
-def lower_sentence(audit: Any) -> str:
+def lower_sentence(audit: SegmentFindings) -> str:
     """What is known of the worst segment from below."""
     if audit.lower_bound <= 0.0:
         return "No segment is shown to be miscalibrated."
@@ -67,7 +64,7 @@ def lower_sentence(audit: Any) -> str:
     )
 
 
-def unlisted_sentence(audit: Any) -> str:
+def unlisted_sentence(audit: SegmentFindings) -> str:
     """How many segments are too small to be judged; empty if none is."""
     if not audit.n_unlisted:
         return ""
@@ -78,7 +75,7 @@ def unlisted_sentence(audit: Any) -> str:
     )
 
 
-def off_sentence(audit: Any) -> str:
+def off_sentence(audit: SegmentFindings) -> str:
     """What is shown to be wrong in segments, refuted or with another number of positives; empty if nothing is."""
     refuted = int((audit.verdicts == "refuted").sum())
     parts = []
@@ -96,11 +93,11 @@ def off_sentence(audit: Any) -> str:
     return "; ".join(parts)
 
 
-def _where(found: Any, place: int) -> str:
+def _where(found: SegmentTable, place: int) -> str:
     return interval_text((float(found.low[place]), float(found.high[place])))
 
 
-def _cells(found: Any, place: int, tolerance: float | None = None) -> dict[str, str]:
+def _cells(found: SegmentTable, place: int, tolerance: float | None = None) -> dict[str, str]:
     """Return what a table says of a segment, by the heads of its columns, whatever is claimed of it."""
     return {
         "Segment": str(found.segment[place]),
@@ -119,7 +116,7 @@ def _grid(heads: tuple[str, ...], segments: Iterable[dict[str, str]]) -> tuple[t
     return heads, [tuple(cells[head] for head in heads) for cells in segments]
 
 
-def audit_rows(audit: Any, most: int | None = None) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def audit_rows(audit: SegmentFindings, most: int | None = None) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Heads and rows of the table of segments, the most notable first."""
     heads = _HEADS if audit.tolerance is not None else _HEADS[:-1]
     lines = (
@@ -130,7 +127,7 @@ def audit_rows(audit: Any, most: int | None = None) -> tuple[tuple[str, ...], li
     return _grid(heads, lines)
 
 
-def audit_text(audit: Any) -> str:
+def audit_text(audit: SegmentFindings) -> str:
     """The printed text: the claim, the verdicts, and the most notable segments."""
     sentences = [audit.claim, verdict_counts(audit), lower_sentence(audit), unlisted_sentence(audit)]
     heads, lines = audit_rows(audit, _PRINTED)
@@ -139,13 +136,13 @@ def audit_text(audit: Any) -> str:
     return text + (f"\n... and {rows(left)} more segments" if left > 0 else "")
 
 
-def search_rows(search: Any, most: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def search_rows(search: SearchFindings, most: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Heads and rows of the table of segments of a search, as it has them: those shown to be miscalibrated first."""
     heads = tuple(head for head in _HEADS if head not in ("Upper", "Verdict"))
     return _grid(heads, (_cells(search, i) for i in range(len(search.segment))[:most]))
 
 
-def search_text(search: Any) -> str:
+def search_text(search: SearchFindings) -> str:
     """The printed text: what was found, and what could have been."""
     heads, lines = search_rows(search, 5)
     return _wrapped([search.claim, _detectable_sentence(search)]) + "\n\n" + _table(heads, lines)
@@ -165,7 +162,7 @@ def _table(heads: tuple[str, ...], lines: list[tuple[str, ...]]) -> str:
     return text_grid(cut, words=[i for i, head in enumerate(cells[0]) if head in ("Segment", "Verdict")])
 
 
-def _detectable_sentence(search: Any) -> str:
+def _detectable_sentence(search: SearchFindings) -> str:
     """Which errors would have been found, in segments with some shares of the rows; empty if none can be named."""
     found = [f"{number(error)} in a segment with {100 * float(of):g}%" for of, error in search.detectable.items()]
     if not found:

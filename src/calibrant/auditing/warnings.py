@@ -159,7 +159,7 @@ def _reversed(rows: ScoreTable | ClusteredRows) -> DataWarning | None:
 
 def _in_sample(table: ScoreTable, cutoff: CutoffCalibration) -> DataWarning | None:
     """An error below the 1% quantile of its null distribution, which is also the rate of false alarms."""
-    if not null_lower_tail(table, cutoff.value_at_most) <= _RATE:
+    if not null_lower_tail(table, cutoff.value_upper) <= _RATE:
         return None
     message = (
         f"The calibration error, {number(cutoff.value)}, is smaller than in 99 of 100 samples of perfectly calibrated "

@@ -314,7 +314,7 @@ def gain_sentence(audit: Findings) -> str:
     fall = f"{number(abs(result.brier_gain))} (standard error {number(result.brier_gain_error)})"
     change = f"The Brier score {'falls' if result.brier_gain > 0.0 else 'rises'} by {fall}"
     if result.brier_gain > 0.0 and not result.unchanged:
-        change += f", {'more' if result.helps else 'no more'} than chance explains"
+        change += f", {'more' if result.improves_brier_score else 'no more'} than chance explains"
     judged = f"{change} ({result.n_folds}-fold cross-validation: each map is assessed on rows it was not fitted on)."
     if result.unchanged:
         return f"{judged} Fitted on all rows, AutoCalibrator leaves the scores as they are."

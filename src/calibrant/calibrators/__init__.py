@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from calibrant.calibrators.local import LocalCalibrator
     from calibrant.calibrators.platt import PlattCalibrator
     from calibrant.calibrators.segment.calibrator import SegmentCalibrator
-    from calibrant.calibrators.single_index.classifier import SingleIndexClassifier
     from calibrant.calibrators.temperature import TemperatureCalibrator
     from calibrant.calibrators.venn_abers import VennAbersCalibrator
 
@@ -36,7 +35,6 @@ _MODULE_OF = {
     "LocalCalibrator": "local",
     "PlattCalibrator": "platt",
     "SegmentCalibrator": "segment.calibrator",
-    "SingleIndexClassifier": "single_index.classifier",
     "TemperatureCalibrator": "temperature",
     "VennAbersCalibrator": "venn_abers",
 }
@@ -52,7 +50,6 @@ __all__ = [
     "LocalCalibrator",
     "PlattCalibrator",
     "SegmentCalibrator",
-    "SingleIndexClassifier",
     "TemperatureCalibrator",
     "VennAbersCalibrator",
 ]

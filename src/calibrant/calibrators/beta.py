@@ -13,8 +13,8 @@ from calibrant.calibrators.log_odds import (
     log_scores,
     target_positives,
 )
+from calibrant.table.numbers import plus, short
 from calibrant.table.score_table import FloatArray, ScoreTable
-from calibrant.table.wording import plus, short
 
 __all__ = ["BetaCalibrator"]
 

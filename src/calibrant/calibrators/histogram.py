@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from calibrant.calibrators.base import Calibrator
 from calibrant.table.bins import bin_starts, equal_width_bins
+from calibrant.table.numbers import short
 from calibrant.table.parameters import check_between, check_choice
 from calibrant.table.score_table import FloatArray, ScoreTable
-from calibrant.table.wording import short
 
 __all__ = ["HistogramCalibrator"]
 

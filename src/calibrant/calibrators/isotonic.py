@@ -6,9 +6,9 @@ from typing import Literal
 
 from calibrant.calibrators.base import Calibrator
 from calibrant.fits.isotonic import IsotonicFit, isotonic_fit
+from calibrant.table.numbers import short
 from calibrant.table.parameters import check_choice
 from calibrant.table.score_table import FloatArray, ScoreTable
-from calibrant.table.wording import short
 
 __all__ = ["IsotonicCalibrator"]
 

@@ -6,9 +6,9 @@ import math
 
 from calibrant.calibrators.base import Calibrator
 from calibrant.fits.lipschitz import LipschitzFit, lipschitz_fit
+from calibrant.table.numbers import short
 from calibrant.table.parameters import check_between
 from calibrant.table.score_table import FloatArray, ScoreTable
-from calibrant.table.wording import short
 
 __all__ = ["LipschitzIsotonicCalibrator"]
 

@@ -9,9 +9,9 @@ import numpy as np
 from calibrant.calibrators.base import Calibrator
 from calibrant.fits.interpolation import interpolate
 from calibrant.fits.local_polynomial import check_smoother, local_fit
+from calibrant.table.numbers import short
 from calibrant.table.parameters import check_count
 from calibrant.table.score_table import FloatArray, ScoreTable
-from calibrant.table.wording import short
 
 __all__ = ["LocalCalibrator"]
 

@@ -12,10 +12,10 @@ import numpy as np
 from calibrant.calibrators.base import Calibrator
 from calibrant.errors import DataError
 from calibrant.fits.logistic import logistic_fit
+from calibrant.table.numbers import short
 from calibrant.table.parameters import check_between
 from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.validation import need_binary
-from calibrant.table.wording import short
 
 __all__ = [
     "LogOddsCalibrator",

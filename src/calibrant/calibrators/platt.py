@@ -16,9 +16,9 @@ from calibrant.calibrators.log_odds import (
     spread_in_words,
     target_positives,
 )
+from calibrant.table.numbers import plus, short
 from calibrant.table.parameters import check_choice
 from calibrant.table.score_table import FloatArray, ScoreTable
-from calibrant.table.wording import plus, short
 
 __all__ = ["PlattCalibrator"]
 

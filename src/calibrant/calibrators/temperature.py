@@ -10,8 +10,8 @@ from calibrant.calibrators.log_odds import (
     spread_in_words,
     target_positives,
 )
+from calibrant.table.numbers import short
 from calibrant.table.score_table import FloatArray, ScoreTable
-from calibrant.table.wording import short
 
 __all__ = ["TemperatureCalibrator"]
 

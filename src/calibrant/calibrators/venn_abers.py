@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from calibrant.calibrators.base import Calibrator
 from calibrant.fits.venn_abers import VennAbersFit, venn_abers_fit
+from calibrant.table.numbers import short
 from calibrant.table.score_table import FloatArray, ScoreTable
-from calibrant.table.wording import short
 
 __all__ = ["VennAbersCalibrator"]
 

@@ -15,12 +15,12 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.fits.local_polynomial import nearest_windows
 from calibrant.table.arguments import as_table
+from calibrant.table.numbers import at_least
 from calibrant.table.parameters import check_choice, failure_probability
 from calibrant.table.results import Drawable
 from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.statements import FIXED_CLASSIFIER, Statement
 from calibrant.table.validation import need_counts
-from calibrant.table.wording import at_least
 
 __all__ = ["ROWS", "Band", "isotonic_band", "window_band"]
 
@@ -57,6 +57,8 @@ class Band(Statement, Drawable):
     method : {"binomial", "fixed_design", "windows"}
         Where the limits are from; "windows" of `window_band`, whose limits hold at the points and not between them.
     """
+
+    _display = "ReliabilityDisplay"
 
     score: FloatArray
     rate: FloatArray

@@ -12,20 +12,19 @@ from calibrant.certificates.clusters import certify_clusters
 from calibrant.certificates.results import ASSUMPTIONS, SIMULATED_LOWER_BOUND, Certificate, verdict_on
 from calibrant.certificates.sample_size import rows_to_decide, width_of
 from calibrant.certificates.split import split_lower_bound, split_width
-from calibrant.certificates.theory.theorem2 import PRINTED_LIMIT
 from calibrant.certificates.widths.closed_form import brownian_width
 from calibrant.certificates.widths.default import charged_bound
+from calibrant.certificates.widths.uniform_convergence import PRINTED_LIMIT
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.distributions.null_distribution import null_mean
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import as_table
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.numbers import claim_upper
+from calibrant.table.numbers import at_least, claim_upper
 from calibrant.table.parameters import check_between, check_choice, check_count, failure_probability
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import need_counts
-from calibrant.table.wording import at_least
 
 __all__ = ["METHODS", "certify", "check_request"]
 

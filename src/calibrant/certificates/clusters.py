@@ -17,14 +17,13 @@ from calibrant.distributions.cluster_bound import Sums, largest_error, largest_r
 from calibrant.distributions.cluster_jackknife import Guarantee, allows_unseen
 from calibrant.errors import ArgumentError
 from calibrant.table.cluster_residuals import ClusterResiduals, cluster_residuals
-from calibrant.table.clusters import ClusteredRows
+from calibrant.table.clusters import ClusteredRows, weighting
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
-from calibrant.table.numbers import claim_lower, claim_upper
+from calibrant.table.numbers import at_least, claim_lower, claim_upper
 from calibrant.table.parameters import failure_probability
 from calibrant.table.pooling import pool_counts
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for
-from calibrant.table.wording import at_least, counted
 
 __all__ = ["certify_clusters", "choose_method", "cluster_interval", "cluster_test", "need_cluster_method"]
 
@@ -123,7 +122,7 @@ def certify_clusters(
         )
     return Certificate(
         claim=f"With probability at least {at_least(confidence_level)} over the draw of the clusters, the cutoff "
-        f"calibration error of this classifier in the population, in which {counted(rows.cap)}, is at most "
+        f"calibration error of this classifier in the population, in which {weighting(rows.cap)}, is at most "
         f"{claim_upper(bound, tolerance)} ({_CLAIM[method]}).",
         verdict=verdict,
         tolerance=tolerance,
@@ -166,7 +165,7 @@ def cluster_interval(
     limit = "" if method == "finite" else " (asymptotic in the number of clusters)"
     return CutoffInterval(
         claim=f"With probability at least {at_least(confidence_level)}{limit} over the draw of the clusters, "
-        f"the cutoff calibration error of this classifier in the population, in which {counted(rows.cap)}, is "
+        f"the cutoff calibration error of this classifier in the population, in which {weighting(rows.cap)}, is "
         f"between {claim_lower(lower)} and {claim_upper(upper)}.",
         estimate=estimate,
         lower=lower,
@@ -198,7 +197,7 @@ def cluster_test(
     return CalibrationTest(
         claim=f"If every score were the true probability at that score, {n} rows with these scores in "
         f"{len(rows.size)} clusters would show a cutoff calibration error of {statistic:.4g} or more, where "
-        f"{counted(rows.cap)}, with p = {p_value:.4g} (cluster bootstrap with {n_simulations} "
+        f"{weighting(rows.cap)}, with p = {p_value:.4g} (cluster bootstrap with {n_simulations} "
         "simulations, asymptotic in the number of clusters).",
         p_value=p_value,
         statistic=statistic,
@@ -266,7 +265,7 @@ def _assumptions(rows: ClusteredRows, method: str, guarantee: Guarantee, chosen:
     return (
         depend,
         (
-            f"The population is one in which {counted(rows.cap)}: a row of a cluster of m rows has weight "
+            f"The population is one in which {weighting(rows.cap)}: a row of a cluster of m rows has weight "
             f"{'1 / m' if rows.cap == 1.0 else f'min(1, {rows.cap:g} / m)'}. If calibration "
             "depends on the size of the cluster, its error differs from that of all rows."
         ),

@@ -13,12 +13,11 @@ from calibrant.certificates.widths.fixed_design import cumulative_width
 from calibrant.certificates.widths.uniform import monotone_width
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.table.arguments import as_table
-from calibrant.table.numbers import claim_upper
+from calibrant.table.numbers import at_least, claim_upper
 from calibrant.table.parameters import failure_probability
 from calibrant.table.results import Tabular
 from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.statements import Statement
-from calibrant.table.wording import at_least
 
 __all__ = ["CumulativeBand", "cumulative_band"]
 

@@ -13,12 +13,11 @@ from calibrant.certificates.widths.fixed_design import cumulative_width, effecti
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import as_table
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.numbers import claim_lower, claim_upper
+from calibrant.table.numbers import at_least, claim_lower, claim_upper
 from calibrant.table.parameters import check_choice, failure_probability
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import INDEPENDENT_CASES, Statement
 from calibrant.table.validation import clean_weights, need_counts
-from calibrant.table.wording import at_least
 
 __all__ = ["SampleCertificate", "certify_sample"]
 

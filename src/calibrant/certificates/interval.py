@@ -17,11 +17,10 @@ from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.table.arguments import as_table
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
-from calibrant.table.numbers import claim_lower, claim_upper
+from calibrant.table.numbers import at_least, claim_lower, claim_upper
 from calibrant.table.parameters import check_choice, check_count
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import need_counts
-from calibrant.table.wording import at_least
 
 __all__ = ["cutoff_interval"]
 

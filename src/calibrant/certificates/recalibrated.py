@@ -16,13 +16,12 @@ from calibrant.certificates.widths.uniform import monotone_width
 from calibrant.distributions.brownian import range_upper_quantile
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.numbers import claim_upper
+from calibrant.table.numbers import at_least, claim_upper
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import score_order
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import INDEPENDENT_CASES, INDEPENDENT_ROWS, Statement
 from calibrant.table.validation import clean_rows, clean_scores, need_counts
-from calibrant.table.wording import at_least
 
 __all__ = ["RecalibratedCertificate", "certify_recalibrated"]
 

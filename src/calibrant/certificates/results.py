@@ -50,7 +50,7 @@ class Certificate(ClusterStatement):
         are one-sided: both hold with probability ``2 confidence_level - 1``.
     width : float
         ``bound - estimate`` before capping at 1; with the default method at most `default_width` at this estimate. It
-        includes what the cells of such a table can hide, see `value_at_most` of `calibrant.metrics.cutoff_calibration`.
+        includes what the cells of such a table can hide, see `value_upper` of `calibrant.metrics.cutoff_calibration`.
     trivial_bound : float
         What holds without any data about calibration: the larger of mean score and one minus mean score.
     n : int

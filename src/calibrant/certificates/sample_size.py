@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from calibrant.certificates.theory.rademacher import rademacher_of_intervals
-from calibrant.certificates.theory.theorem2 import uniform_convergence_width
 from calibrant.certificates.widths.anytime import anytime_width
 from calibrant.certificates.widths.closed_form import asymptotic_width, hoeffding_width
 from calibrant.certificates.widths.default import bernstein_width, default_width
+from calibrant.certificates.widths.uniform_convergence import rademacher_of_intervals, uniform_convergence_width
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.null_distribution import calibrated_limit
 from calibrant.errors import ArgumentError

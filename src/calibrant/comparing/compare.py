@@ -39,10 +39,11 @@ from calibrant.table.clusters import Clusters
 from calibrant.table.parameters import check_random_state, failure_probability
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.progress import tell
-from calibrant.table.results import Drawable, Reported
+from calibrant.table.results import Drawable, HtmlReport
 from calibrant.table.seeding import generator_for
 from calibrant.table.shown import html_table
 from calibrant.table.statements import INDEPENDENT_ROWS
+from calibrant.upward import resolve
 
 __all__ = ["Comparison", "compare"]
 
@@ -52,8 +53,10 @@ _MOST_ROWS = 1e9  # more could not be collected
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
-class Comparison(ComparisonFindings, Drawable, Reported):
+class Comparison(ComparisonFindings, Drawable, HtmlReport):
     """Result of `calibrant.compare`: its numbers are those of `ComparisonFindings`; print it, or show it otherwise."""
+
+    _display, _page = "DifferenceDisplay", "render_comparison"
 
     def __str__(self) -> str:
         return summary(self, _WIDTH)
@@ -62,12 +65,8 @@ class Comparison(ComparisonFindings, Drawable, Reported):
         return f"<Comparison {self.name!r}: n={self.n}, models={', '.join(self.models)}>"
 
     def _repr_html_(self) -> str:
-        from calibrant.plots.differences import DifferenceDisplay
-        from calibrant.plots.figure import own_figure
-        from calibrant.plots.notebook import figure_html
-
-        picture = figure_html(own_figure(DifferenceDisplay(self)), "Differences with their intervals")
-        return html_table(self.name, facts(self)) + picture
+        picture = resolve("picture_html")(self, "Differences with their intervals")
+        return f"{html_table(self.name, facts(self))}{picture}"
 
 
 def compare(

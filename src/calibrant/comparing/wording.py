@@ -10,9 +10,8 @@ from calibrant.auditing.warnings import ENOUGH_CLUSTERS
 from calibrant.comparing.losses import MEASURES
 from calibrant.comparing.results import ComparisonFindings, MeasureDifference
 from calibrant.printable import visible
-from calibrant.table.numbers import Interval, confidence, number, rows, share, signed, write_interval
+from calibrant.table.numbers import Interval, at_least, confidence, number, rows, share, signed, write_interval
 from calibrant.table.shown import short_name
-from calibrant.table.wording import at_least
 
 __all__ = [
     "FIXED_MODELS",

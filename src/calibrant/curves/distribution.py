@@ -32,6 +32,8 @@ class Histogram(Drawable):
         Whether the bins are equally wide in the square root of the score, not in the score.
     """
 
+    _display = "DistributionDisplay"
+
     edges: FloatArray
     positives: FloatArray
     negatives: FloatArray

@@ -39,6 +39,8 @@ class Curve(Drawable):
         Of a local fit: the degree used at each point.
     """
 
+    _display = "ReliabilityDisplay"
+
     score: FloatArray
     rate: FloatArray
     lower: FloatArray

@@ -33,6 +33,8 @@ class CumulativeResiduals(Drawable):
         Scores `(low, high]` between its highest and lowest point.
     """
 
+    _display = "CumulativeResidualsDisplay"
+
     score: FloatArray
     share: FloatArray
     value: FloatArray

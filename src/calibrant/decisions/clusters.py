@@ -20,11 +20,10 @@ from calibrant.distributions.cluster_jackknife import LOG, PLAIN, Guarantee, Jac
 from calibrant.table.cluster_blocks import cluster_blocks
 from calibrant.table.cluster_residuals import squares_from
 from calibrant.table.clusters import ClusteredRows
-from calibrant.table.numbers import claim_upper
+from calibrant.table.numbers import at_least, claim_upper
 from calibrant.table.parameters import failure_probability
 from calibrant.table.score_table import FloatArray
 from calibrant.table.statements import FIXED_CLASSIFIER
-from calibrant.table.wording import at_least
 
 __all__ = ["cluster_cost_curve", "cluster_net_benefit", "cluster_saving"]
 

@@ -73,6 +73,8 @@ class CostCurve(Drawable):
         Keys of `calibrant.references`.
     """
 
+    _display = "CostCurveDisplay"
+
     cost_parameter: FloatArray
     cost_before: FloatArray
     cost_before_error: FloatArray

@@ -12,12 +12,11 @@ from calibrant.decisions.cost import costs_by_cut, prices
 from calibrant.distributions.binomial import clopper_pearson
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.table.arguments import as_table
-from calibrant.table.numbers import claim_lower, claim_upper
+from calibrant.table.numbers import at_least, claim_lower, claim_upper
 from calibrant.table.parameters import failure_probability
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
 from calibrant.table.validation import need_binary, need_counts
-from calibrant.table.wording import at_least
 
 __all__ = ["CostForecast", "cost_forecast"]
 

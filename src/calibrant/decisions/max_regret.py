@@ -15,12 +15,11 @@ from calibrant.decisions.cost_curve import cheapest_cuts
 from calibrant.distributions.mean_limits import line_above, mean_width
 from calibrant.table.arguments import as_table
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.numbers import claim_upper
+from calibrant.table.numbers import at_least, claim_upper
 from calibrant.table.parameters import failure_probability
 from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.statements import FIXED_CLASSIFIER, Statement
 from calibrant.table.validation import need_counts
-from calibrant.table.wording import at_least
 
 __all__ = ["MaxRegret", "Worst", "max_regret", "worst_costs"]
 

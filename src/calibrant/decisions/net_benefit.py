@@ -54,6 +54,8 @@ class NetBenefit(Drawable):
         Keys of `calibrant.references`.
     """
 
+    _display = "DecisionCurveDisplay"
+
     threshold: FloatArray
     net_benefit: FloatArray
     standard_error: FloatArray

@@ -14,12 +14,11 @@ from calibrant.decisions.forecast import cost_forecast
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.table.arguments import as_table
-from calibrant.table.numbers import claim_upper
+from calibrant.table.numbers import at_least, claim_upper
 from calibrant.table.parameters import check_between, check_choice, failure_probability
 from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.statements import Statement
 from calibrant.table.validation import need_counts
-from calibrant.table.wording import at_least
 
 __all__ = ["Decision", "regret_bound", "saving_bound"]
 

@@ -12,9 +12,8 @@ import numpy as np
 from calibrant.calibrators.base import Calibrator, Training
 from calibrant.calibrators.segment.calibrator import SegmentCalibrator
 from calibrant.errors import SourceError
-from calibrant.export.json_types import structure
-from calibrant.export.json_values import FieldError, check_fields, list_of, number_of, refuse, text_of
 from calibrant.export.layouts import LAYOUTS, STORED
+from calibrant.typed_json import FieldError, check_fields, list_of, number_of, refuse, structure, text_of
 
 __all__ = ["rebuild_training", "rebuilt_fitted"]
 

@@ -14,9 +14,8 @@ from calibrant.atomic_write import write_text
 from calibrant.calibrators.base import Calibrator
 from calibrant.errors import ArgumentError, SourceError
 from calibrant.export.json_fields import rebuild_training, rebuilt_fitted
-from calibrant.export.json_types import plain
-from calibrant.export.json_values import FieldError, check_fields, fields_of, load_document, text_of
 from calibrant.export.layouts import STORED, Exported, not_exportable
+from calibrant.typed_json import FieldError, check_fields, fields_of, load_document, plain, text_of
 from calibrant.version import __version__
 
 __all__ = ["from_json", "load_model", "save_model", "to_json"]

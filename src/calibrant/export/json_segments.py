@@ -11,9 +11,8 @@ import numpy as np
 from calibrant.calibrators.segment.calibrator import SegmentCalibrator
 from calibrant.calibrators.segment.offsets import OffsetTable
 from calibrant.calibrators.segment.trees import Node, Split, splits_of
-from calibrant.export.json_types import Within
-from calibrant.export.json_values import Checks
 from calibrant.segments.columns import SegmentColumn
+from calibrant.typed_json import Checks, Within
 
 __all__ = ["check_segments"]
 

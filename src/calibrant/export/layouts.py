@@ -29,12 +29,12 @@ from calibrant.calibrators.segment.repair import SegmentRepair
 from calibrant.errors import ArgumentError
 from calibrant.export.formula import IDENTITY, Formula, Lines, Logistic, LogOdds, Mixture, lines_through, steps
 from calibrant.export.json_segments import check_segments
-from calibrant.export.json_values import Checks
 from calibrant.fits.isotonic import IsotonicFit
 from calibrant.fits.lipschitz import LipschitzFit
 from calibrant.fits.venn_abers import VennAbersFit
 from calibrant.segments.columns import SegmentColumn
 from calibrant.table.score_table import FloatArray
+from calibrant.typed_json import Checks
 
 __all__ = ["LAYOUTS", "STORED", "Exported", "Layout", "formula_of", "not_exportable", "of_all_rows"]
 

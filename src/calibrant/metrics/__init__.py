@@ -26,7 +26,6 @@ from calibrant.metrics.ranking import RocAuc, RocCurve, roc_auc, roc_auc_interva
 from calibrant.metrics.slope import CalibrationSlope, calibration_slope
 from calibrant.metrics.smooth import smooth_calibration_error
 from calibrant.metrics.spiegelhalter import Spiegelhalter, spiegelhalter
-from calibrant.metrics.truth import l1_error, true_mse
 from calibrant.table.results import Estimate
 
 __all__ = [
@@ -55,7 +54,6 @@ __all__ = [
     "hosmer_lemeshow",
     "integrated_calibration_index",
     "ks_calibration_test",
-    "l1_error",
     "local_calibration",
     "local_calibration_score",
     "log_loss",
@@ -69,7 +67,6 @@ __all__ = [
     "score_divergence",
     "smooth_calibration_error",
     "spiegelhalter",
-    "true_mse",
     "weighted_mean_squared_error",
 ]
 

@@ -29,8 +29,8 @@ class CutoffCalibration(Result):
 
     Attributes
     ----------
-    value, value_at_most : float
-        The error, in [0, 1]; smaller is better, 0 is perfect. That of the rows is at most `value_at_most`, which is
+    value, value_upper : float
+        The error, in [0, 1]; smaller is better, 0 is perfect. That of the rows is at most `value_upper`, which is
         the same unless the table has cells that can hide more: those of rows that could be read only once, or of
         tables that were merged.
     under, over : float
@@ -58,7 +58,7 @@ class CutoffCalibration(Result):
     """
 
     value: float
-    value_at_most: float
+    value_upper: float
     under: float
     over: float
     interval: tuple[float, float] | None
@@ -146,7 +146,7 @@ def cutoff_calibration(
     CutoffCalibration
         From a table with cells everything is read at the ends of cells. Tables of rows that can be read again have
         single scores wherever that would make a difference, so nothing is lost; with others `value`, `under`, `over`
-        and `ks` may be too small, and the error of the rows lies between `value` and `value_at_most`.
+        and `ks` may be too small, and the error of the rows lies between `value` and `value_upper`.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def cutoff_calibration(
     share, mean_predicted, observed_rate = _inside(table, found)
     return CutoffCalibration(
         value=found.value,
-        value_at_most=found.at_most,
+        value_upper=found.at_most,
         under=found.under,
         over=found.over,
         interval=(found.low, found.high) if found.sign else None,

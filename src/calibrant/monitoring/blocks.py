@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import numpy as np
 
 from calibrant.errors import DataError
-from calibrant.export.json_types import Size, Within
 from calibrant.monitoring.components import CELLS
 from calibrant.monitoring.evidence import Evidence, Unit, spread_of
 from calibrant.table.pooling import FloatArray
+from calibrant.typed_json import Size, Within
 
 __all__ = ["BlockReader", "StoredBlock", "runs_of"]
 

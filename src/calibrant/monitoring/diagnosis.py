@@ -13,13 +13,13 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from calibrant.export.json_types import Count, Finite, Within
 from calibrant.monitoring.files import FileRows, file_of
 from calibrant.monitoring.order import Time
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.sums import PLACES, Sums, by_place
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Result
+from calibrant.typed_json import Count, Finite, Within
 
 __all__ = ["Departure", "departure"]
 

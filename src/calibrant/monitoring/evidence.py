@@ -14,12 +14,12 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.export.json_types import Count, Finite, Size, Within
 from calibrant.monitoring.components import CELLS, cell_of, cut_points, inverse_ratios, log_odds
 from calibrant.monitoring.families import Bets, Blocks, Family, Ratios, Rows
 from calibrant.monitoring.recursion import GROUP, Layout, accumulate, follow
 from calibrant.monitoring.settings import Settings
 from calibrant.table.pooling import FloatArray
+from calibrant.typed_json import Count, Finite, Size, Within
 
 __all__ = ["KEPT_ALARMS", "LEARNED", "Evidence", "Progress", "StoredEvidence", "Unit", "adaptive_shift", "spread_of"]
 

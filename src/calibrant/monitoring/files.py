@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.export.json_types import Count
 from calibrant.sources.paths import name_of
+from calibrant.typed_json import Count
 
 __all__ = ["FileRows", "add_files", "file_of", "files_since", "latest_files"]
 

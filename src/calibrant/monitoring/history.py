@@ -48,6 +48,8 @@ class MonitorHistory(Drawable):
     array([ 32.,  64.,  96., 128.])
     """
 
+    _display = "MonitorDisplay"
+
     row: FloatArray
     time: npt.NDArray[Any]
     log_evidence: FloatArray

@@ -24,13 +24,13 @@ from calibrant.monitoring.state import MonitorState, alternative, bias_limits, d
 from calibrant.monitoring.state_fields import LastUpdate, Stored
 from calibrant.monitoring.sums import Read, Sums
 from calibrant.table.pooling import FloatArray
-from calibrant.table.results import Reported
+from calibrant.table.results import HtmlReport
 from calibrant.table.validation import clean_scores
 
 __all__ = ["Monitor"]
 
 
-class Monitor(Reported):
+class Monitor(HtmlReport):
     """Raise an alarm when scores stop being calibrated, with a guarantee that holds however often one looks.
 
     Parameters
@@ -114,6 +114,8 @@ class Monitor(Reported):
     >>> state.alarm, state.alarm_row
     (True, 20551)
     """
+
+    _page = "render_monitor"
 
     def __init__(
         self,

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.export.json_types import Finite, Matching, Size, Within
 from calibrant.monitoring.settings import Settings
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.validation import as_array, one_column
+from calibrant.typed_json import Finite, Matching, Size, Within
 
 __all__ = [
     "FIRST_DATE",

@@ -14,8 +14,6 @@ from typing import Annotated
 
 import numpy as np
 
-from calibrant.export.json_types import Count, Size
-from calibrant.export.json_values import Checks, refuse
 from calibrant.monitoring.blocks import StoredBlock
 from calibrant.monitoring.diagnosis import Departure
 from calibrant.monitoring.evidence import KEPT_ALARMS, LEARNED, Evidence, StoredEvidence
@@ -24,6 +22,7 @@ from calibrant.monitoring.order import FIRST_DATE, LAST_DATE, UPDATES, Digest, P
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.sums import StoredSums
 from calibrant.table.pooling import FloatArray
+from calibrant.typed_json import Checks, Count, Size, refuse
 
 __all__ = ["LastUpdate", "Stored", "check"]
 

@@ -14,10 +14,9 @@ from typing import Any, BinaryIO
 
 from calibrant.atomic_write import check_writable, write_text
 from calibrant.errors import SourceError
-from calibrant.export.json_types import plain, structure
-from calibrant.export.json_values import fields_of, load_document
 from calibrant.monitoring.settings import Settings
 from calibrant.monitoring.state_fields import Stored, check
+from calibrant.typed_json import fields_of, load_document, plain, structure
 from calibrant.version import __version__
 
 __all__ = ["check_settings", "from_json", "locked", "read_state", "to_json", "write_state"]

@@ -13,11 +13,11 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from calibrant.export.json_types import Size, Within
 from calibrant.monitoring.components import CELLS, log_odds
 from calibrant.monitoring.order import Time
 from calibrant.monitoring.recursion import GROUP
 from calibrant.table.pooling import FloatArray
+from calibrant.typed_json import Size, Within
 
 __all__ = ["PLACES", "Moment", "Read", "StoredSums", "Sums", "by_place"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.wording import verdict_sentence
 from calibrant.errors import ArgumentError
-from calibrant.plots.figure import cumulative_residuals_of, draw_panel, reliability_of
+from calibrant.plots.figure import cumulative_residuals_of, reliability_of
 from calibrant.plots.style import LIGHT, drawing_style
 from calibrant.printable import visible
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["AuditDisplay", "audit_figure"]
+__all__ = ["AuditDisplay"]
 
 # Heights in inches, and how many letters of the verdict are less wide than the figure.
 _WIDTH, _HEADER, _BODY, _LINE = 11.4, 0.6, 4.4, 0.2
@@ -55,6 +55,19 @@ class AuditDisplay:
 
     def __repr__(self) -> str:
         return "<AuditDisplay>"
+
+    @classmethod
+    def from_result(cls, result: Findings) -> Self:
+        """Return the display of an audit, not yet drawn."""
+        return cls(result)
+
+    def own_figure(self) -> Figure:
+        """Draw the picture on a figure that pyplot does not know."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(_WIDTH, _height(self.audit)), layout="constrained")
+        _compose(self.audit, figure)
+        return figure
 
     def plot(self, ax: Axes | Sequence[Axes] | None = None) -> Self:
         """Draw the picture.
@@ -93,26 +106,6 @@ class AuditDisplay:
         return self
 
 
-def audit_figure(audit: Findings) -> Figure:
-    """Draw the reliability diagram with the distribution of scores, and the cumulative residuals.
-
-    Parameters
-    ----------
-    audit : Findings
-        What to draw.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Not registered with pyplot.
-    """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(_WIDTH, _height(audit)), layout="constrained")
-    _compose(audit, figure)
-    return figure
-
-
 def _height(audit: Findings) -> float:
     return _header(_verdict(audit)) + _BODY
 
@@ -137,6 +130,6 @@ def _compose(audit: Findings, figure: Figure) -> tuple[Axes, Axes]:
         header.text(0.012, 0.04 / height, verdict, fontsize=10, color=LIGHT.muted, va="bottom", parse_math=False)
         left, right = body.subfigures(1, 2, wspace=0.03)
         reliability, residuals = reliability_of(audit), cumulative_residuals_of(audit)
-        draw_panel(reliability, left)
-        draw_panel(residuals, right)
+        reliability.draw_panel(left)
+        residuals.draw_panel(right)
     return reliability.ax_, residuals.ax_

@@ -10,16 +10,20 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.plots.canvas import Canvas, canvas
+from calibrant.plots.canvas import Canvas, canvas, panels
 from calibrant.plots.readings import Reading
+from calibrant.plots.style import LIGHT, drawing_style
 from calibrant.table.results import frame_of
 from calibrant.table.score_table import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, FigureBase
 
 __all__ = ["Display", "ModelsDisplay"]
+
+# On a telephone a page shows a picture at about this part of its usual width, so that its type stays legible.
+_NARROWER = 0.875
 
 
 class Display(ABC):
@@ -84,6 +88,20 @@ class Display(ABC):
             place.title(name)
         return self
 
+    def own_figure(self) -> Figure:
+        """Draw the picture for a page: without its title, on a figure that pyplot does not know."""
+        from matplotlib.figure import Figure
+
+        width, height = self.size
+        with drawing_style():
+            figure = Figure(figsize=(_NARROWER * width, height), layout="constrained")
+            self.draw_panel(figure)
+        return figure
+
+    def draw_panel(self, figure: FigureBase) -> None:
+        """Draw the picture on a part of a figure, within the style."""
+        self.draw_on(Canvas(*panels(figure, beneath=self.beneath), own=True, palette=LIGHT))
+
     def draw_on(self, place: Canvas, *, name: str | None = None, **keywords: Any) -> None:
         """Draw where everything is prepared; keywords are those of `plot`."""
         self._draw(place, name, **keywords)
@@ -138,6 +156,11 @@ class Display(ABC):
         DataError
             If the rows cannot be used.
         """
+
+    @classmethod
+    def from_result(cls, result: Any) -> Self:
+        """Return the display of a result at hand, not yet drawn."""
+        return cls(result)  # type: ignore[call-arg]
 
     @classmethod
     def from_estimator(

@@ -171,6 +171,13 @@ class ReliabilityDisplay(Display):
         )
         return display.plot(ax, **keywords)
 
+    @classmethod
+    def from_result(cls, result: Any) -> Self:
+        """Return the display of a curve, whose bins are points, or of a band; not yet drawn."""
+        if not isinstance(result, Curve):
+            return cls(band=result)
+        return cls(result) if result.kind == "binned" else cls(line=result)
+
     def columns(self) -> dict[str, Any]:
         """Return all that is drawn of bins, line and band, one under the other; `part` says which.
 

@@ -22,7 +22,7 @@ from calibrant.report.segments import segments
 from calibrant.table.numbers import confidence, number, share, write_upper
 from calibrant.version import __version__
 
-__all__ = ["fill_page", "render"]
+__all__ = ["fill_page", "render", "render_audit"]
 
 
 def render(audits: Sequence[Findings], *, title: str, note: str = "") -> str:
@@ -59,6 +59,12 @@ def render(audits: Sequence[Findings], *, title: str, note: str = "") -> str:
         references=cite([*keys, *GUIDES]),
         sections=[_section(audit, place) for place, audit in enumerate(audits, start=1)],
     )
+
+
+def render_audit(audit: Findings) -> str:
+    """Write one audit as a page, under the title and the note of its provenance."""
+    known = audit.provenance
+    return render([audit], title=known.title or f"Calibration audit: {audit.name}", note=known.note or "")
 
 
 def _section(audit: Findings, place: int) -> dict[str, Any]:

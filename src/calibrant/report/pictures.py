@@ -9,7 +9,7 @@ from calibrant.auditing.error_wording import error_place, error_text
 from calibrant.auditing.findings import Findings
 from calibrant.decisions import CostCurve, NetBenefit
 from calibrant.plots import Display, figure_svg
-from calibrant.plots.figure import costs_of, cumulative_residuals_of, decisions_of, own_figure, reliability_of
+from calibrant.plots.figure import costs_of, cumulative_residuals_of, decisions_of, reliability_of
 from calibrant.table.numbers import interval_text, number, rows, score_text, share
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def drawn(name: str, display: Display, description: str, *, of_what: str, anchor
     """Draw a display as a picture of that name; the anchor, unique on the page, starts the ids inside."""
     from markupsafe import Markup
 
-    figure = own_figure(display)
+    figure = display.own_figure()
     prefix = f"{anchor}-{name.lower().replace(' ', '-')}"
     svg = figure_svg(
         figure, title=f"{name}: {of_what}", description=description, prefix=prefix, readings=display.readings()

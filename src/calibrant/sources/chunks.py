@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from typing import Any
 
@@ -23,13 +23,11 @@ from calibrant.table.row_errors import (
     refuse_unknown,
 )
 from calibrant.table.score_table import ScoreTable
-from calibrant.table.validation import CleanRows, check_same_rows, check_weight_range, clean_rows
+from calibrant.table.validation import Chunks, CleanRows, check_same_rows, check_weight_range, clean_rows
 
-__all__ = ["ChunkRows", "Chunks", "table_of_chunks"]
+__all__ = ["ChunkRows", "table_of_chunks"]
 
 _BLOCK = 1 << 15  # rows
-
-Chunks = Callable[[], Iterable[tuple[Any, ...]]] | Iterable[tuple[Any, ...]]
 
 
 def table_of_chunks(chunks: Chunks, pos_label: Any) -> ScoreTable:

@@ -1,4 +1,4 @@
-"""How numbers are written in the printed text, the report and the pictures."""
+"""How numbers are written: in claims, in the printed text, in reports and in pictures."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import NamedTuple, TypeAlias
 
-from calibrant.table.wording import at_least, near_one
-
 __all__ = [
     "Interval",
+    "at_least",
     "claim_lower",
     "claim_upper",
     "confidence",
     "given",
     "interval_text",
+    "near_one",
     "number",
+    "plus",
     "points",
     "rows",
     "score_brief",
     "score_fixed",
     "score_text",
     "share",
+    "short",
     "signed",
     "significant",
     "write_change",
@@ -212,6 +214,53 @@ def _exact(value: float, rounding: str) -> Decimal:
 
 def _rounded(value: float, exponent: int, rounding: str) -> Decimal:
     return _CONTEXT.plus(_exact(value, rounding).quantize(Decimal(1).scaleb(exponent), rounding, _CONTEXT))  # -0 is 0
+
+
+def at_least(confidence_level: float) -> str:
+    """Write a confidence level with six digits, or with all where six would round it up.
+
+    Examples
+    --------
+    >>> at_least(0.95), at_least(1 - 0.05 / 3), at_least(0.9999999)
+    ('0.95', '0.983333', '0.9999999')
+    """
+    short = f"{confidence_level:.6g}"
+    return short if float(short) <= confidence_level else repr(float(confidence_level))
+
+
+def near_one(value: float) -> str:
+    """Write a number just below 1 as a decimal, with three significant digits of its distance from 1; never as "1".
+
+    Examples
+    --------
+    >>> near_one(1 - 2.5e-5)
+    '0.999975'
+    """
+    distance = Decimal(repr(1.0 - float(value)))
+    return f"{1 - distance:.{2 - distance.adjusted()}f}".rstrip("0")
+
+
+def short(value: float) -> str:
+    """Write a number with three significant digits and at most twelve decimals.
+
+    Examples
+    --------
+    >>> short(0.123456), short(-1e-17), short(1234.5)
+    ('0.123', '0', '1.23e+03')
+    """
+    return f"{round(float(value), 12) + 0.0:.3g}"
+
+
+def plus(value: float) -> str:
+    """Write a term of a sum with its sign.
+
+    Examples
+    --------
+    >>> plus(0.5), plus(-1.25), plus(-1e-17)
+    ('+ 0.5', '- 1.25', '+ 0')
+    """
+    text = short(value)
+    return f"- {text[1:]}" if text.startswith("-") else f"+ {text}"
 
 
 def confidence(level: float) -> str:

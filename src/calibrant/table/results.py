@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +18,12 @@ from calibrant.errors import ArgumentError
 from calibrant.table.numbers import significant, write_interval
 from calibrant.table.parameters import check_choice
 from calibrant.table.shown import html_table, one_line
+from calibrant.upward import resolve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Count", "Drawable", "Estimate", "Reported", "Result", "Tabular", "frame_of", "plain"]
+__all__ = ["Count", "Drawable", "Estimate", "HtmlReport", "Result", "Tabular", "frame_of", "plain"]
 
 
 # A number of rows, or their weight. Plain data has an integer where it is whole.
@@ -126,21 +127,21 @@ class Tabular(Result):
 class Drawable(Tabular):
     """Base of results that have a picture."""
 
+    _display: ClassVar[str]  # which display of `calibrant.upward` draws it
+
     def plot(self, ax: Axes | None = None, **keywords: Any) -> Any:
         """Draw the result: a `calibrant.plots.Display` with `ax_`, `figure_` and `how_to_read`.
 
         By default it is drawn on a new figure of pyplot, so that notebooks show it. Keywords are passed on to the
         ``plot`` method of the display.
         """
-        # Results are in a layer below the package that draws them. The lazy import of the top package reaches it when a
-        # picture is asked for, so that no module of the lower layers imports it.
-        import calibrant
-
-        return calibrant.plots.draw(self, ax=ax, **keywords)
+        return resolve("draw")(self, ax=ax, **keywords)
 
 
-class Reported:
+class HtmlReport:
     """Base of what has a report."""
+
+    _page: ClassVar[str]  # which function of `calibrant.upward` writes it
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """Return the report as one self-contained HTML page, and write it to a file if a path is given.
@@ -163,13 +164,9 @@ class Reported:
         SourceError
             If the path cannot be written, or no browser is found to print a PDF: see the environment variable CHROME.
         """
-        # As pictures are, pages are made in a layer above that of results.
-        from calibrant.report.files import write_report
-        from calibrant.report.pages import page_of
-
-        page = page_of(self)
+        page: str = resolve(self._page)(self)
         if path is not None:
-            write_report(page, path)
+            resolve("write_report")(page, path)
         return page
 
 

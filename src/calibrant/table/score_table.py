@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +22,8 @@ from calibrant.table.seeding import digest_rows
 from calibrant.table.shown import html_table
 from calibrant.table.splitting import chances_of, split_counts
 from calibrant.table.table_sums import TableSums
-from calibrant.table.validation import CleanRows, clean_counts, clean_rows
-
-if TYPE_CHECKING:
-    from calibrant.sources.chunks import Chunks
+from calibrant.table.validation import Chunks, CleanRows, clean_counts, clean_rows
+from calibrant.upward import resolve
 
 __all__ = ["FloatArray", "NumberArray", "ScoreTable"]
 
@@ -115,7 +113,7 @@ class ScoreTable(TableSums):
             Equal to that of `from_scores` up to two million different scores. With more, neighbours share cells,
             except where the cutoff calibration error and the isotonic fit need single scores: both stay exact. That
             takes further readings, usually two. If the rows can be read only once, the error is known within limits,
-            see `value_at_most` of `calibrant.metrics.cutoff_calibration`. Neither the order of the rows nor the cuts
+            see `value_upper` of `calibrant.metrics.cutoff_calibration`. Neither the order of the rows nor the cuts
             between chunks show: not in one bit if weights are whole numbers, up to rounding if they are not.
 
         Raises
@@ -131,9 +129,8 @@ class ScoreTable(TableSums):
         >>> ScoreTable.from_chunks(lambda: ((labels[i : i + 2], scores[i : i + 2]) for i in (0, 2)))
         ScoreTable(2 distinct scores, n=4, positives=2)
         """
-        from calibrant.sources.chunks import table_of_chunks
-
-        return table_of_chunks(chunks, pos_label)
+        table: ScoreTable = resolve("table_of_chunks")(chunks, pos_label)
+        return table
 
     @classmethod
     def from_frame(
@@ -174,10 +171,9 @@ class ScoreTable(TableSums):
         >>> ScoreTable.from_frame(frame, label="outcome", score="p")
         ScoreTable(2 distinct scores, n=4, positives=2)
         """
-        from calibrant.sources.columns import Columns
-        from calibrant.sources.frames import open_frame
-
-        return open_frame(frame, Columns(label, score, weight, pos_label, missing=missing)).table()
+        columns = resolve("Columns")(label, score, weight, pos_label, missing=missing)
+        table: ScoreTable = resolve("open_frame")(frame, columns).table()
+        return table
 
     @classmethod
     def from_counts(cls, score: npt.ArrayLike, n: npt.ArrayLike, k: npt.ArrayLike) -> ScoreTable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -31,6 +31,7 @@ from calibrant.table.row_errors import (
 )
 
 __all__ = [
+    "Chunks",
     "CleanRows",
     "as_array",
     "check_same_rows",
@@ -50,6 +51,10 @@ _LEAST_WEIGHT, _MOST_WEIGHT = 1e-290, 1e290
 # Rows checked at a time: small enough for the cache, so that checking costs one read of the data.
 _CHUNK = 1 << 16
 _ROUNDED = 0.011  # how far two probabilities, each rounded to two decimals, may be from adding up to 1
+
+
+# Rows that come a chunk at a time: tuples of labels, scores and perhaps weights, or a function that returns them.
+Chunks = Callable[[], Iterable[tuple[Any, ...]]] | Iterable[tuple[Any, ...]]
 
 
 class CleanRows(NamedTuple):

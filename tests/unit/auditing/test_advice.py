@@ -122,7 +122,7 @@ def test_one_voice_with_a_calibrator_that_changes_nothing():
             break
     result = cal.audit(y, p)
     assert result.recalibration.unchanged
-    assert not result.recalibration.helps
+    assert not result.recalibration.improves_brier_score
     assert result.advice.action != "recalibrate"
     said = details(result) + gain_sentence(result)
     assert said.count("leaves the scores as they are") >= 2

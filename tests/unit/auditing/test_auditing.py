@@ -268,14 +268,14 @@ def once(monkeypatch):
 def test_an_error_known_within_limits_is_shown_as_such(once):
     y, p = world(20_000, 1.1)
     result = once(y, p, tolerance=0.1)
-    seen, most = result.cutoff.value, result.cutoff.value_at_most
+    seen, most = result.cutoff.value, result.cutoff.value_upper
     assert seen <= cutoff_calibration_error(y, p) <= most
     assert most - seen > 1e-5
     said = f"{seen:.4f} (up to {write_upper(most - seen)} larger, since neighbouring scores were pooled)"
     assert f"Calibration error  {said}; predictions are too " in details(result)
     assert f" by {said}, the calibration error, over scores " in cumulative_residuals_description(result)
     assert "Reading the rows more than once would give the exact calibration error." in cells_sentence(result)
-    assert json.loads(result.to_json())["cutoff"]["value_at_most"] == most
+    assert json.loads(result.to_json())["cutoff"]["value_upper"] == most
 
 
 @pytest.mark.slow
@@ -286,7 +286,7 @@ def test_an_error_that_is_exact_is_shown_alone(once):
         assert f"Calibration error  {cutoff_calibration_error(y, p):.4f}; predictions are too " in details(result)
         assert "larger" not in cumulative_residuals_description(result) + cells_sentence(result)
         assert " to " not in one_line(result)
-        assert result.to_dict()["cutoff"]["value_at_most"] == result.cutoff.value
+        assert result.to_dict()["cutoff"]["value_upper"] == result.cutoff.value
     assert "pooled into cells" in cells_sentence(again)
     assert cells_sentence(cal.audit(y, p)) == ""
 
@@ -294,7 +294,7 @@ def test_an_error_that_is_exact_is_shown_alone(once):
 def test_agreement_that_cells_may_hide():
     """Arithmetic: the cumulative residuals are at 0 at the end of the cell, and drop by 1/8 and climb back inside."""
     result = cal.audit(oracles.cell_table([0, 1], [0.25, 0.75], None, []))
-    assert (result.cutoff.value, result.cutoff.value_at_most, result.cutoff.interval) == (0.0, 0.125, None)
+    assert (result.cutoff.value, result.cutoff.value_upper, result.cutoff.interval) == (0.0, 0.125, None)
     more = "0.0000 (up to 0.1250 larger, since neighbouring scores were pooled)"
     assert f"{more}; mean predicted and observed rate agree at every score after pooling\n" in details(result)
     assert cumulative_residuals_description(result).endswith("agree at every score after pooling.")
@@ -310,7 +310,7 @@ def test_no_chance_is_blamed_for_what_is_not_seen(once):
     p[::2] = 0.37
     y[::2] = np.random.default_rng(6).uniform(size=10_000) < 0.37
     hidden = once(y, p)
-    assert hidden.cutoff.value < hidden.cutoff.null_q95 < hidden.cutoff.value_at_most
+    assert hidden.cutoff.value < hidden.cutoff.null_q95 < hidden.cutoff.value_upper
     assert hidden.advice.reason.startswith("the error, as far as it is known from pooled scores, is compatible")
     assert cal.audit(y, p).advice.reason.startswith("the error is compatible with perfect calibration")
 
@@ -394,8 +394,8 @@ def test_rows_of_groups_are_not_taken_as_independent():
     assert grouped.max_regret is None
     assert grouped.recalibration.bound_after is None
     # Folds that tear patients apart make recalibration look good; whole patients show that it is not.
-    assert alone.recalibration.helps
-    assert not grouped.recalibration.helps
+    assert alone.recalibration.improves_brier_score
+    assert not grouped.recalibration.improves_brier_score
     assert grouped.recalibration.brier_gain_error > 3 * alone.recalibration.brier_gain_error
     text = details(grouped)
     assert "4,000 rows in 200 clusters do not show" in text

@@ -12,7 +12,8 @@ from sklearn.exceptions import NotFittedError
 from calibrant import DataError, ScoreTable
 from calibrant.calibrators import IsotonicCalibrator, LipschitzIsotonicCalibrator
 from calibrant.errors import ArgumentError
-from calibrant.metrics import log_loss, true_mse
+from calibrant.metrics import log_loss
+from calibrant.papers import true_mse
 from support.parts import fit_rows
 from support.strategies import small_rows
 

@@ -13,8 +13,8 @@ from calibrant import DataError, ScoreTable
 from calibrant.calibrators import IsotonicCalibrator, LocalCalibrator
 from calibrant.curves import local_curve
 from calibrant.errors import ArgumentError
-from calibrant.metrics import brier_score, log_loss, true_mse
-from calibrant.simulate import distorted_probabilities
+from calibrant.metrics import brier_score, log_loss
+from calibrant.papers import distorted_probabilities, true_mse
 from support.parts import fit_rows
 from support.strategies import small_rows
 

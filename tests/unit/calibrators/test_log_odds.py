@@ -1,7 +1,6 @@
 """Platt, temperature and beta calibration reach the maximum of the likelihood that others find, inside its limits."""
 
 import csv
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,25 +8,22 @@ from hypothesis import given
 from scipy.optimize import minimize
 from scipy.special import expit
 
-import calibrant
 from calibrant import DataError, ScoreTable
 from calibrant.calibrators import BetaCalibrator, PlattCalibrator, TemperatureCalibrator
+from support.data import LOCFIT
 from support.parts import fit_rows
 from support.strategies import small_rows
 
-FOLDER = Path(calibrant.__file__).parents[3] / "shared" / "reference" / "locfit"
-at_hand = pytest.mark.skipif(not FOLDER.is_dir(), reason="the reference values are not beside this checkout")
 NAMES = ("smooth_50", "ties_500", "narrow_500", "extreme_500", "smooth_2000")
 
 
 def gold(name):
-    with (FOLDER / "platt_beta.csv").open(encoding="utf-8") as file:
+    with (LOCFIT / "platt_beta.csv").open(encoding="utf-8") as file:
         row = next(row for row in csv.DictReader(file) if row["dataset"] == name)
-    score, y = np.loadtxt(FOLDER / f"input_{name}.csv", delimiter=",", skiprows=1).T
+    score, y = np.loadtxt(LOCFIT / f"input_{name}.csv", delimiter=",", skiprows=1).T
     return score, y, row
 
 
-@at_hand
 @pytest.mark.parametrize("name", NAMES)
 def test_platt_on_the_score_equals_glm_of_r(name):
     score, y, row = gold(name)
@@ -37,7 +33,6 @@ def test_platt_on_the_score_equals_glm_of_r(name):
     assert fitted.intercept_ == pytest.approx(float(row["platt_b"]), rel=2e-9)
 
 
-@at_hand
 @pytest.mark.parametrize("name", NAMES)
 def test_beta_equals_glm_of_r_with_its_refits(name):
     score, y, row = gold(name)

@@ -8,23 +8,21 @@ from __future__ import annotations
 
 import csv
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import calibrant
 from calibrant.calibrators import BetaCalibrator, IsotonicCalibrator, LocalCalibrator, PlattCalibrator
 from calibrant.metrics import (
     brier_score,
     expected_calibration_error,
     local_calibration_score,
     quantile_mean_squared_error,
-    true_mse,
 )
-from calibrant.simulate import distorted_probabilities
+from calibrant.papers import distorted_probabilities, true_mse
+from support.data import LOCFIT
 
-TABLE = Path(calibrant.__file__).parents[3] / "shared" / "reference" / "locfit" / "sim_published_vs_reproduced.csv"
+TABLE = LOCFIT / "sim_published_vs_reproduced.csv"
 REPLICATIONS = 200
 METRICS = ("mse", "brier", "ece", "qmse", "lcs")
 
@@ -40,10 +38,7 @@ METHODS = {
 # ties are the worst (isotonic .0097 against .0085).
 ALLOWANCE = {("lcs", method): 0.0015 if method == "isotonic" else 0.0006 for method in METHODS}
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not TABLE.is_file(), reason="the published table is not beside this checkout"),
-]
+pytestmark = pytest.mark.slow
 
 
 @cache

@@ -61,11 +61,11 @@ def test_random_streams(small_limits, distribution, labels):
     table, exact = once(y, s), ScoreTable.from_scores(y, s)
     truth = cutoff_calibration_error(exact)
     found = cutoff_calibration(table)
-    assert found.value <= truth <= found.value_at_most
+    assert found.value <= truth <= found.value_upper
     assert not table.exact
     # The walk is seen at the ends of cells, and in each moves by no more than its rows let it.
     hidden = table.low < table.high
-    assert found.value_at_most - found.value <= 2.0 * float((table.rise + table.fall)[hidden].max()) / len(s)
+    assert found.value_upper - found.value <= 2.0 * float((table.rise + table.fall)[hidden].max()) / len(s)
     for method in ("bernstein", "hoeffding", "asymptotic", "anytime", "uniform_convergence"):
         ours, theirs = certify(table, method=method), certify(exact, method=method)
         assert ours.bound >= theirs.bound - 1e-15
@@ -106,8 +106,8 @@ def test_limits_are_narrow_at_a_million_rows(monkeypatch, distribution):
     s = score_distributions.scores(distribution, 1_000_000)
     y = score_distributions.outcomes(s, "calibrated")
     found = cutoff_calibration(once(y, s, size=1 << 18))
-    assert found.value <= cutoff_calibration_error(y, s) <= found.value_at_most
-    assert found.value_at_most - found.value < 2e-5
+    assert found.value <= cutoff_calibration_error(y, s) <= found.value_upper
+    assert found.value_upper - found.value < 2e-5
 
 
 def test_a_score_that_half_of_the_rows_have_widens_the_limits(small_limits):
@@ -115,8 +115,8 @@ def test_a_score_that_half_of_the_rows_have_widens_the_limits(small_limits):
     s = score_distributions.scores("atom", 20_000)
     y = score_distributions.outcomes(s, "calibrated")
     once_only, twice = cutoff_calibration(once(y, s)), cutoff_calibration(ScoreTable.from_chunks([(y, s)]))
-    assert once_only.value <= twice.value == twice.value_at_most <= once_only.value_at_most
-    assert 0.1 < once_only.value_at_most < 0.3
+    assert once_only.value <= twice.value == twice.value_upper <= once_only.value_upper
+    assert 0.1 < once_only.value_upper < 0.3
 
 
 def test_limits_do_not_depend_on_order_or_chunks(small_limits):
@@ -132,5 +132,5 @@ def test_other_weights(small_limits):
     s = score_distributions.scores("beta", 20_000)
     y, w = score_distributions.outcomes(s, "calibrated"), np.random.default_rng(1).choice([0.3, 1.0, 2.5], 20_000)
     found, truth = cutoff_calibration(once(y, s, w)), cutoff_calibration_error(y, s, sample_weight=w)
-    assert found.value - ROUNDING <= truth <= found.value_at_most + ROUNDING
+    assert found.value - ROUNDING <= truth <= found.value_upper + ROUNDING
     assert math.isnan(found.null_mean)

@@ -14,7 +14,6 @@ from scipy.stats import beta
 from calibrant import ArgumentError, DataError, ScoreTable
 from calibrant.certificates import certify_sample, cumulative_band, isotonic_band, monotone_limits, window_band
 from calibrant.certificates.monotone_limits import binomial_limits, walk_limits
-from calibrant.certificates.theory import rademacher_of_intervals
 from calibrant.certificates.widths import (
     cumulative_width,
     effective_rows,
@@ -25,6 +24,7 @@ from calibrant.certificates.widths import (
 )
 from calibrant.curves import binned_curve, isotonic_curve, local_curve
 from calibrant.distributions.brownian import range_quantile
+from calibrant.papers import rademacher_of_intervals
 from calibrant.table.numbers import claim_upper
 from support import oracles
 from support.strategies import Rows, small_rows

@@ -5,8 +5,8 @@ import pytest
 
 import calibrant as cal
 from calibrant.certificates import certify, certify_recalibrated, cutoff_interval, required_sample_size
-from calibrant.certificates.theory import rademacher_finite, rademacher_linear, uniform_convergence_width
 from calibrant.certificates.widths import anytime_width, asymptotic_width, brownian_width
+from calibrant.papers import rademacher_finite, rademacher_linear, uniform_convergence_width
 
 SIZES = (1e3, 1e4, 1e5, 1e6)
 

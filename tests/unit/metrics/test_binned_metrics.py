@@ -8,14 +8,12 @@ import json
 import math
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import calibrant
 from calibrant import ScoreTable
 from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics import (
@@ -24,14 +22,11 @@ from calibrant.metrics import (
     cutoff_calibration_error,
     expected_calibration_error,
     quantile_mean_squared_error,
-    true_mse,
 )
-from calibrant.simulate import distorted_probabilities
+from calibrant.papers import distorted_probabilities, true_mse
 from support import oracles
+from support.data import LOCFIT
 from support.strategies import Rows, small_rows
-
-GOLD = Path(calibrant.__file__).parents[3] / "shared" / "reference" / "locfit"
-needs_gold = pytest.mark.skipif(not GOLD.is_dir(), reason="the reference files are not beside this checkout")
 
 STRATEGIES = ("quantile", "uniform", "type7")
 
@@ -214,19 +209,18 @@ def test_agrees_with_mapie_on_ties():
 
 
 def table_of(name):
-    with (GOLD / name).open(encoding="utf-8", newline="") as file:
+    with (LOCFIT / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 def gold_rows(dataset):
-    score, label = np.loadtxt(GOLD / f"input_{dataset}.csv", delimiter=",", skiprows=1).T
+    score, label = np.loadtxt(LOCFIT / f"input_{dataset}.csv", delimiter=",", skiprows=1).T
     return label, score
 
 
 DATASETS = ["smooth_50", "ties_500", "narrow_500", "extreme_500", "smooth_2000"]
 
 
-@needs_gold
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_errors_of_the_authors_computed_in_r(dataset):
     """reference/locfit/metrics.csv, ten digits of R 4.2.2."""
@@ -238,7 +232,6 @@ def test_errors_of_the_authors_computed_in_r(dataset):
     assert quantile_mean_squared_error(y, s) == pytest.approx(float(row["qmse"]), rel=2e-9)
 
 
-@needs_gold
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_bins_of_the_authors_computed_in_r(dataset):
     """reference/locfit/quantile_bins.csv; an edge lies between the last score of its bin and the first of the next."""

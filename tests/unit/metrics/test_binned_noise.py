@@ -13,7 +13,7 @@ from scipy.stats import binom
 from calibrant import ScoreTable
 from calibrant.metrics import binned_calibration
 from calibrant.metrics.binned import _mean_distance
-from calibrant.simulate import distorted_probabilities
+from calibrant.papers import distorted_probabilities
 
 
 def all_labels(s):

@@ -15,7 +15,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from calibrant import ArgumentError, DataError, ScoreTable
 from calibrant.metrics import confusion_metrics, roc_auc, roc_auc_interval, roc_curve
-from calibrant.simulate import distorted_probabilities
+from calibrant.papers import distorted_probabilities
 from support.oracles import cell_table, weights_or_ones
 from support.strategies import small_rows
 

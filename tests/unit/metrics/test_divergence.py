@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, entropy, norm, uniform
 
-import calibrant
 from calibrant import ScoreTable
 from calibrant.errors import ArgumentError, DataError
-from calibrant.metrics import brier_score, score_divergence, true_mse
+from calibrant.metrics import brier_score, score_divergence
+from calibrant.papers import true_mse
 from support import oracles
+from support.data import LOCFIT
 from support.strategies import Rows, small_rows
-
-GOLD = Path(calibrant.__file__).parents[3] / "shared" / "reference" / "locfit"
 
 
 def slow_shares(s, w, n_bins):
@@ -110,15 +108,14 @@ def test_tables_in_place_of_scores():
 TREES = {"cp0_mb80": (80, 240, 0.0), "prune_002": (7, 21, 0.002)}
 
 
-@pytest.mark.skipif(not GOLD.is_dir(), reason="the reference files are not beside this checkout")
 @pytest.mark.parametrize("name", TREES)
 def test_divergence_of_trees_grown_in_r(name):
     """reference/locfit/rpart_trees.csv, ten digits of R 4.2.2."""
     from sklearn.tree import DecisionTreeRegressor
 
-    with (GOLD / "rpart_trees.csv").open(encoding="utf-8", newline="") as file:
+    with (LOCFIT / "rpart_trees.csv").open(encoding="utf-8", newline="") as file:
         wanted = next(row for row in csv.DictReader(file) if row["tree"] == name)
-    x1, x2, p, d = np.loadtxt(GOLD / "rpart_input.csv", delimiter=",", skiprows=1).T
+    x1, x2, p, d = np.loadtxt(LOCFIT / "rpart_input.csv", delimiter=",", skiprows=1).T
     leaf, split, cp = TREES[name]
     tree = DecisionTreeRegressor(
         min_samples_leaf=leaf, min_samples_split=split, ccp_alpha=cp * d.var(), random_state=0

@@ -10,10 +10,9 @@ import pytest
 
 import calibrant
 from calibrant.auditing.wording import verdict_sentence
-from calibrant.plots import figure_svg
-from calibrant.plots.audit import audit_figure
+from calibrant.plots import AuditDisplay, figure_svg
 from calibrant.plots.cumulative_residuals import crowded
-from calibrant.plots.figure import cumulative_residuals_of, own_figure, reliability_of
+from calibrant.plots.figure import cumulative_residuals_of, reliability_of
 from calibrant.plots.style import LIGHT
 
 
@@ -39,13 +38,13 @@ class TestEveryKind:
     @pytest.mark.slow
     @pytest.mark.grid
     def test_figure_can_be_drawn(self, audit, tmp_path):
-        figure = audit_figure(audit)
+        figure = AuditDisplay(audit).own_figure()
         figure.savefig(tmp_path / "audit.png", dpi=40)
         assert len(figure.get_axes()) == 3
 
     @pytest.mark.grid
     def test_everything_lies_inside_the_axes(self, audit):
-        ax, beneath = own_figure(reliability_of(audit)).get_axes()
+        ax, beneath = reliability_of(audit).own_figure().get_axes()
         (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
         curve = audit.reliability
         assert left <= curve.score.min()
@@ -56,7 +55,7 @@ class TestEveryKind:
 
     @pytest.mark.grid
     def test_cumulative_residuals_are_those_of_the_audit(self, audit):
-        (ax,) = own_figure(cumulative_residuals_of(audit)).get_axes()
+        (ax,) = cumulative_residuals_of(audit).own_figure().get_axes()
         line = next(line for line in ax.lines if line.get_color() == LIGHT.blue)
         at = (
             audit.cumulative_residuals.share
@@ -75,48 +74,48 @@ class TestEveryKind:
 
 class TestReliability:
     def test_axes_say_what_they_are(self, audit_of):
-        ax, beneath = own_figure(reliability_of(audit_of("spread"))).get_axes()
+        ax, beneath = reliability_of(audit_of("spread")).own_figure().get_axes()
         assert ax.get_ylabel() == "observed rate"
         assert beneath.get_xlabel() == "predicted probability"
 
     @pytest.mark.slow
     def test_shaded_span_is_the_interval(self, audit_of):
         audit = audit_of("spread")
-        ax, _ = own_figure(reliability_of(audit)).get_axes()
+        ax, _ = reliability_of(audit).own_figure().get_axes()
         assert spans(ax) == [pytest.approx(audit.cutoff.interval)]
 
     def test_interval_without_lower_end_starts_at_the_edge(self, audit_of):
         audit = audit_of("one score")
         assert audit.cutoff.interval == (-math.inf, 0.35)
-        ax, _ = own_figure(reliability_of(audit)).get_axes()
+        ax, _ = reliability_of(audit).own_figure().get_axes()
         assert spans(ax) == [pytest.approx((ax.get_xlim()[0], 0.35))]
 
     def test_no_error_no_span_and_no_word_about_it(self, audit_of):
         audit = audit_of("no error")
-        ax, _ = own_figure(reliability_of(audit)).get_axes()
+        ax, _ = reliability_of(audit).own_figure().get_axes()
         assert not spans(ax)
         assert "shaded" not in reliability_of(audit).how_to_read
 
     def test_legend_names_the_worst_interval(self, audit_of):
-        ax, _ = own_figure(reliability_of(audit_of("spread"))).get_axes()
+        ax, _ = reliability_of(audit_of("spread")).own_figure().get_axes()
         assert any(label.startswith("mean predicted ") and ", observed " in label for label in labels(ax))
         assert "bins with 95% intervals" in labels(ax)
 
     def test_no_intervals_mentioned_where_there_are_none(self, audit_of):
-        ax, _ = own_figure(reliability_of(audit_of("weights"))).get_axes()
+        ax, _ = reliability_of(audit_of("weights")).own_figure().get_axes()
         assert "bins" in labels(ax)
         assert "interval for" not in reliability_of(audit_of("weights")).how_to_read
 
     @pytest.mark.slow
     def test_close_scores_are_counted_where_they_are(self, audit_of):
         audit = audit_of("rare")
-        _, beneath = own_figure(reliability_of(audit)).get_axes()
+        _, beneath = reliability_of(audit).own_figure().get_axes()
         assert len(beneath.containers[0]) == 40
         assert audit.histogram.view.high < 0.0011
 
     def test_readings_are_the_bins(self, audit_of):
         display = reliability_of(audit_of("spread"))
-        figure = own_figure(display)
+        figure = display.own_figure()
         bins = [reading for reading in display.readings() if reading.text.startswith("bin of ")]
         assert len(bins) == 10
         for reading, score, rate in zip(bins, display.points.score, display.points.rate, strict=True):
@@ -127,7 +126,7 @@ class TestReliability:
 
     def test_local_regression_is_drawn_and_in_the_table(self, audit_of):
         audit = audit_of("spread")
-        ax, _ = own_figure(reliability_of(audit)).get_axes()
+        ax, _ = reliability_of(audit).own_figure().get_axes()
         line = next(line for line in ax.lines if line.get_label().startswith("loess"))
         assert np.array_equal(line.get_ydata(), audit.local.rate)
         assert set(reliability_of(audit).columns()["part"]) == {"binned", "isotonic", "local", "band"}
@@ -136,7 +135,7 @@ class TestReliability:
 class TestWalk:
     def test_span_and_height_are_those_of_the_error(self, audit_of):
         audit = audit_of("spread")
-        (ax,) = own_figure(cumulative_residuals_of(audit)).get_axes()
+        (ax,) = cumulative_residuals_of(audit).own_figure().get_axes()
         assert spans(ax) == [pytest.approx(audit.cutoff.interval)]
         assert f"calibration error {audit.cutoff.value:.4f}" in {text.get_text() for text in ax.texts}
         assert ax.get_xlabel() == "score"
@@ -144,7 +143,7 @@ class TestWalk:
     @pytest.mark.slow
     def test_crowded_scores_are_drawn_over_rows_and_the_words_say_so(self, audit_of):
         audit = audit_of("crowded")
-        (ax,) = own_figure(cumulative_residuals_of(audit)).get_axes()
+        (ax,) = cumulative_residuals_of(audit).own_figure().get_axes()
         assert ax.get_xlabel() == "rows, ordered by score"
         assert "ordered by score" in cumulative_residuals_of(audit).how_to_read
         assert "ordered by score" not in cumulative_residuals_of(audit_of("spread")).how_to_read
@@ -154,7 +153,7 @@ class TestWalk:
 
     def test_noise_band_has_the_height_of_the_noise(self, audit_of):
         audit = audit_of("spread")
-        (ax,) = own_figure(cumulative_residuals_of(audit)).get_axes()
+        (ax,) = cumulative_residuals_of(audit).own_figure().get_axes()
         band = next(box for box in boxes(ax) if box.height == pytest.approx(audit.cutoff.null_q95))
         assert band.y0 <= 0.0 <= band.y1  # where the line starts
 
@@ -165,7 +164,7 @@ class TestHeader:
         p = rng.uniform(size=4_000)
         y = rng.uniform(size=4_000) < 0.9 * p
         audit = calibrant.audit(y, p, tolerance=0.03, clusters=np.arange(4_000) // 50, name="A name")
-        figure = audit_figure(audit)
+        figure = AuditDisplay(audit).own_figure()
         figure.draw_without_rendering()
         name, verdict = figure.subfigs[0].texts
         assert verdict.get_text().replace("\n", " ") == verdict_sentence(audit)
@@ -179,16 +178,17 @@ class TestNothingGlobal:
     @pytest.mark.slow
     def test_settings_of_the_user_stay_and_do_not_matter(self, audit_of):
         audit = audit_of("spread")
-        plain = figure_svg(own_figure(cumulative_residuals_of(audit)))
+        plain = figure_svg(cumulative_residuals_of(audit).own_figure())
         with mpl.rc_context({"lines.linewidth": 9.0, "axes.facecolor": "black", "font.size": 30.0}):
             before = dict(mpl.rcParams)
-            assert figure_svg(own_figure(cumulative_residuals_of(audit))) == plain
-            audit_figure(audit)
+            assert figure_svg(cumulative_residuals_of(audit).own_figure()) == plain
+            AuditDisplay(audit).own_figure()
             assert dict(mpl.rcParams) == before
 
     @pytest.mark.slow
     def test_names_are_not_read_as_mathematics(self, tmp_path):
-        audit_figure(calibrant.audit([0, 1], [0.2, 0.7], name=r"$\frac$ & co")).savefig(tmp_path / "a.png", dpi=20)
+        audit = calibrant.audit([0, 1], [0.2, 0.7], name=r"$\frac$ & co")
+        AuditDisplay(audit).own_figure().savefig(tmp_path / "a.png", dpi=20)
 
     @pytest.mark.slow
     def test_pyplot_is_not_imported(self):
@@ -196,8 +196,8 @@ class TestNothingGlobal:
             "import sys, calibrant\n"
             "audit = calibrant.audit([0, 1, 1, 0], [0.1, 0.4, 0.8, 0.9])\n"
             "assert 'matplotlib' not in sys.modules\n"
-            "from calibrant.plots.audit import audit_figure\n"
-            "audit_figure(audit).canvas.draw()\n"
+            "from calibrant.plots import AuditDisplay\n"
+            "AuditDisplay(audit).own_figure().canvas.draw()\n"
             "audit.to_html()\n"
             "assert 'matplotlib.pyplot' not in sys.modules\n"
         )

@@ -8,7 +8,6 @@ from sklearn.linear_model import LogisticRegression
 from calibrant import audit_segments
 from calibrant.errors import ArgumentError
 from calibrant.plots import SegmentDisplay, SegmentMapDisplay, figure_svg
-from calibrant.plots.figure import own_figure
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +74,7 @@ def test_pairs_are_asked_for_by_name(audit, rows):
 
 @pytest.mark.parametrize("display", [SegmentDisplay, SegmentMapDisplay])
 def test_both_can_stand_on_a_page_and_are_made_of_an_estimator(display, audit, rows):
-    svg = figure_svg(own_figure(display(audit)))
+    svg = figure_svg(display(audit).own_figure())
     assert svg.startswith("<svg")
     assert "$t3$" in svg
     y, p, by = rows

@@ -6,26 +6,26 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from calibrant.plots import figure_svg
-from calibrant.plots.figure import cumulative_residuals_of, own_figure, reliability_of
+from calibrant.plots.figure import cumulative_residuals_of, reliability_of
 
 
 @pytest.mark.slow
 def test_same_figure_same_bytes(audit_of):
     audit = audit_of("spread")
-    assert figure_svg(own_figure(cumulative_residuals_of(audit))) == figure_svg(
-        own_figure(cumulative_residuals_of(audit))
+    assert figure_svg(cumulative_residuals_of(audit).own_figure()) == figure_svg(
+        cumulative_residuals_of(audit).own_figure()
     )
 
 
 def test_leaves_the_figure_as_it_was(audit_of):
-    figure = own_figure(cumulative_residuals_of(audit_of("spread")))
+    figure = cumulative_residuals_of(audit_of("spread")).own_figure()
     before = figure.canvas, figure.get_layout_engine()
     figure_svg(figure)
     assert (figure.canvas, figure.get_layout_engine()) == before
 
 
 def test_is_one_element_without_date_or_size(audit_of):
-    svg = figure_svg(own_figure(reliability_of(audit_of("spread"))), title="A & B", description="<what it shows>")
+    svg = figure_svg(reliability_of(audit_of("spread")).own_figure(), title="A & B", description="<what it shows>")
     root = ET.fromstring(svg)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert "width" not in root.attrib
@@ -35,7 +35,7 @@ def test_is_one_element_without_date_or_size(audit_of):
 
 
 def test_every_reference_is_to_an_id_of_its_own(audit_of):
-    svg = figure_svg(own_figure(cumulative_residuals_of(audit_of("spread"))), prefix="seventh")
+    svg = figure_svg(cumulative_residuals_of(audit_of("spread")).own_figure(), prefix="seventh")
     ids = [element.get("id") for element in ET.fromstring(svg).iter() if element.get("id")]
     assert len(ids) == len(set(ids))
     assert all(name.startswith("seventh-") for name in ids)
@@ -44,5 +44,5 @@ def test_every_reference_is_to_an_id_of_its_own(audit_of):
 
 @pytest.mark.slow
 def test_text_is_not_shortened(audit_of):
-    svg = figure_svg(own_figure(reliability_of(audit_of("all within 1e-4"))))
+    svg = figure_svg(reliability_of(audit_of("all within 1e-4")).own_figure())
     assert ">0.49998<" in svg

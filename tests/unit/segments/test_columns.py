@@ -10,8 +10,8 @@ import pytest
 
 import calibrant as cal
 from calibrant.errors import ArgumentError, DataError
-from calibrant.export.json_types import plain, structure
 from calibrant.segments.columns import SegmentColumn
+from calibrant.typed_json import plain, structure
 
 TEXT = ["a", "b", None, "a"] * 100
 

@@ -14,12 +14,11 @@ from calibrant import DataError, ScoreTable
 from calibrant.metrics import (
     brier_score,
     expected_calibration_error,
-    l1_error,
     log_loss,
     quantile_mean_squared_error,
     spiegelhalter,
-    true_mse,
 )
+from calibrant.papers import l1_error, true_mse
 from calibrant.table import row_sums
 from calibrant.table.bins import equal_width_bins, equal_width_numbers
 from calibrant.table.row_sums import Bins, add_rows, rows_or_table

@@ -111,7 +111,7 @@ def test_a_table_shows_its_totals():
 
 
 def public_classes():
-    modules = [importlib.import_module(f"calibrant.{place}".rstrip(".")) for place in (*PLACES, "simulate", "")]
+    modules = [importlib.import_module(f"calibrant.{place}".rstrip(".")) for place in (*PLACES, "")]
     names = [(name, getattr(module, name)) for module in modules for name in module.__all__]
     return {name: thing for name, thing in names if inspect.isclass(thing)}
 

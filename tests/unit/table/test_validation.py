@@ -13,7 +13,6 @@ import pytest
 from calibrant import ArgumentError, CalibrantError, DataError, ScoreTable
 from calibrant.calibrators import BetaCalibrator, PlattCalibrator
 from calibrant.certificates import calibration_test, certify, certify_ece, required_sample_size
-from calibrant.certificates.theory import uniform_convergence_width
 from calibrant.certificates.widths import bernstein_width
 from calibrant.decisions import (
     cost_forecast,
@@ -25,6 +24,7 @@ from calibrant.decisions import (
 )
 from calibrant.distributions.brownian import range_quantile
 from calibrant.metrics import brier_score, cutoff_calibration, cutoff_calibration_error, log_loss, roc_auc
+from calibrant.papers import uniform_convergence_width
 from calibrant.references import bibtex, cite
 
 TAKES_ROWS = [

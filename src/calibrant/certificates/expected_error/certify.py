@@ -14,12 +14,11 @@ from calibrant.certificates.expected_error.reversal import reversal_p_value
 from calibrant.certificates.results import verdict_on
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import as_table
-from calibrant.table.numbers import claim_lower, claim_upper
+from calibrant.table.numbers import at_least, claim_lower, claim_upper
 from calibrant.table.parameters import check_between, check_choice, failure_probability
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
 from calibrant.table.validation import need_binary, need_counts
-from calibrant.table.wording import at_least
 
 __all__ = ["REVERSAL_LEVEL", "ExpectedErrorCertificate", "certify_ece"]
 

@@ -1,0 +1,370 @@
+"""The distance of the scores from the probability of each item: why rows cannot bound it, and why repeats can."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import DataError
+from calibrant.table.numbers import at_least, claim_lower, claim_upper
+from calibrant.table.parameters import check_between, check_choice, check_count, failure_probability
+from calibrant.table.results import Result
+from calibrant.table.score_table import FloatArray
+from calibrant.table.statements import FIXED_CLASSIFIER, Statement
+from calibrant.table.validation import clean_rows, clean_scores
+
+__all__ = ["L1Bound", "L1Impossibility", "l1_cannot_be_certified", "l1_from_repeats"]
+
+Verifier = Callable[[npt.NDArray[np.int8], FloatArray], bool]
+
+_WORDS = 8  # numbers of 64 bits in one digest
+
+_ASSUMPTIONS = (
+    (
+        "All labels are independent draws, those of an item with the same probability, that of the item: no copies "
+        "of one measurement."
+    ),
+    "Whether an item is measured again does not depend on its labels.",
+    FIXED_CLASSIFIER,
+    "The items, the confidence level and what the bound is about were chosen before looking at the outcomes.",
+)
+_ITEMS_ARE_DRAWN = "The repeated items are independent draws from the population the statement is about."
+
+
+@dataclass(frozen=True)
+class L1Impossibility(Result):
+    """Two worlds with the same scores, one with an l1 error of 0, that no sample of distinct items can tell apart.
+
+    Attributes
+    ----------
+    claim : str
+        What was seen, in one sentence.
+    accepted_by_chance : float
+        Share of samples that the verifier accepted where each label is drawn with its score as probability.
+    accepted_by_function : float
+        Share of samples that it accepted where each label is a fixed function of its item.
+    noise : float
+        Standard error of the difference of the two shares if the verifier cannot tell the worlds apart.
+    l1_by_chance : float
+        Mean of ``|score - P(Y = 1 | item)|`` in the first world: 0.
+    l1_by_function : float
+        The same in the second world, over its items used here; ``2 mean s (1 - s)`` on average over functions.
+    lower_bound : float
+        ``mean min(s, 1 - s)``: no world whose labels are a function of the item has a smaller l1 error.
+    n, n_trials : int
+        Items in a sample, and samples drawn from each world.
+    references : tuple of str
+        Keys of `calibrant.references`.
+    """
+
+    claim: str
+    accepted_by_chance: float
+    accepted_by_function: float
+    noise: float
+    l1_by_chance: float
+    l1_by_function: float
+    lower_bound: float
+    n: int
+    n_trials: int
+    references: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class L1Bound(Statement):
+    """Confidence bounds on the mean of ``|score - P(Y = 1 | item)|``, from items with several labels.
+
+    Attributes
+    ----------
+    claim, confidence_level, assumptions, references
+        As in every `Statement`.
+    squared : float
+        Unbiased estimate of the mean of ``(score - P(Y = 1 | item))**2``, each repeated item counting once. Noise
+        can make it negative.
+    squared_width : float
+        Half width of the one-sided bounds on that mean.
+    bound : float
+        Upper confidence bound on the l1 error: below it with probability at most ``1 - confidence_level``.
+    lower_bound : float
+        Lower confidence bound: above it with probability at most ``1 - confidence_level``. Each bound is one-sided.
+    about : {"population", "items"}
+        What the mean runs over.
+    n_items, n_rows : int
+        Items with at least two labels, and their rows. Other rows are not used.
+    """
+
+    squared: float
+    squared_width: float
+    bound: float
+    lower_bound: float
+    about: str
+    n_items: int
+    n_rows: int
+
+
+def l1_cannot_be_certified(
+    y_proba: npt.ArrayLike,
+    *,
+    n_trials: int = 200,
+    verifier: Verifier | None = None,
+    level: float = 0.05,
+    random_state: int | np.random.Generator = 0,
+) -> L1Impossibility:
+    r"""Show that no test of distinct items can tell exact scores from scores far from the truth (Theorem 1).
+
+    Parameters
+    ----------
+    y_proba : array-like of shape (n,)
+        Scores of the items of a sample, in [0, 1].
+    n_trials : int
+        Samples drawn from each world. Every sample has new items, with these scores.
+    verifier : callable, optional
+        Takes labels and scores, returns whether it accepts that the scores are the true probabilities. By default
+        `calibration_test` at `level`.
+    level : float
+        Level of the default verifier, in (0, 1).
+    random_state : int or numpy.random.Generator
+        Seeds the labels, also the unknown function.
+
+    Returns
+    -------
+    L1Impossibility
+        Shares of accepted samples, and the l1 errors of both worlds.
+
+    Notes
+    -----
+    The l1 error is :math:`E|s - P(Y = 1 | X)|`. In the first world :math:`P(Y = 1 | X) = s`. In the second, the
+    label of item x is 1 if a keyed hash of x, read as a number in [0, 1), is below its score: a fixed function, so
+    that :math:`P(Y = 1 | X)` is 0 or 1. For whoever does not know the key the hashes of distinct items are
+    independent and uniform, and so labels of distinct items have the same distribution in both worlds.
+
+    It follows that an upper bound on the l1 error that holds with probability :math:`1 - \delta` in every world is
+    at least :math:`E \min(s, 1 - s)` with that probability, also where the scores are exact, however many distinct
+    items are seen. Items must repeat, see `l1_from_repeats`.
+
+    References
+    ----------
+    Gao, Parameswaran & Peng (2017). AISTATS. Theorem 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.papers import l1_cannot_be_certified
+    >>> shown = l1_cannot_be_certified(np.linspace(0.1, 0.9, 50), n_trials=100)
+    >>> shown.accepted_by_chance > 0.9, shown.accepted_by_function > 0.9
+    (True, True)
+    >>> shown.l1_by_chance, round(shown.l1_by_function, 2), round(shown.lower_bound, 2)
+    (0.0, 0.39, 0.3)
+    """
+    score = clean_scores(y_proba).astype(np.float64)
+    check_between("level", level, 0.0, 1.0, remedy="level is the chance to reject exact scores, such as 0.05")
+    n_trials = check_count("n_trials", n_trials, 1, "200 is a good choice")
+    rng = np.random.default_rng(random_state)
+    accepts = verifier or _default_verifier(level, rng)
+    n, key = len(score), rng.bytes(32)
+    by_chance = by_function = 0
+    distance = 0.0
+    for trial in range(n_trials):
+        drawn = (rng.random(n) < score).astype(np.int8)
+        fixed = _label_of_item(trial * n, n, score, key)
+        by_chance += bool(accepts(drawn, score.copy()))
+        by_function += bool(accepts(fixed, score.copy()))
+        distance += float(np.abs(fixed - score).mean())
+    share = (by_chance + by_function) / (2 * n_trials)
+    l1, lowest = distance / n_trials, float(np.minimum(score, 1.0 - score).mean())
+    return L1Impossibility(
+        claim=f"The verifier accepted {by_chance / n_trials:.1%} of {n_trials} samples of {n} distinct items where "
+        f"the scores are the true probabilities (l1 error 0), and {by_function / n_trials:.1%} where each label is "
+        f"a fixed function of its item (l1 error {l1:.4g}, at least {claim_lower(lowest)} for any such function): "
+        f"distinct items cannot certify an l1 error below {claim_lower(lowest)}.",
+        accepted_by_chance=by_chance / n_trials,
+        accepted_by_function=by_function / n_trials,
+        noise=math.sqrt(2.0 * share * (1.0 - share) / n_trials),
+        l1_by_chance=0.0,
+        l1_by_function=l1,
+        lower_bound=lowest,
+        n=n,
+        n_trials=int(n_trials),
+        references=("gao2017",),
+    )
+
+
+def l1_from_repeats(
+    y_true: npt.ArrayLike,
+    y_proba: npt.ArrayLike,
+    item: npt.ArrayLike,
+    *,
+    confidence_level: float = 0.95,
+    about: Literal["population", "items"] = "population",
+    pos_label: Any = None,
+) -> L1Bound:
+    r"""Bound the mean distance between score and probability of the item, where items have several labels.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Labels.
+    y_proba : array-like of shape (n,)
+        Predicted probabilities of the positive class, in [0, 1]; equal in all rows of an item.
+    item : array-like of shape (n,)
+        Which item a row belongs to: any values that can be compared, such as numbers or names.
+    confidence_level : float
+        Probability with which the statement holds, in (0, 1).
+    about : {"population", "items"}
+        "population": the mean runs over the population from which the repeated items are drawn. "items": over
+        these very items, which need not be a sample of anything; narrower.
+    pos_label : scalar, optional
+        The label value that counts as 1.
+
+    Returns
+    -------
+    L1Bound
+        Estimate and bounds.
+
+    Raises
+    ------
+    DataError
+        If the input cannot be used, no item has two labels, or an item has several scores.
+
+    See Also
+    --------
+    l1_cannot_be_certified : Why rows of distinct items say nothing about this.
+
+    Notes
+    -----
+    Let item i have the score s, the probability :math:`\eta` and k labels with the residuals :math:`r_a = y_a - s`. Two
+    labels of an item are independent, so :math:`E\, r_a r_b = (\eta - s)^2`, and the average of the products over all
+    pairs, :math:`U_i = ((\sum_a r_a)^2 - \sum_a r_a^2) / (k (k - 1))`, is unbiased for it. The estimate is the mean of
+    :math:`U_i` over the M items with k of at least 2, each counting once however many labels it has.
+
+    *These items.* A product of two residuals is :math:`s^2`, :math:`-s(1-s)` or :math:`(1-s)^2`, so :math:`U_i` lies in
+    an interval of length :math:`m_i = \max(s, 1-s)`. Given the items, their scores and numbers of labels, the
+    :math:`U_i` are independent, and Hoeffding's inequality gives the half width :math:`\sqrt{\log(1/\delta) \sum m_i^2
+    / 2} / M`.
+
+    *Population.* If the items are drawn, the :math:`U_i` are independent with the mean :math:`E(\eta - s)^2` and lie in
+    :math:`[-1/4, 1]`: the half width is :math:`1.25 \sqrt{\log(1/\delta) / (2 M)}`. If a random part of all items is
+    measured twice, the population is that of all items: the way around Theorem 1 of Gao, Parameswaran & Peng (2017).
+
+    *From squares to distances.* :math:`|\eta - s| \le 1` and Jensen's inequality give :math:`E (\eta - s)^2 \le E|\eta
+    - s| \le \sqrt{E (\eta - s)^2}` for the same mean.
+
+    References
+    ----------
+    Hoeffding (1963). JASA.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.papers import l1_from_repeats
+    >>> rng = np.random.default_rng(0)
+    >>> item = np.repeat(np.arange(5000), 2)
+    >>> p = np.repeat(rng.uniform(size=5000), 2)
+    >>> y = rng.uniform(size=10_000) < p
+    >>> found = l1_from_repeats(y, p, item)
+    >>> round(found.squared, 3), round(found.bound, 2), found.lower_bound
+    (-0.006, 0.13, 0.0)
+    """
+    rows = clean_rows(y_true, y_proba, pos_label=pos_label)
+    delta = failure_probability(confidence_level)
+    check_choice("about", about, ("population", "items"))
+    code = _number_items(item, len(rows.score))
+    score = _score_of_items(code, rows.score.astype(np.float64))
+    k = np.bincount(code)
+    positive = np.bincount(code[rows.label == 1], minlength=len(k))
+    repeated = k >= 2
+    if not repeated.any():
+        raise DataError(
+            "some item with at least two rows",
+            f"{len(k)} items with one row each",
+            "measure some items again: distinct items cannot bound the l1 error (see l1_cannot_be_certified)",
+        )
+    s, k, positive = score[repeated], k[repeated], positive[repeated]
+    n_items = len(s)
+    # U_i of the Notes, with its sums written out: `positive` residuals are 1 - s, the others -s.
+    terms = positive * (positive - 1) / (k * (k - 1)) - 2.0 * s * positive / k + s * s
+    squared = math.fsum(terms) / n_items
+    lengths = math.fsum(np.maximum(s, 1.0 - s) ** 2) if about == "items" else 1.25**2 * n_items
+    width = math.sqrt(0.5 * math.log(1.0 / delta) * lengths) / n_items
+    bound = math.sqrt(min(1.0, max(0.0, squared + width)))
+    whose, chance = (
+        ("in the population of the repeated items", "items and labels")
+        if about == "population"
+        else (f"over these {n_items} repeated items", "labels")
+    )
+    return L1Bound(
+        claim=f"With probability at least {at_least(confidence_level)} over the draw of {chance}, the mean "
+        f"distance between the score and the true probability of the item is at most {claim_upper(bound)} "
+        f"{whose} (finite-sample Hoeffding bound).",
+        squared=squared,
+        squared_width=width,
+        bound=bound,
+        lower_bound=max(0.0, squared - width),
+        about=about,
+        confidence_level=confidence_level,
+        n_items=n_items,
+        n_rows=int(k.sum()),
+        assumptions=(*_ASSUMPTIONS, _ITEMS_ARE_DRAWN) if about == "population" else _ASSUMPTIONS,
+        references=("gao2017", "hoeffding1963"),
+    )
+
+
+def _default_verifier(level: float, rng: np.random.Generator) -> Verifier:
+    # Imported here: `certify` uses this package, and the test is built on `certify`.
+    from calibrant.certificates.calibration_test import calibration_test
+
+    n_simulations = max(99, math.ceil(1.0 / level) - 1)  # enough for p-values down to the level
+
+    def accepts(label: npt.NDArray[np.int8], score: FloatArray) -> bool:
+        return calibration_test(label, score, n_simulations=n_simulations, random_state=rng).p_value > level
+
+    return accepts
+
+
+def _label_of_item(first: int, count: int, score: FloatArray, key: bytes) -> npt.NDArray[np.int8]:
+    """Labels of the items numbered from `first`: fixed by the item and the key, 1 for a share `score` of keys."""
+    blocks = range(first // _WORDS, (first + count - 1) // _WORDS + 1)
+    digests = b"".join(blake2b(block.to_bytes(8, "little"), key=key).digest() for block in blocks)
+    word = np.frombuffer(digests, dtype="<u8")[first % _WORDS :][:count]
+    # 53 bits, as many as a float64 keeps: the number stays below 1.
+    return ((word >> np.uint64(11)).astype(np.float64) * 2.0**-53 < score).astype(np.int8)
+
+
+def _number_items(item: npt.ArrayLike, n_rows: int) -> npt.NDArray[np.int64]:
+    """Number the items in order of appearance."""
+    try:
+        names: list[Any] = item.tolist() if isinstance(item, np.ndarray) else list(item)  # type: ignore[arg-type]
+        missing = next((row for row, name in enumerate(names) if name is None or name != name), None)  # noqa: PLR0124
+        numbers: dict[Any, int] = {}
+        code = [numbers.setdefault(name, len(numbers)) for name in names]
+    except (TypeError, ValueError):
+        raise DataError("one item name per row", "values that cannot be compared", "pass numbers or strings") from None
+    if len(code) != n_rows:
+        raise DataError(
+            "as many items as scores",
+            f"{len(code)} items and {n_rows} scores",
+            "pass columns of the same table",
+        )
+    if missing is not None:
+        raise DataError("an item in every row", f"{names[missing]!r} in row {missing}", "drop the rows without an item")
+    return np.array(code, dtype=np.int64)
+
+
+def _score_of_items(code: npt.NDArray[np.int64], score: FloatArray) -> FloatArray:
+    """Return the score of each item; it has to be the same in all of its rows."""
+    of_item = np.empty(int(code.max()) + 1)
+    of_item[code] = score
+    other = score != of_item[code]
+    if other.any():
+        row = int(np.argmax(other))
+        raise DataError(
+            "one score per item",
+            f"{float(score[row])!r} and {float(of_item[code[row]])!r} for the item of row {row}",
+            "pass the scores of one classifier; it gives an item the same score each time",
+        )
+    return of_item

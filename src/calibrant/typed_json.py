@@ -1,0 +1,271 @@
+"""Versioned JSON documents of typed data: what a file holds is turned into the types that are declared, or refused.
+
+`structure` turns a value of a document into a number, text, boolean, None, array, list, tuple, union or literal of
+these, a dataclass (an object) or a named tuple (a list); `Annotated` types hold what has to be true of a value beyond
+its type. Whatever is wrong is refused with the name of its field. `plain` is the way back.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from functools import cache, singledispatch
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, NoReturn, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.errors import ArgumentError, SourceError
+
+__all__ = [
+    "Checks",
+    "Count",
+    "FieldError",
+    "Finite",
+    "Matching",
+    "Size",
+    "Within",
+    "check_fields",
+    "fields_of",
+    "list_of",
+    "load_document",
+    "number_of",
+    "plain",
+    "refuse",
+    "structure",
+    "text_of",
+]
+
+# Field of a document, what it should hold, and whether it does. A check may rely on those before it.
+Checks = Iterator[tuple[str, str, bool]]
+
+
+class FieldError(Exception):
+    """A field that does not hold what it should; `fields_of` names the document."""
+
+    def __init__(self, field: str, expected: str, found: str) -> None:
+        super().__init__(field, expected, found)
+        self.field, self.expected, self.found = field, expected, found
+
+
+@contextmanager
+def fields_of(document: str, remedy: str) -> Iterator[None]:
+    """Turn errors of fields into a `SourceError` about the kind of document that is read."""
+    try:
+        yield
+    except FieldError as error:
+        raise SourceError(f"{error.expected} in the field {error.field} of {document}", error.found, remedy) from None
+
+
+def load_document(text: str, kind: str, expected: str, remedy: str) -> dict[str, Any]:
+    """Parse a JSON document whose field `kind` says what it is; infinite and undefined numbers are refused."""
+
+    def no_number(token: str) -> float:
+        raise SourceError(expected, f"{token} in it", remedy)
+
+    try:
+        document = json.loads(text, parse_constant=no_number)
+    except SourceError:
+        raise
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
+        raise SourceError(expected, f"text that is not JSON ({error})", remedy) from None
+    if not isinstance(document, dict) or document.get("kind") != kind:
+        raise SourceError(expected, f"another kind of JSON document: its field kind is not '{kind}'", remedy)
+    return document
+
+
+def check_fields(document: Any, names: Collection[str], path: str) -> dict[str, Any]:
+    """Return what should be an object that has fields of these names and no others."""
+    if not isinstance(document, dict):
+        refuse(path.rstrip("."), f"an object with {', '.join(names)}", document)
+    for name in names:
+        if name not in document:
+            raise FieldError(path + name, "a value", "nothing")
+    for name in document:
+        if name not in names:
+            raise FieldError(path + name, "nothing", "a value")
+    return document
+
+
+def text_of(value: Any, path: str) -> str:
+    """Return what should be a text."""
+    return value if isinstance(value, str) else refuse(path, "a text", value)
+
+
+def array_of(value: Any, path: str) -> npt.NDArray[np.float64]:
+    """Return what should be a list of numbers, as floats."""
+    numbers = [
+        entry if type(entry) is float else number_of(entry, f"{path}[{i}]")
+        for i, entry in enumerate(list_of(value, path))
+    ]
+    return np.array(numbers, dtype=np.float64)
+
+
+def list_of(value: Any, path: str) -> list[Any]:
+    """Return what should be a list."""
+    return value if isinstance(value, list) else refuse(path, "a list", value)
+
+
+def number_of(value: Any, path: str) -> float:
+    """Return what should be a number; JSON has no words for infinity and NaN."""
+    if isinstance(value, dict) and value.get("float") in ("inf", "-inf", "nan") and len(value) == 1:
+        return float(value["float"])
+    try:
+        return float(value) if type(value) in (int, float) else refuse(path, "a number", value)
+    except OverflowError:
+        refuse(path, "a number that a float can hold", value)
+
+
+def refuse(path: str, expected: str, found: Any) -> NoReturn:
+    """Raise the error for a field that holds something else."""
+    shown = repr(found)
+    raise FieldError(path, expected, shown if len(shown) <= 60 else f"{shown[:57]}...")
+
+
+class Within(NamedTuple):
+    """Numbers within limits, which may be reached."""
+
+    low: float = -sys.float_info.max
+    high: float = sys.float_info.max
+
+    def __str__(self) -> str:
+        return f"from {self.low:g} to {self.high:g}"
+
+    def holds(self, value: Any) -> bool:
+        """Return whether all numbers are; NaN is not."""
+        return bool(np.all((value >= self.low) & (value <= self.high)))
+
+
+class Size(NamedTuple):
+    """So many entries."""
+
+    least: int
+    most: int
+
+    def __str__(self) -> str:
+        return f"{self.least} entries" if self.least == self.most else f"{self.least} to {self.most} entries"
+
+    def holds(self, value: Any) -> bool:
+        """Return whether there are so many."""
+        return self.least <= len(value) <= self.most
+
+
+class Matching(NamedTuple):
+    """Texts of a pattern."""
+
+    pattern: str
+    expected: str
+
+    def __str__(self) -> str:
+        return self.expected
+
+    def holds(self, value: str) -> bool:
+        """Return whether a text is one of them."""
+        return re.fullmatch(self.pattern, value) is not None
+
+
+Finite = Annotated[float, Within()]
+Count = Annotated[int, Within(0, 2**53)]
+_Whole = Annotated[int, Within(-(2**53), 2**53)]
+_EXACT = {int: "a whole number", bool: "true or false", NoneType: "null"}
+_READERS = {float: number_of, str: text_of}
+
+
+def structure(kind: Any, value: Any, path: str) -> Any:
+    """Return what should be of a type; else raise a `FieldError` that names its place."""
+    origin, inside = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        found = structure(inside[0], value, path)
+        for rule in inside[1:]:
+            if not rule.holds(found):
+                refuse(path, str(rule), value)
+        return found
+    if origin in (Union, UnionType):
+        return _any_of([one for one in inside if one is not NoneType or value is None], value, path)
+    if origin is Literal:
+        return value if value in inside else refuse(path, " or ".join(map(repr, inside)), value)
+    if kind in _EXACT:
+        return value if type(value) is kind else refuse(path, _EXACT[kind], value)
+    if kind in _READERS:
+        return _READERS[kind](value, path)
+    if origin is np.ndarray:
+        return _array(get_args(inside[1])[0], value, path)
+    if origin in (list, tuple):
+        same = origin is list or inside[-1] is Ellipsis
+        return origin(_each(inside[:1] * len(list_of(value, path)) if same else inside, value, path))
+    return _fields(kind, value, path)
+
+
+def _array(kind: Any, value: Any, path: str) -> Any:
+    """Return what should be an array, of numbers, whole numbers or texts."""
+    if kind is np.float64:
+        return array_of(value, path)
+    if kind is np.str_:
+        return np.array(structure(list[str], value, path), dtype=np.str_)
+    nested = bool(list_of(value, path)) and isinstance(value[0], list)
+    listed = structure(list[list[_Whole]] if nested else list[_Whole], value, path)
+    if nested and len({len(entry) for entry in listed}) > 1:
+        refuse(path, "lists of the same length", value)
+    return np.array(listed, dtype=np.int64)
+
+
+def _fields(kind: Any, value: Any, path: str) -> Any:
+    """Return what should be a dataclass, as an object, or a named tuple, as a list."""
+    hints = _hints(kind)
+    if not is_dataclass(kind):
+        return kind(*_each(list(hints.values()), value, path))
+    within = f"{path}." if path else ""
+    found = check_fields(value, hints, within)
+    make: Any = kind
+    try:
+        return make(**{name: structure(hint, found[name], within + name) for name, hint in hints.items()})
+    except ArgumentError as error:  # of dataclasses that check themselves
+        refuse(path, error.expected, error.found)
+
+
+def _any_of(kinds: Sequence[Any], value: Any, path: str) -> Any:
+    if isinstance(value, dict):
+        kinds = [kind for kind in kinds if is_dataclass(kind)] or kinds
+    expected = []
+    for kind in kinds:
+        try:
+            return structure(kind, value, path)
+        except FieldError as error:
+            if len(kinds) == 1:  # it names what is inside
+                raise
+            expected.append(error.expected)
+    return refuse(path, " or ".join(expected), value)
+
+
+def _each(kinds: Sequence[Any], value: Any, path: str) -> list[Any]:
+    if len(list_of(value, path)) != len(kinds):
+        refuse(path, f"{len(kinds)} entries", value)
+    return [structure(kind, entry, f"{path}[{i}]") for i, (kind, entry) in enumerate(zip(kinds, value, strict=True))]
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    """Return the types of the fields of a dataclass or named tuple, in their order."""
+    hints = get_type_hints(kind, include_extras=True)
+    names = [field.name for field in fields(kind)] if is_dataclass(kind) else kind._fields
+    return {name: hints[name] for name in names}
+
+
+@singledispatch
+def plain(value: Any) -> Any:
+    """Return what JSON can hold and `structure` turns back; JSON has no words for infinity and NaN."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": repr(value)}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tuple | list):
+        return [plain(entry) for entry in value]
+    return {field.name: plain(getattr(value, field.name)) for field in fields(value)}

@@ -1,0 +1,38 @@
+"""What results reach in layers above their own, such as their pictures and pages: by name, from one table.
+
+No import statement points up, not even inside a function, and what is missing harms only those who ask for it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__all__ = ["MODULE_OF", "resolve"]
+
+# Name -> its module in the package.
+MODULE_OF = {
+    "Columns": "sources.columns",
+    "open_frame": "sources.frames",
+    "table_of_chunks": "sources.chunks",
+    "AuditDisplay": "plots.audit",
+    "CostCurveDisplay": "plots.cost",
+    "CumulativeResidualsDisplay": "plots.cumulative_residuals",
+    "DecisionCurveDisplay": "plots.decision_curve",
+    "DifferenceDisplay": "plots.differences",
+    "DistributionDisplay": "plots.distribution",
+    "MonitorDisplay": "plots.monitor",
+    "ReliabilityDisplay": "plots.reliability",
+    "SegmentDisplay": "plots.segments",
+    "draw": "plots.drawing",
+    "picture_html": "plots.notebook",
+    "render_audit": "report.page",
+    "render_comparison": "report.models",
+    "render_monitor": "report.monitor",
+    "write_report": "report.files",
+}
+
+
+def resolve(name: str) -> Any:
+    """Return what has this name in a layer above."""
+    return getattr(import_module(f"calibrant.{MODULE_OF[name]}"), name)

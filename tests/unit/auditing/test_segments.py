@@ -204,8 +204,6 @@ def test_refused_beside_arrays(frame):
         audit(y, p, by={"sex": frame["sex"]}, sample_weight=np.ones(len(y)))
     with pytest.raises(ArgumentError, match="clusters"):
         audit(y, p, by={"sex": frame["sex"]}, clusters=frame["branch"])
-    with pytest.raises(ArgumentError, match="read twice"):
-        audit("-", by="sex", **NAMED)
 
 
 def test_an_audit_can_have_segments(frame, result):

@@ -263,9 +263,9 @@ class TestScans:
 
         def counted(frame):
             count.append(frame)
-            return lazy_rows.fetched(frame)
+            return lazy_rows.fetch_arrays(frame)
 
-        monkeypatch.setattr(frames, "fetched", counted)
+        monkeypatch.setattr(frames, "fetch_arrays", counted)
         return count
 
     @pytest.fixture(params=["duckdb", "lazy polars"])
@@ -363,6 +363,6 @@ def test_many_buckets_can_be_looked_into(library):
     units = np.arange(200_000, dtype=np.int64) << 20
     frame = LIBRARIES[library]({"y": np.arange(200_000) % 2, "p": units * 2.0**-42})
     rows = frames.open_frame(frame, Columns("y", "p", None, None)).checked.rows
-    score, n, k = rows.pooled_scores(BucketSet(Grid(20), np.arange(0, 200_000, 2)))
+    score, n, k = rows.pool_scores(BucketSet(Grid(20), np.arange(0, 200_000, 2)))
     np.testing.assert_array_equal(score, units[::2] * 2.0**-42)
     assert (n.sum(), k.sum()) == (100_000, 0)

@@ -80,18 +80,18 @@ class SliceRows:
             raise describe_other_rows("no row where the first reading had some")
         return sums.sums()
 
-    def pooled_scores(self, buckets: BucketSet) -> Pooled:
+    def pool_scores(self, buckets: BucketSet) -> Pooled:
         """Return distinct scores in some buckets, with rows and positives at each."""
         pooled = list(pooled_batches(self._inside(buckets)))
         if not pooled:
             raise describe_other_rows("no row where the first reading had some")
         return pool_together(pooled)
 
-    def kept(self, buckets: BucketSet) -> SliceRows:
+    def keep(self, buckets: BucketSet) -> SliceRows:
         """Return the rows in some buckets, in memory."""
         if self._fetch is not None:
-            found = self._fetch(buckets)
-            return SliceRows(lambda: unpack([found]))
+            packed = self._fetch(buckets)
+            return SliceRows(lambda: unpack([packed]))
         rows = list(self._inside(buckets))
         return SliceRows(lambda: rows)
 

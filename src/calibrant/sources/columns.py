@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from calibrant.errors import SourceError
 from calibrant.table.missing import NOT_KNOWN, words_for_missing
 from calibrant.table.parameters import check_choice
 
@@ -35,9 +34,6 @@ class Columns:
 
     def __post_init__(self) -> None:
         check_choice("missing", self.missing, ("raise", "drop"))
-        if isinstance(self.label, str) and isinstance(self.score, str) and self.label == self.score:
-            remedy = "name the column of outcomes as `label`"
-            raise SourceError("different columns for label and score", f"{self.label!r} for both", remedy)
 
     @property
     def drops(self) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.cells.frame_rows import CheckedRows, LazyRows, fetched
+from calibrant.cells.frame_rows import CheckedRows, LazyRows, fetch_arrays
 from calibrant.cells.grid import BucketSet
 from calibrant.cells.slices import PackedRows, Slices
 from calibrant.sources.checks import Summary
@@ -24,7 +24,7 @@ _LEAST = 1 << 17  # rows of a span; a query for fewer takes longer to begin than
 
 def rows_with_weight(source: Source, summary: Summary) -> CheckedRows:
     """Return the rows of a source that have weight, and ways to have them in slices."""
-    rows = LazyRows(_frame(source, summary, "s", "positive", f"({summary.sql})"), summary.weights, fetched)
+    rows = LazyRows(_frame(source, summary, "s", "positive", f"({summary.sql})"), summary.weights, fetch_arrays)
     slices = FileSlices(source, summary, rows)
     return CheckedRows(
         rows, summary.low, summary.high, summary.distinct, Slices(slices.all, slices.inside), summary.intake
@@ -84,7 +84,7 @@ class FileSlices:
         if spans is None or sum(span.rows for span in spans) < _LEAST * len(spans):
             self._spans = source.copied(self._query.format(summary.sql))
             copied = _frame(source, summary, "abs(value)", "NOT signbit(value)", COPY)
-            self._rows = LazyRows(copied, summary.weights, fetched)
+            self._rows = LazyRows(copied, summary.weights, fetch_arrays)
         else:
             self._spans = [Span(self._query.format(summary.shape(span.sql)), span.rows) for span in spans]
 

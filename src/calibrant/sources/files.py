@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.cells.frame_rows import fetched
+from calibrant.cells.frame_rows import fetch_arrays
 from calibrant.cells.gathering import table_of_rows
 from calibrant.errors import DataError
 from calibrant.segments.totals import Request, SegmentTotals
@@ -155,7 +155,7 @@ class FileRows(Rows):
         query = f"SELECT s, CAST(positive AS BIGINT) AS y{listed} FROM ({self.checked.sql})"
         frame: nw.LazyFrame[Any] = nw.from_native(self._source.connection.sql(query))
         columns = [column for _, column in self._segment_columns]
-        return self._source.run(lambda: segments_of_engine(frame, fetched, columns, request))
+        return self._source.run(lambda: segments_of_engine(frame, fetch_arrays, columns, request))
 
     def _in_order(self, selected: list[str]) -> dict[str, npt.NDArray[Any]]:
         """Return columns of the rows in the order of the files, with the `number` of the cluster if there are any."""

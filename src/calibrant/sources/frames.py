@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.cells.frame_rows import Arrays, CheckedRows, fetched
+from calibrant.cells.frame_rows import Arrays, CheckedRows, fetch_arrays
 from calibrant.cells.gathering import table_of_rows
 from calibrant.cells.slices import PackedRows, Slices
 from calibrant.errors import ArgumentError, DataError, SourceError
@@ -25,7 +25,7 @@ from calibrant.sources.faults import describe_missing, describe_no_column
 from calibrant.sources.frame_checks import checked_rows, holds_numbers, need_numbers
 from calibrant.sources.frame_gaps import column_of, find_gaps
 from calibrant.sources.protocol import HeldRows, ModelRows, Rows
-from calibrant.sources.segment_scan import EngineColumn, collected, segments_of_engine
+from calibrant.sources.segment_scan import EngineColumn, collect_columns, segments_of_engine
 from calibrant.table.missing import Intake
 from calibrant.table.row_errors import all_of, describe_no_rows, in_column, renumbered
 from calibrant.table.score_table import ScoreTable
@@ -89,7 +89,7 @@ class EngineRows(Rows):
         """See `Rows`."""
         if self.columns.clusters:
             return self._in_memory.held()
-        found = collected(self.checked.rows.frame)
+        found = collect_columns(self.checked.rows.frame)
         by = {name: found[f"by{i}"] for i, name in enumerate(self.columns.by)}
         return HeldRows(found["y"], found["s"], None, None, by)
 
@@ -225,7 +225,7 @@ _CHECKS: dict[str, Callable[[Any, Columns], Any]] = {
 
 def _asked(frame: nw.LazyFrame[Any]) -> Arrays:
     with _failing(frame.implementation):
-        return fetched(frame)
+        return fetch_arrays(frame)
 
 
 def _batches(frame: nw.LazyFrame[Any]) -> Callable[[], Iterator[PackedRows]] | None:

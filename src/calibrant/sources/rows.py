@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
+from calibrant.errors import SourceError
 from calibrant.sources.columns import Columns
 from calibrant.sources.connection import open_source
 from calibrant.sources.files import FileRows
@@ -25,6 +26,10 @@ def is_read(source: Any) -> bool:
 @contextmanager
 def rows_of(source: Any, columns: Columns) -> Iterator[Rows]:
     """Open named columns of a dataframe, of files or of a query; the rows can be asked inside the block."""
+    label = columns.label
+    if label == columns.score:
+        remedy = "name the column of outcomes as `label`"
+        raise SourceError("different columns for label and score", f"{label!r} for both", remedy)
     if not is_read(source):
         yield open_frame(source, columns)
         return

@@ -83,7 +83,7 @@ def test_table_holds_distinct_scores_with_their_rows_and_positives(rows: Rows):
     assert table.n == pytest.approx([w[rows.s == v].sum() for v in distinct], rel=1e-15)
     assert table.k == pytest.approx([w[(rows.s == v) & (rows.y == 1)].sum() for v in distinct], rel=1e-15)
     assert table.exact
-    assert table.counts == (rows.w is None or bool((w == np.floor(w)).all()))
+    assert table.whole == (rows.w is None or bool((w == np.floor(w)).all()))
 
 
 @some

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from importlib import import_module
 from typing import Self
 
 from calibrant.printable import visible, without_passwords
@@ -84,3 +85,20 @@ class ArgumentError(CalibrantError):
 
 class SourceError(CalibrantError):
     """A file, database or dataframe cannot be read, or a file cannot be written."""
+
+
+def need_package(name: str, install: str | None = None) -> None:
+    """Raise an error that says what to install, before the import of a package that is not there.
+
+    Parameters
+    ----------
+    name : str
+        The package, as it is imported.
+    install : str, optional
+        What is installed instead of a package of the same name, such as an extra of calibrant.
+    """
+    try:
+        import_module(name)
+    except ImportError as error:
+        remedy = f"install it: pip install '{install or name}'"
+        raise ArgumentError(f"the package {name}", str(error), remedy) from None

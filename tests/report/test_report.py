@@ -9,10 +9,12 @@ import pytest
 
 import calibrant
 from calibrant.auditing.wording import verdict_meaning
+from calibrant.curves import cumulative_residuals
 from calibrant.errors import ArgumentError, SourceError
 from calibrant.metrics import confusion_metrics
 from calibrant.plots.style import DARK, LIGHT
 from calibrant.report import render
+from calibrant.report.view import residual_points
 from calibrant.table.numbers import write_upper
 from support import oracles
 from support.html_page import NASTY, Page
@@ -315,3 +317,12 @@ def test_two_hundred_segments_stay_readable():
     shown, folded = section[: section.index("</section>")].split("<details", 1)
     assert shown.count('<th scope="row">') == 20
     assert folded.count('<th scope="row">') == 199
+
+
+def test_rows_of_the_table_of_residuals_are_spread_over_all_rows():
+    rng = np.random.default_rng(3)
+    s = rng.uniform(size=2000)
+    points = residual_points(cumulative_residuals(rng.uniform(size=2000) < s, s))
+    shares = np.array([point.share for point in points])
+    assert (shares[0], shares[-1]) == (0.0, 1.0)
+    assert np.diff(shares).max() < 0.2

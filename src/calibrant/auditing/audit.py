@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -265,11 +265,11 @@ def audit(
     if rows.clustered is not None and not unseen:
         wider = performance_of(rows.units, guarantee="unseen clusters", **asked)
     if rows.clustered is not None:
-        # Rows of clusters are weights, not independent observations: statistics that need the latter stay unknown.
-        table = ScoreTable(table.score, table.n.astype(np.float64), table.k.astype(np.float64))
+        # Statistics that need independent rows stay unknown.
+        table = replace(table, sampling=rows.clustered.sampling)
     cutoff = cutoff_calibration(table)
     warnings = data_warnings(rows.units, cutoff, rows.order, unseen=unseen)
-    regret = max_regret(table, confidence_level=confidence_level) if table.counts else None
+    regret = max_regret(table, confidence_level=confidence_level) if table.independent else None
     expected_error = bounds_of_expected_error(table, confidence_level)
     reliability = binned_curve(table)
     decisions = decision_curve(table, statements.decision, confidence_level)
@@ -336,7 +336,7 @@ def check_audit(
 
 
 def _sample(table: ScoreTable, rows: AuditedRows, pos_label: Any) -> Sample:
-    known, clustered = table.exact and table.counts, rows.clustered
+    known, clustered = table.exact and table.independent, rows.clustered
     return Sample(
         n=table.total,
         positives=table.positives,
@@ -344,7 +344,7 @@ def _sample(table: ScoreTable, rows: AuditedRows, pos_label: Any) -> Sample:
         mean_score=table.mean_score,
         distinct_scores=len(table) if table.exact else None,
         tied_rows=float(table.n[table.n > 1].sum()) if known else None,
-        weights="rows" if table.counts else "other",
+        weights="rows" if table.independent else "other",
         clusters=None if clustered is None else len(clustered.size),
         effective_clusters=None if clustered is None else clustered.effective_clusters,
         classes=(str(pos_label), *rows.intake.others) if rows.intake.others[1:] else None,

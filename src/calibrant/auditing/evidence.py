@@ -44,7 +44,7 @@ def _affordable_test(table: ScoreTable, random_state: int | np.random.Generator)
     None if the weights are not whole numbers, or if so many scores predict so few events that the asymptotic
     distribution is wrong and simulation would take long.
     """
-    if not table.counts:
+    if not table.independent:
         return None
     asymptotic = table.total * table.mean_variance >= LEAST_EVENTS
     if table.exact and len(table) <= (_EXACT if asymptotic else _MOST):
@@ -54,7 +54,7 @@ def _affordable_test(table: ScoreTable, random_state: int | np.random.Generator)
 
 def bounds_of_expected_error(table: ScoreTable, confidence_level: float) -> ExpectedErrorCertificate | None:
     """Bounds, or None if the weights are not whole numbers or the cells of the table were chosen by its maker."""
-    if not table.counts:
+    if not table.independent:
         return None
     try:
         return certify_ece(table, confidence_level=confidence_level)
@@ -67,7 +67,7 @@ def drawable_band(table: ScoreTable, confidence_level: float) -> Band | None:
 
     None if the weights are not whole numbers, or there are too few rows for a band.
     """
-    if not table.counts or table.total < _FEWEST_ROWS:
+    if not table.independent or table.total < _FEWEST_ROWS:
         return None
     band = isotonic_band(table, confidence_level=confidence_level)
     if len(band.score) <= _BAND_POINTS:
@@ -116,7 +116,7 @@ def statements_about(
             )
         return Statements(certificate, test, decision)
     table = rows.table
-    if not table.counts:
+    if not table.independent:
         if tolerance is not None:
             raise _need_counts("a verdict was asked for", "`tolerance` to get point estimates only")
         if prices is not None:

@@ -259,7 +259,7 @@ def _name(calibrator: Calibrator) -> str:
 
 
 def _folds_of_rows(table: ScoreTable, n_folds: int, random_state: int | np.random.Generator) -> Iterator[_Fold]:
-    if not table.counts or table.total < 2 * n_folds:
+    if not table.independent or table.total < 2 * n_folds:
         return
     for n, k in split_counts(table.n, table.k, chances_of(n_folds), generator_for(table, random_state)):
         part, rest = table.with_counts(n, k), table.with_counts(table.n - n, table.k - k)

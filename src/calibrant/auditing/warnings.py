@@ -88,7 +88,7 @@ def data_warnings(
     """
     if isinstance(rows, ClusteredRows):
         found = [_few_scores(rows.table), _few_clusters(rows, unseen=unseen), _reversed(rows)]
-    elif rows.counts:
+    elif rows.independent:
         found = [_few_scores(rows), _reversed(rows), _in_sample(rows, cutoff), _dependence(rows, order)]
     else:
         found = [_few_scores(rows)]

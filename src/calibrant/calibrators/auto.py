@@ -199,7 +199,7 @@ def _neighbours_pooled(table: ScoreTable) -> ScoreTable:
 
 def _splits(table: ScoreTable, n_folds: int, rng: np.random.Generator) -> Iterator[tuple[ScoreTable, ScoreTable]]:
     """Yield tables to fit to and the rows held out from them."""
-    if not table.counts:
+    if not table.independent:
         fold = rng.integers(n_folds, size=len(table))
         held = [np.where(fold == i, (table.n, table.k), 0.0) for i in range(n_folds)]
     else:

@@ -186,14 +186,14 @@ def fit_part(calibrator: _Kind, table: ScoreTable) -> _Kind:
 
 
 def _training(table: ScoreTable) -> Training:
-    count = int if table.counts else float
+    count = int if table.whole else float
     return Training(count(table.total), count(table.positives), f"{table.digest:016x}", utc_now())
 
 
 def _check_weights(table: ScoreTable) -> None:
     """Refuse weights of which rounding would lose the small ones, and what they stand for."""
     smallest, largest = float(table.n.min()), float(table.n.max())
-    if table.counts or (largest <= _MOST_RATIO * smallest and table.total <= _MOST_TOTAL):
+    if table.whole or (largest <= _MOST_RATIO * smallest and table.total <= _MOST_TOTAL):
         return
     raise DataError(
         f"weights within a factor of {_MOST_RATIO:g} of each other that add up to at most {_MOST_TOTAL:g}",

@@ -14,6 +14,7 @@ from calibrant.cells.bucket_sums import BucketSums
 from calibrant.cells.grid import BucketSet, Grid
 from calibrant.cells.losses import HALF, LOG_LOSS_BITS, LossTotals
 from calibrant.cells.slices import PackedRows, Slices
+from calibrant.errors import need_package
 from calibrant.table.fixed_point import BITS, IntArray, score_units
 from calibrant.table.missing import Intake
 from calibrant.table.pooling import Pooled, pool_counts, score_order
@@ -195,6 +196,7 @@ def _as_frame(numbers: IntArray, like: nw.LazyFrame[Any]) -> nw.LazyFrame[Any] |
         in_duckdb: nw.LazyFrame[Any] = nw.from_native(native)
         return in_duckdb
     if like.implementation.is_pyspark() or like.implementation.is_pyspark_connect():
+        need_package("pyarrow", "calibrant[spark]")
         import pyarrow as pa
         from pyspark.sql.functions import broadcast
 

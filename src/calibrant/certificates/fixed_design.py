@@ -142,7 +142,7 @@ def certify_sample(
     if weight_kind is not None:
         check_choice("weight_kind", weight_kind, ("counts", "importance"))
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-    if isinstance(y_true, ScoreTable) and (weight_kind == "importance" or not table.counts):
+    if isinstance(y_true, ScoreTable) and (weight_kind == "importance" or not table.independent):
         raise ArgumentError(
             "rows where weights are not counts",
             "a ScoreTable, which holds the total weight at each score",
@@ -150,7 +150,7 @@ def certify_sample(
         )
     if weight_kind == "counts":
         need_counts(table, "counts are what was announced with weight_kind")
-    if sample_weight is None or (table.counts and weight_kind != "importance"):
+    if sample_weight is None or (table.independent and weight_kind != "importance"):
         n = int(table.total)
         effective = float(n)
         width = cumulative_width(table, delta) if method == "fixed_design" else _hoeffding_width(effective, delta)

@@ -121,7 +121,7 @@ def local_curve(
         n=over_all_points(fit.windows.n, 0),
         confidence_level=confidence_level,
         kind="local",
-        interval=method if table.counts else None,
+        interval=method if table.independent else None,
         degree=over_all_points(fit.degree, 0),
     )
 

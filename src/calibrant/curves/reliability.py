@@ -104,7 +104,7 @@ def binned_curve(
     n, k = np.add.reduceat(table.n, starts), np.add.reduceat(table.k, starts)
     score = np.add.reduceat(table.n * table.score, starts) / n
     lower, upper = share_interval(n, k, confidence_level, interval)
-    return Curve(score, k / n, lower, upper, n, confidence_level, "binned", interval if table.counts else None)
+    return Curve(score, k / n, lower, upper, n, confidence_level, "binned", interval if table.independent else None)
 
 
 def isotonic_curve(

@@ -206,7 +206,7 @@ def curve_of(
     table: ScoreTable, p: FloatArray, confidence_level: float, compared: tuple[ScoreTable, Pairs] | None = None
 ) -> CostCurve:
     """Cost curve of a table, compared with that of other scores of the same rows, paired at `p`."""
-    n = table.total if table.counts else math.nan  # what is known of chance needs rows
+    n = table.total if table.independent else math.nan  # what is known of chance needs rows
     one = mistakes(table, np.searchsorted(table.score, p, side="left"))
     cost_before = one.cost(p)
     # the cheapest cut is found by rounded means, so it might cost a rounding error more than that of p

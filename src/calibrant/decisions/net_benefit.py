@@ -146,7 +146,7 @@ def net_benefit(
     true_positives, false_positives = positives - false_negatives, negatives - true_negatives
     true_positive, false_positive = true_positives / table.total, false_positives / table.total
     value = true_positive - odds * false_positive
-    n = table.total if table.counts else np.nan  # what is known of chance needs rows
+    n = table.total if table.independent else np.nan  # what is known of chance needs rows
     variance = np.maximum(0.0, true_positive + odds**2 * false_positive - value**2)
     draws = Draws(
         np.stack([-odds, np.zeros(len(tau)), np.ones(len(tau))], axis=-1),

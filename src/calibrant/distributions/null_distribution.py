@@ -40,7 +40,7 @@ def null_limit(table: ScoreTable, probability: float) -> float:
     docs/theory/6-null.md.
     """
     need_binary(table, _LABELS)
-    if not table.counts:
+    if not table.independent:
         return math.nan
     score, n = table.score, table.n
     likely = np.maximum(score, 1.0 - score)
@@ -64,7 +64,7 @@ def null_mean(table: ScoreTable) -> float:
     hardly any event is expected (Theorem 6.1).
     """
     need_binary(table, _LABELS)
-    if not table.counts:
+    if not table.independent:
         return math.nan
     variance = table.variance
     unlikely = float(np.dot(table.n, np.minimum(table.score, 1.0 - table.score)))
@@ -84,7 +84,7 @@ def null_lower_tail(table: ScoreTable, error: float) -> float:
     need_binary(table, _LABELS)
     variance = table.variance
     total = float(variance.sum())
-    if not table.counts or total == 0.0:
+    if not table.independent or total == 0.0:
         return math.nan
     steps = _steps(variance) or (1.0,)
     between = float(variance[variance <= _SMALLEST_STEP * total].max(initial=0.0))

@@ -24,6 +24,7 @@ from calibrant.calibrators import (
     VennAbersCalibrator,
 )
 from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.log_odds import LogOddsCalibrator
 from calibrant.calibrators.segment.gains import SegmentGains
 from calibrant.calibrators.segment.repair import SegmentRepair
 from calibrant.errors import ArgumentError
@@ -104,7 +105,7 @@ def _isotonic(calibrator: IsotonicCalibrator) -> Checks:
 def _knots(score: str, value: str) -> Callable[[Any], Checks]:
     """Return the checks of a map that is linear between points."""
 
-    def checks(calibrator: Any) -> Checks:
+    def checks(calibrator: Calibrator) -> Checks:
         at, values = (operator.attrgetter(name)(calibrator) for name in (score, value))
         yield f"fitted.{score}", "scores, each above the one before", len(at) > 0 and _rising(at)
         wanted = f"as many probabilities as fitted.{score} has scores, {len(at)}"
@@ -169,11 +170,11 @@ def _auto(calibrator: AutoCalibrator) -> Checks:
     yield "fitted.decision_", wanted, calibrator.decision_ == "pooled" or alone
 
 
-def _clip(calibrator: Any) -> Checks:
+def _clip(calibrator: LogOddsCalibrator) -> Checks:
     yield "fitted.clip_", "two distances in (0, 0.5]", all(0.0 < distance <= 0.5 for distance in calibrator.clip_)
 
 
-def _finite(calibrator: Any, *names: str, least: float = -math.inf) -> Checks:
+def _finite(calibrator: Calibrator, *names: str, least: float = -math.inf) -> Checks:
     wanted = "a finite number" if least == -math.inf else f"a finite number of at least {least:g}"
     for name in names:
         value = getattr(calibrator, name)
@@ -217,7 +218,7 @@ def _temperature_formula(calibrator: TemperatureCalibrator) -> Formula:
     return _of_log_odds(factor, -factor, 0.0, calibrator)
 
 
-def _of_log_odds(of_score: float, of_rest: float, constant: float, calibrator: Any) -> Formula:
+def _of_log_odds(of_score: float, of_rest: float, constant: float, calibrator: LogOddsCalibrator) -> Formula:
     return Logistic(LogOdds(of_score, of_rest, constant, calibrator.clip_))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant.calibrators.base import Calibrator
-from calibrant.errors import ArgumentError
+from calibrant.errors import need_package
 from calibrant.export.formula import LEAST, MOST, Lines, Logistic, LogOdds, Mixture, Writer
 from calibrant.export.layouts import formula_of
 from calibrant.version import __version__
@@ -57,10 +57,8 @@ def to_onnx(calibrator: Calibrator, *, as_column: bool = False) -> onnx.ModelPro
     >>> model.graph.output[0].name
     'probability'
     """
-    try:
-        import onnx
-    except ModuleNotFoundError:
-        raise ArgumentError("the package onnx", "that it is missing", "install calibrant[onnx]") from None
+    need_package("onnx", "calibrant[onnx]")
+    import onnx
 
     graph = _Graph(as_column=as_column)
     score = graph.score

@@ -99,7 +99,7 @@ def window_weight(table: ScoreTable, span: float) -> float:
     The share `span` of the rows, rounded down but at least 1 (the rule of locfit, plus the minimum); the share `span`
     of the weight where weights are not numbers of rows.
     """
-    if table.counts:
+    if table.whole:
         return max(1.0, math.floor(int(table.n.sum()) * span + _ROUNDING))
     return table.total * span * (1.0 - _ROUNDING)
 
@@ -181,7 +181,7 @@ class LocalRegression:
         variance: Literal["none", "calibrated", "robust"],
     ) -> None:
         self._span, self._degree, self._kernel = check_smoother(span, degree, kernel)
-        self._table, self._variance = table, variance if table.counts else "none"
+        self._table, self._variance = table, variance if table.independent else "none"
         self._up_to = _running(table.n), _running(table.k)
         self.averages = degree == 0 and kernel == "rectangular" and variance != "robust"
         self._sums = None if self.averages else _Sums(table, self._span)

@@ -201,9 +201,9 @@ def binned_calibration(
     n, score, rate = _means_of_table(table, starts, compare, threshold)
     ends = np.append(starts[1:], len(table)) - 1
     null_mean = debiased = math.nan
-    if table.counts and norm != "max":
+    if table.independent and norm != "max":
         null_mean = _null_mean(table, starts, compare, threshold, norm)
-    if table.counts and norm == "l2" and compare == "frequency" and n.min() > 1:
+    if table.independent and norm == "l2" and compare == "frequency" and n.min() > 1:
         debiased = _debiased_square(n, rate - score, np.add.reduceat(table.squared, starts))
     return BinnedCalibration(
         low=table.low[starts],

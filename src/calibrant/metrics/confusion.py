@@ -145,7 +145,7 @@ def confusion_metrics(
         matthews=_matthews(tp, fp, tn, fn),
         auc=roc_auc(table) if positives and negatives else math.nan,
         intervals={name: _interval(*counts, confidence_level) for name, counts in shares.items()}
-        if table.counts
+        if table.independent
         else None,
         confidence_level=confidence_level,
     )

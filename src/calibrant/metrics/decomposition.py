@@ -149,7 +149,7 @@ def calibrated_miscalibration(table: ScoreTable) -> tuple[float, float]:
     Labels are drawn from the scores, with numbers seeded by the rows. Neighbours of long tables are joined for it. NaN
     if weights are not whole numbers.
     """
-    if not table.counts:
+    if not table.independent:
         return math.nan, math.nan
     short, rng = shortened(table, _GROUPS), generator_for(table, 0)
     found = np.empty(min(_MOST, max(_FEWEST, _SCORES // len(short))))

@@ -74,7 +74,7 @@ class SampledRows:
         """How an interval for these rows is found, see `Estimate`."""
         if self.clusters is not None:
             return "cluster jackknife" if self.jackknife is not None else "unseen clusters"
-        return "asymptotic" if self.table.counts else "none"
+        return "asymptotic" if self.table.independent else "none"
 
     @cached_property
     def jackknife(self) -> Jackknife | None:
@@ -249,7 +249,7 @@ class SampledRows:
         """Draws of a term: the rows, or what its sums and sizes of clusters make of them, if there are any."""
         positive, negative = self.of_rows(terms)
         possible, rows = self._possible(terms, same_scores=same_scores), self.table.total
-        if self.clusters is None or not self.table.counts:
+        if self.clusters is None or not self.table.independent:
             values, counts = np.concatenate([positive, negative]), np.concatenate([self._positives, self._negatives])
             return Sample(Draws(values, counts), *possible)
         value = self._mean((positive, negative))

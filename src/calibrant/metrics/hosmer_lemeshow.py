@@ -117,7 +117,7 @@ def hosmer_lemeshow(
             "ask for more bins; scores with only one or two values cannot be tested this way",
         )
     statistic = p_value = math.nan
-    if table.counts:
+    if table.independent:
         impossible = bool((observed != expected)[~by_chance].any())
         with np.errstate(over="ignore"):  # a positive at a score of 1e-320 is as good as impossible
             statistic = float(((observed - expected)[by_chance] ** 2 / variance[by_chance]).sum())

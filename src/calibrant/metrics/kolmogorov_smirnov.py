@@ -100,7 +100,7 @@ def ks_calibration_test(
 
 def _p_value(table: ScoreTable, statistic: float) -> float:
     variance = table.total * table.mean_variance
-    if not table.counts or variance < LEAST_EVENTS:
+    if not table.independent or variance < LEAST_EVENTS:
         return math.nan
     return calibrated_p_value(table.total * statistic, variance, _largest_distance_survival)
 

@@ -176,7 +176,7 @@ def slope_of(sample: SampledRows, clip: float | None = None) -> CalibrationSlope
     fixed = _intercept_alone(sample, scale, logit)
     line, slope_note = _line(sample, scale, logit)
     statistic = math.nan
-    if table.counts and sample.clusters is None and math.isfinite(line.deviance):
+    if table.independent and sample.clusters is None and math.isfinite(line.deviance):
         unchanged = 2.0 * float((table.n * np.logaddexp(0.0, logit) - table.k * logit).sum())
         statistic = max(0.0, unchanged - line.deviance)
     return CalibrationSlope(
@@ -258,7 +258,7 @@ def _intercept_alone(sample: SampledRows, scale: _Scale, logit: FloatArray) -> _
         slope = 1.0 / (variance * table.total)
         if sample.clusters is not None:
             variance = variance**2 * sample.variance_of_total(residual(value))
-        error = math.sqrt(variance) if table.counts else math.nan
+        error = math.sqrt(variance) if table.independent else math.nan
     if sample.jackknife is not None:
         without = intercepts_without(sample, scale.of, value) if math.isfinite(value) else np.array([math.nan])
         return _left_out(sample, (value,), (without,), math.nan)[0]
@@ -269,7 +269,7 @@ def _intercept_alone(sample: SampledRows, scale: _Scale, logit: FloatArray) -> _
 def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coefficients, str]:
     """Fit intercept and slope, or say why there are none."""
     table = sample.table
-    unknown = (_NOTHING if table.counts else (math.nan, math.nan),) * 2
+    unknown = (_NOTHING if table.independent else (math.nan, math.nan),) * 2
     positive, negative = np.flatnonzero(table.k), np.flatnonzero(table.k < table.n)
     if not (len(positive) and len(negative)):
         of_one = "all rows are positive" if len(positive) else "no row is positive"
@@ -284,7 +284,7 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
         if logit[first[-1]] <= logit[last[0]]:
             least = _deviance_of_tie(table, logit == logit[last[0]])
             interval = unknown
-            if table.counts and sample.clusters is None:
+            if table.independent and sample.clusters is None:
                 width = float(logit[-1] - logit[0])
                 scores, steep = _profile_scores(profile, scale, 1, 0.0), math.copysign(_STEEP / width, slope)
                 found = sample.root(scores, steep, width**2, same_scores=True)
@@ -299,7 +299,7 @@ def _line(sample: SampledRows, scale: _Scale, logit: FloatArray) -> tuple[_Coeff
     values = tuple(float(v) for v in fit.coefficients)
     if sample.jackknife is not None:
         return _left_out(sample, values, lines_without(sample, scale.of, *values), fit.deviance)
-    if not table.counts:
+    if not table.independent:
         return _Coefficients(values, (math.nan,) * 2, unknown, fit.deviance), ""
     errors, intervals = [], []
     for column in (0, 1):

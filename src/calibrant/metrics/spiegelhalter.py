@@ -87,7 +87,7 @@ def spiegelhalter(
     rows = rows_or_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     if isinstance(rows, ScoreTable):
         n, brier, expected = rows.total, rows.squared_total / rows.total, rows.mean_variance
-        statistic = _statistic(*_excess_of_table(rows)) if rows.counts else math.nan
+        statistic = _statistic(*_excess_of_table(rows)) if rows.independent else math.nan
     else:
         squared, excess, variance = (float(total[0]) for total in add_rows(_excesses, rows).terms)
         n = float(len(rows.score))

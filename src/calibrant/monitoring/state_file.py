@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -116,14 +117,16 @@ def _open_lock(path: Path) -> BinaryIO:
 
 def _lock(file: BinaryIO) -> None:
     """Lock an open file until it is closed; an `OSError` says that another process holds it."""
-    try:
+    if find_spec("fcntl") is not None:
         import fcntl
-    except ImportError:  # Windows
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    elif find_spec("msvcrt") is not None:  # Windows
         import msvcrt
 
         msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
     else:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        raise OSError(errno.ENOLCK, "neither fcntl nor msvcrt")
 
 
 def _digest(text: str) -> str:

@@ -11,7 +11,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.certificates.calibration_test import calibration_test
 from calibrant.errors import DataError
+from calibrant.table.clusters import Clusters, cluster_numbers
 from calibrant.table.numbers import at_least, claim_lower, claim_upper
 from calibrant.table.parameters import check_between, check_choice, check_count, failure_probability
 from calibrant.table.results import Result
@@ -197,7 +199,7 @@ def l1_cannot_be_certified(
 def l1_from_repeats(
     y_true: npt.ArrayLike,
     y_proba: npt.ArrayLike,
-    item: npt.ArrayLike,
+    item: Clusters,
     *,
     confidence_level: float = 0.95,
     about: Literal["population", "items"] = "population",
@@ -211,8 +213,8 @@ def l1_from_repeats(
         Labels.
     y_proba : array-like of shape (n,)
         Predicted probabilities of the positive class, in [0, 1]; equal in all rows of an item.
-    item : array-like of shape (n,)
-        Which item a row belongs to: any values that can be compared, such as numbers or names.
+    item : sequence of length n
+        Which item a row belongs to: any values that can be told apart, such as numbers or names.
     confidence_level : float
         Probability with which the statement holds, in (0, 1).
     about : {"population", "items"}
@@ -315,9 +317,6 @@ def l1_from_repeats(
 
 
 def _default_verifier(level: float, rng: np.random.Generator) -> Verifier:
-    # Imported here: `certify` uses this package, and the test is built on `certify`.
-    from calibrant.certificates.calibration_test import calibration_test
-
     n_simulations = max(99, math.ceil(1.0 / level) - 1)  # enough for p-values down to the level
 
     def accepts(label: npt.NDArray[np.int8], score: FloatArray) -> bool:
@@ -335,24 +334,14 @@ def _label_of_item(first: int, count: int, score: FloatArray, key: bytes) -> npt
     return ((word >> np.uint64(11)).astype(np.float64) * 2.0**-53 < score).astype(np.int8)
 
 
-def _number_items(item: npt.ArrayLike, n_rows: int) -> npt.NDArray[np.int64]:
-    """Number the items in order of appearance."""
+def _number_items(item: Clusters, n_rows: int) -> npt.NDArray[np.int64]:
+    """Number the item of each row: its rows are a cluster."""
     try:
-        names: list[Any] = item.tolist() if isinstance(item, np.ndarray) else list(item)  # type: ignore[arg-type]
-        missing = next((row for row, name in enumerate(names) if name is None or name != name), None)  # noqa: PLR0124
-        numbers: dict[Any, int] = {}
-        code = [numbers.setdefault(name, len(numbers)) for name in names]
-    except (TypeError, ValueError):
-        raise DataError("one item name per row", "values that cannot be compared", "pass numbers or strings") from None
-    if len(code) != n_rows:
-        raise DataError(
-            "as many items as scores",
-            f"{len(code)} items and {n_rows} scores",
-            "pass columns of the same table",
-        )
-    if missing is not None:
-        raise DataError("an item in every row", f"{names[missing]!r} in row {missing}", "drop the rows without an item")
-    return np.array(code, dtype=np.int64)
+        return cluster_numbers(item, n_rows)
+    except DataError as error:
+        wanted = error.expected.replace("a cluster", "an item").replace("cluster", "item")
+        remedy = "give every row the name of its item, such as a number or a text"
+        raise DataError(wanted, error.found.replace("cluster", "item"), remedy) from None
 
 
 def _score_of_items(code: npt.NDArray[np.int64], score: FloatArray) -> FloatArray:

@@ -10,7 +10,8 @@ import numpy as np
 
 from calibrant.auditing.findings import Findings
 from calibrant.auditing.wording import verdict_sentence
-from calibrant.errors import ArgumentError
+from calibrant.errors import ArgumentError, need_package
+from calibrant.plots.canvas import pyplot_figure
 from calibrant.plots.figure import cumulative_residuals_of, reliability_of
 from calibrant.plots.style import LIGHT, drawing_style
 from calibrant.printable import visible
@@ -63,6 +64,7 @@ class AuditDisplay:
 
     def own_figure(self) -> Figure:
         """Draw the picture on a figure that pyplot does not know."""
+        need_package("matplotlib")
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(_WIDTH, _height(self.audit)), layout="constrained")
@@ -86,15 +88,8 @@ class AuditDisplay:
         """
         displays: list[Any] = [reliability_of(self.audit), cumulative_residuals_of(self.audit)]
         if ax is None:
-            import matplotlib.pyplot as plt
-
-            height = _height(self.audit)
-            self.figure_ = plt.figure(figsize=(_WIDTH, height), facecolor=LIGHT.ground, layout="constrained")
-            try:
-                self.axes_ = _compose(self.audit, self.figure_)
-            except Exception:
-                plt.close(self.figure_)  # pyplot would show it, half drawn, with the next
-                raise
+            with pyplot_figure((_WIDTH, _height(self.audit)), LIGHT.ground) as figure:
+                self.figure_, self.axes_ = figure, _compose(self.audit, figure)
             return self
         axes: list[Any] = np.ravel(np.asarray(ax, dtype=object)).tolist()
         if not 1 <= len(axes) <= len(displays):

@@ -7,16 +7,17 @@ from contextlib import contextmanager
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from calibrant.errors import ArgumentError
-from calibrant.plots.style import Palette, drawing_style, ground_of, palette_on
+from calibrant.errors import ArgumentError, need_package
+from calibrant.plots.style import Palette, drawing_style, ground_of, palette_on, set_scale, write_ticks
 from calibrant.printable import visible
+from calibrant.table.visible_scores import View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import FigureBase
+    from matplotlib.figure import Figure, FigureBase
     from matplotlib.lines import Line2D
 
-__all__ = ["Canvas", "canvas", "panels"]
+__all__ = ["Canvas", "canvas", "panels", "pyplot_figure"]
 
 # Marks the artist that stands for a model, so that the next one on the same axes takes another colour.
 _MARK = "calibrant-series"
@@ -47,14 +48,17 @@ class Canvas(NamedTuple):
         """Let a line stand for a model."""
         line.set_gid(_MARK)
 
-    def limits(self, x: tuple[float, float], y: tuple[float, float], *, first: bool) -> None:
-        """Set the limits of the axes; what was drawn before stays in view."""
-        for limits, get, set_ in (
-            (x, self.ax.get_xlim, self.ax.set_xlim),
-            (y, self.ax.get_ylim, self.ax.set_ylim),
-        ):
-            before = limits if first else get()
-            set_(min(limits[0], before[0]), max(limits[1], before[1]))
+    def frame(self, view: View, heights: tuple[float, float], labels: tuple[str, str]) -> None:
+        """Set limits, ticks and labels of a curve over a view; what was drawn before stays in view."""
+        ax, (left, right), (bottom, top) = self.ax, view[:2], heights
+        if self.series == 0:
+            set_scale(ax, view, "x")
+        else:
+            left, right = min(left, ax.get_xlim()[0]), max(right, ax.get_xlim()[1])
+            bottom, top = min(bottom, ax.get_ylim()[0]), max(top, ax.get_ylim()[1])
+        ax.set(xlim=(left, right), ylim=(bottom, top), xlabel=labels[0] + view.remark, ylabel=labels[1])
+        write_ticks(ax.xaxis, view)
+        write_ticks(ax.yaxis)
 
     def title(self, name: str | None) -> None:
         """Write the name above a picture that has a figure to itself."""
@@ -111,6 +115,7 @@ def canvas(ax: Axes | None, size: tuple[float, float], *, beneath: bool = False)
     colours stay. None makes a figure of pyplot with the user's ground, so that notebooks and ``pyplot.show`` show it,
     with a second panel if `beneath`.
     """
+    need_package("matplotlib")
     from matplotlib.axes import Axes
 
     if ax is None:
@@ -122,14 +127,8 @@ def canvas(ax: Axes | None, size: tuple[float, float], *, beneath: bool = False)
         # Chooses the backend if that is open. A notebook turns on that figures are shown then; were it inside a style,
         # leaving the style would turn it off again.
         plt.draw_if_interactive()  # type: ignore[no-untyped-call]
-        with drawing_style(palette):
-            figure = plt.figure(figsize=size, facecolor=ground, layout="constrained")
-            try:
-                yield _with_ticks(Canvas(*panels(figure, beneath=beneath), own=True, palette=palette))
-            except Exception:
-                # Pyplot keeps figures, and would show this half-drawn one with the next.
-                plt.close(figure)
-                raise
+        with drawing_style(palette), pyplot_figure(size, ground) as figure:
+            yield _with_ticks(Canvas(*panels(figure, beneath=beneath), own=True, palette=palette))
     elif isinstance(ax, Axes):
         palette = palette_on(ground_of(ax))
         with drawing_style(palette):
@@ -140,6 +139,20 @@ def canvas(ax: Axes | None, size: tuple[float, float], *, beneath: bool = False)
             yield Canvas(ax, None, own=False, palette=palette)
     else:
         raise ArgumentError("ax to be matplotlib axes", f"a {type(ax).__name__}", "pass one of plt.subplots()'s axes")
+
+
+@contextmanager
+def pyplot_figure(size: tuple[float, float], ground: Any) -> Iterator[Figure]:
+    """Make a figure of pyplot, of so many inches. If drawing fails it is closed: pyplot would show it, half drawn."""
+    need_package("matplotlib")
+    import matplotlib.pyplot as plt
+
+    figure = plt.figure(figsize=size, facecolor=ground, layout="constrained")
+    try:
+        yield figure
+    except Exception:
+        plt.close(figure)
+        raise
 
 
 def panels(figure: FigureBase, *, beneath: bool) -> tuple[Axes, Axes | None]:

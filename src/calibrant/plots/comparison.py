@@ -97,8 +97,6 @@ class ComparisonDisplay(ModelsDisplay):
         curve: Literal["binned", "local"] = "binned",
         sample_weight: Any = None,
         pos_label: Any = None,
-        name: str | None = None,
-        ax: Axes | None = None,
         **keywords: Any,
     ) -> Self:
         """Compute a curve, the calibration error and the distribution of the scores of each model, and draw them.
@@ -142,7 +140,7 @@ class ComparisonDisplay(ModelsDisplay):
             line = binned_curve(table, n_bins=n_bins, strategy=strategy) if curve == "binned" else local_curve(table)
             residuals = cumulative_residuals(table, n_points=_POINTS)
             models[str(model)] = Model(line, cutoff_calibration(table), residuals)
-        return cls(models, name=name).plot(ax, **keywords)
+        return cls(models)._drawn(**keywords)
 
     def _sentences(self) -> Iterator[str]:
         yield (
@@ -161,13 +159,7 @@ class ComparisonDisplay(ModelsDisplay):
         return columns
 
     def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        name: str | None = None,
-        ref_line: bool = True,
-        distribution: bool = True,
-        **keywords: Any,
+        self, ax: Axes | None = None, *, ref_line: bool = True, distribution: bool = True, **keywords: Any
     ) -> Self:
         """Draw the diagram; other parameters as in `Display.plot`.
 
@@ -182,7 +174,7 @@ class ComparisonDisplay(ModelsDisplay):
             Whether to draw the cumulative shares of rows.
         """
         size = (4.8, (5.3 if distribution else 4.4) + 0.18 * max(0, len(self.models) - 3))
-        return self._plot(ax, name, size, beneath=distribution, ref_line=ref_line, **keywords)
+        return self._plot(ax, size, beneath=distribution, ref_line=ref_line, **keywords)
 
     def _draw(self, place: Canvas, name: str | None, *, ref_line: bool = True, **keywords: Any) -> None:
         curves = [model.cumulative_residuals for model in self.models.values()]

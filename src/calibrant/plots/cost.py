@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.decisions import CostCurve, cost_curve
 from calibrant.plots.canvas import Canvas
-from calibrant.plots.display import Display
+from calibrant.plots.display import Display, Labels, Scores, split_rows
 from calibrant.plots.readings import Reading, halfway
-from calibrant.plots.style import set_scale, write_ticks
-from calibrant.table.arguments import as_table
 from calibrant.table.numbers import number, score_brief
 from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.visible_scores import View, score_view
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["CostCurveDisplay"]
 
@@ -69,16 +64,12 @@ class CostCurveDisplay(Display):
     @classmethod
     def from_predictions(
         cls,
-        y_true: npt.ArrayLike | ScoreTable,
-        y_proba: npt.ArrayLike | None = None,
+        y_true: Labels,
+        y_proba: Scores = None,
         *,
         after: npt.ArrayLike | None = None,
         n_points: int = 99,
         at: npt.ArrayLike | None = None,
-        sample_weight: npt.ArrayLike | None = None,
-        pos_label: Any = None,
-        name: str | None = None,
-        ax: Axes | None = None,
         **keywords: Any,
     ) -> Self:
         """Compute the costs, and draw them; other parameters as in `Display.from_predictions`.
@@ -92,14 +83,15 @@ class CostCurveDisplay(Display):
         at : array-like of float, optional
             Cost parameters to take instead, increasing, in (0, 1).
         """
-        table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+        table, drawing = split_rows(y_true, y_proba, **keywords)
         view = score_view(table.score, table.n) if at is None else None
         p = at if view is None else view.grid(n_points)
-        curve = cost_curve(y_true, y_proba, after, at=p, sample_weight=sample_weight, pos_label=pos_label)
+        rows: dict[str, Any] = {name: keywords.get(name) for name in ("sample_weight", "pos_label")}
+        curve = cost_curve(y_true, y_proba, after, at=p, **rows)
         # One score for all rows leaves only two rules: treat all and treat none.
         nothing_known = ScoreTable.from_counts([0.5], [table.n.sum()], [table.k.sum()])
         trivial = cost_curve(nothing_known, at=p).cost_best
-        return cls(curve, trivial=trivial, view=view, name=name).plot(ax, **keywords)
+        return cls(curve, trivial=trivial, view=view)._drawn(**drawing)
 
     def _sentences(self) -> Iterator[str]:
         yield (
@@ -139,13 +131,7 @@ class CostCurveDisplay(Display):
             ax.plot(p, curve.cost_after, label=f"after{times}", **other)
         drawn = (curve.cost_before, curve.cost_after, curve.cost_best, self.trivial)
         top = max(float(cost.max()) for cost in drawn if cost is not None) or 1.0
-        if first:
-            set_scale(ax, self.view, "x")
-        place.limits(self.view[:2], (0.0, 1.08 * top), first=first)
-        write_ticks(ax.xaxis, self.view)
-        write_ticks(ax.yaxis)
-        ax.set_xlabel("cost p of a false positive" + self.view.remark)
-        ax.set_ylabel("mean cost per case")
+        place.frame(self.view, (0.0, 1.08 * top), ("cost p of a false positive", "mean cost per case"))
         place.mark(self.line_)
         place.legend()
 

@@ -7,22 +7,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.curves import CumulativeResiduals, cumulative_residuals
 from calibrant.metrics import CutoffCalibration, cutoff_calibration
 from calibrant.plots.canvas import Canvas
-from calibrant.plots.display import Display
+from calibrant.plots.display import Display, Labels, Scores, split_rows
 from calibrant.plots.readings import Reading, halfway
 from calibrant.plots.style import set_scale, write_ticks
-from calibrant.table.arguments import as_table
 from calibrant.table.numbers import number, score_brief, share
 from calibrant.table.pooling import distinct_numbers
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.score_table import FloatArray
 from calibrant.table.visible_scores import View, score_view
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 __all__ = ["CumulativeResidualsDisplay", "crowded"]
 
@@ -63,18 +61,7 @@ class CumulativeResidualsDisplay(Display):
         self.curve, self.cutoff, self.name = curve, cutoff, name
 
     @classmethod
-    def from_predictions(
-        cls,
-        y_true: npt.ArrayLike | ScoreTable,
-        y_proba: npt.ArrayLike | None = None,
-        *,
-        n_points: int = 900,
-        sample_weight: npt.ArrayLike | None = None,
-        pos_label: Any = None,
-        name: str | None = None,
-        ax: Axes | None = None,
-        **keywords: Any,
-    ) -> Self:
+    def from_predictions(cls, y_true: Labels, y_proba: Scores = None, *, n_points: int = 900, **keywords: Any) -> Self:
         """Compute the cumulative residuals, and draw them; other parameters as in `Display.from_predictions`.
 
         Parameters
@@ -82,9 +69,9 @@ class CumulativeResidualsDisplay(Display):
         n_points : int
             Points to draw, at least 4. The highest and the lowest point are always among them.
         """
-        table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+        table, drawing = split_rows(y_true, y_proba, **keywords)
         curve = cumulative_residuals(table, n_points=n_points)
-        return cls(curve, cutoff=cutoff_calibration(table), name=name).plot(ax, **keywords)
+        return cls(curve, cutoff=cutoff_calibration(table))._drawn(**drawing)
 
     def _sentences(self) -> Iterator[str]:
         attained = "" if self.curve.interval is None else ", attained over the shaded scores"

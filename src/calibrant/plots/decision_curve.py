@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.decisions import NetBenefit, net_benefit
 from calibrant.plots.canvas import Canvas
-from calibrant.plots.display import Display
+from calibrant.plots.display import Display, Labels, Scores, split_rows
 from calibrant.plots.readings import Reading, halfway
-from calibrant.plots.style import set_scale, write_ticks
-from calibrant.table.arguments import as_table
 from calibrant.table.numbers import confidence, score_brief, signed
-from calibrant.table.score_table import ScoreTable
 from calibrant.table.visible_scores import View, score_view
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["DecisionCurveDisplay"]
 
@@ -57,16 +51,12 @@ class DecisionCurveDisplay(Display):
     @classmethod
     def from_predictions(
         cls,
-        y_true: npt.ArrayLike | ScoreTable,
-        y_proba: npt.ArrayLike | None = None,
+        y_true: Labels,
+        y_proba: Scores = None,
         *,
         n_points: int = 99,
         at: npt.ArrayLike | None = None,
         confidence_level: float = 0.95,
-        sample_weight: npt.ArrayLike | None = None,
-        pos_label: Any = None,
-        name: str | None = None,
-        ax: Axes | None = None,
         **keywords: Any,
     ) -> Self:
         """Compute the net benefit, and draw it; other parameters as in `Display.from_predictions`.
@@ -80,10 +70,10 @@ class DecisionCurveDisplay(Display):
         confidence_level : float
             Confidence of each interval by itself, in (0, 1).
         """
-        table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+        table, drawing = split_rows(y_true, y_proba, **keywords)
         view = score_view(table.score, table.n) if at is None else None
         curve = net_benefit(table, at=at if view is None else view.grid(n_points), confidence_level=confidence_level)
-        return cls(curve, view=view, name=name).plot(ax, **keywords)
+        return cls(curve, view=view)._drawn(**drawing)
 
     def _sentences(self) -> Iterator[str]:
         yield (
@@ -118,13 +108,8 @@ class DecisionCurveDisplay(Display):
         # At high thresholds treat all has a large negative net benefit, which need not be in view.
         bottom = -max(0.25 * top, min(depth, top or depth))
         margin = 0.1 * (top - bottom) or 0.01
-        if first:
-            set_scale(ax, self.view, "x")
-        place.limits(self.view[:2], (bottom - 0.2 * margin, top + margin), first=first)
-        write_ticks(ax.xaxis, self.view)
-        write_ticks(ax.yaxis)
-        ax.set_xlabel("threshold probability" + self.view.remark)
-        ax.set_ylabel("net benefit per case")
+        heights = (bottom - 0.2 * margin, top + margin)
+        place.frame(self.view, heights, ("threshold probability", "net benefit per case"))
         place.mark(self.line_)
         place.legend(columns=1)
 

@@ -16,7 +16,7 @@ from calibrant.errors import ArgumentError
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import ModelsDisplay
 from calibrant.plots.readings import Reading
-from calibrant.plots.style import write_ticks
+from calibrant.plots.style import Palette, write_ticks
 from calibrant.table.numbers import confidence
 from calibrant.table.shown import short_name
 
@@ -77,8 +77,6 @@ class DifferenceDisplay(ModelsDisplay):
         confidence_level: float = 0.95,
         sample_weight: Any = None,
         pos_label: Any = None,
-        name: str | None = None,
-        ax: Axes | None = None,
         **keywords: Any,
     ) -> Self:
         """Compare models, and draw the differences; other parameters as in `Display.from_predictions`.
@@ -94,16 +92,9 @@ class DifferenceDisplay(ModelsDisplay):
         """
         if sample_weight is not None:
             raise ArgumentError("no `sample_weight`", "weights", "repeat rows that stand for several")
-        found = compare(
-            y_true,
-            y_proba,
-            costs=costs,
-            clusters=clusters,
-            guarantee=guarantee,
-            confidence_level=confidence_level,
-            pos_label=pos_label,
-        )
-        return cls(found, name=name).plot(ax, **keywords)
+        asked = {"costs": costs, "clusters": clusters, "pos_label": pos_label}
+        comparison = compare(y_true, y_proba, guarantee=guarantee, confidence_level=confidence_level, **asked)
+        return cls(comparison)._drawn(**keywords)
 
     def _sentences(self) -> Iterator[str]:
         sure = confidence(self.comparison.confidence_level)
@@ -163,7 +154,7 @@ class DifferenceDisplay(ModelsDisplay):
         heading = MEASURES[key].name if many else f"{MEASURES[key].name}: {labels[0]}"
         ax.set_title(heading, loc="left", fontsize=8.5, color=palette.ink, parse_math=False, pad=3)
 
-    def _colour(self, one: MeasureDifference, palette: Any) -> str:
+    def _colour(self, one: MeasureDifference, palette: Palette) -> str:
         return str({one.second: palette.blue, one.first: palette.orange}.get(one.better or "", palette.muted))
 
     def readings(self) -> Iterator[Reading]:

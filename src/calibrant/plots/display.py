@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -13,14 +14,19 @@ from calibrant.errors import ArgumentError, DataError
 from calibrant.plots.canvas import Canvas, canvas, panels
 from calibrant.plots.readings import Reading
 from calibrant.plots.style import LIGHT, drawing_style
+from calibrant.table.arguments import as_table
 from calibrant.table.results import frame_of
-from calibrant.table.score_table import FloatArray
+from calibrant.table.score_table import FloatArray, ScoreTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, FigureBase
 
-__all__ = ["Display", "ModelsDisplay"]
+__all__ = ["Display", "Labels", "ModelsDisplay", "Scores", "split_rows"]
+
+# What `from_predictions` is given: labels and scores, or a table of both.
+Labels = npt.ArrayLike | ScoreTable
+Scores = npt.ArrayLike | None
 
 # On a telephone a page shows a picture at about this part of its usual width, so that its type stays legible.
 _NARROWER = 0.875
@@ -64,6 +70,10 @@ class Display(ABC):
         """Give what a page says where a reader points at the picture, once it is drawn; by default nothing."""
         return iter(())
 
+    def __init_subclass__(cls) -> None:
+        for name in {"from_predictions", "plot"} & set(vars(cls)):
+            _share_parameters(getattr(cls, name), getattr(Display, name))
+
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **keywords: Any) -> Self:
         """Draw the picture.
 
@@ -76,10 +86,15 @@ class Display(ABC):
         **keywords
             Of matplotlib, for the line, points or bars of what is shown: ``color``, ``linewidth`` ...
         """
-        return self._plot(ax, name, self.size, **keywords)
+        return self._plot(ax, self.size, beneath=self.beneath, name=name, **keywords)
+
+    def _drawn(self, ax: Axes | None = None, *, name: str | None = None, **keywords: Any) -> Self:
+        """Take the name, and draw."""
+        self.name = name
+        return self.plot(ax, **keywords)
 
     def _plot(
-        self, ax: Axes | None, name: str | None, size: tuple[float, float], *, beneath: bool = False, **keywords: Any
+        self, ax: Axes | None, size: tuple[float, float], *, beneath: bool, name: str | None = None, **keywords: Any
     ) -> Self:
         """Draw on axes of the user or a new figure, which has a second panel if `beneath`."""
         name = self.name if name is None else name
@@ -90,10 +105,10 @@ class Display(ABC):
 
     def own_figure(self) -> Figure:
         """Draw the picture for a page: without its title, on a figure that pyplot does not know."""
-        from matplotlib.figure import Figure
-
         width, height = self.size
         with drawing_style():
+            from matplotlib.figure import Figure
+
             figure = Figure(figsize=(_NARROWER * width, height), layout="constrained")
             self.draw_panel(figure)
         return figure
@@ -253,6 +268,27 @@ class ModelsDisplay(Display):
         for name, one in estimator.items():
             scores[name], pos_label = _positive_scores(one, X, pos_label)
         return cls.from_predictions(y, scores, pos_label=pos_label, **keywords)
+
+
+def split_rows(
+    y_true: Labels,
+    y_proba: Scores,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    pos_label: Any = None,
+    **drawing: Any,
+) -> tuple[ScoreTable, dict[str, Any]]:
+    """Return the table of what `Display.from_predictions` is given, and the keywords that are about drawing."""
+    return as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label), drawing
+
+
+def _share_parameters(method: Any, of_all: Any) -> None:
+    """Let the signature of a method of one display name the parameters that all displays take, after its own."""
+    function = getattr(method, "__func__", method)
+    own = signature(function)
+    *first, keywords = own.parameters.values()
+    further = [parameter for name, parameter in signature(of_all).parameters.items() if name not in own.parameters]
+    function.__signature__ = own.replace(parameters=[*first, *further, keywords])
 
 
 def _positive_scores(estimator: Any, X: Any, pos_label: Any = None) -> tuple[FloatArray, Any]:  # noqa: N803

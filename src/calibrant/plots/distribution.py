@@ -10,12 +10,10 @@ import numpy.typing as npt
 
 from calibrant.curves import CumulativeResiduals, Histogram, score_histogram
 from calibrant.plots.canvas import Canvas
-from calibrant.plots.display import Display
+from calibrant.plots.display import Display, Labels, Scores, split_rows
 from calibrant.plots.readings import Reading
 from calibrant.plots.style import Palette, ground_of, set_scale, write_ticks
-from calibrant.table.arguments import as_table
 from calibrant.table.numbers import rows, score_brief, share
-from calibrant.table.score_table import ScoreTable
 from calibrant.table.visible_scores import View
 
 if TYPE_CHECKING:
@@ -50,18 +48,7 @@ class DistributionDisplay(Display):
         self.histogram, self.name = histogram, name
 
     @classmethod
-    def from_predictions(
-        cls,
-        y_true: npt.ArrayLike | ScoreTable,
-        y_proba: npt.ArrayLike | None = None,
-        *,
-        n_bins: int = 40,
-        sample_weight: npt.ArrayLike | None = None,
-        pos_label: Any = None,
-        name: str | None = None,
-        ax: Axes | None = None,
-        **keywords: Any,
-    ) -> Self:
+    def from_predictions(cls, y_true: Labels, y_proba: Scores = None, *, n_bins: int = 40, **keywords: Any) -> Self:
         """Count the rows in bins, and draw them; other parameters as in `Display.from_predictions`.
 
         Parameters
@@ -70,8 +57,8 @@ class DistributionDisplay(Display):
             Number of bins. They divide [0, 1], or where the scores are if they lie close together; the bins are
             narrower towards 0 if most scores are near 0.
         """
-        table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
-        return cls(score_histogram(table, n_bins=n_bins, within="data"), name=name).plot(ax, **keywords)
+        table, drawing = split_rows(y_true, y_proba, **keywords)
+        return cls(score_histogram(table, n_bins=n_bins, within="data"))._drawn(**drawing)
 
     def _sentences(self) -> Iterator[str]:
         yield (

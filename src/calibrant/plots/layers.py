@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 __all__ = [
+    "SimultaneousBand",
     "draw_band",
     "draw_diagonal",
     "draw_line",
@@ -74,7 +75,27 @@ def draw_line(curve: Curve, ax: Axes, manner: dict[str, Any], label: str) -> Lin
     return line
 
 
-def draw_band(band: Any, ax: Axes, colour: str) -> None:
+class SimultaneousBand(Protocol):
+    """A band from wherever: of `calibrant.certificates`, or with the same arrays."""
+
+    @property
+    def score(self) -> FloatArray:
+        """Where the limits are."""
+
+    @property
+    def lower(self) -> FloatArray:
+        """Lower limits."""
+
+    @property
+    def upper(self) -> FloatArray:
+        """Upper limits."""
+
+    @property
+    def confidence_level(self) -> float:
+        """Probability with which all hold."""
+
+
+def draw_band(band: SimultaneousBand, ax: Axes, colour: str) -> None:
     """Draw a simultaneous band.
 
     Between two scores it has the lower limit of the left one and the upper limit of the right one, which is right for

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
-from calibrant.monitoring import Monitor, MonitorHistory
 from calibrant.plots.canvas import Canvas
 from calibrant.plots.display import Display
 from calibrant.plots.readings import Reading, halfway
@@ -20,6 +19,8 @@ from calibrant.table.pooling import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from calibrant.monitoring import MonitorHistory
 
 __all__ = ["MonitorDisplay", "moments"]
 
@@ -71,8 +72,6 @@ class MonitorDisplay(Display):
         confidence_level: float = 0.95,
         sample_weight: npt.ArrayLike | None = None,
         pos_label: Any = None,
-        name: str | None = None,
-        ax: Axes | None = None,
         **keywords: Any,
     ) -> Self:
         """Read rows in their order, and draw the monitor; other parameters as in `Display.from_predictions`.
@@ -85,13 +84,11 @@ class MonitorDisplay(Display):
         if y_proba is None or sample_weight is not None:
             found = "a table" if y_proba is None else "weights"
             raise ArgumentError("labels and scores row by row, in their order", found, "pass the rows themselves")
+        from calibrant.monitoring import Monitor
+
         monitor = Monitor(tolerance, odds_tolerance=odds_tolerance, mode=mode, confidence_level=confidence_level)
         monitor.update(y_true, y_proba, pos_label=pos_label)
-        return cls(monitor.history(), name=name).plot(ax, **keywords)
-
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **keywords: Any) -> Self:
-        """Draw the picture; parameters as in `Display.plot`."""
-        return self._plot(ax, name, self.size, beneath=True, **keywords)
+        return cls(monitor.history())._drawn(**keywords)
 
     def _sentences(self) -> Iterator[str]:
         yield (

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.curves import Curve, Histogram, binned_curve, isotonic_curve, local_curve, score_histogram
 from calibrant.errors import ArgumentError
 from calibrant.metrics import CutoffCalibration
 from calibrant.plots.canvas import Canvas
-from calibrant.plots.display import Display
+from calibrant.plots.display import Display, Labels, Scores, split_rows
 from calibrant.plots.distribution import bar_readings, draw_bars
 from calibrant.plots.layers import (
+    SimultaneousBand,
     draw_band,
     draw_diagonal,
     draw_line,
@@ -26,10 +26,9 @@ from calibrant.plots.layers import (
 )
 from calibrant.plots.readings import Reading, halfway
 from calibrant.plots.style import set_scale
-from calibrant.table.arguments import as_table
 from calibrant.table.numbers import rows, score_brief, share, write_interval
 from calibrant.table.parameters import check_choice
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.score_table import FloatArray
 from calibrant.table.visible_scores import View, score_view
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ class ReliabilityDisplay(Display):
         *,
         line: Curve | None = None,
         local: Curve | None = None,
-        band: Any = None,
+        band: SimultaneousBand | None = None,
         worst: CutoffCalibration | None = None,
         distribution: Histogram | None = None,
         name: str | None = None,
@@ -118,8 +117,8 @@ class ReliabilityDisplay(Display):
     @classmethod
     def from_predictions(
         cls,
-        y_true: npt.ArrayLike | ScoreTable,
-        y_proba: npt.ArrayLike | None = None,
+        y_true: Labels,
+        y_proba: Scores = None,
         *,
         n_bins: int | None = 10,
         strategy: Literal["quantile", "uniform"] = "quantile",
@@ -127,11 +126,7 @@ class ReliabilityDisplay(Display):
         span: float = 0.15,
         degree: int = 0,
         confidence_level: float = 0.95,
-        band: Any = None,
-        sample_weight: npt.ArrayLike | None = None,
-        pos_label: Any = None,
-        name: str | None = None,
-        ax: Axes | None = None,
+        band: SimultaneousBand | None = None,
         **keywords: Any,
     ) -> Self:
         """Compute bins, a curve without bins and the distribution of the scores, and draw them.
@@ -153,7 +148,7 @@ class ReliabilityDisplay(Display):
         band : object with arrays `score`, `lower` and `upper`, optional
             A simultaneous band, such as `calibrant.certificates` computes.
         """
-        table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+        table, drawing = split_rows(y_true, y_proba, **keywords)
         points = line = None
         if n_bins is not None:
             points = binned_curve(table, n_bins=n_bins, strategy=strategy, confidence_level=confidence_level)
@@ -161,15 +156,9 @@ class ReliabilityDisplay(Display):
             line = local_curve(table, span=span, degree=degree, confidence_level=confidence_level)
         elif curve is not None:
             line = isotonic_curve(table)
-        display = cls(
-            points,
-            line=line,
-            band=band,
-            distribution=score_histogram(table, within="data"),
-            name=name,
-            pos_label=pos_label,
-        )
-        return display.plot(ax, **keywords)
+        histogram = score_histogram(table, within="data")
+        display = cls(points, line=line, band=band, distribution=histogram, pos_label=keywords.get("pos_label"))
+        return display._drawn(**drawing)
 
     @classmethod
     def from_result(cls, result: Any) -> Self:
@@ -183,6 +172,7 @@ class ReliabilityDisplay(Display):
 
         The distribution has a table of its own: ``display.distribution.to_frame()``.
         """
+        parts: list[tuple[str, Curve | SimultaneousBand]]
         parts = [(layer.kind, layer) for layer in (self.points, self.line, self.local) if layer is not None]
         parts += [] if self.band is None else [("band", self.band)]
         lengths = [len(layer.score) for _, layer in parts]
@@ -192,13 +182,7 @@ class ReliabilityDisplay(Display):
         return columns
 
     def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        name: str | None = None,
-        ref_line: bool = True,
-        distribution: bool = True,
-        **keywords: Any,
+        self, ax: Axes | None = None, *, ref_line: bool = True, distribution: bool = True, **keywords: Any
     ) -> Self:
         """Draw the diagram; other parameters as in `Display.plot`.
 
@@ -214,18 +198,11 @@ class ReliabilityDisplay(Display):
             Whether to draw the distribution of the scores.
         """
         beneath = distribution and self.distribution is not None
-        return self._plot(
-            ax, name, _size(beneath), beneath=beneath, ref_line=ref_line, distribution=distribution, **keywords
-        )
+        keywords |= {"ref_line": ref_line, "distribution": distribution}
+        return self._plot(ax, _size(beneath), beneath=beneath, **keywords)
 
     def _draw(
-        self,
-        place: Canvas,
-        name: str | None,
-        *,
-        ref_line: bool = True,
-        distribution: bool = True,
-        **keywords: Any,
+        self, place: Canvas, name: str | None, *, ref_line: bool = True, distribution: bool = True, **keywords: Any
     ) -> None:
         ax, palette, first = place.ax, place.palette, place.series == 0
         colour = keywords.get("color", place.colour())
@@ -329,7 +306,7 @@ def _size(beneath: bool) -> tuple[float, float]:
     return (4.8, 5.3) if beneath else (4.8, 4.4)
 
 
-def _check_band(band: Any) -> Any:
+def _check_band(band: SimultaneousBand) -> SimultaneousBand:
     if isinstance(band, Curve):
         raise ArgumentError(
             "a simultaneous band",
@@ -346,6 +323,6 @@ def _check_band(band: Any) -> Any:
     return band
 
 
-def _values(layer: Any, name: str) -> FloatArray:
+def _values(layer: Curve | SimultaneousBand, name: str) -> FloatArray:
     """Values of a layer as floats, NaN where it has no such column."""
     return np.asarray(getattr(layer, name, np.full(len(layer.score), np.nan)), dtype=np.float64)

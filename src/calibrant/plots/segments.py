@@ -20,7 +20,7 @@ from calibrant.table.parameters import check_count
 from calibrant.table.shown import short_name
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 __all__ = ["SegmentDisplay", "SegmentMapDisplay", "pairs_of"]
 
@@ -49,8 +49,6 @@ class _AuditDisplay(Display):
         tolerance: float | None = None,
         sample_weight: None = None,
         pos_label: Any = None,
-        name: str | None = None,
-        ax: Axes | None = None,
         **keywords: Any,
     ) -> Self:
         """Audit segments and draw them; parameters are those of `calibrant.audit_segments`.
@@ -70,7 +68,7 @@ class _AuditDisplay(Display):
             raise ArgumentError("rows without weights", "`sample_weight`", "leave it out: segments count rows")
         depth = cls._depth if depth is None else depth
         audit = audit_segments(y_true, y_proba, by=by, depth=depth, tolerance=tolerance, pos_label=pos_label)
-        return cls(audit, name=name).plot(ax, **keywords)
+        return cls(audit)._drawn(**keywords)
 
     def columns(self) -> dict[str, Any]:
         """Return what the audit says of the segments drawn."""

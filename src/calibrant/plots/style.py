@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibrant.errors import need_package
 from calibrant.table.visible_scores import View
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def drawing_style(palette: Palette = LIGHT) -> Iterator[Palette]:
     ...     palette.blue
     '#0072b2'
     """
+    need_package("matplotlib")
     from matplotlib import style
 
     with style.context(["default", _settings(palette)]):

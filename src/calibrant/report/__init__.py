@@ -1,11 +1,22 @@
 """Audits, comparisons and monitors as one HTML page that needs no network and no other files; and as PDF."""
 
-from calibrant.keywords import check_package
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from calibrant.keywords import check_package, checked
 from calibrant.report.files import check_report, write_report
 from calibrant.report.models import render_comparison
-from calibrant.report.monitor import render_monitor
 from calibrant.report.page import render
+
+if TYPE_CHECKING:
+    from calibrant.report.monitor import render_monitor
 
 __all__ = ["check_report", "render", "render_comparison", "render_monitor", "write_report"]
 
 check_package(__name__)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "render_monitor":  # only what is about monitors needs their package
+        return checked(import_module("calibrant.report.monitor").render_monitor)
+    raise AttributeError(f"module 'calibrant.report' has no attribute {name!r}")

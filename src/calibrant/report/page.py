@@ -11,7 +11,7 @@ from calibrant.auditing import wording
 from calibrant.auditing.cluster_wording import unseen_sentence
 from calibrant.auditing.error_wording import error_limits, error_range, plain_sentence
 from calibrant.auditing.findings import Findings
-from calibrant.errors import ArgumentError
+from calibrant.errors import ArgumentError, need_package
 from calibrant.plots.style import DARK, LIGHT
 from calibrant.references import cite
 from calibrant.report import view
@@ -109,6 +109,7 @@ def _section(audit: Findings, place: int) -> dict[str, Any]:
 
 def fill_page(template: str, *, title: str, note: str, **content: Any) -> str:
     """Fill a template of a page; all pages share their head, style and footer."""
+    need_package("jinja2")
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(

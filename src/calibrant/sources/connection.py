@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrant.errors import DataError, SourceError
+from calibrant.errors import DataError, SourceError, need_package
 from calibrant.sources.formats import (
     OBJECT,
     ROW_NUMBER,
@@ -113,6 +113,7 @@ def _answer(connection: duckdb.DuckDBPyConnection, query: Query, wanted: tuple[s
 
 
 def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
+    need_package("duckdb")
     import duckdb
 
     connection = duckdb.connect(

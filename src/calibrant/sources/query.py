@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from calibrant.errors import SourceError
+from calibrant.errors import SourceError, need_package
 from calibrant.sources.formats import quote_name, quote_text, unique_names
 from calibrant.sources.source import describe_no_space
 
@@ -179,14 +179,11 @@ def _from_sqlite(
 def _from_postgresql(
     connection: duckdb.DuckDBPyConnection, sql: str, database: str, wanted: tuple[str, ...]
 ) -> tuple[str, ...]:
+    for name in ("adbc_driver_postgresql", "pyarrow"):
+        need_package(name, "calibrant[postgresql]")
     import duckdb
+    from adbc_driver_postgresql import dbapi
 
-    try:
-        from adbc_driver_postgresql import dbapi
-    except ImportError as error:
-        raise SourceError(
-            "the packages for PostgreSQL", str(error), "install them: pip install 'calibrant[postgresql]'"
-        ) from None
     try:
         with dbapi.connect(database) as source, source.cursor() as cursor:
             cursor.execute("SET TRANSACTION READ ONLY")

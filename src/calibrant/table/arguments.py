@@ -37,5 +37,5 @@ def as_table(
 def need_both_classes(table: ScoreTable) -> None:
     """Raise a `DataError` if all rows of a table are positive, or all are negative."""
     if not ((table.k > 0).any() and (table.k < table.n).any()):
-        count = f"{table.total:,.15g} row{'' if table.total == 1 else 's'}" if table.counts else "rows with weights"
+        count = f"{table.total:,.15g} row{'' if table.total == 1 else 's'}" if table.whole else "rows with weights"
         raise describe_one_outcome(f"only {'positives' if (table.k > 0).any() else 'negatives'} in {count}")

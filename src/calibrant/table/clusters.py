@@ -19,6 +19,7 @@ from calibrant.table.arguments import as_table
 from calibrant.table.parameters import check_count
 from calibrant.table.pooling import number_values, score_order
 from calibrant.table.row_errors import describe_missing_cluster
+from calibrant.table.sampling import Sampling
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 from calibrant.table.seeding import hash_rows, scramble
 from calibrant.table.validation import as_array, clean_rows, need_counts, one_column
@@ -46,6 +47,11 @@ class ClusteredRows:
     size: FloatArray  # rows of each cluster, as they count
     weight: FloatArray  # what each row of a cluster counts, in (0, 1]; 1 unless clusters are capped
     cap: float = math.inf  # rows that a cluster counts at most
+
+    @property
+    def sampling(self) -> Sampling:
+        """That clusters were drawn, and how many rows each counts at most."""
+        return Sampling("clusters", len(self.size), self.cap)
 
     @property
     def negatives(self) -> NumberArray:

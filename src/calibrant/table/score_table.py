@@ -45,6 +45,9 @@ class ScoreTable(TableSums):
         Positives at each score, or their total weight.
     cells : CellSums or None
         None if every row of the table is one distinct score. A cell is never wider than ``2**-17``.
+    sampling : Sampling
+        What was drawn: independent rows, or clusters of them. It decides, with whole weights, whether numbers that
+        depend on chance may be computed from the table.
     intake : Intake
         What reading the rows did beside: `intake.left_out` counts those that ``missing="drop"`` left out, by cause, or
         is None; `intake.others` are the labels that count as 0 beside a `pos_label`.
@@ -264,7 +267,7 @@ class ScoreTable(TableSums):
             depend on the order of the rows and costs as much as the table is long. The rows of a cell are split as if
             all had its mean score.
         """
-        if not self.counts:
+        if not self.independent:
             remedy = "pass rows, or weights that count rows"
             raise DataError("weights that are whole numbers of rows", "other weights", remedy)
         if not isinstance(rng, np.random.Generator):

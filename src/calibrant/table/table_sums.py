@@ -11,6 +11,7 @@ import numpy as np
 from calibrant.table.cells import CellSums, most_squared
 from calibrant.table.fixed_point import BITS, MOST_ROWS, UNIT, FixedPoint, score_units
 from calibrant.table.pooling import FloatArray, NumberArray
+from calibrant.table.sampling import INDEPENDENT, Sampling
 
 __all__ = ["TableSums"]
 
@@ -26,6 +27,7 @@ class TableSums:
     n: NumberArray
     k: NumberArray
     cells: CellSums | None = None
+    sampling: Sampling = INDEPENDENT
 
     binary: ClassVar[bool] = True  # whether an outcome is one of two, which `need_binary` asks for
 
@@ -42,9 +44,14 @@ class TableSums:
         return self.cells is None or bool((self.cells.low == self.cells.high).all())
 
     @property
-    def counts(self) -> bool:
-        """Whether weights are whole numbers, that is, whether a weight is a number of rows."""
+    def whole(self) -> bool:
+        """Whether weights are whole numbers, so that sums are exact and a weight is a number of rows."""
         return self.n.dtype.kind == "i"
+
+    @property
+    def independent(self) -> bool:
+        """Whether `n` counts independent rows, so that chance may be computed from it."""
+        return self.whole and self.sampling.independent_rows
 
     @cached_property
     def total(self) -> float:
@@ -136,10 +143,10 @@ class TableSums:
 
     @property
     def residual(self) -> FixedPoint | None:
-        """Sum of `y - s` of each row in whole units, or None if rows are not counted or are more than fit."""
+        """Sum of `y - s` of each row in whole units, or None if rows are not independent or are more than fit."""
         if self.cells is not None:
             return self.cells.residual
-        if not self.counts or not self.total < MOST_ROWS:
+        if not self.independent or not self.total < MOST_ROWS:
             return None
         return FixedPoint.product(self.k, np.full(len(self), 1 << BITS)) - FixedPoint.product(
             self.n, score_units(self.score)
@@ -151,7 +158,7 @@ class TableSums:
 
     def cumulative_residual_sums(self) -> FloatArray:
         """Sum of `y - s` over all rows up to the end of each row of the table, cells or not."""
-        if self.cells is None and self.counts and self.total < _ONE_WORD:
+        if self.cells is None and self.independent and self.total < _ONE_WORD:
             return np.asarray(np.cumsum((self.k << BITS) - self.n * score_units(self.score)) * UNIT)
         if (residual := self.residual) is not None:
             return residual.cumsum().to_float()

@@ -68,7 +68,7 @@ class CleanRows(NamedTuple):
 
 class _Weighted(Protocol):
     @property
-    def counts(self) -> bool: ...
+    def independent(self) -> bool: ...
 
 
 class _Observed(Protocol):
@@ -333,7 +333,7 @@ def _as_counts(n: npt.ArrayLike, k: npt.ArrayLike) -> tuple[npt.NDArray[Any], np
 
 def need_counts(rows: _Weighted, because: str) -> None:
     """Raise a `DataError` if weights are not numbers of rows, which finite samples are counted in."""
-    if not rows.counts:
+    if not rows.independent:
         remedy = f"{because}; leave the weights out, or use them for point estimates only"
         raise DataError("weights that are whole numbers of independent rows", "other weights", remedy)
 

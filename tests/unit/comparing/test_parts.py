@@ -7,7 +7,8 @@ import pytest
 from scipy.stats import norm
 
 from calibrant.comparing.calibration import _cut, _parts, calibration_limits
-from calibrant.comparing.joint import critical_value, paired_limits
+from calibrant.comparing.compare import _difference
+from calibrant.comparing.joint import Limits, critical_value, paired_limits
 from calibrant.comparing.losses import MEASURES, Possible, measures_of, possible_changes, terms_of
 from calibrant.comparing.units import Units
 from calibrant.distributions.cluster_draws import equal_draws, hidden_share
@@ -152,3 +153,12 @@ def test_limits_of_clusters_of_one_row_are_those_of_rows(rng):
         for units in (Units(800), Units(800, np.arange(800)))
     )
     assert clusters == pytest.approx(rows, abs=0.004)
+
+
+@pytest.mark.parametrize(
+    ("value", "lower", "upper", "needed"), [(1.0, -1.0, 9.0, 400), (-1.0, -9.0, 2.0, 900), (0.0, -1.0, 1.0, None)]
+)
+def test_rows_needed_bring_the_nearer_end_to_zero(value, lower, upper, needed):
+    """Arithmetic: an interval shrinks with the root of the rows, and the end on the side of zero decides."""
+    found = _difference(MEASURES["brier_score"], "a", "b", Limits(value, 1.0, lower, upper), Units(100))
+    assert (found.rows_needed, found.clusters_needed) == (needed, None)

@@ -69,7 +69,7 @@ def test_rates_are_the_exact_ones_within_0_and_1(rows, span, degree, kernel):
     known = ~np.isnan(curve.lower)
     assert (curve.lower[known] <= curve.rate[known] + 1e-12).all()
     assert (curve.rate[known] <= curve.upper[known] + 1e-12).all()
-    if not table.counts:
+    if not table.whole:
         assert not known.any()
         assert curve.interval is None
 

@@ -17,6 +17,7 @@ from calibrant.distributions.mean_limits import mean_width
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.table.clusters import cluster_rows
 from calibrant.table.numbers import claim_upper
+from support.oracles import cell_table
 from support.strategies import small_rows
 
 
@@ -27,6 +28,22 @@ def costs(a, b):
 @pytest.mark.parametrize(("a", "b", "tau"), [(1, 1, 0.5), (1, 4, 0.2), (3, 1, 0.75), (0, 2, 0.0), (2, 0, 1.0)])
 def test_threshold_is_a_over_a_plus_b(a, b, tau):
     assert optimal_threshold(a, b) == tau
+
+
+def test_cells_widen_the_saving_bound_by_the_rows_that_they_hide():
+    """Arithmetic: twice the larger cost for each of the 100 rows of the largest of 200 cells, in 20,000 rows."""
+    rng = np.random.default_rng(6)
+    s = np.sort(rng.uniform(0.1, 0.9, 20_000))
+    y = (rng.uniform(size=20_000) < s).astype(int)
+    cells = cell_table(y, s, None, s[99::100])
+    assert cells.n.max() == 100
+    positives = np.arange(100) < cells.k[:, None]
+    exact = ScoreTable.from_scores(positives.ravel(), np.repeat(cells.score, 100))
+    for a, b in ((1, 4), (4, 1)):
+        wider = saving_bound(cells, **costs(a, b))
+        assert wider.saving_bound < wider.cost_upper
+        of_means = saving_bound(exact, **costs(a, b)).saving_bound
+        assert wider.saving_bound == pytest.approx(of_means + 2 * 4 * 100 / 20_000, abs=2e-3)
 
 
 def test_a_score_at_the_threshold_acts():

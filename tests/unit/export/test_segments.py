@@ -77,6 +77,28 @@ def test_sql_in_duckdb(fitted, rows):
     np.testing.assert_allclose(found, fitted.predict(*rows), **close(fitted))
 
 
+def splits(node):
+    if isinstance(node, float):
+        return []
+    here = [node.at] if node.column < 0 else []
+    return here + splits(node.first) + splits(node.second)
+
+
+def test_scores_and_values_at_a_cut_go_the_same_way(fitted):
+    """Scores at which a tree divides, and ages at which segments end, belong to the first part."""
+    ats = sorted({at for tree in fitted.repair_.trees for at in splits(tree)})[:40]
+    cuts = [float(cut) for column in fitted.columns_ for cut in column.cuts if column.name == "age"]
+    assert ats
+    assert cuts
+    score = np.array(ats * len(cuts))
+    columns = {
+        name: np.resize(np.asarray(values)[:1], len(score)) for name, values in repaired_rows(400, seed=1)[2].items()
+    } | {"age": np.repeat(cuts, len(ats))}
+    given = as_table((score, columns))  # noqa: F841  # DuckDB finds it by its name
+    found = duckdb.sql(f"SELECT {to_sql(fitted, 'p')} AS z FROM given").fetchnumpy()["z"]
+    np.testing.assert_allclose(found, fitted.predict(score, columns), **close(fitted))
+
+
 def test_sql_in_sqlite(fitted, rows):
     with sqlite3.connect(":memory:") as connection:
         try:

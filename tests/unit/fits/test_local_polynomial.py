@@ -60,7 +60,7 @@ def test_fit_is_that_of_exact_fractions(rows, span, degree, kernel, points):
         slack = 1e-12 * slow.scale / slow.spread
         assert found.value[j] == pytest.approx(slow.value, rel=0, abs=slack)
         assert found.mean_predicted[j] == pytest.approx(slow.mean_predicted, rel=0, abs=slack)
-        if table.counts:
+        if table.whole:
             assert found.variance[j] == pytest.approx(slow.variance, rel=1e-9, abs=slack)
         else:
             assert math.isnan(found.variance[j])
@@ -300,3 +300,15 @@ def test_cells_move_no_printed_digit(world, kernel, monkeypatch):
         np.testing.assert_allclose(np.sqrt(fast.variance), np.sqrt(slow.variance), rtol=1e-3)
         np.testing.assert_array_equal(fast.degree, slow.degree)
         np.testing.assert_array_equal(fast.windows.n, slow.windows.n)
+
+
+def test_a_cell_of_a_large_window_stands_at_the_mean_of_its_scores(monkeypatch):
+    monkeypatch.setattr(windows_module, "_MOST_SCORES", 40)
+    monkeypatch.setattr(windows_module, "_STEPS", 16)
+    rng = np.random.default_rng(2)
+    table = ScoreTable.from_scores(rng.uniform(size=300) < 0.4, rng.beta(2, 5, size=300))
+    sums = windows_module._Sums(table, 0.5)
+    assert (np.diff(sums.edges) > 1).any()
+    for mean, start, stop in zip(sums.cells[0], sums.edges[:-1], sums.edges[1:], strict=True):
+        part = slice(start, stop)
+        assert mean == pytest.approx(np.average(table.score[part], weights=table.n[part]), abs=1e-15)

@@ -50,6 +50,18 @@ def test_shaded_scores_are_the_worst_interval(rows):
     assert (max(low, extent.x0), extent.x1) == (extent.x0, high)
 
 
+def test_grey_band_holds_the_line_that_is_within_its_limit():
+    """Around the middle of a line that chance alone could have drawn, and never away from zero, where it starts."""
+    rng = np.random.default_rng(5)
+    s = rng.uniform(size=5000)
+    display = CumulativeResidualsDisplay.from_predictions(rng.uniform(size=5000) < s, s, ax=axes())
+    value, limit = display.curve.value, display.cutoff.null_q95
+    bottom, top = min(0.0, value.min()), max(0.0, value.max())
+    assert 0.0 < abs(bottom + top) < top - bottom < limit
+    band = display.ax_.patches[0].get_path().get_extents(display.ax_.patches[0].get_patch_transform())
+    assert (band.y0, band.y1) == pytest.approx((0.5 * (bottom + top - limit), 0.5 * (bottom + top + limit)))
+
+
 def test_without_the_error_neither_band_nor_number():
     display = CumulativeResidualsDisplay(cumulative_residuals([0, 1, 1], [0.2, 0.4, 0.9])).plot()
     assert display.ax_.get_legend() is None

@@ -7,6 +7,7 @@ import json
 import re
 
 import duckdb
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -213,3 +214,19 @@ def test_scores_alone_may_be_missing(write):
         pytest.raises(DataError, match="numbers as scores, found 'low' in row 2 of column p in "),
     ):
         check_scores(source, "p")
+
+
+@pytest.mark.parametrize(("scores", "found"), [([0.3, 1.5], "1.5"), ([0.3, -0.5], "-0.5"), ([1.5, -0.5], "-0.5")])
+def test_of_a_frame_the_score_that_is_outside_is_named(scores, found):
+    with pytest.raises(DataError, match=f"found {found}"):
+        ScoreTable.from_frame(pl.LazyFrame({"y": [0, 1], "p": scores}), label="y", score="p")
+
+
+def test_a_positive_label_is_the_same_number_or_the_same_text(tmp_path):
+    """As a number "1" is 1.0, and "x" is no number at all."""
+    path = tmp_path / "rows.csv"
+    path.write_text("y,p\n1,0.2\n2,0.3\n2,0.4\n")
+    assert read_table(path, label="y", score="p", pos_label=1.0).positives == 1
+    path.write_text("y,p\nx,0.2\n2,0.3\n2,0.4\n")
+    assert read_table(path, label="y", score="p", pos_label="2").positives == 2
+    assert read_table(path, label="y", score="p", pos_label="x").positives == 1

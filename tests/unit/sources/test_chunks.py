@@ -267,13 +267,13 @@ def test_very_large_whole_weights(monkeypatch, size, each, one, batch):
 
     again, once = ScoreTable.from_chunks(chunks), ScoreTable.from_chunks(chunks())
     for table in (again, once):
-        assert (table.counts, table.total, table.positives) == (exact.counts, exact.total, exact.positives)
+        assert (table.whole, table.total, table.positives) == (exact.whole, exact.total, exact.positives)
         assert table.squared_total == pytest.approx(squared, rel=1e-14, abs=total * 2.0**-43)
         assert table.log_loss_total == pytest.approx(log_loss, rel=1e-14, abs=total * 2.0**-36)
         assert [table.rise.sum(), table.fall.sum()] == pytest.approx([exact.rise.sum(), exact.fall.sum()], rel=1e-11)
     error = cutoff_calibration_error(exact)
     found = cutoff_calibration_error(again)
-    assert found == (error if exact.counts else pytest.approx(error, rel=1e-11))
+    assert found == (error if exact.whole else pytest.approx(error, rel=1e-11))
     limits = extremes(cumulative_residuals(once))
     assert limits.value - 1e-11 <= error <= limits.at_most + 1e-11
 

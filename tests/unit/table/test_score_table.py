@@ -39,7 +39,7 @@ def test_neighbouring_floats_are_different_scores():
 def test_counts_pool_repeats_in_any_order():
     table = ScoreTable.from_counts([0.7, 0.2, 0.7, 0.4], [2, 3, 1, 0], [1, 0, 1, 0])
     assert (table.score.tolist(), table.n.tolist(), table.k.tolist()) == ([0.2, 0.7], [3, 3], [0, 2])
-    assert table.counts
+    assert table.whole
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ def test_counts_that_cannot_be(score, n, k, expected):
 
 def test_whole_weights_are_counts_and_others_are_not():
     y, s = [0, 1], [0.2, 0.7]
-    assert ScoreTable.from_scores(y, s, sample_weight=[2.0, 3.0]).counts
-    assert not ScoreTable.from_scores(y, s, sample_weight=[2.0, 3.5]).counts
+    assert ScoreTable.from_scores(y, s, sample_weight=[2.0, 3.0]).whole
+    assert not ScoreTable.from_scores(y, s, sample_weight=[2.0, 3.5]).whole
 
 
 def test_merge_of_counts_and_weights_has_weights():
     merged = ScoreTable.from_scores([0], [0.2]).merge(ScoreTable.from_scores([1], [0.2], sample_weight=[0.5]))
-    assert (merged.n.tolist(), merged.k.tolist(), merged.counts) == ([1.5], [0.5], False)
+    assert (merged.n.tolist(), merged.k.tolist(), merged.whole) == ([1.5], [0.5], False)
 
 
 def test_split_refuses_weights():

@@ -53,8 +53,8 @@ def audit(
         str | None,
         typer.Option(
             "--method",
-            help="Bound: default, bernstein, anytime, hoeffding, asymptotic or uniform_convergence; with "
-            "--cluster default, bernstein or asymptotic.",
+            help="Bound: default, asymptotic (narrower, for many rows) or anytime (may be looked at "
+            "after every row); with --cluster default or asymptotic. The reference of `certify` has others.",
         ),
     ] = None,
     cluster: Cluster = None,

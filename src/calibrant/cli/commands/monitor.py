@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,6 +25,9 @@ from calibrant.cli.options import (
 from calibrant.cli.sources import paths_of, source_of
 from calibrant.errors import ArgumentError, CalibrantError
 from calibrant.printable import shell_word
+
+if TYPE_CHECKING:
+    from calibrant.monitoring import Departure, Monitor
 
 __all__ = ["monitor"]
 
@@ -149,7 +152,7 @@ def monitor(
         next_command = None
         if result.departure is not None:
             named_columns = {"label": label, "score": score} | ({} if pos_label is None else {"pos-label": pos_label})
-            next_command = _next_command(result, named_columns, time)
+            next_command = _next_command(result.departure, result.repair_files, named_columns, time)
         # First the verdict: should the state not be written, the next run reads these rows again and repeats it.
         if as_json:
             typer.echo(result.to_json())
@@ -192,25 +195,24 @@ def _show(what: str, path: Path, write: Callable[[], None]) -> None:
         terminal.print_note(f"{what} written to {path}")
 
 
-def _draw(found: Any, path: Path) -> None:
+def _draw(monitor: "Monitor", path: Path) -> None:
     from matplotlib.figure import Figure
 
     from calibrant.atomic_write import replacing
     from calibrant.plots import MonitorDisplay, drawing_style
     from calibrant.plots.canvas import Canvas, panels
 
-    display = MonitorDisplay(found.history())
+    display = MonitorDisplay(monitor.history())
     with drawing_style() as palette, replacing(path) as draft:
         figure = Figure(figsize=display.size, layout="constrained")
         display.draw_on(Canvas(*panels(figure, beneath=True), own=True, palette=palette))
         figure.savefig(draft, dpi=150)
 
 
-def _next_command(state: Any, columns: dict[str, str], time: str | None) -> str:
+def _next_command(departure: "Departure", files: list[str], columns: dict[str, str], time: str | None) -> str:
     """Return the command that fits the repair on the rows since the departure, as far as files and times tell them."""
     from calibrant.sources.formats import quote_name, quote_text
 
-    departure, files = state.departure, state.repair_files
     since = None if time is None else departure.time
     rows = " ".join(map(shell_word, files)) or "FILE"
     if since is not None and files and all(map(_READ_BY_NAME.search, files)):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,10 @@ from calibrant.cli import terminal
 from calibrant.cli.options import Database, Files, Label, Missing, PosLabel, Score, Sql, Weight
 from calibrant.cli.sources import paths_of, source_of
 from calibrant.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from calibrant.calibrators.base import Calibrator
+    from calibrant.table.missing import Intake
 
 __all__ = ["recalibrate"]
 
@@ -100,12 +104,12 @@ def _fit(make: Callable[[], Any], method: str, source: Any, model: Path, columns
     terminal.print_wrapped(recalibration_sentence(judged))
 
 
-def _print_left_out(intake: Any) -> None:
+def _print_left_out(intake: "Intake") -> None:
     if intake.left_out is not None:
         terminal.print_wrapped(f"Left out: {intake.left_out}")
 
 
-def _fit_by_segment(calibrator: Any, source: Any, model: Path, by: list[str], columns: dict[str, Any]) -> None:
+def _fit_by_segment(calibrator: "Calibrator", source: Any, model: Path, by: list[str], columns: dict[str, Any]) -> None:
     """Fit one map and what segments need beyond it, and say what that gains."""
     from calibrant.auditing.segment_rows import check_names
     from calibrant.calibrators import SegmentCalibrator

@@ -23,6 +23,11 @@ class IndexRows(NamedTuple):
     scale: FloatArray  # by what it was divided
 
     @property
+    def negatives(self) -> NumberArray:
+        """Negatives of each distinct row, or their weight."""
+        return self.n - self.k
+
+    @property
     def total(self) -> float:
         """Number of rows, or total weight."""
         return float(self.n.sum())

@@ -46,7 +46,7 @@ def start_direction(rows: IndexRows, loss: str) -> Start:
     from scipy.optimize import minimize
 
     total, d = rows.total, rows.features.shape[1]
-    hits, misses = rows.k / total, (rows.n - rows.k) / total
+    hits, misses = rows.k / total, rows.negatives / total
 
     def objective(theta: FloatArray, half: float) -> tuple[float, FloatArray]:
         w, b = theta[:-1], theta[-1]

@@ -1,0 +1,133 @@
+"""What still works where a module is missing, and what the others say: which package, and how it is installed."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+WITHOUT = """
+import sys
+
+
+class Without:
+    # What finds modules, but for those of one package.
+    def __init__(self, finder):
+        self.finder = finder
+
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+
+    def find_spec(self, name, path=None, target=None):
+        return None if name.partition(".")[0] == {missing!r} else self.finder.find_spec(name, path, target)
+
+
+sys.meta_path[:] = [Without(finder) for finder in sys.meta_path]
+"""
+
+SCRIPT = """
+import os, sys
+{without}
+os.environ["MPLBACKEND"] = "agg"
+import numpy as np
+import calibrant as cal
+from calibrant.errors import ArgumentError, SourceError
+from calibrant.plots import MonitorDisplay, ReliabilityDisplay, draw
+
+y, p = [0, 1, 1, 0] * 60, [0.1, 0.4, 0.8, 0.9] * 60
+rows = "y,p,q\\n" + "".join("%d,%s,%s\\n" % (a, b, b / 2) for a, b in zip(y, p))
+open("rows.csv", "w").write(rows)
+audit = cal.audit(y, p, by={{"half": [0, 1] * 120}})
+comparison = cal.compare(y, {{"one": p, "two": np.square(p)}})
+monitor = cal.Monitor(tolerance=0.02)
+monitor.update(y, p)
+assert (str(audit) and audit.details() and str(comparison) and str(monitor.state) and audit.to_json())
+
+
+def frame_of(library):
+    import importlib
+    table = importlib.import_module(library).DataFrame({{"y": y, "p": p}})
+    assert cal.audit(table, label="y", score="p").cutoff.value == audit.cutoff.value
+    return audit.reliability.to_frame(library)
+
+
+uses = {{
+    "plot": audit.plot,
+    "html": lambda: (audit.to_html(), comparison.to_html(), audit.to_html("page.html")),
+    "notebook": lambda: (audit._repr_html_(), comparison._repr_html_()),
+    "display": lambda: ReliabilityDisplay.from_predictions(y, p),
+    "draw": lambda: (draw(audit.reliability), draw(audit.segments), comparison.plot()),
+    "monitor display": lambda: (monitor.history().plot(), MonitorDisplay.from_predictions(y, p, tolerance=0.1)),
+    "monitor page": monitor.to_html,
+    "state": lambda: (monitor.save("state.json"), cal.Monitor.load("state.json")),
+    "file": lambda: (cal.audit("rows.csv", label="y", score="p"), cal.read_table("rows.csv", label="y", score="p")),
+    "query": lambda: cal.read_table(cal.Query("SELECT * FROM 'rows.csv'"), label="y", score="p"),
+    "pandas": lambda: frame_of("pandas"),
+    "polars": lambda: frame_of("polars"),
+    "pyarrow": lambda: audit.reliability.to_frame("pyarrow"),
+    "onnx": lambda: cal.export.to_onnx(cal.PlattCalibrator().fit(p, y)),
+}}
+for name, use in uses.items():
+    try:
+        use()
+    except (ArgumentError, SourceError) as error:
+        assert "install" in error.remedy or "locks" in error.remedy, error
+        print("refused", name)
+"""
+
+# What cannot be done without each module; everything else can.
+REFUSED = {
+    "fcntl": {"state"},  # where Windows has msvcrt
+    "matplotlib": {"plot", "html", "notebook", "display", "draw", "monitor display", "monitor page"},
+    "duckdb": {"file", "query"},
+    "pyarrow": {"pyarrow"},
+    "onnx": {"onnx"},
+    "jinja2": {"html", "monitor page"},
+}
+
+QUICK = {"fcntl", "matplotlib"}
+
+
+@pytest.mark.parametrize(
+    "missing", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in REFUSED]
+)
+def test_only_what_needs_it_is_refused(missing, tmp_path):
+    lines = printed(SCRIPT.format(without=without(missing)), tmp_path)
+    assert {line.removeprefix("refused ") for line in lines} == REFUSED[missing]
+
+
+def test_pictures_and_pages_of_audits_know_no_monitors(tmp_path):
+    script = """
+        import os, sys
+        os.environ["MPLBACKEND"] = "agg"
+        import calibrant as cal
+        audit = cal.audit([0, 1, 1, 0], [0.1, 0.4, 0.8, 0.9])
+        audit.plot(), audit.to_html(), audit._repr_html_(), audit.reliability.plot()
+        print(*(name for name in sys.modules if name.startswith("calibrant.monitoring")))
+    """
+    assert printed(script, tmp_path) == [""]
+
+
+@pytest.mark.slow
+def test_a_relation_of_duckdb_is_read_without_pyarrow(tmp_path):
+    script = """
+        import duckdb
+        from calibrant import ScoreTable
+        relation = duckdb.sql("SELECT 1 AS y, 0.5 AS p UNION ALL SELECT 0, 0.25")
+        print(ScoreTable.from_frame(relation, label="y", score="p"))
+    """
+    assert printed(without("pyarrow") + textwrap.dedent(script), tmp_path) == [
+        "ScoreTable(2 distinct scores, n=2, positives=1)"
+    ]
+
+
+def without(missing):
+    """The beginning of a program in which a package, or a module of Python, cannot be found."""
+    return WITHOUT.format(missing=missing)
+
+
+def printed(script, folder):
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()

@@ -291,7 +291,7 @@ class TestScans:
         # Rows are handed over in batches, which is not counted here, until they are few enough to be kept.
         assert looks + 1 <= len(scans) <= looks + 6
         scans.clear()
-        monkeypatch.setattr(frames, "_slices", lambda frame: None)
+        monkeypatch.setattr(frames, "_batches", lambda frame: None)
         table = ScoreTable.from_frame(make({"y": y, "p": s}), **NAMES)
         assert_same(table, "calibrated")
         assert 3 <= len(scans) <= 4
@@ -299,14 +299,14 @@ class TestScans:
     @pytest.mark.parametrize("name", CASES)
     def test_at_most_four(self, make, scans, name, monkeypatch):
         few_in_memory(monkeypatch)
-        monkeypatch.setattr(frames, "_slices", lambda frame: None)
+        monkeypatch.setattr(frames, "_batches", lambda frame: None)
         assert_same(table_of(make, name), name, rounded=name in BROKEN)
         assert len(scans) <= 4 + (name in BROKEN)  # pairs of score and weight are counted by themselves
 
     @pytest.mark.parametrize("name", ["calibrated", "tiny", "bent both ways", "backwards", "weights"])
     def test_beyond_many_different_scores_the_fit_is_that_of_cells(self, make, scans, name, monkeypatch):
         few_in_memory(monkeypatch)
-        monkeypatch.setattr(frames, "_slices", lambda frame: None)
+        monkeypatch.setattr(frames, "_batches", lambda frame: None)
         monkeypatch.setattr(gathering, "MOST_CORNERED", 0)
         assert summary(table_of(make, name))[0] == expected(name)[0]
         assert len(scans) <= 4
@@ -314,7 +314,7 @@ class TestScans:
     @pytest.mark.parametrize("name", ["calibrated", "tiny", "skewed", "half at one score", "ties"])
     def test_what_the_last_scan_leaves_open_stays_within_limits(self, make, scans, name, monkeypatch):
         few_in_memory(monkeypatch)
-        monkeypatch.setattr(frames, "_slices", lambda frame: None)
+        monkeypatch.setattr(frames, "_batches", lambda frame: None)
         monkeypatch.setattr(gathering, "MOST_FETCHED", 5)
         monkeypatch.setattr(refinement, "LATER_BITS", 6)
         found, wanted = cutoff_calibration(table_of(make, name)), expected(name)[0][0]

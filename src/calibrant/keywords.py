@@ -10,7 +10,7 @@ import difflib
 import inspect
 import sys
 from collections.abc import Collection
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
@@ -81,22 +81,16 @@ def _checked(function: FunctionType) -> FunctionType:
     code = function.__code__
     if hasattr(function, "__wrapped__") or code.co_flags & inspect.CO_VARKEYWORDS:
         return function
-    known = frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
-
-    def complain(keywords: dict[str, Any]) -> None:
-        for name in keywords:
-            right = None if name in known else meant(name, known - {"self", "cls"})
-            if right is not None:
-                called = function.__qualname__.removesuffix(".__init__")
-                text = f"{called}() got an unexpected keyword argument {name!r}; did you mean {right!r}?"
-                raise TypeError(text)
+    known = frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]) - {"self", "cls"}
+    called, right_name = function.__qualname__.removesuffix(".__init__"), partial(meant, known=known)
 
     def call(*args: Any, **keywords: Any) -> Any:
-        if not known.issuperset(keywords):
-            complain(keywords)
+        for name in keywords:
+            if name not in known and (right := right_name(name)) is not None:
+                raise TypeError(f"{called}() got an unexpected keyword argument {name!r}; did you mean {right!r}?")
         return function(*args, **keywords)
 
-    # As if it stood in the module of the other: doctest looks at that.
+    # As if it stood in the module of the other, whose globals it has: doctest looks at that.
     made = FunctionType(call.__code__, function.__globals__, function.__name__, None, call.__closure__)
     update_wrapper(made, function)
     return made

@@ -18,7 +18,7 @@ import numpy as np
 
 import calibrant as cal
 from calibrant.errors import CalibrantError
-from calibrant.export.layouts import LAYOUTS, formula_of
+from calibrant.export.layouts import LAYOUTS, METHODS, formula_of
 from fuzz.files import read_back
 from fuzz.oracles import check, parsed, run
 from fuzz.runner import main
@@ -157,7 +157,7 @@ def recalibrate(rng: np.random.Generator, folder: Path) -> str:
     roles = {"none": [], "by": ["segment", "another"]}.get(extra, [extra])
     n = int(rng.choice([60, 400] if extra == "by" else [2, 9, 60, 250]))
     rows = draw_rows(rng, n, *roles)
-    method = str(rng.choice([name for name in LAYOUTS if name != "auto" or n < 100]))
+    method = str(rng.choice([name for name in METHODS if name != "auto" or n < 100]))
     segments = {rows.name[role]: rows.written[role] for role in roles if extra == "by"}
     model, held = folder / "model.json", [in_memory(segments)] if segments else []
 

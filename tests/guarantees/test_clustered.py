@@ -216,7 +216,7 @@ def upper_failures(name: str, n_clusters: int, repetitions: int, width: Callable
     """How often the error is above the empirical one by more than a width of the clustered rows."""
     missed, said = 0, 0
     for y, s, g, error in samples(name, n_clusters, repetitions):
-        found = clustered(cluster_rows(y, s, g), guarantee="unseen clusters")
+        found = clustered(cluster_rows(y, s, g), unseen=True)
         missed += extremes(cumulative_residuals(found.rows.table)).value + width(found) < error - 1e-9
         said += 1
     return missed, said

@@ -22,19 +22,16 @@ from calibrant.auditing.scope import complete
 from calibrant.auditing.segment_audit import segment_audit
 from calibrant.auditing.segment_repair import segments_differ
 from calibrant.auditing.segment_rows import check_segments, names_of, segment_request
-from calibrant.auditing.summary import details, summary, summary_rows
+from calibrant.auditing.summary import details, summary, summary_facts
 from calibrant.auditing.warnings import data_warnings
-from calibrant.certificates.certify import check_request
-from calibrant.certificates.clusters import need_cluster_method
+from calibrant.certificates.question import Question
 from calibrant.curves import binned_curve, cumulative_residuals, isotonic_curve, score_histogram
 from calibrant.curves.clusters import cluster_bins
 from calibrant.decisions import max_regret
 from calibrant.decisions.clusters import cluster_net_benefit
-from calibrant.decisions.cost import cost_pair
-from calibrant.distributions.cluster_jackknife import Guarantee, allows_unseen
+from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.metrics import cutoff_calibration
 from calibrant.table.clusters import Clusters
-from calibrant.table.parameters import check_random_state
 from calibrant.table.progress import portion, tell
 from calibrant.table.results import HtmlReport
 from calibrant.table.score_table import ScoreTable
@@ -45,7 +42,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Audit", "audit", "check_audit"]
+__all__ = ["Audit", "audit"]
 
 # Points drawn of the cumulative residuals: more than a picture has pixels, few enough for a small file.
 _CURVE_POINTS = 900
@@ -75,7 +72,7 @@ class Audit(Findings, HtmlReport):
         return f"<Audit {self.name!r}: n={self.sample.n:g}, error={self.cutoff.value:.4g}, verdict={verdict!r}>"
 
     def _repr_html_(self) -> str:
-        facts = [(row.label or "Verdict", row.text) for row in summary_rows(self)]
+        facts = [(fact.label, fact.value) for fact in summary_facts(self)]
         picture = resolve("picture_html")(self, "Reliability diagram and cumulative residuals")
         segments = "" if self.segments is None else self.segments._repr_html_()
         return f"{html_table(self.name, facts)}{picture}{segments}"
@@ -211,11 +208,19 @@ def audit(
     True
     """
     given = dict(locals())
-    prices = check_audit(
-        tolerance=tolerance, confidence_level=confidence_level, method=method, costs=costs, grouped=clusters is not None
+    question = Question(
+        tolerance=tolerance,
+        confidence_level=confidence_level,
+        method=method,
+        costs=costs,
+        max_rows_per_cluster=max_rows_per_cluster,
+        guarantee=guarantee,
+        n_folds=n_folds,
+        random_state=random_state,
     )
-    unseen = allows_unseen(guarantee)
-    check_random_state(random_state)
+    if clusters is not None:
+        question.need_cluster_method()
+    unseen = question.unseen
     if by is not None:
         check_segments(weighted=weight is not None or sample_weight is not None, clustered=clusters is not None)
         given["by"] = names_of(by)
@@ -238,29 +243,17 @@ def audit(
         rows = audited_rows(source, y_true, grouped=clusters is not None)
         if by is not None:
             totals = source.segments(segment_request(by, depth))
-            segments = segment_audit(totals, tolerance=tolerance, confidence_level=confidence_level)
+            segments = segment_audit(totals, question)
             differ = segments_differ(segments, source)
     table = rows.table
-    statements = statements_about(
-        rows,
-        prices,
-        tolerance=tolerance,
-        confidence_level=confidence_level,
-        method=method or "default",
-        max_rows_per_cluster=max_rows_per_cluster,
-        guarantee=guarantee,
-        random_state=random_state,
-    )
+    statements = statements_about(rows, question)
     with portion(0.75, 0.85):
         recalibration = cross_fitted(
             rows.units, n_folds=n_folds, confidence_level=confidence_level, random_state=random_state
         )
     tell("Measures and curves", 0.85)
     sample = _sample(table, rows, pos_label)
-    asked: dict[str, Any] = {
-        "confidence_level": confidence_level,
-        "threshold": None if prices is None else prices[0] / (prices[0] + prices[1]),
-    }
+    asked: dict[str, Any] = {"confidence_level": confidence_level, "threshold": question.threshold}
     performance, wider = performance_of(rows.units, guarantee=guarantee, **asked), None
     if rows.clustered is not None and not unseen:
         wider = performance_of(rows.units, guarantee="unseen clusters", **asked)
@@ -318,21 +311,6 @@ def audit(
         left_out=rows.intake.left_out,
     )
     return complete(result)
-
-
-def check_audit(
-    *,
-    tolerance: float | None,
-    confidence_level: float,
-    method: str | None,
-    costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None,
-    grouped: bool = False,
-) -> tuple[float, float] | None:
-    """Check what is asked of an audit before any data is read; return the costs as a pair."""
-    check_request(confidence_level=confidence_level, tolerance=tolerance, method=method or "default")
-    if grouped and method not in (None, "default"):
-        need_cluster_method(method)
-    return None if costs is None else cost_pair(costs)
 
 
 def _sample(table: ScoreTable, rows: AuditedRows, pos_label: Any) -> Sample:

@@ -6,8 +6,8 @@ import math
 
 from calibrant.auditing.findings import Findings
 from calibrant.certificates import Certificate
-from calibrant.table.clusters import weighting
 from calibrant.table.numbers import number, rows, share, write_interval
+from calibrant.table.sampling import weighting
 
 __all__ = ["about_clusters", "counting", "no_bounds", "unseen_sentence"]
 

@@ -14,16 +14,16 @@ from calibrant.certificates import (
     Certificate,
     ExpectedErrorCertificate,
     calibration_test,
-    certify,
     certify_ece,
     isotonic_band,
 )
+from calibrant.certificates.certify import certify_table
 from calibrant.certificates.clusters import certify_clusters, cluster_test
 from calibrant.certificates.clusters_asymptotic import LEAST_GROUPS, need_clusters
+from calibrant.certificates.question import Question
 from calibrant.decisions import Decision, saving_bound
 from calibrant.decisions.clusters import cluster_saving
 from calibrant.distributions.brownian import LEAST_EVENTS
-from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.errors import DataError
 from calibrant.table.clusters import ClusteredRows, cap_clusters
 from calibrant.table.progress import portion, tell
@@ -35,7 +35,6 @@ __all__ = ["Statements", "bounds_of_expected_error", "drawable_band", "statement
 _EXACT, _MOST = 20_000, 200_000
 _FEWEST_ROWS = 6  # a band needs them
 _BAND_POINTS = 400
-_SIMULATIONS = 999  # of paths, behind statements about clusters
 
 
 def _affordable_test(table: ScoreTable, random_state: int | np.random.Generator) -> CalibrationTest | None:
@@ -89,47 +88,37 @@ class Statements(NamedTuple):
     decision: Decision | None
 
 
-def statements_about(
-    rows: AuditedRows,
-    prices: tuple[float, float] | None,
-    *,
-    tolerance: float | None,
-    confidence_level: float,
-    method: str,
-    max_rows_per_cluster: int | None,
-    guarantee: Guarantee,
-    random_state: int | np.random.Generator,
-) -> Statements:
+def statements_about(rows: AuditedRows, question: Question) -> Statements:
     """Return certificate, test and, if there are prices, expected costs of independent or of clustered rows."""
-    asked: dict[str, Any] = {"tolerance": tolerance, "confidence_level": confidence_level, "method": method}
+    prices, decision = question.prices, None
     if rows.clustered is not None:
-        certificate, test = _of_clusters(rows.clustered, max_rows_per_cluster, guarantee, random_state, asked)
-        decision = None
+        certificate, test = _of_clusters(rows.clustered, question)
         if prices is not None:
-            a, b = prices
             decision = cluster_saving(
                 rows.clustered,
-                false_positive_cost=a,
-                false_negative_cost=b,
-                confidence_level=confidence_level,
-                guarantee=guarantee,
+                false_positive_cost=prices[0],
+                false_negative_cost=prices[1],
+                confidence_level=question.confidence_level,
+                guarantee=question.guarantee,
             )
         return Statements(certificate, test, decision)
     table = rows.table
     if not table.independent:
-        if tolerance is not None:
+        if question.tolerance is not None:
             raise _need_counts("a verdict was asked for", "`tolerance` to get point estimates only")
         if prices is not None:
             raise _need_counts("costs were given", "`costs` to get the other point estimates")
         return Statements(None, None, None)
     tell("Certificate", READ)
-    certificate = certify(table, random_state=random_state, **asked)
+    certificate = certify_table(table, question)
     with portion(0.65, 0.75):
-        test = _affordable_test(table, random_state)
-    decision = None
+        test = _affordable_test(table, question.random_state)
     if prices is not None:
         decision = saving_bound(
-            table, false_positive_cost=prices[0], false_negative_cost=prices[1], confidence_level=confidence_level
+            table,
+            false_positive_cost=prices[0],
+            false_negative_cost=prices[1],
+            confidence_level=question.confidence_level,
         )
     return Statements(certificate, test, decision)
 
@@ -140,31 +129,25 @@ def _need_counts(since: str, omit: str) -> DataError:
     )
 
 
-def _of_clusters(
-    rows: ClusteredRows,
-    max_rows_per_cluster: int | None,
-    guarantee: Guarantee,
-    random_state: int | np.random.Generator,
-    asked: dict[str, Any],
-) -> tuple[Certificate | None, CalibrationTest | None]:
+def _of_clusters(rows: ClusteredRows, question: Question) -> tuple[Certificate | None, CalibrationTest | None]:
     """Certificate and test; neither for clusters worth fewer than five, unless a verdict was asked for.
 
     A verdict allows for clusters of a kind that none shows, and is proved where clusters are many: those count the same
     then. A bound alone is about all rows, and asymptotic.
     """
-    capped, allowed = cap_clusters(rows, max_rows_per_cluster), guarantee
-    judged = capped
-    if asked["tolerance"] is not None:
-        if asked["method"] == "default":
-            judged, allowed = cap_clusters(rows, max_rows_per_cluster or 1), "unseen clusters"
+    capped = cap_clusters(rows, question.max_rows_per_cluster)
+    judged, verdict = capped, question
+    if question.tolerance is not None:
+        if question.bound_method == "default":
+            judged = cap_clusters(rows, question.max_rows_per_cluster or 1)
+            verdict = replace(question, guarantee="unseen clusters")
         need_clusters(judged)
     tell(f"Summing {len(rows.size):,} clusters", 0.65)
-    simulated: dict[str, Any] = {"n_simulations": _SIMULATIONS, "random_state": random_state}
     certificate = test = None
     with portion(0.65, 0.7):
         if judged.effective_clusters >= LEAST_GROUPS:
-            certificate = certify_clusters(judged, guarantee=allowed, **asked, **simulated)
+            certificate = certify_clusters(judged, verdict)
     with portion(0.7, 0.75):
         if capped.effective_clusters >= LEAST_GROUPS:
-            test = cluster_test(capped, method="asymptotic", guarantee=guarantee, **simulated)
+            test = cluster_test(capped, question)
     return certificate, test

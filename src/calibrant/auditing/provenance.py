@@ -103,7 +103,8 @@ class _Source:
 def provenance_of(function: Callable[..., Any], given: Mapping[str, Any], *, rows: float, digest: int) -> Provenance:
     """Describe a call of `function` with all its arguments by name, now, which read so many rows with that digest."""
     named, seed = given["label"] is not None, given["random_state"]
-    settings = {name: _setting(value) for name, value in given.items() if name not in {*_ROWS, *_WORDS, "random_state"}}
+    names = [name for name in inspect.signature(function).parameters if name not in {*_ROWS, *_WORDS, "random_state"}]
+    settings = {name: _setting(given[name]) for name in names}
     if named:
         settings["clusters"] = _setting(given["clusters"])
     read = _described(given["y_true"], named=named)

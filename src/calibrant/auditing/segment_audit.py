@@ -12,7 +12,7 @@ import numpy.typing as npt
 from calibrant.auditing.rows import segment_totals
 from calibrant.auditing.segment_table import OF_MIXTURES, SegmentFindings, judged_segments
 from calibrant.auditing.segment_wording import audit_rows, audit_text
-from calibrant.certificates.certify import check_request
+from calibrant.certificates.question import Question
 from calibrant.certificates.segments import SHARES, confidence_shares, largest_error, lower_bounds, upper_bounds
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.totals import SegmentTotals
@@ -171,7 +171,7 @@ def audit_segments(
     >>> result.segment.tolist(), result.verdicts.tolist()
     (['branch = north', 'branch = south'], ['certified', 'refuted'])
     """
-    check_request(confidence_level=confidence_level, tolerance=tolerance, method="default")
+    question = Question(confidence_level=confidence_level, tolerance=tolerance)
     found = segment_totals(
         y_true,
         y_proba,
@@ -183,13 +183,12 @@ def audit_segments(
         min_rows=min_rows,
         cuts=cuts,
     )
-    return segment_audit(found, tolerance=tolerance, confidence_level=confidence_level, min_rows=min_rows)
+    return segment_audit(found, question, min_rows)
 
 
-def segment_audit(
-    found: SegmentTotals, *, tolerance: float | None, confidence_level: float, min_rows: int = MIN_ROWS
-) -> SegmentAudit:
+def segment_audit(found: SegmentTotals, question: Question, min_rows: int = MIN_ROWS) -> SegmentAudit:
     """Judge the segments of rows that were added up."""
+    tolerance, confidence_level = question.tolerance, question.confidence_level
     judged = judged_segments(found, min_rows)
     delta = 1.0 - confidence_level
     shares = confidence_shares(judged.families)

@@ -12,11 +12,11 @@ import numpy.typing as npt
 from calibrant.auditing.rows import segment_totals
 from calibrant.auditing.segment_table import OF_MIXTURES, SearchFindings, judged_segments
 from calibrant.auditing.segment_wording import search_rows, search_text
-from calibrant.certificates.certify import check_request
 from calibrant.certificates.segments import detectable_error, lower_bounds
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.totals import SegmentTotals
 from calibrant.table.numbers import confidence, rows, write_lower
+from calibrant.table.parameters import failure_probability
 from calibrant.table.pooling import score_order
 from calibrant.table.shown import html_grid
 
@@ -124,7 +124,7 @@ def find_segments(
     >>> calibrant.find_segments(y, p, by={"sex": sex, "branch": branch}).worst
     'sex = F, branch = 3'
     """
-    check_request(confidence_level=confidence_level, tolerance=None, method="default")
+    failure_probability(confidence_level)
     found = segment_totals(
         y_true,
         y_proba,

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from calibrant.certificates.clusters import cluster_test
 from calibrant.certificates.outcomes import likely_outcomes
+from calibrant.certificates.question import Question, need_cluster_method
 from calibrant.certificates.results import ASSUMPTIONS, CalibrationTest
 from calibrant.distributions.brownian import LEAST_EVENTS
 from calibrant.distributions.cluster_jackknife import Guarantee
@@ -132,10 +133,9 @@ def calibration_test(
     check_random_state(random_state)
     if clusters is not None:
         rows = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
-        rows = cap_clusters(rows, max_rows_per_cluster)
-        return cluster_test(
-            rows, method=method, guarantee=guarantee, n_simulations=n_simulations, random_state=random_state
-        )
+        need_cluster_method(method, ("asymptotic",))
+        question = Question(guarantee=guarantee, n_simulations=n_simulations, random_state=random_state)
+        return cluster_test(cap_clusters(rows, max_rows_per_cluster), question)
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "a test needs rows")
     need_binary(table, "the test draws labels from the scores")

@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.clusters import certify_clusters
-from calibrant.certificates.results import ASSUMPTIONS, SIMULATED_LOWER_BOUND, Certificate, verdict_on
+from calibrant.certificates.conclude import Bounds, Method, conclude
+from calibrant.certificates.question import Question
+from calibrant.certificates.results import ASSUMPTIONS, SIMULATED_LOWER_BOUND, Certificate
 from calibrant.certificates.sample_size import rows_to_decide, width_of
 from calibrant.certificates.split import split_lower_bound, split_width
 from calibrant.certificates.widths.closed_form import brownian_width
@@ -21,14 +23,11 @@ from calibrant.errors import ArgumentError
 from calibrant.table.arguments import as_table
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.numbers import at_least, claim_upper
-from calibrant.table.parameters import check_between, check_choice, check_count, failure_probability
+from calibrant.table.sampling import INDEPENDENT
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import need_counts
 
-__all__ = ["METHODS", "certify", "check_request"]
-
-METHODS = ("default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence")
+__all__ = ["certify", "certify_table"]
 
 _SPLIT = ("default", "bernstein", "hoeffding")  # methods whose lower bound is `split_lower_bound`
 _LOOK_ANY_TIME = (
@@ -38,22 +37,24 @@ _ANY_OF_CLASS = (
     "The classifier belongs to a class with the Rademacher complexity given; it may have been selected on these rows."
 )
 
-_REFERENCES = {
-    "default": ("gao2017", "shevtsova2013", "fan2015"),
-    "bernstein": ("gao2017", "fan2015"),
-    "anytime": ("gao2017", "howard2021"),
-    "hoeffding": ("gao2017", "hoeffding1963"),
-    "asymptotic": ("gao2017", "feller1951"),
-    "uniform_convergence": ("gao2017",),
-}
-
-_CLAIM = {
-    "default": "finite-sample bound",
-    "bernstein": "finite-sample empirical Bernstein bound",
-    "anytime": "empirical Bernstein bound, simultaneous over all numbers of rows",
-    "hoeffding": "finite-sample Hoeffding bound",
-    "asymptotic": "normal bound: the probability is asymptotic in the number of rows",
-    "uniform_convergence": "uniform convergence bound of Theorem 2",
+_BOUNDS = {
+    bound.name: bound
+    for bound in (
+        Method("default", "finite-sample bound", ("gao2017", "shevtsova2013", "fan2015")),
+        Method("bernstein", "finite-sample empirical Bernstein bound", ("gao2017", "fan2015")),
+        Method(
+            "anytime",
+            "empirical Bernstein bound, simultaneous over all numbers of rows",
+            ("gao2017", "howard2021"),
+        ),
+        Method("hoeffding", "finite-sample Hoeffding bound", ("gao2017", "hoeffding1963")),
+        Method(
+            "asymptotic",
+            "normal bound: the probability is asymptotic in the number of rows",
+            ("gao2017", "feller1951"),
+        ),
+        Method("uniform_convergence", "uniform convergence bound of Theorem 2", ("gao2017",)),
+    )
 }
 
 
@@ -156,22 +157,33 @@ def certify(
     >>> certificate.verdict
     'certified'
     """
-    delta = check_request(confidence_level=confidence_level, tolerance=tolerance, method=method)
+    question = Question(
+        tolerance=tolerance,
+        confidence_level=confidence_level,
+        method=method,
+        max_rows_per_cluster=max_rows_per_cluster,
+        guarantee=guarantee,
+        n_simulations=n_simulations,
+        random_state=random_state,
+    )
     if rademacher is not None and method != "uniform_convergence":
         raise ArgumentError("rademacher only with method 'uniform_convergence'", f"method {method!r}", "leave it out")
-    n_simulations = check_count("n_simulations", n_simulations, 1, "999 is a good choice")
     if clusters is not None:
         rows = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
-        return certify_clusters(
-            cap_clusters(rows, max_rows_per_cluster),
-            confidence_level=confidence_level,
-            tolerance=tolerance,
-            method=method,
-            guarantee=guarantee,
-            n_simulations=n_simulations,
-            random_state=random_state,
-        )
+        return certify_clusters(cap_clusters(rows, max_rows_per_cluster), question)
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
+    return certify_table(table, question, form=form, rademacher=rademacher)
+
+
+def certify_table(
+    table: ScoreTable,
+    question: Question,
+    *,
+    form: Literal["sharp", "proof", "printed"] = "sharp",
+    rademacher: float | None = None,
+) -> Certificate:
+    """Certificate for independent rows; `form` and `rademacher` as in `certify`."""
+    delta, method = question.delta, question.bound_method
     need_counts(table, "finite-sample bounds need rows")
     n = int(table.total)
     walk = extremes(cumulative_residuals(table))
@@ -202,48 +214,25 @@ def certify(
         width = upper_width(n) + (walk.at_most - estimate)
     bound, lower_bound = min(1.0, estimate + width), max(0.0, estimate - lower_width(n))
     if method in _SPLIT:
-        lower_bound = split_lower_bound(table, confidence_level=confidence_level, random_state=random_state)
-    trivial_bound = max(table.mean_score, 1.0 - table.mean_score)
-    verdict = None if tolerance is None else verdict_on(bound, lower_bound, trivial_bound, tolerance)
-    rows_needed = None
-    # A bound within the tolerance that is uninformative all the same stays so: the tolerance is too wide to mean much.
-    if tolerance is not None and verdict in ("undecided", "uninformative") and bound > tolerance:
-        rows_needed = rows_to_decide(
+        lower_bound = split_lower_bound(
+            table, confidence_level=question.confidence_level, random_state=question.random_state
+        )
+    return conclude(
+        question,
+        Bounds(estimate, bound, lower_bound, width),
+        INDEPENDENT,
+        _BOUNDS[method],
+        n=n,
+        mean_score=table.mean_score,
+        assumptions=_assumptions(method, of_class=rademacher is not None, cells=table.cells is not None),
+        rows_needed=lambda tolerance: rows_to_decide(
             max(0.0, estimate - null_mean(table)),
             tolerance,
             mean_variance=table.mean_variance,
             upper_width=upper_width,
             lower_width=lower_width,
-        )
-    return Certificate(
-        claim=f"With probability at least {at_least(confidence_level)} over the draw of the rows, the cutoff "
-        f"calibration error of this classifier in the population is at most {claim_upper(bound, tolerance)} "
-        f"({_CLAIM[method]}).",
-        verdict=verdict,
-        tolerance=tolerance,
-        estimate=estimate,
-        bound=bound,
-        lower_bound=lower_bound,
-        width=width,
-        trivial_bound=trivial_bound,
-        confidence_level=confidence_level,
-        n=n,
-        method=method,
-        rows_needed=rows_needed,
-        assumptions=_assumptions(method, of_class=rademacher is not None, cells=table.cells is not None),
-        references=_REFERENCES[method],
+        ),
     )
-
-
-def check_request(*, confidence_level: float, tolerance: float | None, method: str) -> float:
-    """Check what is asked of a certificate before any data is touched; return the probability that it fails."""
-    delta = failure_probability(confidence_level)
-    check_choice("method", method, METHODS)
-    if tolerance is not None:
-        check_between(
-            "tolerance", tolerance, 0.0, 1.0, remedy="a tolerance is an average gap in probability, such as 0.02"
-        )
-    return delta
 
 
 def _assumptions(method: str, *, of_class: bool, cells: bool) -> tuple[str, ...]:

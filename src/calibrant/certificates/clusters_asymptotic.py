@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.distributions.cluster_draws import hidden_share
-from calibrant.distributions.cluster_jackknife import Guarantee, allows_unseen
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cluster_residuals import ClusterResiduals, cluster_residuals, round_up
 from calibrant.table.clusters import ClusteredRows
@@ -132,9 +131,7 @@ class Clustered:
         return ranges * scale
 
 
-def clustered(
-    rows: ClusteredRows, walks: ClusterResiduals | None = None, guarantee: Guarantee = "ordinary"
-) -> Clustered:
+def clustered(rows: ClusteredRows, walks: ClusterResiduals | None = None, *, unseen: bool = False) -> Clustered:
     """Measure how rows of a cluster depend on each other; a `DataError` if there are too few clusters."""
     need_clusters(rows)
     # Each row has its weight twice in a square, and n and k hold it once.
@@ -156,7 +153,7 @@ def clustered(
         correlation=correlation,
         variance=variance / total,
         shortfall=math.sqrt(variance / seen) if variance > seen > 0.0 else 1.0,
-        unseen=allows_unseen(guarantee),
+        unseen=unseen,
     )
 
 

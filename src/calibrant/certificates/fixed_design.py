@@ -13,8 +13,9 @@ from calibrant.certificates.widths.fixed_design import cumulative_width, effecti
 from calibrant.errors import ArgumentError
 from calibrant.table.arguments import as_table
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.numbers import at_least, claim_lower, claim_upper
+from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import check_choice, failure_probability
+from calibrant.table.sampling import Sampling
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import INDEPENDENT_CASES, Statement
 from calibrant.table.validation import clean_weights, need_counts
@@ -168,12 +169,10 @@ def certify_sample(
     lower = max(0.0, estimate - width) if method == "fixed_design" else 0.0
     width += walk.at_most - estimate
     bound = min(1.0, estimate + width)
-    most = claim_upper(bound)
+    most, cases = claim_upper(bound), Sampling("cases", n)
     limits = f"at most {most}" if method == "hoeffding" else f"between {claim_lower(lower)} and {most}"
     return SampleCertificate(
-        claim=f"With probability at least {at_least(confidence_level)} over the outcomes of these {n} cases, "
-        f"the cutoff calibration error of their scores against their true probabilities is {limits}; "
-        "the statement is about these cases only.",
+        claim=f"{cases.sure(confidence_level)}, {cases.error} is {limits}; the statement is about these cases only.",
         estimate=estimate,
         bound=bound,
         lower_bound=lower,

@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.certify import check_request
 from calibrant.certificates.clusters import cluster_interval
+from calibrant.certificates.question import Question
 from calibrant.certificates.results import ASSUMPTIONS, SIMULATED_LOWER_BOUND, CutoffInterval
 from calibrant.certificates.split import split_lower_bound
 from calibrant.certificates.widths.closed_form import asymptotic_width, brownian_width
@@ -17,8 +17,9 @@ from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.table.arguments import as_table
 from calibrant.table.clusters import Clusters, cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
-from calibrant.table.numbers import at_least, claim_lower, claim_upper
-from calibrant.table.parameters import check_choice, check_count
+from calibrant.table.numbers import claim_lower, claim_upper
+from calibrant.table.parameters import check_choice
+from calibrant.table.sampling import INDEPENDENT
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import need_counts
 
@@ -94,31 +95,26 @@ def cutoff_interval(
     >>> round(interval.lower, 3), round(interval.estimate, 3), round(interval.upper, 3)
     (0.089, 0.1, 0.104)
     """
-    delta = check_request(confidence_level=confidence_level, tolerance=None, method="default")
     check_choice("method", method, ("finite", "asymptotic"))
-    n_simulations = check_count("n_simulations", n_simulations, 1, "999 is a good choice")
-    half = 0.5 * delta
+    question = Question(
+        confidence_level=confidence_level,
+        method="bernstein" if method == "finite" else "asymptotic",
+        guarantee=guarantee,
+        n_simulations=n_simulations,
+        random_state=random_state,
+    )
     if clusters is not None:
         rows = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
-        rows = cap_clusters(rows, max_rows_per_cluster)
-        return cluster_interval(
-            rows,
-            confidence_level=confidence_level,
-            method=method,
-            guarantee=guarantee,
-            n_simulations=n_simulations,
-            random_state=random_state,
-        )
+        return cluster_interval(cap_clusters(rows, max_rows_per_cluster), question)
     table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
     need_counts(table, "an interval needs rows")
     walk = extremes(cumulative_residuals(table))
     estimate = walk.value
-    lower, above = _limits(table, walk, method, half, random_state)
+    lower, above = _limits(table, walk, method, 0.5 * question.delta, random_state)
     upper = min(1.0, estimate + above)
     limit = "" if method == "finite" else " (asymptotic)"
     return CutoffInterval(
-        claim=f"With probability at least {at_least(confidence_level)}{limit} over the draw of the rows, the cutoff "
-        f"calibration error of this classifier in the population is between {claim_lower(lower)} and "
+        claim=f"{INDEPENDENT.sure(confidence_level, limit)}, {INDEPENDENT.error} is between {claim_lower(lower)} and "
         f"{claim_upper(upper)}.",
         estimate=estimate,
         lower=lower,

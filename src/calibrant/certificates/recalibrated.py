@@ -9,16 +9,17 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.certify import check_request
+from calibrant.certificates.question import Question
 from calibrant.certificates.results import SIMULATED_BAND, verdict_on
 from calibrant.certificates.widths.fixed_design import cumulative_width
 from calibrant.certificates.widths.uniform import monotone_width
 from calibrant.distributions.brownian import range_upper_quantile
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.numbers import at_least, claim_upper
+from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import score_order
+from calibrant.table.sampling import INDEPENDENT, Sampling
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import INDEPENDENT_CASES, INDEPENDENT_ROWS, Statement
 from calibrant.table.validation import clean_rows, clean_scores, need_counts
@@ -151,7 +152,7 @@ def certify_recalibrated(
     >>> round(certify_recalibrated(y, p, after, about="cases").bound, 4)
     0.0112
     """
-    delta = check_request(confidence_level=confidence_level, tolerance=tolerance, method="default")
+    delta = Question(confidence_level=confidence_level, tolerance=tolerance).delta
     check_choice("method", method, ("finite", "asymptotic"))
     if check_choice("about", about, ("population", "cases")) == "cases" and method != "finite":
         raise ArgumentError("method 'finite' for a statement about these cases", repr(method), "leave the method out")
@@ -197,15 +198,15 @@ def _assumptions(method: str, about: str) -> tuple[str, ...]:
 def _claim(n: int, bound: float, confidence_level: float, method: str, about: str) -> str:
     if about == "cases":
         return (
-            f"With probability at least {at_least(confidence_level)} over the outcomes of these {n} cases, the "
-            f"cutoff calibration error of their recalibrated scores against their true probabilities is at most "
+            f"{Sampling('cases', n).sure(confidence_level)}, the cutoff calibration error of their recalibrated scores "
+            "against their true probabilities is at most "
             f"{claim_upper(bound)}, though the map was fitted on these outcomes; the statement is about these "
             "cases only."
         )
     limit = " (by simulation, not proved)" if method == "finite" else " (asymptotic)"
     return (
-        f"With probability at least {at_least(confidence_level)}{limit} over the draw of the rows, the cutoff "
-        f"calibration error of the recalibrated scores in the population is at most {claim_upper(bound)}, though the "
+        f"{INDEPENDENT.sure(confidence_level, limit)}, the cutoff calibration error of the recalibrated scores in the "
+        f"population is at most {claim_upper(bound)}, though the "
         "map was fitted on these rows."
     )
 

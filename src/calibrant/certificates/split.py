@@ -143,7 +143,7 @@ def _bound(table: ScoreTable, delta: float, rng: np.random.Generator) -> float:
 
 def _moments(score: FloatArray, n: NumberArray, k: NumberArray, found: Extremes, rows: float) -> tuple[float, float]:
     """Mean of X over so many rows, and mean square of its distance from the value found; X is 0 outside I."""
-    inside = slice(*np.searchsorted(score, (found.low, found.high), side="right"))
+    inside = found.rows(score)
     hits = k[inside].astype(np.float64)
     missed, of_miss = n[inside] - hits, -found.sign * score[inside]
     mean = float(found.sign * hits.sum() + np.dot(hits, of_miss) + np.dot(missed, of_miss)) / rows

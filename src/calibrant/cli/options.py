@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -32,6 +34,7 @@ __all__ = [
     "Weight",
     "as_option",
     "costs_of",
+    "given_to",
 ]
 
 _QUOTES = "'\""
@@ -123,8 +126,8 @@ Report = Annotated[
     Path | None,
     typer.Option(
         "--report",
-        help="Write a report: OUT.html is self-contained, OUT.pdf is printed by an installed Chromium or Chrome "
-        "(the environment variable CHROME names another place).",
+        help="Write a report: OUT.html is self-contained, OUT.md is Markdown, OUT.pdf is printed by an installed "
+        "Chromium or Chrome (the environment variable CHROME names another place).",
         metavar="OUT",
     ),
 ]
@@ -144,3 +147,10 @@ def costs_of(cost_fp: float | None, cost_fn: float | None) -> tuple[float, float
     if (cost_fp is None) != (cost_fn is None):
         raise ArgumentError("both --cost-fp and --cost-fn", "one of them", "give both, or neither")
     return None if cost_fp is None or cost_fn is None else (cost_fp, cost_fn)
+
+
+def given_to(function: Callable[..., Any], context: typer.Context) -> dict[str, Any]:
+    """Return the options of the command that are parameters of a function, by name; None for a list without entries."""
+    named = inspect.signature(function).parameters.keys() & context.params.keys()
+    values = {name: context.params[name] for name in named}
+    return {name: (list(value) or None) if isinstance(value, tuple) else value for name, value in values.items()}

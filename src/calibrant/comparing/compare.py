@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from calibrant.auditing.provenance import provenance_of
 from calibrant.auditing.scope import fingerprint_of
 from calibrant.certificates.clusters_asymptotic import LEAST_GROUPS
+from calibrant.certificates.question import Question
 from calibrant.comparing.calibration import calibration_limits, least_probability
 from calibrant.comparing.joint import Limits, critical_value, left_out_limits, paired_limits
 from calibrant.comparing.losses import AUC, CALIBRATION, MEASURES, Measure, measures_of, possible_changes, terms_of
@@ -30,13 +31,11 @@ from calibrant.comparing.wording import (
     summary,
 )
 from calibrant.curves import binned_curve, cumulative_residuals
-from calibrant.decisions.cost import cost_pair
 from calibrant.distributions.cluster_jackknife import Guarantee, Jackknife
 from calibrant.errors import ArgumentError
 from calibrant.metrics import cutoff_calibration
 from calibrant.metrics.areas_without import areas_without
 from calibrant.table.clusters import Clusters
-from calibrant.table.parameters import check_random_state, failure_probability
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.progress import tell
 from calibrant.table.results import Drawable, HtmlReport
@@ -162,13 +161,19 @@ def compare(
     >>> calibrant.compare(frame, label="outcome", scores=["old", "new"]).differences == result.differences
     True
     """
-    given = dict(locals())
-    half = 0.5 * failure_probability(confidence_level)
-    prices = None if costs is None else cost_pair(costs)
-    check_random_state(random_state)
-    rows = compared_rows(
-        y_true, y_proba, label=label, scores=scores, clusters=clusters, guarantee=guarantee, pos_label=pos_label
-    )
+    rows_given = {
+        "y_true": y_true,
+        "y_proba": y_proba,
+        "label": label,
+        "scores": scores,
+        "clusters": clusters,
+        "pos_label": pos_label,
+    }
+    words = {"name": name, "title": title, "note": note, "author": author}
+    question = Question(confidence_level=confidence_level, costs=costs, guarantee=guarantee, random_state=random_state)
+    given = {**rows_given, **asdict(question), **words}
+    half, prices = 0.5 * question.delta, question.prices
+    rows = compared_rows(**rows_given, guarantee=guarantee)
     _need_few_pairs(len(rows.scores), half, confidence_level)
     rng = generator_for(rows, random_state)
     models = {one: _model(rows, one, prices) for one in rows.scores}

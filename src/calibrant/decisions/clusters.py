@@ -20,7 +20,7 @@ from calibrant.distributions.cluster_jackknife import LOG, PLAIN, Guarantee, Jac
 from calibrant.table.cluster_blocks import cluster_blocks
 from calibrant.table.cluster_residuals import squares_from
 from calibrant.table.clusters import ClusteredRows
-from calibrant.table.numbers import at_least, claim_upper
+from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import failure_probability
 from calibrant.table.score_table import FloatArray
 from calibrant.table.statements import FIXED_CLASSIFIER
@@ -59,11 +59,10 @@ def cluster_saving(
     )
     # What is saved is part of what is paid; both statements together fail with probability delta.
     bound = float(np.fmin(limits.saving, limits.cost[1]))
-    these = "" if unseen else "asymptotic in the number of clusters; "
+    limit = f" ({'' if unseen else 'asymptotic in the number of clusters; '}for clusters of these sizes)"
     return Decision(
-        claim=f"With probability at least {at_least(confidence_level)} ({these}for clusters of these sizes) over the "
-        f"draw of the clusters, no order-preserving recalibration saves more than {claim_upper(bound)} per case, at "
-        f"costs {a:g} (false positive) and {b:g} (false negative).",
+        claim=f"{rows.sampling.sure(confidence_level, limit)}, no order-preserving recalibration saves more than "
+        f"{claim_upper(bound)} per case, at costs {a:g} (false positive) and {b:g} (false negative).",
         false_positive_cost=a,
         false_negative_cost=b,
         threshold=tau,

@@ -12,8 +12,9 @@ from calibrant.decisions.cost import costs_by_cut, prices
 from calibrant.distributions.binomial import clopper_pearson
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.table.arguments import as_table
-from calibrant.table.numbers import at_least, claim_lower, claim_upper
+from calibrant.table.numbers import claim_lower, claim_upper
 from calibrant.table.parameters import failure_probability
+from calibrant.table.sampling import INDEPENDENT
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import COUNTED_ROWS, FIXED_CLASSIFIER, Statement
 from calibrant.table.validation import need_binary, need_counts
@@ -138,8 +139,8 @@ def cost_forecast(
     error = cost - forecast
     error_lower, error_upper = _error_limits(table, a, b, tau, error, delta)
     return CostForecast(
-        claim=f"With probability at least {at_least(confidence_level)} over the draw of the rows, the expected "
-        f"cost per case of predicting positive from {tau:.4g}, at costs {a:g} (false positive) and {b:g} (false "
+        claim=f"{INDEPENDENT.sure(confidence_level)}, the expected cost per case of predicting positive from "
+        f"{tau:.4g}, at costs {a:g} (false positive) and {b:g} (false "
         f"negative), minus the cost that the scores predict on average over the population, lies between "
         f"{claim_lower(error_lower)} and {claim_upper(error_upper)}.",
         false_positive_cost=a,

@@ -15,8 +15,9 @@ from calibrant.decisions.cost_curve import cheapest_cuts
 from calibrant.distributions.mean_limits import line_above, mean_width
 from calibrant.table.arguments import as_table
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
-from calibrant.table.numbers import at_least, claim_upper
+from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import failure_probability
+from calibrant.table.sampling import INDEPENDENT
 from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.statements import FIXED_CLASSIFIER, Statement
 from calibrant.table.validation import need_counts
@@ -155,9 +156,9 @@ def max_regret(
     slack = 2.0 * largest_cell(table) / n
     bound = _bound(table, worst, delta, slack)
     return MaxRegret(
-        claim=f"With probability at least {at_least(confidence_level)} over the draw of the rows, at all costs "
-        f"a (false positive) and b (false negative), even if chosen after seeing the rows, no order-preserving "
-        f"recalibration saves more than {claim_upper(bound)} (a + b) per case.",
+        claim=f"{INDEPENDENT.sure(confidence_level)}, at all costs a (false positive) and b (false negative), "
+        f"even if chosen after seeing the rows, no order-preserving recalibration saves more than "
+        f"{claim_upper(bound)} (a + b) per case.",
         value=value,
         bound=bound,
         false_positive_cost=worst.threshold if some else math.nan,

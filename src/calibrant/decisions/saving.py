@@ -14,8 +14,9 @@ from calibrant.decisions.forecast import cost_forecast
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.mean_limits import mean_width
 from calibrant.table.arguments import as_table
-from calibrant.table.numbers import at_least, claim_upper
+from calibrant.table.numbers import claim_upper
 from calibrant.table.parameters import check_between, check_choice, failure_probability
+from calibrant.table.sampling import INDEPENDENT
 from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.statements import Statement
 from calibrant.table.validation import need_counts
@@ -180,9 +181,8 @@ def saving_bound(
     largest = (cost - costs) / (a + b) + _widths(table, tau, cut, 0.5 * delta or delta, method)
     bound = min((a + b) * float(largest.max()) + slack, mean_predicted.cost_upper)
     return Decision(
-        claim=f"With probability at least {at_least(confidence_level)} over the draw of the rows, no order-preserving "
-        f"recalibration saves more than {claim_upper(bound)} per case at costs {a:g} (false positive) and {b:g} "
-        "(false negative).",
+        claim=f"{INDEPENDENT.sure(confidence_level)}, no order-preserving recalibration saves more than "
+        f"{claim_upper(bound)} per case at costs {a:g} (false positive) and {b:g} (false negative).",
         false_positive_cost=a,
         false_negative_cost=b,
         threshold=tau,

@@ -14,10 +14,8 @@ from calibrant.atomic_write import check_writable, replacing
 from calibrant.calibrators import SegmentCalibrator
 from calibrant.errors import ArgumentError, SourceError
 from calibrant.export.copies import ENDINGS, copy_of
-from calibrant.export.layouts import Exported, of_all_rows
+from calibrant.export.layouts import Exported
 from calibrant.export.lookup import predictions
-from calibrant.export.sql_segments import repaired
-from calibrant.export.sql_writer import DIALECTS, SqlWriter
 from calibrant.segments.columns import SegmentColumn
 from calibrant.sources.checks import check_scores
 from calibrant.sources.connection import open_source
@@ -73,20 +71,18 @@ def apply_to_file(
 
             def statement(keep: Callable[[str], str] | None) -> str:
                 unused = _unused(source)
-                added = quote_name(f"{unused}value")
-                asked = functools.partial(
-                    predictions, rows=copy.rows, score=operand, number=number, unused=unused, keep=keep
+                query = predictions(
+                    calibrator,
+                    rows=copy.rows,
+                    score=operand,
+                    number=number,
+                    column=f"{unused}value",
+                    unused=unused,
+                    keep=keep,
+                    operands=segments,
                 )
-                if isinstance(calibrator, SegmentCalibrator):
-                    everyone = quote_name(f"{unused}everyone")
-                    writer = SqlWriter(DIALECTS["duckdb"], number)
-                    value = repaired(calibrator, everyone, writer, lambda of: segments[of.name])
-                    query = asked(of_all_rows(calibrator), column=f"{unused}everyone")
-                    value = f"CASE WHEN {everyone} IS NOT NULL THEN {value} END"
-                    query = f"SELECT * EXCLUDE ({everyone}), {value} AS {added} FROM ({query})"
-                else:
-                    query = asked(calibrator, column=f"{unused}value")
-                return f"COPY ({copy.written(query, added)}) TO {quote_text(str(draft))} ({copy.options})"
+                selected = copy.written(query, quote_name(f"{unused}value"))
+                return f"COPY ({selected}) TO {quote_text(str(draft))} ({copy.options})"
 
             writing = statement(functools.partial(_stored, source.connection))
             if not _in_order(source, writing):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant.calibrators.segment.repair import SegmentRepair
+from calibrant.segments.columns import SegmentColumn
 from calibrant.table.score_table import FloatArray
 
 __all__ = [
@@ -20,7 +21,7 @@ __all__ = [
     "LogTerm",
     "Logistic",
     "Mixture",
-    "Writer",
+    "Shifted",
     "lines_through",
     "steps",
 ]
@@ -90,7 +91,16 @@ class Mixture:
     parts: tuple[tuple[float, Formula], ...]
 
 
-Formula = Lines | Logistic | Mixture
+@dataclass(frozen=True, eq=False)
+class Shifted:
+    """The map for all rows, with what a row's segments add to the log-odds that it gives."""
+
+    base: Formula
+    columns: tuple[SegmentColumn, ...]  # of the segments, as `repair` numbers them
+    repair: SegmentRepair
+
+
+Formula = Lines | Logistic | Mixture | Shifted
 
 IDENTITY = Lines(np.zeros(1), np.zeros(2), np.array([0.0, 1.0]))
 
@@ -110,35 +120,3 @@ def lines_through(knot: FloatArray, value: FloatArray) -> Lines:
     level = slope == 0.0
     kept = np.append(True, ~(level[1:] & level[:-1] & (value[1:] == value[:-1])))
     return Lines(knot[kept[1:]], value[kept], slope[kept])
-
-
-class Writer(ABC):
-    """Writes a formula in some language; every method returns the expression, or the name, of its result."""
-
-    def formula(self, formula: Formula) -> str:
-        """Write a formula of any kind."""
-        if isinstance(formula, Lines):
-            return self.lines(formula)
-        if isinstance(formula, Logistic):
-            return self.logistic(formula)
-        return self.mixture(formula)
-
-    def logit(self, logistic: Logistic) -> str:
-        """Write the log-odds of a logistic map."""
-        return self.log_odds(logistic.logit) if isinstance(logistic.logit, LogOdds) else self.lines(logistic.logit)
-
-    @abstractmethod
-    def lines(self, lines: Lines) -> str:
-        """Write level or straight pieces."""
-
-    @abstractmethod
-    def log_odds(self, logit: LogOdds) -> str:
-        """Write a weighted sum of logarithms."""
-
-    @abstractmethod
-    def logistic(self, logistic: Logistic) -> str:
-        """Write a logistic map."""
-
-    @abstractmethod
-    def mixture(self, mixture: Mixture) -> str:
-        """Write a weighted mean of formulas."""

@@ -12,7 +12,7 @@ import numpy as np
 from calibrant.calibrators.base import Calibrator, Training
 from calibrant.calibrators.segment.calibrator import SegmentCalibrator
 from calibrant.errors import SourceError
-from calibrant.export.layouts import LAYOUTS, STORED
+from calibrant.export.layouts import LAYOUTS, METHODS
 from calibrant.typed_json import FieldError, check_fields, list_of, number_of, refuse, structure, text_of
 
 __all__ = ["rebuild_training", "rebuilt_fitted"]
@@ -40,7 +40,7 @@ def rebuilt_fitted(document: Any, path: str, training: Training) -> Calibrator |
     """Return the calibrator that is stored at a path, of "" or of fields that end in a dot, with those inside it."""
     document = check_fields(document, ("method", "parameters", "fitted"), path)
     calibrator = _rebuilt_unfitted({name: document[name] for name in ("method", "parameters")}, path)
-    layout = STORED[document["method"]]
+    layout = LAYOUTS[document["method"]]
     fitted = check_fields(document["fitted"], layout.fitted, f"{path}fitted.")
     for name, kind in layout.fitted.items():
         setattr(calibrator, name, _rebuilt(fitted[name], kind, f"{path}fitted.{name}", training))
@@ -54,15 +54,14 @@ def rebuilt_fitted(document: Any, path: str, training: Training) -> Calibrator |
 def _rebuilt_unfitted(document: Any, path: str) -> Calibrator | SegmentCalibrator:
     document = check_fields(document, ("method", "parameters"), path)
     method = text_of(document["method"], f"{path}method")
-    # Inside others are maps of the score alone.
-    known = LAYOUTS if path else STORED
+    known = METHODS if path else tuple(LAYOUTS)
     if method not in known:
         raise SourceError(
             f"one of {', '.join(map(repr, known))} in the field {path}method of a model file",
             repr(method),
             "read it with the version of calibrant that wrote it",
         )
-    estimator = known[method].estimator
+    estimator = LAYOUTS[method].estimator
     parameters = check_fields(document["parameters"], estimator().get_params(deep=False), f"{path}parameters.")
     values = {name: _parameter(value, f"{path}parameters.{name}") for name, value in parameters.items()}
     made: Calibrator | SegmentCalibrator = estimator(**values)

@@ -14,7 +14,7 @@ from calibrant.atomic_write import write_text
 from calibrant.calibrators.base import Calibrator
 from calibrant.errors import ArgumentError, SourceError
 from calibrant.export.json_fields import rebuild_training, rebuilt_fitted
-from calibrant.export.layouts import STORED, Exported, not_exportable
+from calibrant.export.layouts import LAYOUTS, Exported, not_exportable
 from calibrant.typed_json import FieldError, check_fields, fields_of, load_document, plain, text_of
 from calibrant.version import __version__
 
@@ -183,12 +183,12 @@ def load_model(path: str | PathLike[str]) -> Exported:
 def _fitted(calibrator: Exported) -> dict[str, Any]:
     """Return what makes up a calibrator; those inside others are stored in the same way."""
     document = _unfitted(calibrator)
-    fitted = STORED[document["method"]].fitted
+    fitted = LAYOUTS[document["method"]].fitted
     return document | {"fitted": {name: plain(getattr(calibrator, name)) for name in fitted}}
 
 
 def _unfitted(calibrator: Exported) -> dict[str, Any]:
-    method = next((name for name, layout in STORED.items() if layout.estimator is type(calibrator)), None)
+    method = next((name for name, layout in LAYOUTS.items() if layout.estimator is type(calibrator)), None)
     if method is None:
         raise not_exportable(calibrator)
     parameters = calibrator.get_params(deep=False)

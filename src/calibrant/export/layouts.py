@@ -28,7 +28,7 @@ from calibrant.calibrators.log_odds import LogOddsCalibrator
 from calibrant.calibrators.segment.gains import SegmentGains
 from calibrant.calibrators.segment.repair import SegmentRepair
 from calibrant.errors import ArgumentError
-from calibrant.export.formula import IDENTITY, Formula, Lines, Logistic, LogOdds, Mixture, lines_through, steps
+from calibrant.export.formula import IDENTITY, Formula, Lines, Logistic, LogOdds, Mixture, Shifted, lines_through, steps
 from calibrant.export.json_segments import check_segments
 from calibrant.fits.isotonic import IsotonicFit
 from calibrant.fits.lipschitz import LipschitzFit
@@ -37,7 +37,7 @@ from calibrant.segments.columns import SegmentColumn
 from calibrant.table.score_table import FloatArray
 from calibrant.typed_json import Checks
 
-__all__ = ["LAYOUTS", "STORED", "Exported", "Layout", "formula_of", "not_exportable", "of_all_rows"]
+__all__ = ["LAYOUTS", "METHODS", "Exported", "Layout", "formula_of", "not_exportable"]
 
 Exported = Calibrator | SegmentCalibrator
 
@@ -54,26 +54,14 @@ class Layout:
 
 
 def formula_of(calibrator: Exported) -> Formula:
-    """Return what a calibrator computes; errors if it is not fitted, or is no function of the score alone."""
+    """Return what a calibrator computes; errors if it is not fitted or not one of ours."""
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(calibrator)
-    if isinstance(calibrator, SegmentCalibrator):
-        wanted, remedy = "a calibrator of the score alone", "write it as SQL, Python or JSON, or take its calibrator_"
-        raise ArgumentError(wanted, "a SegmentCalibrator, which needs columns of segments", remedy)
     layout = next((layout for layout in LAYOUTS.values() if isinstance(calibrator, layout.estimator)), None)
     if layout is None:
         raise not_exportable(calibrator)
     return layout.formula(calibrator)
-
-
-def of_all_rows(calibrator: SegmentCalibrator) -> Calibrator:
-    """Return the map for all rows; an error if it is not fitted."""
-    from sklearn.utils.validation import check_is_fitted
-
-    check_is_fitted(calibrator)
-    found: Calibrator = calibrator.calibrator_
-    return found
 
 
 def not_exportable(calibrator: Exported) -> ArgumentError:
@@ -285,10 +273,6 @@ LAYOUTS = {
         _cutoff,
         lambda c: formula_of(c.calibrator_),
     ),
-}
-
-# All that a file may hold, also what is no function of the score alone.
-STORED = LAYOUTS | {
     "segment": Layout(
         SegmentCalibrator,
         {
@@ -303,6 +287,9 @@ STORED = LAYOUTS | {
             "gains_": SegmentGains,
         },
         check_segments,
-        formula_of,
-    )
+        lambda c: Shifted(formula_of(c.calibrator_), tuple(c.columns_), c.repair_),
+    ),
 }
+
+# Maps of the score alone, which others may hold.
+METHODS = tuple(name for name, layout in LAYOUTS.items() if issubclass(layout.estimator, Calibrator))

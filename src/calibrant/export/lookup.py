@@ -6,14 +6,13 @@ microsecond per piece. Here a bucket of the score leads to its piece at once, or
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.calibrators.base import Calibrator
 from calibrant.export.formula import Lines
-from calibrant.export.layouts import formula_of
+from calibrant.export.layouts import Exported, formula_of
 from calibrant.export.sql_writer import DIALECTS, SqlWriter
 from calibrant.sources.formats import quote_name
 from calibrant.table.score_table import FloatArray
@@ -26,7 +25,7 @@ _AFFORDABLE = 1 << 16  # buckets, whose list takes as long as one comparison of 
 
 
 def predictions(
-    calibrator: Calibrator,
+    calibrator: Exported,
     rows: str,
     score: str,
     number: str,
@@ -34,14 +33,16 @@ def predictions(
     *,
     unused: str,
     keep: Callable[[str], str] | None,
+    operands: Mapping[str, str] | None = None,
 ) -> str:
     """Return a SELECT of the columns of `rows` and one more, what `predict` gives for the expression `score`.
 
     `number` is the score as a DOUBLE. Where the score is NULL, so is the result; where it is not and the number is no
     probability, the query fails. `unused` begins no name of a column. `keep` is given lists written in SQL, and returns
     what stands for them there; with None they are part of the query, which DuckDB builds anew for every 2048 rows.
+    `operands` are columns of segments, by their names.
     """
-    writer = _LookupWriter(unused, keep)
+    writer = _LookupWriter(unused, keep, operands)
     result = writer.column(writer.formula(formula_of(calibrator)))
     query = f"SELECT *, {number} AS {writer.score} FROM ({rows})"
     for layer in writer.layers:
@@ -54,13 +55,13 @@ def predictions(
 class _LookupWriter(SqlWriter):
     """Writes formulas over rows to which `layers`, the first first, have added columns."""
 
-    def __init__(self, unused: str, keep: Callable[[str], str] | None) -> None:
+    def __init__(self, unused: str, keep: Callable[[str], str] | None, operands: Mapping[str, str] | None) -> None:
         self._unused = unused
         self._keep = keep
         self._columns: dict[str, str] = {}  # what each is -> its name
         self.layers: list[str] = []
         self.added: list[str] = []
-        super().__init__(DIALECTS["duckdb"], self._name())
+        super().__init__(DIALECTS["duckdb"], self._name(), operands)
 
     def _name(self) -> str:
         self.added.append(quote_name(f"{self._unused}{len(self.added)}"))
@@ -72,6 +73,9 @@ class _LookupWriter(SqlWriter):
             self._columns[value] = self._name()
             self.layers.append(f"SELECT *, {value} AS {self._columns[value]}")
         return self._columns[value]
+
+    def named(self, name: str, value: str) -> str:
+        return self.column(value)
 
     # CASE with constants takes a third of the time of LEAST and GREATEST.
     def least(self, text: str, limit: float) -> str:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.calibrators.base import Calibrator
-from calibrant.errors import need_package
-from calibrant.export.formula import LEAST, MOST, Lines, Logistic, LogOdds, Mixture, Writer
-from calibrant.export.layouts import formula_of
+from calibrant.calibrators.segment.offsets import OffsetTable
+from calibrant.errors import ArgumentError, need_package
+from calibrant.export.formula import Lines, Shifted
+from calibrant.export.layouts import Exported, formula_of
+from calibrant.export.writer import Writer, check_doubles, holds_text
+from calibrant.segments.columns import SegmentColumn
+from calibrant.table.pooling import FloatArray, score_order
 from calibrant.version import __version__
 
 if TYPE_CHECKING:
@@ -19,35 +23,38 @@ if TYPE_CHECKING:
 __all__ = ["to_onnx"]
 
 _OPSET, _IR_VERSION = 18, 8  # of ONNX 1.13, from 2022
-_INT64 = 7  # onnx.TensorProto.INT64
+_ML, _ML_VERSION = "ai.onnx.ml", 3  # the operators beside the default ones, of the same release
+_INT64, _STRING, _DOUBLE = 7, 8, 11  # of onnx.TensorProto
 
 
-def to_onnx(calibrator: Calibrator, *, as_column: bool = False) -> onnx.ModelProto:
+def to_onnx(calibrator: Exported, *, as_column: bool = False) -> onnx.ModelProto:
     """Return an ONNX model that maps scores as `predict` does.
 
     Parameters
     ----------
-    calibrator : Calibrator
+    calibrator : Calibrator or SegmentCalibrator
         Fitted.
     as_column : bool, default=False
-        Take scores of shape (n, 1) instead of (n,); ONNX wants the number of dimensions to be fixed.
+        Take inputs of shape (n, 1) instead of (n,); ONNX wants the number of dimensions to be fixed.
 
     Returns
     -------
     onnx.ModelProto
         Input "score" and output "probability", of shape (n,), are float64. NaN, and numbers outside [0, 1], for which
-        `predict` raises an error, become NaN.
+        `predict` raises an error, become NaN. The columns of a `SegmentCalibrator` are inputs by their names: texts, of
+        which the empty one is a missing value; numbers and booleans as float64, of which NaN is.
 
     Raises
     ------
     ArgumentError
-        If the package onnx is missing, or the calibrator cannot be exported.
+        If the package onnx is missing, or the calibrator cannot be exported; also if a column of segments is called
+        score or probability, has an empty text among its levels, or numbers that float64 does not hold.
 
     Notes
     -----
-    Only operators of the default set, in version 18, and no training code. The piece of a map made of steps or lines is
-    found by halving, as in `predict`, in memory proportional to the rows. Run by ONNX Runtime, such maps give the same
-    float as `predict`; logistic maps agree to about 1e-14.
+    Only operators of the default set, in version 18, and for texts `LabelEncoder`; no training code. The piece of a map
+    made of steps or lines is found by halving, as in `predict`, in memory proportional to the rows. Run by ONNX
+    Runtime, such maps give the same float as `predict`; logistic maps, and repairs by segment, agree to about 1e-14.
 
     Examples
     --------
@@ -60,28 +67,33 @@ def to_onnx(calibrator: Calibrator, *, as_column: bool = False) -> onnx.ModelPro
     need_package("onnx", "calibrant[onnx]")
     import onnx
 
-    graph = _Graph(as_column=as_column)
-    score = graph.score
-    mapped = graph.formula(formula_of(calibrator))
+    formula = formula_of(calibrator)
+    columns = formula.columns if isinstance(formula, Shifted) else ()
+    kinds = {"score": _DOUBLE, **{column.name: _STRING if holds_text(column) else _DOUBLE for column in columns}}
+    if len(kinds) <= len(columns) or "probability" in kinds:
+        wanted = "columns of segments with other names than score and probability, which the model uses itself"
+        raise ArgumentError(wanted, ", ".join(kinds), "rename the column, and fit again")
+    graph = _Graph(kinds, as_column=as_column)
+    mapped = graph.formula(formula)
     inside = graph.add(
         "And",
-        graph.add("GreaterOrEqual", score, graph.real(0.0)),
-        graph.add("LessOrEqual", score, graph.real(1.0)),
+        graph.add("GreaterOrEqual", graph.score, graph.literal(0.0)),
+        graph.add("LessOrEqual", graph.score, graph.literal(1.0)),
     )
-    graph.nodes.append(onnx.helper.make_node("Where", [inside, mapped, graph.real(math.nan)], ["probability"]))
-    double = onnx.TensorProto.DOUBLE
+    graph.nodes.append(onnx.helper.make_node("Where", [inside, mapped, graph.literal(math.nan)], ["probability"]))
+    shape: list[str | int] = ["n", 1] if as_column else ["n"]
     model = onnx.helper.make_model(
         onnx.helper.make_graph(
             graph.nodes,
             "calibrator",
-            [onnx.helper.make_tensor_value_info("score", double, ["n", 1] if as_column else ["n"])],
-            [onnx.helper.make_tensor_value_info("probability", double, ["n"])],
+            [onnx.helper.make_tensor_value_info(name, kind, shape) for name, kind in kinds.items()],
+            [onnx.helper.make_tensor_value_info("probability", _DOUBLE, ["n"])],
             graph.constants,
         ),
         producer_name="calibrant",
         producer_version=__version__,
         doc_string=f"Calibrated probabilities: {type(calibrator).__name__}",
-        opset_imports=[onnx.helper.make_opsetid("", _OPSET)],
+        opset_imports=[onnx.helper.make_opsetid("", _OPSET), onnx.helper.make_opsetid(_ML, _ML_VERSION)],
         ir_version=_IR_VERSION,
     )
     onnx.checker.check_model(model, full_check=True)
@@ -91,82 +103,143 @@ def to_onnx(calibrator: Calibrator, *, as_column: bool = False) -> onnx.ModelPro
 class _Graph(Writer):
     """Collects nodes and constants; every method returns the name of its result."""
 
-    def __init__(self, *, as_column: bool) -> None:
+    def __init__(self, inputs: dict[str, int], *, as_column: bool) -> None:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
-        self.score = self.add("Reshape", "score", self.whole([-1])) if as_column else "score"
+        self._inputs = inputs
+        self._as_column = as_column
+        self._codes: dict[str, str] = {}  # name of a column -> the numbers of segments
+        self.score = self.input("score")
+
+    def input(self, name: str) -> str:
+        return self.add("Reshape", name, self.constant([-1], np.int64)) if self._as_column else name
 
     def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
         import onnx
 
-        name = f"{operator}_{len(self.nodes)}"
+        name = self.unused(f"{operator}_{len(self.nodes)}")
         self.nodes.append(onnx.helper.make_node(operator, list(inputs), [name], **attributes))
         return name
 
     def constant(self, values: Any, dtype: type) -> str:
         import onnx
 
-        name = f"constant_{len(self.constants)}"
+        name = self.unused(f"constant_{len(self.constants)}")
         self.constants.append(onnx.numpy_helper.from_array(np.asarray(values, dtype=dtype), name))
         return name
+
+    def unused(self, name: str) -> str:
+        return self.unused(f"{name}_") if name in self._inputs else name
 
     def real(self, values: Any) -> str:
         return self.constant(values, np.float64)
 
-    def whole(self, values: Any) -> str:
-        return self.constant(values, np.int64)
+    def literal(self, value: float) -> str:
+        return self.real(value)
 
-    def mixture(self, mixture: Mixture) -> str:
-        parts = [self.add("Mul", self.real(weight), self.formula(part)) for weight, part in mixture.parts]
-        return self.limited(self.sum(parts))
-
-    def limited(self, value: str) -> str:
-        return self.add("Clip", value, self.real(LEAST), self.real(MOST))
-
-    def sum(self, parts: list[str]) -> str:
-        total = parts[0]
-        for part in parts[1:]:
-            total = self.add("Add", total, part)
+    def sum(self, terms: Sequence[str]) -> str:
+        total = terms[0]
+        for term in terms[1:]:
+            total = self.add("Add", total, term)
         return total
 
+    def difference(self, first: str, second: str) -> str:
+        return self.add("Sub", first, second)
+
+    def product(self, first: str, second: str) -> str:
+        return self.add("Mul", first, second)
+
+    def quotient(self, first: str, second: str) -> str:
+        return self.add("Div", first, second)
+
+    def log(self, value: str) -> str:
+        return self.add("Log", value)
+
+    def least(self, value: str, limit: float) -> str:
+        return self.add("Min", value, self.literal(limit))
+
+    def greatest(self, value: str, limit: float) -> str:
+        return self.add("Max", value, self.literal(limit))
+
     def lines(self, lines: Lines) -> str:
-        piece = self.piece(lines)
+        piece = self.count(lines.start, self.score)
         value = self.add("Gather", self.real(lines.value), piece)
         if not lines.slope.any():
             return value
         slope = self.add("Gather", self.real(lines.slope), piece)
         origin = self.add("Gather", self.real(np.append(0.0, lines.start)), piece)
-        return self.add("Add", self.add("Mul", slope, self.add("Sub", self.score, origin)), value)
+        return self.sum([self.product(slope, self.difference(self.score, origin)), value])
 
-    def piece(self, lines: Lines) -> str:
-        """Count the starts that are not above each score, from the highest binary digit of the count to the lowest."""
-        count = self.add("Cast", self.add("Less", self.score, self.real(-math.inf)), to=_INT64)  # zeros
-        if not len(lines.start):
+    def count(self, start: FloatArray, value: str) -> str:
+        """Count the starts that are not above each value, from the highest binary digit of the count to the lowest."""
+        count = self.add("Cast", self.add("Less", value, self.literal(-math.inf)), to=_INT64)  # zeros
+        if not len(start):
             return count
-        digits = len(lines.start).bit_length()
-        never = np.full(2**digits - 1 - len(lines.start), np.nan)  # which no number is at or above
-        start = self.real(np.append(lines.start, never))
+        digits = len(start).bit_length()
+        never = np.full(2**digits - 1 - len(start), np.nan)  # which no number is at or above
+        padded = self.real(np.append(start, never))
         for digit in reversed(range(digits)):
-            next_start = self.add("Gather", start, self.add("Add", count, self.whole(2**digit - 1)))
-            passed = self.add("Cast", self.add("GreaterOrEqual", self.score, next_start), to=_INT64)
-            count = self.add("Add", count, self.add("Mul", passed, self.whole(2**digit)))
+            next_start = self.add("Gather", padded, self.add("Add", count, self.constant(2**digit - 1, np.int64)))
+            passed = self.add("Cast", self.add("GreaterOrEqual", value, next_start), to=_INT64)
+            count = self.add("Add", count, self.add("Mul", passed, self.constant(2**digit, np.int64)))
         return count
 
-    def logistic(self, logistic: Logistic) -> str:
-        logit = self.logit(logistic)
-        small = self.add("Exp", self.add("Neg", self.add("Abs", logit)))
-        one = self.real(1.0)
-        above = self.add("Where", self.add("GreaterOrEqual", logit, self.real(0.0)), one, small)
-        return self.limited(self.add("Div", above, self.add("Add", one, small)))
+    def look_up(self, keys: FloatArray, values: Any, other: float, value: str, dtype: type) -> str:
+        """Return what belongs to each value among increasing keys, or `other` where it is none of them."""
+        place = self.count(keys, value)
+        is_key = self.add("Equal", self.add("Gather", self.real(np.append(-np.inf, keys)), place), value)
+        found = self.add("Gather", self.constant(np.append(other, values), dtype), place)
+        return self.add("Where", is_key, found, self.constant(other, dtype))
 
-    def log_odds(self, logit: LogOdds) -> str:
-        parts = []
-        for term in logit.terms:
-            argument = self.add("Sub", self.real(1.0), self.score) if term.of_rest else self.score
-            logarithm = self.add("Log", self.add("Max", argument, self.real(term.least)))
-            if term.most is not None:
-                logarithm = self.add("Min", logarithm, self.real(term.most))
-            parts.append(self.add("Mul", self.real(term.coefficient), logarithm))
-        if not parts:
-            parts = [self.add("Mul", self.score, self.real(0.0))]
-        return self.add("Add", self.sum(parts), self.real(logit.constant))
+    def curve(self, logit: str) -> str:
+        small = self.add("Exp", self.add("Neg", self.add("Abs", logit)))
+        one = self.literal(1.0)
+        above = self.choose(self.add("GreaterOrEqual", logit, self.literal(0.0)), one, small)
+        return self.inside(self.quotient(above, self.sum([one, small])))
+
+    def choose(self, condition: str, value: str, other: str) -> str:
+        return self.add("Where", condition, value, other)
+
+    def every(self, conditions: Sequence[str]) -> str:
+        return conditions[0] if len(conditions) == 1 else self.add("And", conditions[0], self.every(conditions[1:]))
+
+    def at_most(self, limit: float) -> str:
+        return self.add("LessOrEqual", self.score, self.literal(limit))
+
+    def any_of(self, column: SegmentColumn, segments: Sequence[int]) -> str:
+        among = np.isin(np.arange(len(column) + 1), segments)  # the last, at -1, is no segment
+        return self.add("Gather", self.constant(among, np.bool_), self.code(column))
+
+    def listed(self, columns: Sequence[SegmentColumn], table: OffsetTable, values: FloatArray) -> str:
+        first, *second = (self.code(column) for column in columns)
+        keys = table.codes[:, 0]
+        if second:  # one more than there are segments, so that -1 is in no key
+            width = len(columns[1]) + 1
+            first = self.add("Add", self.add("Mul", first, self.constant(width, np.int64)), second[0])
+            keys = keys * width + table.codes[:, 1]
+        return self.look_up(keys.astype(np.float64), values, 0.0, self.add("Cast", first, to=_DOUBLE), np.float64)
+
+    def code(self, column: SegmentColumn) -> str:
+        """Return the numbers of the segments of each row, -1 for none."""
+        if column.name not in self._codes:
+            self._codes[column.name] = self.number_segments(column, self.input(column.name))
+        return self._codes[column.name]
+
+    def number_segments(self, column: SegmentColumn, value: str) -> str:
+        other, missing = (len(column.levels) if column.pooled else -1), (len(column) - 1 if column.missing else -1)
+        if holds_text(column):
+            if "" in column.levels:
+                wanted = f"texts that are not empty in column {column.name}"
+                raise ArgumentError(
+                    wanted, "an empty one, which ONNX needs for what is missing", "fit with another text"
+                )
+            codes = {"keys_strings": [*column.levels, ""], "values_int64s": [*range(len(column.levels)), missing]}
+            return self.add("LabelEncoder", value, domain=_ML, default_int64=other, **codes)
+        check_doubles(column, "ONNX")
+        if column.cuts:
+            number = self.count(np.nextafter(np.array(column.cuts, dtype=np.float64), np.inf), value)
+        else:
+            numbers = np.array(column.levels, dtype=np.float64)
+            order = score_order(numbers)
+            number = self.look_up(numbers[order], order, other, value, np.int64)
+        return self.choose(self.add("IsNaN", value), self.constant(missing, np.int64), number)

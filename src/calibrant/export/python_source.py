@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import builtins
 import keyword
+from collections.abc import Sequence
 
-from calibrant.calibrators import SegmentCalibrator
+from calibrant.calibrators.segment.offsets import OffsetTable
 from calibrant.errors import ArgumentError
-from calibrant.export.formula import LEAST, MOST, Lines, Logistic, LogOdds, Mixture, Writer
-from calibrant.export.layouts import Exported, formula_of, of_all_rows
-from calibrant.export.python_segments import with_segments
+from calibrant.export.formula import Lines, Shifted
+from calibrant.export.layouts import Exported, formula_of
+from calibrant.export.writer import TextWriter
+from calibrant.segments.columns import SegmentColumn
+from calibrant.table.score_table import FloatArray
 from calibrant.version import __version__
 
 __all__ = ["to_python"]
 
 _USED = ("bisect", "math")  # by the source itself, which names its constants with a leading underscore
+_SEGMENT = '''
+
+def _segment(value, levels, cuts, other, missing):
+    """Return the number of the segment of a value, of levels that are not listed, or of a missing value; -1 is none."""
+    if value is None or value != value:
+        return missing
+    return bisect.bisect_left(cuts, value) if cuts else levels.get(value, other)'''
 
 
 def to_python(calibrator: Exported, *, name: str = "calibrate") -> str:
@@ -51,15 +61,12 @@ def to_python(calibrator: Exported, *, name: str = "calibrate") -> str:
     """
     if not name.isidentifier() or keyword.iskeyword(name) or hasattr(builtins, name) or name[0] == "_" or name in _USED:
         raise ArgumentError("a name that a Python function can have", repr(name), "use letters, digits and underscores")
-    if isinstance(calibrator, SegmentCalibrator):
-        return with_segments(calibrator, _module(of_all_rows(calibrator), "_everyone"), name)
-    return _module(calibrator, name)
-
-
-def _module(calibrator: Exported, name: str) -> str:
-    """Return the source of a module with a function of the score."""
+    formula = formula_of(calibrator)
     source = _Source()
-    result = source.formula(formula_of(calibrator))
+    result = source.formula(formula)
+    takes, also = (
+        ("score, segments", "; segments are values by name") if isinstance(formula, Shifted) else ("score", "")
+    )
     lines = [
         f'"""Calibrated probabilities: {type(calibrator).__name__}, exported by calibrant {__version__}."""',
         "",
@@ -69,8 +76,8 @@ def _module(calibrator: Exported, name: str) -> str:
         *source.constants,
         "",
         "",
-        f"def {name}(score):",
-        '    """Return the calibrated probability of a score in [0, 1]; None stays None."""',
+        f"def {name}({takes}):",
+        f'    """Return the calibrated probability of a score in [0, 1]{also}. None stays None."""',
         "    if score is None:",
         "        return None",
         "    s = float(score)",
@@ -82,53 +89,70 @@ def _module(calibrator: Exported, name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-class _Source(Writer):
+class _Source(TextWriter):
     """Collects constants and statements; every method returns the expression of its result."""
+
+    score = "s"
+    log_function, least_function, greatest_function = "math.log", "min", "max"
 
     def __init__(self) -> None:
         self.constants: list[str] = []
         self.body: list[str] = []
+        self._codes: dict[str, str] = {}  # name of a column -> variable that holds the number of the segment
+
+    def literal(self, value: float) -> str:
+        return repr(value)
 
     def lines(self, lines: Lines) -> str:
         if not len(lines.start):
             return repr(float(lines.value[0]))
         start = self.constant("START", lines.start.tolist())
         value = self.constant("VALUE", lines.value.tolist())
-        piece = self.variable("piece", f"bisect.bisect_right({start}, s)")
+        piece = self.named("piece", f"bisect.bisect_right({start}, s)")
         if not lines.slope.any():
             return f"{value}[{piece}]"
         origin = self.constant("ORIGIN", [0.0, *lines.start.tolist()])
         slope = self.constant("SLOPE", lines.slope.tolist())
         return f"{slope}[{piece}] * (s - {origin}[{piece}]) + {value}[{piece}]"
 
-    def logistic(self, logistic: Logistic) -> str:
-        logit = self.variable("logit", self.logit(logistic))
-        small = self.variable("small", f"math.exp(-abs({logit}))")
-        plain = f"(1.0 if {logit} >= 0.0 else {small}) / (1.0 + {small})"
-        return _limited(plain)
+    def curve(self, logit: str) -> str:
+        logit = self.named("logit", logit)
+        small = self.named("small", f"math.exp(-abs({logit}))")
+        return self.inside(f"(1.0 if {logit} >= 0.0 else {small}) / (1.0 + {small})")
 
-    def mixture(self, mixture: Mixture) -> str:
-        return _limited(" + ".join([f"{weight!r} * ({self.formula(part)})" for weight, part in mixture.parts]))
+    def choose(self, condition: str, value: str, other: str) -> str:
+        return f"({value} if {condition} else {other})"
 
-    def log_odds(self, logit: LogOdds) -> str:
-        terms = []
-        for term in logit.terms:
-            logarithm = f"math.log(max({'1.0 - s' if term.of_rest else 's'}, {term.least!r}))"
-            if term.most is not None:
-                logarithm = f"min({logarithm}, {term.most!r})"
-            terms.append(f"{term.coefficient!r} * {logarithm}")
-        return " + ".join([*terms, repr(logit.constant)])
+    def every(self, conditions: Sequence[str]) -> str:
+        return " and ".join(conditions)
 
-    def constant(self, name: str, values: list[float]) -> str:
+    def any_of(self, column: SegmentColumn, segments: Sequence[int]) -> str:
+        return f"{self.code(column)} in {set(segments) or ()}"
+
+    def known(self, column: SegmentColumn) -> str:
+        return f"{self.code(column)} >= 0"
+
+    def listed(self, columns: Sequence[SegmentColumn], table: OffsetTable, values: FloatArray) -> str:
+        added = self.constant("ADDED", dict(zip(map(tuple, table.codes.tolist()), values.tolist(), strict=True)))
+        return f"{added}.get(({', '.join(map(self.code, columns))},), 0.0)"
+
+    def code(self, column: SegmentColumn) -> str:
+        """Return the variable that holds the number of a row's segment."""
+        if column.name not in self._codes:
+            if not self._codes:
+                self.constants.append(_SEGMENT)
+            levels = self.constant("LEVELS", {level: number for number, level in enumerate(column.levels)})
+            other, missing = (len(column.levels) if column.pooled else -1), (len(column) - 1 if column.missing else -1)
+            number = f"_segment(segments[{column.name!r}], {levels}, {column.cuts!r}, {other}, {missing})"
+            self._codes[column.name] = self.named("segment", number)
+        return self._codes[column.name]
+
+    def constant(self, name: str, values: object) -> str:
         name = f"_{name}_{len(self.constants)}"
-        self.constants.append(f"{name} = ({', '.join(map(repr, values))},)")
+        self.constants.append(f"{name} = {values!r}")
         return name
 
-    def variable(self, name: str, expression: str) -> str:
+    def named(self, name: str, value: str) -> str:
         name = f"{name}_{len(self.body)}"
-        self.body.append(f"{name} = {expression}")
+        self.body.append(f"{name} = {value}")
         return name
-
-
-def _limited(expression: str) -> str:
-    return f"min(max({expression}, {LEAST!r}), {MOST!r})"

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from calibrant.calibrators import SegmentCalibrator
 from calibrant.errors import ArgumentError
-from calibrant.export.layouts import Exported, formula_of, of_all_rows
-from calibrant.export.sql_segments import repaired
+from calibrant.export.layouts import Exported, formula_of
 from calibrant.export.sql_writer import DIALECTS, SqlWriter
 from calibrant.table.parameters import check_choice
 
-__all__ = ["expression", "to_sql"]
+__all__ = ["to_sql"]
 
 
 def to_sql(
@@ -63,19 +61,10 @@ def to_sql(
     check_choice("dialect", dialect, tuple(DIALECTS))
     if not column or "\0" in column:
         raise ArgumentError("`column` to name the column of scores", repr(column), "pass its name, such as 'score'")
-    return expression(calibrator, DIALECTS[dialect].quote(column), dialect=dialect)
-
-
-def expression(calibrator: Exported, operand: str, *, dialect: str = "duckdb") -> str:
-    """Return the expression of `to_sql` for any SQL operand, such as a name that is quoted already."""
     spoken = DIALECTS[dialect]
+    operand = spoken.quote(column)
     score = f"CAST({operand} AS {spoken.double})"
     guard = spoken.guard.format(operand=operand) + " AND " if spoken.guard else ""
     zero, one = spoken.literal(0.0), spoken.literal(1.0)
-    writer = SqlWriter(spoken, score)
-    if isinstance(calibrator, SegmentCalibrator):
-        everyone = writer.formula(formula_of(of_all_rows(calibrator)))
-        formula = repaired(calibrator, everyone, writer, lambda column: spoken.quote(column.name))
-    else:
-        formula = writer.formula(formula_of(calibrator))
+    formula = SqlWriter(spoken, score).formula(formula_of(calibrator))
     return f"CASE WHEN {guard}{score} BETWEEN {zero} AND {one} THEN {formula} END"

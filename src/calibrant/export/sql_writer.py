@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from calibrant.export.formula import LEAST, MOST, Lines, Logistic, LogOdds, Mixture, Writer
+from calibrant.calibrators.segment.offsets import OffsetTable
+from calibrant.export.formula import LEAST, MOST, Lines
+from calibrant.export.writer import TextWriter, check_doubles, holds_text
+from calibrant.segments.columns import SegmentColumn
 from calibrant.sources.formats import quote_name, quote_text
+from calibrant.table.score_table import FloatArray
 
 __all__ = ["DIALECTS", "Dialect", "SqlWriter"]
 
@@ -89,13 +94,24 @@ DIALECTS = {
 }
 
 
-class SqlWriter(Writer):
-    """Writes formulas of one score in one dialect."""
+class SqlWriter(TextWriter):
+    """Writes formulas in one dialect, of a score, and of columns by their names or as `operands` have them.
 
-    def __init__(self, dialect: Dialect, score: str) -> None:
+    SQLite limits the nesting of expressions, so there are few brackets without need.
+    """
+
+    log_function = "LN"
+
+    def __init__(self, dialect: Dialect, score: str, operands: Mapping[str, str] | None = None) -> None:
         self.dialect = dialect
         self.score = score
-        self.literal = dialect.literal
+        self.least_function, self.greatest_function = dialect.least, dialect.greatest
+        self._operands = operands or {}
+        self._segments: dict[str, _Segments] = {}
+
+    def literal(self, value: float) -> str:
+        """Write a number."""
+        return self.dialect.literal(value)
 
     def lines(self, lines: Lines) -> str:
         """Choose a piece by a tree of CASE."""
@@ -103,18 +119,18 @@ class SqlWriter(Writer):
         pieces = [
             self.piece(*piece) for piece in zip([0.0, *start], lines.slope.tolist(), lines.value.tolist(), strict=True)
         ]
-        return self.tree(start, pieces)
+        return self.quarters(start, pieces)
 
-    def tree(self, start: list[float], pieces: list[str]) -> str:
+    def quarters(self, start: list[float], pieces: list[str]) -> str:
         """Choose among pieces, of which the i-th begins at ``start[i - 1]``, by quarters; SQLite limits nesting."""
         if not start:
             return pieces[0]
         text, first = "CASE", 0
         for end in sorted({len(pieces) * quarter // 4 for quarter in (1, 2, 3)} - {0}):
-            part = self.tree(start[first : end - 1], pieces[first:end])
+            part = self.quarters(start[first : end - 1], pieces[first:end])
             text += f" WHEN {self.score} < {self.literal(start[end - 1])} THEN {part}"
             first = end
-        return f"{text} ELSE {self.tree(start[first:], pieces[first:])} END"
+        return f"{text} ELSE {self.quarters(start[first:], pieces[first:])} END"
 
     def piece(self, start: float, slope: float, value: float) -> str:
         """Write one piece."""
@@ -126,12 +142,8 @@ class SqlWriter(Writer):
             turn = start + math.ldexp(1.0, -1074) / (2.0 * abs(slope))
             while slope * (turn - start) == 0.0:
                 turn = math.nextafter(turn, math.inf)
-            line = self.tree([turn], [self.literal(value), line])
+            line = self.quarters([turn], [self.literal(value), line])
         return line
-
-    def logistic(self, logistic: Logistic) -> str:
-        """Write a logistic map."""
-        return self.curve(self.logit(logistic))
 
     def curve(self, logit: str) -> str:
         """Write ``1 / (1 + exp(-logit))``, with exponents that no engine refuses."""
@@ -139,30 +151,87 @@ class SqlWriter(Writer):
         exponent = self.least(self.greatest(f"-({logit})", _SMALLEST_EXPONENT), _LARGEST_EXPONENT)
         return self.least(f"{one} / ({one} + EXP({exponent}))", MOST)
 
-    def mixture(self, mixture: Mixture) -> str:
-        """Write a weighted mean."""
-        terms = []
-        for weight, part in mixture.parts:
-            text = self.formula(part)
-            text = self.greatest(text, _WEIGHABLE) if self.dialect.underflow_raises else f"({text})"
-            terms.append(f"{self.literal(weight)} * {text}")
-        return self.least(self.greatest(" + ".join(terms), LEAST), MOST)
+    def weighable(self, probability: str) -> str:
+        """Write a probability that is multiplied by a weight next."""
+        return self.greatest(probability, _WEIGHABLE) if self.dialect.underflow_raises else self.group(probability)
 
-    def log_odds(self, logit: LogOdds) -> str:
-        """Write a sum of logarithms."""
-        terms = []
-        for term in logit.terms:
-            argument = f"{self.literal(1.0)} - {self.score}" if term.of_rest else self.score
-            logarithm = f"LN({self.greatest(argument, term.least)})"
-            if term.most is not None:
-                logarithm = self.least(logarithm, term.most)
-            terms.append(f"{self.literal(term.coefficient)} * {logarithm}")
-        return " + ".join([*terms, self.literal(logit.constant)])
+    def choose(self, condition: str, value: str, other: str) -> str:
+        """Write one of two values."""
+        return _cases([(condition, value)], other)
 
-    def least(self, text: str, limit: float) -> str:
-        """Write the smaller of two numbers."""
-        return f"{self.dialect.least}({text}, {self.literal(limit)})"
+    def every(self, conditions: Sequence[str]) -> str:
+        """Write whether all conditions hold."""
+        return " AND ".join(conditions)
 
-    def greatest(self, text: str, limit: float) -> str:
-        """Write the larger of two numbers."""
-        return f"{self.dialect.greatest}({text}, {self.literal(limit)})"
+    def any_of(self, column: SegmentColumn, segments: Sequence[int]) -> str:
+        """Write whether a row is in one of some segments of a column."""
+        if column.name not in self._segments:
+            operand = self._operands.get(column.name, self.dialect.quote(column.name))
+            self._segments[column.name] = _Segments(column, operand, self.dialect)
+        return self._segments[column.name].any_of(segments)
+
+    def listed(self, columns: Sequence[SegmentColumn], table: OffsetTable, values: FloatArray) -> str:
+        """Write the value of a row's segments in a table of one column or two; 0 for those that it has not."""
+        zero = self.literal(0.0)
+
+        def within(cells: list[tuple[list[int], float]], of: Sequence[SegmentColumn]) -> str:
+            cases = []
+            for segment, group in itertools.groupby(cells, lambda cell: cell[0][0]):
+                inner = [(codes[1:], value) for codes, value in group]
+                value = within(inner, of[1:]) if of[1:] else self.literal(inner[0][1])
+                cases.append((self.any_of(of[0], [segment]), value))
+            return _cases(cases, zero)
+
+        return within(list(zip(table.codes.tolist(), values.tolist(), strict=True)), columns)
+
+
+def _cases(cases: Sequence[tuple[str, str]], other: str) -> str:
+    return f"CASE {' '.join(f'WHEN {condition} THEN {value}' for condition, value in cases)} ELSE {other} END"
+
+
+class _Segments:
+    """Conditions on a column that put a row into its segments; NULL counts as false in all of them."""
+
+    def __init__(self, column: SegmentColumn, operand: str, dialect: Dialect) -> None:
+        check_doubles(column, "SQL")
+        self._column, self._dialect = column, dialect
+        number = not holds_text(column) and not (column.levels and isinstance(column.levels[0], bool))
+        self._value = f"CAST({operand} AS {dialect.double})" if number else operand
+        nan = dialect.nan if number else ""
+        self._missing = f"({operand} IS NULL{' OR ' + nan.format(operand=self._value) if nan else ''})"
+
+    def any_of(self, segments: Sequence[int]) -> str:
+        """Whether a row is in one of some segments."""
+        column = self._column
+        last = len(column) - column.missing
+        missing = [self._missing] if column.missing and last in segments else []
+        there = [segment for segment in segments if segment < last]
+        parts = (self._between(there) if column.cuts else self._among(there)) + missing
+        return f"({' OR '.join(parts)})" if parts else "(1 = 0)"
+
+    def _among(self, segments: Sequence[int]) -> list[str]:
+        levels = self._column.levels
+        named = [self._level(levels[segment]) for segment in segments if segment < len(levels)]
+        parts = [f"{self._value} IN ({', '.join(named)})"] if named else []
+        if any(segment >= len(levels) for segment in segments):  # the pool
+            kept = ", ".join(map(self._level, levels))
+            parts.append(f"(NOT {self._missing}" + (f" AND {self._value} NOT IN ({kept}))" if kept else ")"))
+        return parts
+
+    def _between(self, segments: Sequence[int]) -> list[str]:
+        cuts = [None, *self._column.cuts, None]
+        parts = []
+        # Runs of neighbouring intervals are one.
+        for _, run in itertools.groupby(enumerate(sorted(segments)), lambda numbered: numbered[1] - numbered[0]):
+            each = [segment for _, segment in run]
+            low, high = cuts[each[0]], cuts[each[-1] + 1]
+            sides = [f"{self._value} > {self._dialect.literal(float(low))}"] if low is not None else []
+            sides += [f"{self._value} <= {self._dialect.literal(float(high))}"] if high is not None else []
+            sides += [f"NOT {self._missing}"] if high is None else []  # NaN is larger than all numbers in most engines
+            parts.append(f"({' AND '.join(sides)})")
+        return parts
+
+    def _level(self, level: str | bool | float) -> str:
+        if isinstance(level, bool):
+            return "TRUE" if level else "FALSE"
+        return self._dialect.text(level) if isinstance(level, str) else self._dialect.literal(float(level))

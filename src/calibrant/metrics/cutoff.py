@@ -182,10 +182,7 @@ def _inside(table: ScoreTable, found: Extremes) -> tuple[float, float, float]:
     """Share of rows, mean score and share of positives in the interval."""
     if not found.sign:
         return 0.0, math.nan, math.nan
-    ends = table.high
-    rows = slice(
-        int(np.searchsorted(ends, found.low, side="right")), int(np.searchsorted(ends, found.high, side="right"))
-    )
+    rows = found.rows(table.high)
     n, k = float(table.n[rows].sum()), float(table.k[rows].sum())
     mean_predicted = float(np.dot(table.n[rows], table.score[rows]))
     return n / table.total, mean_predicted / n, k / n

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
+import numpy.typing as npt
 
 from calibrant.errors import DataError
 from calibrant.monitoring.components import CELLS
@@ -93,7 +94,7 @@ def runs_of(values: list[str]) -> tuple[list[int], list[str]]:
     return starts, [values[i] for i in starts]
 
 
-def _sums(y: FloatArray, score: FloatArray, sizes: Any, evidence: Evidence) -> FloatArray:
+def _sums(y: FloatArray, score: FloatArray, sizes: npt.NDArray[np.intp], evidence: Evidence) -> FloatArray:
     """Add up rows by block and cell."""
     number = len(sizes)
     block = np.repeat(np.arange(number), sizes)

@@ -138,12 +138,13 @@ def _fit(tail: FloatArray, cuts: FloatArray | None, settings: Settings) -> _Fit:
         return _Fit(0.0, 0.0, 0.0, 0, PLACES)
     tolerance, slack = settings.tolerance or 0.0, settings.slack
 
-    def gain(residual: Any, spread: Any, found: Any) -> Any:
+    def gain(residual: FloatArray, spread: FloatArray, outcomes: FloatArray) -> FloatArray:
         beyond = np.maximum(np.abs(residual) - tolerance * rows - slack * spread, 0.0)
         # The variance that makes the second order right to the third: a third of the way from that of the scores to
         # that of the labels.
-        between = spread + np.maximum(found - spread, 0.0) / 3.0
-        return np.divide(beyond * beyond, 2.0 * between, out=np.zeros_like(beyond), where=spread > 0.0)
+        between = spread + np.maximum(outcomes - spread, 0.0) / 3.0
+        gained: FloatArray = np.divide(beyond * beyond, 2.0 * between, out=np.zeros_like(beyond), where=spread > 0.0)
+        return gained
 
     shift = float(gain(np.array(residual), np.array(spread), np.array(found)))
     turned = odds_residual - residual * odds_spread / spread  # what the shift leaves to a slope

@@ -12,7 +12,10 @@ from calibrant.auditing.findings import Findings
 from calibrant.auditing.wording import verdict_sentence
 from calibrant.errors import ArgumentError, need_package
 from calibrant.plots.canvas import pyplot_figure
-from calibrant.plots.figure import cumulative_residuals_of, reliability_of
+from calibrant.plots.cost import CostCurveDisplay
+from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
+from calibrant.plots.decision_curve import DecisionCurveDisplay
+from calibrant.plots.reliability import ReliabilityDisplay
 from calibrant.plots.style import LIGHT, drawing_style
 from calibrant.printable import visible
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["AuditDisplay"]
+__all__ = ["AuditDisplay", "costs_of", "cumulative_residuals_of", "decisions_of", "reliability_of"]
 
 # Heights in inches, and how many letters of the verdict are less wide than the figure.
 _WIDTH, _HEADER, _BODY, _LINE = 11.4, 0.6, 4.4, 0.2
@@ -53,6 +56,9 @@ class AuditDisplay:
 
     def __init__(self, audit: Findings) -> None:
         self.audit = audit
+        self._verdict = fill(verdict_sentence(audit), _LETTERS)
+        self._header = _HEADER + _LINE * self._verdict.count("\n")
+        self.size = (_WIDTH, self._header + _BODY)
 
     def __repr__(self) -> str:
         return "<AuditDisplay>"
@@ -67,8 +73,8 @@ class AuditDisplay:
         need_package("matplotlib")
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(_WIDTH, _height(self.audit)), layout="constrained")
-        _compose(self.audit, figure)
+        figure = Figure(figsize=self.size, layout="constrained")
+        self._compose(figure)
         return figure
 
     def plot(self, ax: Axes | Sequence[Axes] | None = None) -> Self:
@@ -86,45 +92,63 @@ class AuditDisplay:
         AuditDisplay
             Itself.
         """
-        displays: list[Any] = [reliability_of(self.audit), cumulative_residuals_of(self.audit)]
         if ax is None:
-            with pyplot_figure((_WIDTH, _height(self.audit)), LIGHT.ground) as figure:
-                self.figure_, self.axes_ = figure, _compose(self.audit, figure)
+            with pyplot_figure(self.size, LIGHT.ground) as figure:
+                self.figure_, self.axes_ = figure, self._compose(figure)
             return self
+        displays = (reliability_of(self.audit), cumulative_residuals_of(self.audit))
         axes: list[Any] = np.ravel(np.asarray(ax, dtype=object)).tolist()
         if not 1 <= len(axes) <= len(displays):
             raise ArgumentError("one or two axes", f"{len(axes)}", "pass one of plt.subplots()'s axes, or two")
-        for display, place in zip(displays, axes, strict=False):
-            display.plot(place)
+        for display, given in zip(displays, axes, strict=False):
+            display.plot(given)
         self.axes_ = tuple(axes)
         self.figure_ = axes[0].figure.canvas.figure
         return self
 
+    def _compose(self, figure: Figure) -> tuple[Axes, Axes]:
+        """Draw verdict and both pictures on an empty figure; return the axes of the pictures."""
+        with drawing_style():
+            header, body = figure.subfigures(2, 1, squeeze=False, height_ratios=[self._header, _BODY])[:, 0]
+            # Names come from the user: a dollar sign is a dollar sign, not mathematics.
+            plain: dict[str, Any] = {"x": 0.012, "parse_math": False}
+            name = shorten(visible(self.audit.name), 90)
+            header.text(y=1.0 - 0.06 / self._header, s=name, fontsize=13, weight="bold", va="top", **plain)
+            muted = {"color": LIGHT.muted, "va": "bottom"} | plain
+            header.text(y=0.04 / self._header, s=self._verdict, fontsize=10, **muted)
+            left, right = body.subfigures(1, 2, wspace=0.03)
+            reliability, residuals = reliability_of(self.audit), cumulative_residuals_of(self.audit)
+            reliability.draw_panel(left)
+            residuals.draw_panel(right)
+        return reliability.ax_, residuals.ax_
 
-def _height(audit: Findings) -> float:
-    return _header(_verdict(audit)) + _BODY
+
+def reliability_of(audit: Findings) -> ReliabilityDisplay:
+    """Return the reliability diagram of an audit, not yet drawn."""
+    return ReliabilityDisplay(
+        audit.reliability,
+        line=audit.isotonic,
+        local=audit.local,
+        band=audit.band if audit.band is not None and audit.band.consistent else None,
+        worst=audit.cutoff,
+        distribution=audit.histogram,
+        name=audit.name,
+    )
 
 
-def _verdict(audit: Findings) -> str:
-    return fill(verdict_sentence(audit), _LETTERS)
+def cumulative_residuals_of(audit: Findings) -> CumulativeResidualsDisplay:
+    """Return the cumulative residuals of an audit, not yet drawn."""
+    return CumulativeResidualsDisplay(audit.cumulative_residuals, cutoff=audit.cutoff, name=audit.name)
 
 
-def _header(verdict: str) -> float:
-    return _HEADER + _LINE * verdict.count("\n")
+def decisions_of(audit: Findings) -> DecisionCurveDisplay:
+    """Return the decision curve of an audit, not yet drawn."""
+    return DecisionCurveDisplay(audit.decision_curve, view=audit.histogram.view, name=audit.name)
 
 
-def _compose(audit: Findings, figure: Figure) -> tuple[Axes, Axes]:
-    """Draw verdict and both pictures on an empty figure; return the axes of the pictures."""
-    with drawing_style():
-        verdict = _verdict(audit)
-        height = _header(verdict)
-        header, body = figure.subfigures(2, 1, squeeze=False, height_ratios=[height, _BODY])[:, 0]
-        # Names come from the user: a dollar sign is a dollar sign, not mathematics.
-        title = {"fontsize": 13, "weight": "bold", "va": "top", "parse_math": False}
-        header.text(0.012, 1.0 - 0.06 / height, shorten(visible(audit.name), 90), **title)
-        header.text(0.012, 0.04 / height, verdict, fontsize=10, color=LIGHT.muted, va="bottom", parse_math=False)
-        left, right = body.subfigures(1, 2, wspace=0.03)
-        reliability, residuals = reliability_of(audit), cumulative_residuals_of(audit)
-        reliability.draw_panel(left)
-        residuals.draw_panel(right)
-    return reliability.ax_, residuals.ax_
+def costs_of(audit: Findings) -> CostCurveDisplay | None:
+    """Return the cost curve of an audit, not yet drawn; None if recalibration was not assessed."""
+    judged = audit.recalibration
+    if judged is None or judged.costs is None:
+        return None
+    return CostCurveDisplay(judged.costs, view=audit.histogram.view, name=audit.name)

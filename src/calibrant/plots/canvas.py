@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
     from matplotlib.lines import Line2D
 
-__all__ = ["Canvas", "canvas", "panels", "pyplot_figure"]
+__all__ = ["Canvas", "panels", "prepare_canvas", "pyplot_figure"]
 
 # Marks the artist that stands for a model, so that the next one on the same axes takes another colour.
 _MARK = "calibrant-series"
 
 
 class Canvas(NamedTuple):
-    """Axes to draw on: `beneath` is for the distribution of the scores, if there is a place for it below.
+    """Axes to draw on: `beneath` is for the distribution of the scores, if there is space for it below.
 
     `own` says whether the figure was made for this picture, so that its margins may be used. The palette suits the
     ground.
@@ -64,8 +64,8 @@ class Canvas(NamedTuple):
         """Write the name above a picture that has a figure to itself."""
         if self.own and name is not None:
             # Names come from the user: a dollar sign is a dollar sign, not mathematics.
-            place = {"x": 0.012, "ha": "left", "fontsize": 11, "fontweight": "bold"}
-            self.ax.figure.canvas.figure.suptitle(_shortened(name, 50), parse_math=False, **place)
+            corner = {"x": 0.012, "ha": "left", "fontsize": 11, "fontweight": "bold"}
+            self.ax.figure.canvas.figure.suptitle(_shortened(name, 50), parse_math=False, **corner)
 
     def label(self, what: str, name: str | None) -> str:
         """Say what is drawn; on axes that other models may share, say whose it is."""
@@ -108,7 +108,7 @@ class Canvas(NamedTuple):
 
 
 @contextmanager
-def canvas(ax: Axes | None, size: tuple[float, float], *, beneath: bool = False) -> Iterator[Canvas]:
+def prepare_canvas(ax: Axes | None, size: tuple[float, float], *, beneath: bool = False) -> Iterator[Canvas]:
     """Provide axes within calibrant's style: those of the user, or a new figure of so many inches.
 
     Axes of the user get the colour of their figure as ground and small type, so that the words fit; their frame and its
@@ -174,9 +174,9 @@ def _is_marked(handle: Any) -> bool:
     return bool(artist.get_gid() == _MARK)
 
 
-def _with_ticks(place: Canvas) -> Canvas:
+def _with_ticks(canvas: Canvas) -> Canvas:
     """Set the style of ticks now: matplotlib sets it when they are first shown, when the user's settings hold again."""
-    for ax in (place.ax, place.beneath):
+    for ax in (canvas.ax, canvas.beneath):
         if ax is not None:
-            ax.tick_params(which="both", labelsize=8.5, color=place.palette.rule, labelcolor=place.palette.muted)
-    return place
+            ax.tick_params(which="both", labelsize=8.5, color=canvas.palette.rule, labelcolor=canvas.palette.muted)
+    return canvas

@@ -176,31 +176,31 @@ class ComparisonDisplay(ModelsDisplay):
         size = (4.8, (5.3 if distribution else 4.4) + 0.18 * max(0, len(self.models) - 3))
         return self._plot(ax, size, beneath=distribution, ref_line=ref_line, **keywords)
 
-    def _draw(self, place: Canvas, name: str | None, *, ref_line: bool = True, **keywords: Any) -> None:
+    def _draw(self, canvas: Canvas, name: str | None, *, ref_line: bool = True, **keywords: Any) -> None:
         curves = [model.cumulative_residuals for model in self.models.values()]
         shares = np.concatenate([np.diff(curve.share, prepend=0.0) for curve in curves])
         view = score_view(np.concatenate([curve.score for curve in curves]), shares)
-        first = place.series == 0
+        first = canvas.series == 0
         if first:
-            set_scale(place.ax, view)
-            if place.beneath is not None:
-                set_scale(place.beneath, view, "x")
+            set_scale(canvas.ax, view)
+            if canvas.beneath is not None:
+                set_scale(canvas.beneath, view, "x")
         if ref_line and first:
-            draw_diagonal(place)
-        self.lines_, self.distribution_ax_ = {}, place.beneath
+            draw_diagonal(canvas)
+        self.lines_, self.distribution_ax_ = {}, canvas.beneath
         for model, (curve, cutoff, residuals) in self.models.items():
-            i = place.series
-            manner: dict[str, Any] = {"color": place.colour(), "linestyle": _DASHES[i % len(_DASHES)], "linewidth": 1.2}
-            marks = {"marker": _MARKERS[i % len(_MARKERS)], "markersize": 4.5} if curve.kind == "binned" else {}
+            dash, marker = (kinds[canvas.series % len(kinds)] for kinds in (_DASHES, _MARKERS))
+            manner: dict[str, Any] = {"color": canvas.colour(), "linestyle": dash, "linewidth": 1.2}
+            marks = {"marker": marker, "markersize": 4.5} if curve.kind == "binned" else {}
             label = f"{model}, calibration error {number(cutoff.value)}"
-            (line,) = place.ax.plot(curve.score, curve.rate, **(manner | marks | keywords | {"label": label}))
-            place.mark(line)
+            (line,) = canvas.ax.plot(curve.score, curve.rate, **(manner | marks | keywords | {"label": label}))
+            canvas.mark(line)
             self.lines_[model] = line
-            if place.beneath is not None:
-                draw_shares(residuals, place.beneath, view, place.palette, **manner)
+            if canvas.beneath is not None:
+                draw_shares(residuals, canvas.beneath, view, canvas.palette, **manner)
         rates = np.concatenate([model.curve.rate for model in self.models.values()])
-        strip = frame_diagram(place, view, rates, first=first)
-        place.legend(columns=1, strip=strip)
+        strip = frame_diagram(canvas, view, rates, first=first)
+        canvas.legend(columns=1, strip=strip)
 
 
 def _of(values: Any, name: str, what: str) -> Any:

@@ -112,17 +112,17 @@ class CostCurveDisplay(Display):
         trivial = {} if self.trivial is None else {"cost_trivial": self.trivial}
         return self.curve.columns() | trivial
 
-    def _draw(self, place: Canvas, name: str | None, **keywords: Any) -> None:
-        ax, palette, curve = place.ax, place.palette, self.curve
+    def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
+        ax, palette, curve = canvas.ax, canvas.palette, self.curve
         p = curve.cost_parameter
-        first = place.series == 0
+        first = canvas.series == 0
         if self.trivial is not None and first:
             worse: dict[str, Any] = {"color": palette.band, "linewidth": 0}
             ax.fill_between(p, self.trivial, 1.0, label="worse than treat all or treat none", **worse)
         best = "best threshold (in-sample)" if first else "_nolegend_"
         ax.plot(p, curve.cost_best, color=palette.ink, linewidth=1.0, label=best)
-        manner: dict[str, Any] = {"color": place.colour(), "linewidth": 1.6}
-        text = place.label("thresholding the scores" if curve.cost_after is None else "before", name)
+        manner: dict[str, Any] = {"color": canvas.colour(), "linewidth": 1.6}
+        text = canvas.label("thresholding the scores" if curve.cost_after is None else "before", name)
         (self.line_,) = ax.plot(p, curve.cost_before, **(manner | keywords | {"label": text}))
         if curve.cost_after is not None:
             # A ratio that is not defined is not written.
@@ -131,9 +131,9 @@ class CostCurveDisplay(Display):
             ax.plot(p, curve.cost_after, label=f"after{times}", **other)
         drawn = (curve.cost_before, curve.cost_after, curve.cost_best, self.trivial)
         top = max(float(cost.max()) for cost in drawn if cost is not None) or 1.0
-        place.frame(self.view, (0.0, 1.08 * top), ("cost p of a false positive", "mean cost per case"))
-        place.mark(self.line_)
-        place.legend()
+        canvas.frame(self.view, (0.0, 1.08 * top), ("cost p of a false positive", "mean cost per case"))
+        canvas.mark(self.line_)
+        canvas.legend()
 
     def readings(self) -> Iterator[Reading]:
         """Give the costs at every cost parameter."""

@@ -92,15 +92,15 @@ class CumulativeResidualsDisplay(Display):
         """Return the points of the line: score, share of rows up to it, and cumulative residual."""
         return dict(self.curve.columns())
 
-    def _draw(self, place: Canvas, name: str | None, **keywords: Any) -> None:
-        ax, curve, palette, limit = place.ax, self.curve, place.palette, self._limit
+    def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
+        ax, curve, palette, limit = canvas.ax, self.curve, canvas.palette, self._limit
         bottom, top = min(0.0, float(curve.value.min())), max(0.0, float(curve.value.max()))
         middle = 0.5 * (bottom + top)
         if limit > 0.0:
             # Around the middle of the line as far as zero, where every line starts, stays inside.
             start = min(0.0, max(-limit, middle - 0.5 * limit))
             reach = (start, start + limit)
-            what = "95% limit of the range under perfect calibration" if place.own else "95% limit if calibrated"
+            what = "95% limit of the range under perfect calibration" if canvas.own else "95% limit if calibrated"
             ax.axhspan(*reach, color=palette.band, linewidth=0, label=what)
         ax.axhline(0.0, color=palette.muted, linewidth=0.8, linestyle=(0, (4, 3)))
         over_rows = crowded(curve)
@@ -108,11 +108,11 @@ class CumulativeResidualsDisplay(Display):
         set_scale(ax, view, "x")
         limits = view.limits()
         manner: dict[str, Any] = {"color": palette.blue, "linewidth": 1.3} | keywords
-        if name is not None and not place.own:
-            manner["label"] = place.label("cumulative residuals", name)
+        if name is not None and not canvas.own:
+            manner["label"] = canvas.label("cumulative residuals", name)
         if over_rows:
             (self.line_,) = ax.plot([0.0, *curve.share], [0.0, *curve.value], **manner)
-            _write_rows_axis(curve, place)
+            _write_rows_axis(curve, canvas)
         else:
             x, y = [view.low, *curve.score, view.high], [0.0, *curve.value, curve.value[-1]]
             (self.line_,) = ax.plot(x, y, **({"drawstyle": "steps-post"} | manner))
@@ -122,9 +122,9 @@ class CumulativeResidualsDisplay(Display):
             ends = (_share_at(curve, low), _share_at(curve, high)) if over_rows else (max(low, limits[0]), high)
             error = "" if self.cutoff is None else f"calibration error {number(self.cutoff.value)}"
             span = ax.axvspan(*ends, facecolor=(palette.orange, 0.1), edgecolor=(palette.orange, 0.5), linewidth=0.8)
-            if not place.own:
+            if not canvas.own:
                 span.set_label(error or "attains the error")
-            _mark_heights(place, bottom, top, error)
+            _mark_heights(canvas, bottom, top, error)
         ax.set_xlim(limits)
         if not over_rows:
             write_ticks(ax.xaxis, view)
@@ -134,7 +134,7 @@ class CumulativeResidualsDisplay(Display):
         ax.set_ylim(bottom - margin, top + margin)
         write_ticks(ax.yaxis)
         ax.set_ylabel("cumulative observed \N{MINUS SIGN} predicted")
-        place.legend(height=1.12 if over_rows else 1.0, columns=1)
+        canvas.legend(height=1.12 if over_rows else 1.0, columns=1)
 
     def readings(self) -> Iterator[Reading]:
         """Give the cumulative residuals at some scores."""
@@ -172,16 +172,16 @@ def _view(curve: CumulativeResiduals) -> View:
     return score_view(curve.score, _rows(curve))
 
 
-def _write_rows_axis(curve: CumulativeResiduals, place: Canvas) -> None:
-    ax, shares = place.ax, np.linspace(0.0, 1.0, 5)
+def _write_rows_axis(curve: CumulativeResiduals, canvas: Canvas) -> None:
+    ax, shares = canvas.ax, np.linspace(0.0, 1.0, 5)
     ax.set_xticks(shares, [f"{100 * s:g}%" for s in shares])
     ax.set_xlabel("rows, ordered by score")
     scores = ax.secondary_xaxis("top")
     at = np.minimum(np.searchsorted(curve.share, shares), len(curve.share) - 1)
     scores.set_xticks(shares, [score_brief(curve.score[i]) for i in at])
-    scores.set_xlabel("score", fontsize=8.5, color=place.palette.muted)
+    scores.set_xlabel("score", fontsize=8.5, color=canvas.palette.muted)
     scores.spines["top"].set_visible(False)
-    scores.tick_params(length=0, labelcolor=place.palette.muted, labelsize=8.5, pad=1)
+    scores.tick_params(length=0, labelcolor=canvas.palette.muted, labelsize=8.5, pad=1)
 
 
 def _share_at(curve: CumulativeResiduals, score: float) -> float:
@@ -190,12 +190,12 @@ def _share_at(curve: CumulativeResiduals, score: float) -> float:
     return float(shares[np.searchsorted(curve.score, score, side="right")])
 
 
-def _mark_heights(place: Canvas, bottom: float, top: float, label: str) -> None:
+def _mark_heights(canvas: Canvas, bottom: float, top: float, label: str) -> None:
     """Mark the highest and lowest point, and on a figure of its own the distance between them."""
-    ax, colour = place.ax, place.palette.orange
+    ax, colour = canvas.ax, canvas.palette.orange
     for height in (bottom, top):
         ax.axhline(height, color=colour, linewidth=0.7, linestyle=(0, (1, 2)))
-    if not place.own:
+    if not canvas.own:
         return
     across = ax.get_yaxis_transform()
     ax.annotate(

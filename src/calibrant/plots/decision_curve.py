@@ -90,15 +90,15 @@ class DecisionCurveDisplay(Display):
         """Return the net benefits, one entry per threshold."""
         return dict(self.curve.columns())
 
-    def _draw(self, place: Canvas, name: str | None, **keywords: Any) -> None:
-        ax, palette, curve, first = place.ax, place.palette, self.curve, place.series == 0
+    def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
+        ax, palette, curve, first = canvas.ax, canvas.palette, self.curve, canvas.series == 0
         if first:
             nothing: dict[str, Any] = {"color": palette.muted, "linewidth": 1.0, "linestyle": (0, (4, 3))}
             ax.plot(curve.threshold, curve.treat_none, label="treat none", **nothing)
             ax.plot(curve.threshold, curve.treat_all, color=palette.grey, linewidth=1.3, label="treat all")
-        manner: dict[str, Any] = {"color": place.colour(), "linewidth": 1.6} | keywords
+        manner: dict[str, Any] = {"color": canvas.colour(), "linewidth": 1.6} | keywords
         known = np.isfinite(curve.lower)
-        text = place.label("thresholding the scores", name)
+        text = canvas.label("thresholding the scores", name)
         if known.any():
             text += f", {confidence(curve.confidence_level)} intervals"
             strip: dict[str, Any] = {"color": manner["color"], "alpha": 0.18, "linewidth": 0}
@@ -109,9 +109,9 @@ class DecisionCurveDisplay(Display):
         bottom = -max(0.25 * top, min(depth, top or depth))
         margin = 0.1 * (top - bottom) or 0.01
         heights = (bottom - 0.2 * margin, top + margin)
-        place.frame(self.view, heights, ("threshold probability", "net benefit per case"))
-        place.mark(self.line_)
-        place.legend(columns=1)
+        canvas.frame(self.view, heights, ("threshold probability", "net benefit per case"))
+        canvas.mark(self.line_)
+        canvas.legend(columns=1)
 
     def readings(self) -> Iterator[Reading]:
         """Give the net benefit at every threshold."""

@@ -109,45 +109,45 @@ class DifferenceDisplay(ModelsDisplay):
         """Return the differences, one entry per measure and pair."""
         return self.comparison.columns()
 
-    def _draw(self, place: Canvas, name: str | None, **keywords: Any) -> None:
-        place.ax.set_axis_off()
+    def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
+        canvas.ax.set_axis_off()
         measures, columns = self.comparison.measures, self._columns
         rows = -(-len(measures) // columns)
         self.axes_ = []
         for i, key in enumerate(measures):
             row, column = i % rows, i // rows
-            # Panels in the area of the axes given, with a place for their headings, ticks and names.
+            # Panels in the area of the axes given, with space for their headings, ticks and names.
             height, width = 1.0 / rows, 1.0 / columns
             inches = _PANEL + _ROW * self._pairs
             names = self._letters * _LETTER / (self.size[0] / columns) * width
             low, high = 0.22 / inches, 0.24 / inches
             box = (column * width + 0.02 + names, 1.0 - (row + 1 - low) * height, width - 0.05 - names)
-            panel = place.ax.inset_axes((*box, (1.0 - low - high) * height))
-            self._draw_panel(place, panel, key, **keywords)
+            panel = canvas.ax.inset_axes((*box, (1.0 - low - high) * height))
+            self._draw_panel(canvas, panel, key, **keywords)
             self.axes_.append(panel)
 
-    def _draw_panel(self, place: Canvas, ax: Axes, key: str, **keywords: Any) -> None:
-        palette, found = place.palette, [one for one in self.comparison.differences if one.measure == key]
-        ends = [end for one in found for end in (one.lower, one.upper, one.value, 0.0) if abs(end) < 2.0e300]
+    def _draw_panel(self, canvas: Canvas, ax: Axes, key: str, **keywords: Any) -> None:
+        palette, differences = canvas.palette, [one for one in self.comparison.differences if one.measure == key]
+        ends = [end for one in differences for end in (one.lower, one.upper, one.value, 0.0) if abs(end) < 2.0e300]
         low, high = min(ends), max(ends)
         reach = (high - low) or 1.0
         low, high = low - 0.06 * reach, high + 0.06 * reach
         better = (0.0, high) if MEASURES[key].larger_is_better else (low, 0.0)
         ax.axvspan(*better, color=palette.band, linewidth=0)
         ax.axvline(0.0, color=palette.muted, linewidth=0.8)
-        for place_, one in enumerate(found):
+        for height, one in enumerate(differences):
             drawn: dict[str, Any] = {"color": self._colour(one, palette), "linewidth": 1.6} | keywords
             line = max(one.lower, low), min(one.upper, high)
             if line[0] <= line[1] and one.value == one.value:
-                ax.plot(line, (place_, place_), **drawn, solid_capstyle="butt")
+                ax.plot(line, (height, height), **drawn, solid_capstyle="butt")
             if low <= one.value <= high:
                 face = drawn["color"] if one.better is not None else palette.ground
-                ax.plot([one.value], [place_], "o", color=drawn["color"], markersize=5, markerfacecolor=face)
+                ax.plot([one.value], [height], "o", color=drawn["color"], markersize=5, markerfacecolor=face)
         ax.set_xlim(low, high)
-        ax.set_ylim(len(found) - 0.4, -0.6)
-        labels = list(map(_label, found))
-        many = len(found) > 1
-        ax.set_yticks(range(len(found)) if many else [], labels if many else [], parse_math=False)
+        ax.set_ylim(len(differences) - 0.4, -0.6)
+        labels = list(map(_label, differences))
+        many = len(differences) > 1
+        ax.set_yticks(range(len(differences)) if many else [], labels if many else [], parse_math=False)
         ax.tick_params(labelsize=7.5, color=palette.rule, labelcolor=palette.muted)
         ax.spines[["left", "top", "right"]].set_visible(False)
         write_ticks(ax.xaxis)
@@ -160,10 +160,10 @@ class DifferenceDisplay(ModelsDisplay):
     def readings(self) -> Iterator[Reading]:
         """Give every difference in words."""
         for ax, key in zip(self.axes_, self.comparison.measures, strict=True):
-            found = [one for one in self.comparison.differences if one.measure == key]
+            differences = [one for one in self.comparison.differences if one.measure == key]
             text = "; ".join(
                 f"{one.second} \N{MINUS SIGN} {one.first}: {difference(one)} ({interval(one)}), {verdict(one)}"
-                for one in found
+                for one in differences
             )
             yield Reading(ax, *ax.get_xlim(), text)
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
-from calibrant.plots.canvas import Canvas, canvas, panels
+from calibrant.plots.canvas import Canvas, panels, prepare_canvas
 from calibrant.plots.readings import Reading
 from calibrant.plots.style import LIGHT, drawing_style
 from calibrant.table.arguments import as_table
@@ -98,9 +98,9 @@ class Display(ABC):
     ) -> Self:
         """Draw on axes of the user or a new figure, which has a second panel if `beneath`."""
         name = self.name if name is None else name
-        with canvas(ax, size, beneath=beneath) as place:
-            self.draw_on(place, name=name, **keywords)
-            place.title(name)
+        with prepare_canvas(ax, size, beneath=beneath) as canvas:
+            self.draw_on(canvas, name=name, **keywords)
+            canvas.title(name)
         return self
 
     def own_figure(self) -> Figure:
@@ -117,13 +117,13 @@ class Display(ABC):
         """Draw the picture on a part of a figure, within the style."""
         self.draw_on(Canvas(*panels(figure, beneath=self.beneath), own=True, palette=LIGHT))
 
-    def draw_on(self, place: Canvas, *, name: str | None = None, **keywords: Any) -> None:
+    def draw_on(self, canvas: Canvas, *, name: str | None = None, **keywords: Any) -> None:
         """Draw where everything is prepared; keywords are those of `plot`."""
-        self._draw(place, name, **keywords)
-        self.ax_, self.figure_ = place.ax, place.ax.figure.canvas.figure
+        self._draw(canvas, name, **keywords)
+        self.ax_, self.figure_ = canvas.ax, canvas.ax.figure.canvas.figure
 
     @abstractmethod
-    def _draw(self, place: Canvas, name: str | None, **keywords: Any) -> None:
+    def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
         """Draw on a canvas; the name is for the legend of shared axes."""
 
     @classmethod

@@ -70,13 +70,13 @@ class DistributionDisplay(Display):
         """Return the bins: their ends, and positives and negatives in them."""
         return self.histogram.columns()
 
-    def _draw(self, place: Canvas, name: str | None, **keywords: Any) -> None:
+    def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
         view = self.histogram.view
-        set_scale(place.ax, view, "x")
-        draw_bars(self.histogram, place.ax, place.palette, **keywords)
-        place.ax.set_xlim(view.limits())
-        write_ticks(place.ax.xaxis, view)
-        place.ax.set_xlabel("score" + view.remark)
+        set_scale(canvas.ax, view, "x")
+        draw_bars(self.histogram, canvas.ax, canvas.palette, **keywords)
+        canvas.ax.set_xlim(view.limits())
+        write_ticks(canvas.ax.xaxis, view)
+        canvas.ax.set_xlabel("score" + view.remark)
 
     def readings(self) -> Iterator[Reading]:
         """Give the rows of every bin."""

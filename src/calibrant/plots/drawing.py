@@ -1,18 +1,23 @@
-"""From a result to its picture."""
+"""From a result to its picture: drawn, or in the HTML of a notebook."""
 
 from __future__ import annotations
 
+from base64 import b64encode
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from calibrant.errors import ArgumentError
 from calibrant.plots.display import Display
+from calibrant.plots.style import drawing_style
 from calibrant.table.results import Drawable
 from calibrant.upward import resolve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["display_of", "draw"]
+__all__ = ["draw", "picture_html"]
+
+_DPI = 110
 
 
 def draw(result: Drawable, ax: Axes | None = None, **keywords: Any) -> Display:
@@ -45,11 +50,20 @@ def draw(result: Drawable, ax: Axes | None = None, **keywords: Any) -> Display:
     >>> draw(cumulative_residuals([0, 1], [0.25, 0.75]), Figure().subplots())
     <CumulativeResidualsDisplay>
     """
-    display: Display = display_of(result)
+    display: Display = _display_of(result)
     return display.plot(ax, **keywords)
 
 
-def display_of(result: Any) -> Any:
+def picture_html(result: Any, description: str) -> str:
+    """Return the picture of a result as an element of HTML that needs no file beside it."""
+    buffer, figure = BytesIO(), _display_of(result).own_figure()
+    with drawing_style():
+        figure.savefig(buffer, format="png", dpi=_DPI)
+    picture = b64encode(buffer.getvalue()).decode("ascii")
+    return f'<img alt="{description}" style="max-width:100%" src="data:image/png;base64,{picture}">'
+
+
+def _display_of(result: Any) -> Any:
     """Return the display of a result, not yet drawn."""
     name = getattr(type(result), "_display", None)
     if name is None:

@@ -38,10 +38,10 @@ _STRIP, _STRIP_NAME = 0.26, "calibrant-distribution"
 _BAND_POINTS = 2000
 
 
-def draw_diagonal(place: Canvas) -> None:
+def draw_diagonal(canvas: Canvas) -> None:
     """Draw the diagonal of perfect calibration."""
-    manner: dict[str, Any] = {"color": place.palette.muted, "linewidth": 1.0, "linestyle": (0, (4, 3))}
-    place.ax.plot([0.0, 1.0], [0.0, 1.0], label="perfect calibration", **manner)
+    manner: dict[str, Any] = {"color": canvas.palette.muted, "linewidth": 1.0, "linestyle": (0, (4, 3))}
+    canvas.ax.plot([0.0, 1.0], [0.0, 1.0], label="perfect calibration", **manner)
 
 
 def draw_points(curve: Curve, ax: Axes, manner: dict[str, Any], label: str) -> Line2D:
@@ -102,8 +102,8 @@ def draw_band(band: SimultaneousBand, ax: Axes, colour: str) -> None:
     curves that do not fall; limits for windows, which do not hold for such curves between the windows, are joined by
     straight lines. Of very many scores some are drawn; that makes the band a little wider.
     """
-    kept = np.linspace(0, len(band.score) - 1, min(len(band.score), _BAND_POINTS)).astype(np.intp)
-    score, lower, upper = (np.asarray(values)[kept] for values in (band.score, band.lower, band.upper))
+    drawn = np.linspace(0, len(band.score) - 1, min(len(band.score), _BAND_POINTS)).astype(np.intp)
+    score, lower, upper = (np.asarray(values)[drawn] for values in (band.score, band.lower, band.upper))
     if getattr(band, "method", None) != "windows":
         score, lower, upper = np.repeat(score, 3)[1:-1], np.repeat(lower, 3)[:-2], np.repeat(upper, 3)[2:]
     ax.fill_between(
@@ -117,16 +117,16 @@ def draw_band(band: SimultaneousBand, ax: Axes, colour: str) -> None:
     )
 
 
-def shade(cutoff: CutoffCalibration, place: Canvas, view: View) -> None:
+def shade(cutoff: CutoffCalibration, canvas: Canvas, view: View) -> None:
     """Shade the interval of scores that attains the calibration error."""
     if cutoff.interval is None:
         return
     low, high = cutoff.interval
-    colour = place.palette.orange
+    colour = canvas.palette.orange
     label = f"mean predicted {share(cutoff.mean_predicted)}, observed {share(cutoff.observed_rate)}"
     # The edge keeps an interval visible that is narrower than a pixel.
     left = max(low, view.limits()[0])
-    place.ax.axvspan(left, high, facecolor=(colour, 0.12), edgecolor=(colour, 0.5), linewidth=0.8, label=label)
+    canvas.ax.axvspan(left, high, facecolor=(colour, 0.12), edgecolor=(colour, 0.5), linewidth=0.8, label=label)
 
 
 def strip_beneath(ax: Axes) -> Axes:
@@ -139,13 +139,13 @@ def strip_beneath(ax: Axes) -> Axes:
     return strip
 
 
-def frame_diagram(place: Canvas, view: View, heights: FloatArray, *, first: bool, pos_label: Any = None) -> float:
+def frame_diagram(canvas: Canvas, view: View, heights: FloatArray, *, first: bool, pos_label: Any = None) -> float:
     """Set limits, ticks and labels; a diagram that was there before (unless `first`) stays in view.
 
     `view` is the stretch of scores to show; `heights` are shares that must be in view, NaN is passed over. Returns the
     share of the height of the axes that a strip along their lower edge takes.
     """
-    ax = place.ax
+    ax = canvas.ax
     strip = any(child.get_label() == _STRIP_NAME for child in ax.child_axes)
     if not first:
         view = view._replace(square_root=ax.get_xscale() == "function")
@@ -167,11 +167,11 @@ def frame_diagram(place: Canvas, view: View, heights: FloatArray, *, first: bool
         ax.yaxis.set_ticks(tick_places(bottom, top, view))
     of = "" if pos_label in (None, 1, True) else f" ({visible(str(pos_label))})"
     ax.set_ylabel(f"observed rate{of}", parse_math=False)
-    lowest = ax if place.beneath is None else place.beneath
+    lowest = ax if canvas.beneath is None else canvas.beneath
     lowest.set_xlabel("predicted probability" + view.remark)
-    if place.beneath is not None:
-        place.beneath.set_xlim(left, right)
-        write_ticks(place.beneath.xaxis, view)
+    if canvas.beneath is not None:
+        canvas.beneath.set_xlim(left, right)
+        write_ticks(canvas.beneath.xaxis, view)
         ax.tick_params(labelbottom=False)
     return _STRIP if strip else 0.0
 

@@ -82,8 +82,8 @@ class MonitorDisplay(Display):
             As `calibrant.Monitor` has them.
         """
         if y_proba is None or sample_weight is not None:
-            found = "a table" if y_proba is None else "weights"
-            raise ArgumentError("labels and scores row by row, in their order", found, "pass the rows themselves")
+            given = "a table" if y_proba is None else "weights"
+            raise ArgumentError("labels and scores row by row, in their order", given, "pass the rows themselves")
         from calibrant.monitoring import Monitor
 
         monitor = Monitor(tolerance, odds_tolerance=odds_tolerance, mode=mode, confidence_level=confidence_level)
@@ -115,35 +115,35 @@ class MonitorDisplay(Display):
             at = f"row {row}, {time}" if time else f"row {row}"
             yield Reading(self.ax_, *part, f"{at}: evidence {evidence}, bias {bias} ({limits})")
 
-    def _draw(self, place: Canvas, name: str | None, **keywords: Any) -> None:
-        history, palette, ax = self.history, place.palette, place.ax
+    def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
+        history, palette, ax = self.history, canvas.palette, canvas.ax
         if not len(history.row):
             raise ArgumentError("a monitor that has read 16 rows", "fewer", "draw it later")
         high = max(history.log_threshold * 1.15, 0.5)
         row, evidence = _with_alarms(history)
         shown = np.clip(evidence, _LEAST, high)
-        manner: dict[str, Any] = {"color": place.colour(), "linewidth": 1.6} | keywords
-        (self.line_,) = ax.plot(row, shown, label=place.label("evidence", name), **manner)
-        place.mark(self.line_)
+        manner: dict[str, Any] = {"color": canvas.colour(), "linewidth": 1.6} | keywords
+        (self.line_,) = ax.plot(row, shown, label=canvas.label("evidence", name), **manner)
+        canvas.mark(self.line_)
         limit: dict[str, Any] = {"color": palette.muted, "linewidth": 1.0, "linestyle": (0, (4, 3))}
         ax.axhline(history.log_threshold, label="threshold", **limit)
         crowded = len(history.alarms) > _CROWD
         alarm: dict[str, Any] = {"color": palette.orange, "linewidth": 0.6 if crowded else 1.2, "zorder": 1.5}
-        for panel in filter(None, (ax, place.beneath)):
+        for panel in filter(None, (ax, canvas.beneath)):
             for i, at in enumerate(history.alarms):
                 panel.axvline(at, label="_" if i else "alarm", **alarm)
         ax.set_ylim(min(0.0, float(np.nanmin(shown))) - 0.1, high + 0.1)
         powers = np.arange(np.ceil(ax.get_ylim()[0]), np.floor(ax.get_ylim()[1]) + 1)
         ax.set_yticks(powers, [f"{10.0**power:g}" for power in powers])
         ax.set_ylabel("evidence")
-        place.legend(columns=3)
-        if place.beneath is not None:
-            self._draw_bias(place.beneath, place)
-        last = ax if place.beneath is None else place.beneath
+        canvas.legend(columns=3)
+        if canvas.beneath is not None:
+            self._draw_bias(canvas.beneath, canvas)
+        last = ax if canvas.beneath is None else canvas.beneath
         _write_rows(last, history.row, history.time)
 
-    def _draw_bias(self, ax: Axes, place: Canvas) -> None:
-        history, palette = self.history, place.palette
+    def _draw_bias(self, ax: Axes, canvas: Canvas) -> None:
+        history, palette = self.history, canvas.palette
         ax.axhline(0.0, color=palette.rule, linewidth=0.8)
         colour = self.line_.get_color()
         ax.fill_between(history.row, history.lower, history.upper, color=colour, alpha=0.18, linewidth=0.0)

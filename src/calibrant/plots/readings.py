@@ -40,7 +40,7 @@ def readings_svg(figure: Figure, readings: Iterable[Reading]) -> str:
     written = []
     for ax, low, high, text in readings:
         bottom, top = ax.get_ylim()
-        (x0, y0), (x1, y1) = (scale * ax.transData.transform([place])[0] for place in ((low, bottom), (high, top)))
+        (x0, y0), (x1, y1) = (scale * ax.transData.transform([corner])[0] for corner in ((low, bottom), (high, top)))
         written.append(
             f'<rect x="{x0:.2f}" y="{height - y1:.2f}" width="{x1 - x0:.2f}" height="{y1 - y0:.2f}">'
             f"<title>{escape(text)}</title></rect>"

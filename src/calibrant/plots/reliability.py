@@ -202,15 +202,15 @@ class ReliabilityDisplay(Display):
         return self._plot(ax, _size(beneath), beneath=beneath, **keywords)
 
     def _draw(
-        self, place: Canvas, name: str | None, *, ref_line: bool = True, distribution: bool = True, **keywords: Any
+        self, canvas: Canvas, name: str | None, *, ref_line: bool = True, distribution: bool = True, **keywords: Any
     ) -> None:
-        ax, palette, first = place.ax, place.palette, place.series == 0
-        colour = keywords.get("color", place.colour())
+        ax, palette, first = canvas.ax, canvas.palette, canvas.series == 0
+        colour = keywords.get("color", canvas.colour())
         self.line_ = None
         if first:
             set_scale(ax, self.view)
         if ref_line and first:
-            draw_diagonal(place)
+            draw_diagonal(canvas)
         if self.band is not None:
             draw_band(self.band, ax, palette.grey if first else colour)
         if self.line is not None and self.points is not None:
@@ -220,36 +220,36 @@ class ReliabilityDisplay(Display):
             self.line_ = draw_line(self.line, ax, quiet, text if first else "_nolegend_")
         elif self.line is not None:
             own = {"color": colour, "linewidth": 1.5} | keywords
-            text = place.label(f"{self.line.kind} curve", name) + intervals_label(self.line)
+            text = canvas.label(f"{self.line.kind} curve", name) + intervals_label(self.line)
             self.line_ = draw_line(self.line, ax, own, text)
         if self.local is not None:
             loess: dict[str, Any] = {"color": palette.series[2], "linewidth": 1.3, "linestyle": (0, (5, 1.5))}
             ax.plot(self.local.score, self.local.rate, label="loess (local regression)", **loess)
         if self.worst is not None:
-            shade(self.worst, place, self.view)
+            shade(self.worst, canvas, self.view)
         if self.points is not None:
-            text = place.label("bins", name) + intervals_label(self.points)
+            text = canvas.label("bins", name) + intervals_label(self.points)
             self.line_ = draw_points(self.points, ax, {"color": colour} | keywords, text)
         if self.line_ is not None:
-            place.mark(self.line_)
+            canvas.mark(self.line_)
         self.distribution_ax_ = None
-        self.beneath = distribution and self.distribution is not None and (first or place.beneath is not None)
+        self.beneath = distribution and self.distribution is not None and (first or canvas.beneath is not None)
         if self.beneath and self.distribution is not None:
-            self.distribution_ax_ = place.beneath if place.beneath is not None else strip_beneath(ax)
-            self._draw_distribution(self.distribution, self.distribution_ax_, place)
+            self.distribution_ax_ = canvas.beneath if canvas.beneath is not None else strip_beneath(ax)
+            self._draw_distribution(self.distribution, self.distribution_ax_, canvas)
         # Bands, and the curve at single scores, may reach from 0 to 1 and must not squeeze what else there is to see.
         layers: list[Any] = [layer for layer in (self.points, self.local) if layer is not None]
         layers = layers or [self.line or self.band]
         heights = np.concatenate([_values(layer, name) for layer in layers for name in ("rate", "lower", "upper")])
-        strip = frame_diagram(place, self.view, heights, first=first, pos_label=self.pos_label)
-        place.legend(strip=strip)
+        strip = frame_diagram(canvas, self.view, heights, first=first, pos_label=self.pos_label)
+        canvas.legend(strip=strip)
 
-    def _draw_distribution(self, histogram: Histogram, ax: Axes, place: Canvas) -> None:
-        if place.beneath is not None:
+    def _draw_distribution(self, histogram: Histogram, ax: Axes, canvas: Canvas) -> None:
+        if canvas.beneath is not None:
             set_scale(ax, self.view, "x")
-        draw_bars(histogram, ax, place.palette)
-        if place.beneath is None:
-            ax.set_title("positives up, negatives down", loc="left", fontsize=7, color=place.palette.muted, pad=1)
+        draw_bars(histogram, ax, canvas.palette)
+        if canvas.beneath is None:
+            ax.set_title("positives up, negatives down", loc="left", fontsize=7, color=canvas.palette.muted, pad=1)
             ax.set_yticks([])
             ax.set_ylabel("")
 
@@ -261,8 +261,8 @@ class ReliabilityDisplay(Display):
             for (low, high), (score, n, rate, lower, upper) in zip(parts, zip(*columns, strict=True), strict=True):
                 limits = write_interval(rate, lower, upper, write=share)
                 chance = "" if np.isnan(lower) else f" ({limits.ends})"
-                place = f"bin of {rows(float(n))} rows: mean predicted {score_brief(score)}"
-                text = f"{place}, observed {limits.value}{chance}"
+                bin_text = f"bin of {rows(float(n))} rows: mean predicted {score_brief(score)}"
+                text = f"{bin_text}, observed {limits.value}{chance}"
                 yield Reading(self.ax_, low, high, text)
         if self.distribution is not None and self.distribution_ax_ is not None:
             yield from bar_readings(self.distribution, self.distribution_ax_)

@@ -119,8 +119,8 @@ class SegmentDisplay(_AuditDisplay):
         if left > 0:
             yield f"{left} further segments are in the table."
 
-    def _draw(self, place: Canvas, name: str | None, **keywords: Any) -> None:
-        audit, ax, palette = self.audit, place.ax, place.palette
+    def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
+        audit, ax, palette = self.audit, canvas.ax, canvas.palette
         colour = {"refuted": palette.orange, "certified": palette.blue}
         mark = {"refuted": "D", "certified": "o", "undecided": "s"}
         self.points_ = []
@@ -150,7 +150,7 @@ class SegmentDisplay(_AuditDisplay):
         ax.set_xlim(0.0, 1.04 * max(audit.bound, audit.tolerance or 0.0))  # no upper bound is above that of all
         write_ticks(ax.xaxis)
         ax.set_xlabel("Calibration error")
-        place.legend(columns=4, height=1.0)
+        canvas.legend(columns=4, height=1.0)
 
 
 class SegmentMapDisplay(_AuditDisplay):
@@ -209,9 +209,9 @@ class SegmentMapDisplay(_AuditDisplay):
     def _levels(self, name: str, side: int) -> list[str]:
         """Levels of one of the two columns that are in the map, in the order of its own segments."""
         audit = self.audit
-        found = dict.fromkeys(audit.levels[i][side] for i in self.places)
+        used = dict.fromkeys(audit.levels[i][side] for i in self.places)
         own = [levels[0] for names, levels in zip(audit.columns_of, audit.levels, strict=True) if names == (name,)]
-        return [level for level in own if level in found] + [level for level in found if level not in own]
+        return [level for level in own if level in used] + [level for level in used if level not in own]
 
     def _sentences(self) -> Iterator[str]:
         yield (
@@ -221,11 +221,11 @@ class SegmentMapDisplay(_AuditDisplay):
         )
         yield "Empty: too few rows to be judged."
 
-    def _draw(self, place: Canvas, name: str | None, **keywords: Any) -> None:
+    def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
         from matplotlib.colors import LinearSegmentedColormap
         from matplotlib.patches import Rectangle
 
-        audit, ax, palette = self.audit, place.ax, place.palette
+        audit, ax, palette = self.audit, canvas.ax, canvas.palette
         errors = np.full((len(self.down), len(self.across)), np.nan)
         shades = LinearSegmentedColormap.from_list("errors", [palette.band, palette.blue])
         written = len(self.across) <= _WRITTEN
@@ -265,5 +265,5 @@ class SegmentMapDisplay(_AuditDisplay):
 
 def pairs_of(audit: SegmentAudit) -> list[tuple[str, str]]:
     """Pairs of columns of an audit, that of the most notable segment first."""
-    found = [audit.columns_of[i] for i in notable(audit) if len(audit.columns_of[i]) == 2]
-    return [(first, second) for first, second in dict.fromkeys(found)]
+    pairs = [audit.columns_of[i] for i in notable(audit) if len(audit.columns_of[i]) == 2]
+    return [(first, second) for first, second in dict.fromkeys(pairs)]

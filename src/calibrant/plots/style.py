@@ -163,8 +163,8 @@ def tick_places(low: float, high: float, view: View) -> list[float]:
     if view.square_root:
         return _spread_out(low, high)
     slack = 1e-9 * (high - low)
-    places = _locator().tick_values(low, high)
-    return [float(place) for place in places if low - slack <= place <= high + slack]
+    ticks = _locator().tick_values(low, high)
+    return [float(tick) for tick in ticks if low - slack <= tick <= high + slack]
 
 
 def write_ticks(axis: Axis, view: View | None = None) -> None:
@@ -189,13 +189,13 @@ def set_scale(ax: Axes, view: View, axes: str = "xy") -> None:
 def _spread_out(low: float, high: float) -> list[float]:
     """0, and 1, 2 or 5 times powers of ten, as far apart on a square-root axis as their labels need."""
     gap, above = 0.1 * math.sqrt(high), math.inf
-    kept: list[float] = []
+    ticks: list[float] = []
     for power in range(math.floor(math.log10(high)), -9, -1):
         for step in (5, 2, 1):
-            place = math.sqrt(value := step * 10.0**power)
-            if low <= value <= high and gap <= min(place, above - place):
-                kept, above = [value, *kept], place
-    return [0.0, *kept] if low <= 0.0 else kept
+            at = math.sqrt(value := step * 10.0**power)
+            if low <= value <= high and gap <= min(at, above - at):
+                ticks, above = [value, *ticks], at
+    return [0.0, *ticks] if low <= 0.0 else ticks
 
 
 def _locator() -> MaxNLocator:

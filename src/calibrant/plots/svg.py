@@ -72,8 +72,8 @@ def figure_svg(
     view = size[size.index("viewBox") :].split('"')[1]
     body = re.sub(r"<!--.*?-->\s*|<style.*?</style>\s*", "", body, flags=re.DOTALL)
     body = _FONT.sub("", body)
-    body = _GEOMETRY.sub(lambda found: _LONG_NUMBER.sub(r"\1", found.group()).replace("\n", " "), body)
-    body = _COLOUR.sub(lambda found: _VARIABLES.get(found.group(), found.group()), _with_own_ids(body, prefix))
+    body = _GEOMETRY.sub(lambda match: _LONG_NUMBER.sub(r"\1", match.group()).replace("\n", " "), body)
+    body = _COLOUR.sub(lambda match: _VARIABLES.get(match.group(), match.group()), _with_own_ids(body, prefix))
     body = body.rpartition("</svg>")[0] + over + "</svg>"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="{view}" '
@@ -88,6 +88,6 @@ def _with_own_ids(body: str, prefix: str) -> str:
     """Keep the ids that are referred to, with the prefix, and drop the others."""
     used = set(re.findall(r'(?:href="|url\()#([^")]+)', body))
     body = re.sub(
-        r' id="([^"]*)"', lambda found: f' id="{prefix}-{found.group(1)}"' if found.group(1) in used else "", body
+        r' id="([^"]*)"', lambda match: f' id="{prefix}-{match.group(1)}"' if match.group(1) in used else "", body
     )
     return re.sub(r'(href="|url\()#', rf"\1#{prefix}-", body)

@@ -24,7 +24,7 @@ from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
 from calibrant.table.seeding import hash_rows, scramble
 from calibrant.table.validation import as_array, clean_rows, need_counts, one_column
 
-__all__ = ["ClusteredRows", "Clusters", "cap_clusters", "cluster_numbers", "cluster_rows", "weighting"]
+__all__ = ["ClusteredRows", "Clusters", "cap_clusters", "cluster_numbers", "cluster_rows"]
 
 # One name per row: any values that can be told apart.
 Clusters = npt.ArrayLike | Iterable[Hashable]
@@ -210,10 +210,3 @@ def _contents(
     content = np.zeros(int(cluster.max()) + 1, dtype=np.uint64)
     np.add.at(content, cluster, hash_rows(score, n, k))
     return content
-
-
-def weighting(cap: float) -> str:
-    """Say how the clusters of a population are weighted."""
-    if cap == 1.0:
-        return "every cluster has equal weight"
-    return "every row has equal weight" if cap == math.inf else f"no cluster has more weight than {cap:,.0f} rows"

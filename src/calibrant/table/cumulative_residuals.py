@@ -46,6 +46,10 @@ class Extremes:
     ks: float  # largest distance of the walk from 0
     mean_residual: float  # end of the walk: base rate minus mean score
 
+    def rows(self, score: FloatArray) -> slice:
+        """Which of increasing scores lie in the interval."""
+        return slice(*np.searchsorted(score, (self.low, self.high), side="right").tolist())
+
 
 @remembered
 def cumulative_residuals(table: ScoreTable) -> Walk:

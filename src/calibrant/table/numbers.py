@@ -148,11 +148,11 @@ def write_interval(value: float, low: float, high: float, *beside: float | None,
 
         # The number too stays on its side of those beside it: its limits would else be written with more digits.
         own = _limit(value, ROUND_HALF_EVEN, beside, longer) if math.isfinite(value) else longer(value)
-        found = Interval(own, write_lower(low, *beside, write=longer), write_upper(high, *beside, write=longer))
-        alike = (low < value and found.lower == found.value) or (high > value and found.upper == found.value)
+        written = Interval(own, write_lower(low, *beside, write=longer), write_upper(high, *beside, write=longer))
+        alike = (low < value and written.lower == written.value) or (high > value and written.upper == written.value)
         if not alike:
             break
-    return found
+    return written
 
 
 def write_change(before: float, after: float) -> tuple[str, str]:

@@ -52,14 +52,14 @@ class Result:
         Numbers that are not finite become None, since JSON has no word for them. With ``curves=False`` arrays, such as
         the points of a curve, are left out.
         """
-        found: dict[str, Any] = {}
+        document: dict[str, Any] = {}
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
             if not field.repr or (isinstance(value, np.ndarray) and not curves):
                 continue
             whole = field.type in ("Count", "Count | None") and value is not None and float(value).is_integer()
-            found[field.name] = int(value) if whole else plain(value, curves=curves)
-        return found
+            document[field.name] = int(value) if whole else plain(value, curves=curves)
+        return document
 
     def to_json(self, *, indent: int | None = 2, curves: bool = True) -> str:
         """Return `to_dict` as a JSON document."""
@@ -89,8 +89,8 @@ class Estimate(Result):
     Examples
     --------
     >>> from calibrant.metrics import observed_expected_ratio
-    >>> found = observed_expected_ratio([0] * 95 + [1] * 5, [0.04] * 100)
-    >>> round(found.value, 2), round(found.lower, 2), round(found.upper, 2), found.method
+    >>> ratio = observed_expected_ratio([0] * 95 + [1] * 5, [0.04] * 100)
+    >>> round(ratio.value, 2), round(ratio.lower, 2), round(ratio.upper, 2), ratio.method
     (1.25, 0.41, 2.82, 'asymptotic')
     """
 
@@ -139,7 +139,7 @@ class Drawable(Tabular):
 
 
 class HtmlReport:
-    """Base of what has a report."""
+    """Base of what has a report: a page of HTML, or the same as Markdown."""
 
     _page: ClassVar[str]  # which function of `calibrant.upward` writes it
 
@@ -164,7 +164,37 @@ class HtmlReport:
         SourceError
             If the path cannot be written, or no browser is found to print a PDF: see the environment variable CHROME.
         """
-        page: str = resolve(self._page)(self)
+        return self._report("html", path)
+
+    def to_markdown(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the report as Markdown, for pull requests, issues and wikis; write it to a file if a path is given.
+
+        Sentences, tables and numbers are those of the HTML page. Pictures are told in words.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            Where to write it, with a name that ends in .md. An existing file is replaced, only once the new one is
+            complete.
+
+        Returns
+        -------
+        str
+            The text.
+
+        Raises
+        ------
+        ArgumentError
+            If the name of the file does not end in .md.
+        SourceError
+            If the path cannot be written.
+        """
+        return self._report("markdown", path)
+
+    def _report(self, form: str, path: str | PathLike[str] | None) -> str:
+        if path is not None:
+            resolve("check_report")(path, form=form)
+        page: str = resolve(self._page)(self, form)
         if path is not None:
             resolve("write_report")(page, path)
         return page
@@ -181,11 +211,11 @@ def frame_of(columns: Mapping[str, npt.NDArray[Any]], backend: str | None = None
 
 
 def _installed(backend: str | None) -> Any:
-    wanted = _BACKENDS if backend is None else (check_choice("backend", backend, _BACKENDS),)
-    for name in wanted:
+    backends = _BACKENDS if backend is None else (check_choice("backend", backend, _BACKENDS),)
+    for name in backends:
         if importlib.util.find_spec(name) is not None:
             return name
-    expected = f"{' or '.join(wanted)} to be installed"
+    expected = f"{' or '.join(backends)} to be installed"
     raise ArgumentError(expected, "none of them", "install one, or use to_dict() for plain lists")
 
 

@@ -288,3 +288,16 @@ def test_positive_labels_by_name(frame, result):
     assert audit_segments(named, **keywords, **NAMED).to_dict() == result.to_dict()
     assert audit_segments(pl.from_pandas(named).lazy(), **keywords, **NAMED).to_dict() == result.to_dict()
     assert audit(named, **keywords, **NAMED).segments.to_dict() == result.to_dict()
+
+
+def test_the_text_counts_the_segments_that_it_does_not_list():
+    rng = np.random.default_rng(1)
+    score = rng.uniform(size=3000)
+    branch = np.array(list("abcdefghijklmnopqrstuvwxy"))[np.arange(3000) % 25]
+    found = audit_segments(
+        rng.uniform(size=3000) < score,
+        score,
+        by={"branch": branch},
+    )
+    assert found.n_segments == 25
+    assert str(found).endswith("... and 5 more segments")

@@ -174,7 +174,7 @@ def test_hidden_events_of_groups_of_equal_size():
     """An event of chance p stays unseen in G groups with (1 - p)^G, which is delta at 1 - delta^(1/G)."""
     rows = cluster_rows(np.zeros(200, dtype=int), np.zeros(200), np.repeat(np.arange(20), 10))
     assert clustered(rows).upper_width(0.05) == pytest.approx(1.0 - 0.05 ** (1 / 200), rel=1e-12)  # of single rows
-    found = clustered(rows, guarantee="unseen clusters")
+    found = clustered(rows, unseen=True)
     assert found.spread == 0.0
     assert found.upper_width(0.05) == pytest.approx(1.0 - 0.05 ** (1 / 20), rel=1e-12)
 
@@ -183,7 +183,7 @@ def test_hidden_events_are_the_largest_that_stay_unseen_so_often():
     sizes = np.array([40, 25, 25, 10, 6, 3, 3, 2, 1, 1, 1, 30, 28, 5, 5])
     g = np.repeat(np.arange(len(sizes)), sizes)
     rows = cluster_rows(np.zeros(len(g), dtype=int), np.zeros(len(g)), g)
-    found = clustered(rows, guarantee="unseen clusters")
+    found = clustered(rows, unseen=True)
     width = found.upper_width(0.05)
     rng = np.random.default_rng(0)
     for _ in range(3000):

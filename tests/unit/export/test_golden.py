@@ -9,7 +9,7 @@ import calibrant
 from calibrant.errors import SourceError
 from calibrant.export import from_json, load_model, to_json
 from calibrant.export.json_file import _checksum
-from calibrant.export.layouts import LAYOUTS
+from calibrant.export.layouts import METHODS
 from support.damage import damaged
 from support.golden_models import PREDICTIONS, models
 
@@ -28,7 +28,7 @@ def test_files_of_the_past_predict_what_they_did(path):
 
 
 def test_every_method_has_one():
-    assert {json.loads(path.read_text())["method"] for path in models()} == set(LAYOUTS)
+    assert {json.loads(path.read_text())["method"] for path in models()} == set(METHODS)
 
 
 @golden

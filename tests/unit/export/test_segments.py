@@ -1,4 +1,4 @@
-"""Repairs by segment that went through JSON, SQL, Python or a file predict what they did; the rest is refused."""
+"""Repairs by segment that went through JSON, SQL, Python, ONNX or a file predict what they did; the rest is refused."""
 
 import copy
 import json
@@ -6,14 +6,18 @@ import sqlite3
 
 import duckdb
 import numpy as np
+import onnxruntime
 import pandas as pd
 import pytest
 
 from calibrant.calibrators import IsotonicCalibrator, PlattCalibrator, SegmentCalibrator
+from calibrant.calibrators.segment.offsets import LogOddsOffsets, OffsetTable
+from calibrant.calibrators.segment.repair import SegmentRepair
 from calibrant.errors import ArgumentError, DataError, SourceError
 from calibrant.export import from_json, load_model, save_model, to_json, to_onnx, to_python, to_sql
 from calibrant.export.apply import apply_to_file
 from calibrant.export.json_file import _checksum
+from calibrant.segments.columns import SegmentColumn
 from support.damage import damaged
 from support.golden_models import OF_SEGMENTS
 from support.segment_cases import COLUMNS, close, repaired_rows
@@ -153,7 +157,7 @@ def test_python(fitted, rows):
     with pytest.raises(ValueError, match="between 0 and 1"):
         module["repaired"](1.5, {})
     with pytest.raises(ArgumentError, match="a name that a Python function can have"):
-        to_python(fitted, name="_everyone")
+        to_python(fitted, name="_base")
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
@@ -202,14 +206,79 @@ def test_a_file_without_a_score_or_a_column(fitted, rows, tmp_path):
         apply_to_file(fitted, path, tmp_path / "other.csv", score="p")
 
 
+def as_inputs(rows):
+    """Return what an ONNX model takes: texts, of which the empty one is missing, and floats, of which NaN is."""
+    score, columns = rows
+    inputs = {"score": np.array(score, dtype=np.float64)}
+    for name, values in columns.items():
+        texts = any(isinstance(value, str) for value in values)
+        kind, missing = (object, "") if texts else (np.float64, np.nan)
+        inputs[name] = np.array([missing if value is None else value for value in values], dtype=kind)
+    return inputs
+
+
+def run_onnx(model, inputs):
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run(["probability"], inputs)[0]
+
+
+def test_onnx(fitted, rows):
+    inputs = as_inputs(rows)
+    found = run_onnx(to_onnx(fitted), inputs)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, fitted.predict(*rows), **close(fitted))
+    of_columns = {name: values[:, None] for name, values in inputs.items()}
+    np.testing.assert_array_equal(run_onnx(to_onnx(fitted, as_column=True), of_columns), found)
+    assert run_onnx(to_onnx(fitted), {name: values[:0] for name, values in inputs.items()}).shape == (0,)
+
+
+def test_onnx_of_scores_that_are_no_probabilities(fitted, rows):
+    inputs = {name: values[:3] for name, values in as_inputs(rows).items()}
+    inputs["score"] = np.array([-0.1, 1.1, np.nan])
+    assert np.isnan(run_onnx(to_onnx(fitted), inputs)).all()
+
+
+@pytest.mark.parametrize("level", [0.0, -1.0, np.inf, -np.inf, 2.5])
+def test_onnx_puts_numbers_into_the_segments_of_the_calibrator(fitted, rows, level):
+    score, columns = rows
+    changed = columns | {COLUMNS[1]: [level] * len(score), "age": [level] * len(score)}
+    found = run_onnx(to_onnx(fitted), as_inputs((score, changed)))
+    np.testing.assert_allclose(found, fitted.predict(score, changed), **close(fitted))
+
+
+def test_onnx_of_rare_levels_that_are_pooled(rows):
+    score, _ = rows
+    names = [f"level {i % 7}" for i in range(len(score))]
+    column = SegmentColumn.fit([*names, *"abcab", None], "name", min_rows=10)
+    assert column.pooled
+    table = OffsetTable(
+        (0,), np.arange(len(column))[:, None], np.linspace(-2.0, 2.0, len(column)), np.ones(len(column)), (1.0, 1.0)
+    )
+    base = PlattCalibrator().fit(score, np.arange(len(score)) % 3 == 0)
+    fitted = SegmentCalibrator(PlattCalibrator())
+    fitted.calibrator_, fitted.columns_, fitted.decision_ = base, [column], "repaired"
+    fitted.repair_ = SegmentRepair(LogOddsOffsets(-1.0, 0.5, (table,)), ())
+    values = ["level 1", "a", "never met", "", "level 6", "z"]
+    given = [None if value == "" else value for value in values]
+    found = run_onnx(to_onnx(fitted), {"score": score[:6], "name": np.array(values, dtype=object)})
+    np.testing.assert_allclose(found, fitted.predict(score[:6], {"name": given}), **close(fitted))
+
+
 def test_what_is_refused(fitted):
-    with pytest.raises(ArgumentError, match=r"found a SegmentCalibrator, .*; write it as SQL, Python"):
-        to_onnx(fitted)
     score, y, columns = repaired_rows(2000)
     long = SegmentCalibrator().fit(score, y, {"id": np.where(np.array(columns["member"]), 2**60, 2**60 + 1)})
-    if long.decision_ == "repaired":
+    assert long.decision_ == "repaired"
+    for export in (lambda: to_sql(long, "p"), lambda: to_onnx(long)):
         with pytest.raises(ArgumentError, match="numbers up to 9007199254740992 in column id"):
-            to_sql(long, "p")
+            export()
+    empty = SegmentCalibrator().fit(score, y, {"sex": ["" if sex == "F" else "M" for sex in columns["sex"]]})
+    assert empty.decision_ == "repaired"
+    with pytest.raises(ArgumentError, match="texts that are not empty in column sex"):
+        to_onnx(empty)
+    for name in ("score", "probability"):
+        taken = SegmentCalibrator().fit(score, y, {name: columns["sex"]})
+        with pytest.raises(ArgumentError, match="other names than score and probability"):
+            to_onnx(taken)
 
 
 # Files of the past

@@ -11,8 +11,8 @@ import pytest
 import calibrant
 from calibrant.auditing.wording import verdict_sentence
 from calibrant.plots import AuditDisplay, figure_svg
+from calibrant.plots.audit import cumulative_residuals_of, reliability_of
 from calibrant.plots.cumulative_residuals import crowded
-from calibrant.plots.figure import cumulative_residuals_of, reliability_of
 from calibrant.plots.style import LIGHT
 
 

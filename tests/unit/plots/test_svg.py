@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from calibrant.plots import figure_svg
-from calibrant.plots.figure import cumulative_residuals_of, reliability_of
+from calibrant.plots.audit import cumulative_residuals_of, reliability_of
 
 
 @pytest.mark.slow

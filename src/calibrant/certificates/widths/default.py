@@ -105,8 +105,7 @@ def charged_bound(table: ScoreTable, walk: Extremes, delta: float, *, method: st
     of_default = method == "default"
     width = _narrowed(n, nodes, delta, walk.at_most) if of_default else bernstein_mean_width(n, nodes, delta)
     bound = walk.at_most + float(width[-1])
-    inside = slice(*np.searchsorted(table.score, (walk.low, walk.high), side="right"))
-    charged = float(squared[inside].sum()) / n
+    charged = float(squared[walk.rows(table.score)].sum()) / n
     rise, fall = table.rise, table.fall
     hidden = table.low < table.high if table.cells is not None else None
     for _ in range(_LINES):

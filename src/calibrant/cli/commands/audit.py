@@ -26,6 +26,7 @@ from calibrant.cli.options import (
     Title,
     Weight,
     costs_of,
+    given_to,
 )
 from calibrant.cli.reporting import with_report
 from calibrant.cli.sources import name_of, source_of
@@ -46,7 +47,7 @@ def audit(
     tolerance: Annotated[
         float | None, typer.Option("--tolerance", help="Largest acceptable calibration error; asks for a verdict.")
     ] = None,
-    confidence: Confidence = 0.95,
+    confidence_level: Confidence = 0.95,
     cost_fp: CostFp = None,
     cost_fn: CostFn = None,
     method: Annotated[
@@ -57,7 +58,7 @@ def audit(
             "after every row); with --cluster default or asymptotic. The reference of `certify` has others.",
         ),
     ] = None,
-    cluster: Cluster = None,
+    clusters: Cluster = None,
     max_rows_per_cluster: Annotated[
         int | None,
         typer.Option(
@@ -94,32 +95,14 @@ def audit(
     With --tolerance, exit code 0 means certified, with --by all segments listed too; 1 means any other verdict.
     """
     from calibrant.auditing.audit import audit as run_audit
-    from calibrant.auditing.audit import check_audit
 
-    costs = costs_of(cost_fp, cost_fn)
     source = source_of(files, query, database)
-    check_audit(tolerance=tolerance, confidence_level=confidence, method=method, costs=costs, grouped=bool(cluster))
     compute = partial(
         run_audit,
         source,
-        label=label,
-        score=score,
-        weight=weight,
-        pos_label=pos_label,
-        missing=missing,  # type: ignore[arg-type]  # checked there
-        clusters=cluster or None,
-        tolerance=tolerance,
-        confidence_level=confidence,
-        costs=costs,
-        method=method,  # type: ignore[arg-type]  # checked above
-        max_rows_per_cluster=max_rows_per_cluster,
-        guarantee=guarantee,  # type: ignore[arg-type]  # checked there
-        by=by or None,
-        depth=depth,
+        **given_to(run_audit, context),
+        costs=costs_of(cost_fp, cost_fn),
         name=f"column {score} of {name_of(source)}",
-        title=title,
-        note=note,
-        author=author,
     )
     result = with_report(compute, source, report, context)
     if as_json or json_curves:

@@ -23,6 +23,7 @@ from calibrant.cli.options import (
     Sql,
     Title,
     costs_of,
+    given_to,
 )
 from calibrant.cli.reporting import with_report
 from calibrant.cli.sources import name_of, source_of
@@ -33,15 +34,15 @@ __all__ = ["compare"]
 def compare(
     context: typer.Context,
     label: Label,
-    score: Scores,
+    scores: Scores,
     files: Files = None,
     query: Sql = None,
     database: Database = None,
     pos_label: PosLabel = None,
-    confidence: Confidence = 0.95,
+    confidence_level: Confidence = 0.95,
     cost_fp: CostFp = None,
     cost_fn: CostFn = None,
-    cluster: Cluster = None,
+    clusters: Cluster = None,
     guarantee: ClusterGuarantee = "ordinary",
     title: Title = None,
     note: Note = None,
@@ -56,22 +57,13 @@ def compare(
     from calibrant.comparing.compare import compare as run_compare
     from calibrant.comparing.wording import summary
 
-    costs = costs_of(cost_fp, cost_fn)
     source = source_of(files, query, database)
     compute = partial(
         run_compare,
         source,
-        label=label,
-        scores=score,
-        pos_label=pos_label,
-        clusters=cluster or None,
-        guarantee=guarantee,  # type: ignore[arg-type]  # checked there
-        confidence_level=confidence,
-        costs=costs,
-        name=f"columns {', '.join(score)} of {name_of(source)}",
-        title=title,
-        note=note,
-        author=author,
+        **given_to(run_compare, context),
+        costs=costs_of(cost_fp, cost_fn),
+        name=f"columns {', '.join(scores)} of {name_of(source)}",
     )
     result = with_report(compute, source, report, context)
     if as_json:

@@ -165,15 +165,20 @@ def monitor(
         _show("picture", plot, lambda: _draw(found, plot))
     if report is not None:
         from calibrant.report import render_monitor, write_report
+        from calibrant.report.files import form_of
 
-        words = {
-            "title": title or f"Calibration monitor: column {score}, {state.name}",
-            "note": note,
-            "author": author,
-            "command": command_text(context.obj),
-            "next_command": next_command,
-        }
-        _show("report", report, lambda: write_report(render_monitor(found, **words), report))
+        def page() -> str:
+            return render_monitor(
+                found,
+                form_of(report),
+                title=title or f"Calibration monitor: column {score}, {state.name}",
+                note=note,
+                author=author,
+                command=command_text(context.obj),
+                next_command=next_command,
+            )
+
+        _show("report", report, lambda: write_report(page(), report))
     if result.alarm:
         raise typer.Exit(1)
 

@@ -54,10 +54,10 @@ def recalibrate(
 ) -> None:
     """Fit a recalibrator and write it to a JSON file."""
     from calibrant.atomic_write import check_writable
-    from calibrant.export.layouts import LAYOUTS
+    from calibrant.export.layouts import LAYOUTS, METHODS
     from calibrant.table.parameters import check_choice
 
-    check_choice("method", method, tuple(LAYOUTS))
+    check_choice("method", method, METHODS)
     options: dict[str, str] = {}
     if interpolation is not None:
         if method != "isotonic":

@@ -1,0 +1,96 @@
+"""What is asked of rows, whatever they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.decisions.cost import cost_pair
+from calibrant.distributions.cluster_jackknife import Guarantee, allows_unseen
+from calibrant.errors import ArgumentError
+from calibrant.table.parameters import (
+    check_between,
+    check_choice,
+    check_count,
+    check_random_state,
+    failure_probability,
+)
+
+__all__ = ["Question", "need_cluster_method"]
+
+_METHODS = ("default", "bernstein", "anytime", "hoeffding", "asymptotic", "uniform_convergence")
+_CLUSTER_METHODS = ("bernstein", "asymptotic")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """Parameters of `calibrant.audit`, `calibrant.compare` and `calibrant.certificates.certify`, as given, checked."""
+
+    tolerance: float | None = None
+    confidence_level: float = 0.95
+    method: str | None = None
+    costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None = None
+    max_rows_per_cluster: int | None = None
+    guarantee: Guarantee = "ordinary"
+    n_folds: int = 5
+    n_simulations: int = 999
+    random_state: int | np.random.Generator = 0
+
+    def __post_init__(self) -> None:
+        """Raise an `ArgumentError` where parameters are out of range."""
+        failure_probability(self.confidence_level)
+        check_choice("method", self.bound_method, _METHODS)
+        if self.tolerance is not None:
+            remedy = "a tolerance is an average gap in probability, such as 0.02"
+            check_between("tolerance", self.tolerance, 0.0, 1.0, remedy=remedy)
+        if self.costs is not None:
+            cost_pair(self.costs)
+        allows_unseen(self.guarantee)
+        check_count("n_folds", self.n_folds, 2, "five folds are customary")
+        check_count("n_simulations", self.n_simulations, 1, "999 is a good choice")
+        check_random_state(self.random_state)
+
+    @property
+    def delta(self) -> float:
+        """Probability with which a statement may fail."""
+        return failure_probability(self.confidence_level)
+
+    @property
+    def bound_method(self) -> str:
+        """Name of the bound asked for."""
+        return self.method or "default"
+
+    @property
+    def prices(self) -> tuple[float, float] | None:
+        """Costs of a false positive and of a false negative, if there are any."""
+        return None if self.costs is None else cost_pair(self.costs)
+
+    @property
+    def threshold(self) -> float | None:
+        """Score from which predicting positive is right at these costs, if scores are probabilities."""
+        return None if self.prices is None else self.prices[0] / sum(self.prices)
+
+    @property
+    def unseen(self) -> bool:
+        """Whether limits allow for clusters of a kind that none shows."""
+        return allows_unseen(self.guarantee)
+
+    def need_cluster_method(self) -> None:
+        """Raise an `ArgumentError` if the bound asked for needs independent rows."""
+        if self.bound_method != "default":
+            need_cluster_method(self.bound_method)
+
+
+def need_cluster_method(method: str, allowed: tuple[str, ...] = _CLUSTER_METHODS) -> None:
+    """Raise an `ArgumentError` if clusters are given to a method that needs independent rows."""
+    if method not in allowed:
+        listed = " or ".join(repr(name) for name in allowed)
+        raise ArgumentError(
+            f"`method` {listed} with `clusters`",
+            f"method {method!r}, which holds only for independent rows",
+            "leave out `method`, or keep one row of each cluster and leave out `clusters`",
+        )

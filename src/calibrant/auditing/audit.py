@@ -33,7 +33,7 @@ from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.metrics import cutoff_calibration
 from calibrant.table.clusters import Clusters
 from calibrant.table.parameters import check_choice
-from calibrant.table.progress import portion, tell
+from calibrant.table.progress import report_progress, subtask
 from calibrant.table.results import HtmlReport
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.shown import html_table
@@ -47,6 +47,8 @@ __all__ = ["Audit", "audit"]
 
 # Points drawn of the cumulative residuals: more than a picture has pixels, few enough for a small file.
 _CURVE_POINTS = 900
+# Shares of an audit, beside the reading of the rows, that are its statements and the folds of recalibration.
+_STATEMENTS, _FOLDS = 0.15, 0.1
 # Columns of a printed audit: a usual terminal.
 _WIDTH = 80
 
@@ -243,12 +245,13 @@ def audit(
         kept=kept,
     )
     table = rows.table
-    statements = statements_about(rows, question)
-    with portion(0.75, 0.85):
+    with subtask(_STATEMENTS):
+        statements = statements_about(rows, question)
+    with subtask(_FOLDS):
         recalibration = cross_fitted(
             rows.all, n_folds=n_folds, confidence_level=confidence_level, random_state=random_state
         )
-    tell("Measures and curves", 0.85)
+    report_progress("Measures and curves")
     sample = _sample(table, rows, pos_label)
     asked: dict[str, Any] = {"confidence_level": confidence_level, "threshold": question.threshold}
     performance, wider = performance_of(rows.all, guarantee=guarantee, **asked), None

@@ -17,7 +17,7 @@ from calibrant.sources.named_columns import named_columns, rows_in_order
 from calibrant.table.arguments import as_table, need_both_classes
 from calibrant.table.clusters import ClusteredRows, cluster_rows
 from calibrant.table.missing import Intake, LeftOut
-from calibrant.table.progress import portion, tell
+from calibrant.table.progress import report_progress, subtask
 from calibrant.table.row_errors import renumbered
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_rows
@@ -73,7 +73,7 @@ def audited_rows(
                 "pass audit(frame, label='y', score='p', weight='w'), or audit(y, p, sample_weight=w)",
             )
         source = y_true
-        with portion(0.0, READ):
+        with subtask(READ):
             found = named_columns(
                 source,
                 label=label,
@@ -95,7 +95,7 @@ def audited_rows(
         if clusters is None:
             table = as_table(y_true, y_proba, sample_weight=sample_weight, pos_label=pos_label)
         else:
-            tell("Grouping rows by cluster", READ)
+            report_progress("Grouping rows by cluster")
             clustered = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
             table = clustered.table
     except DataError as error:

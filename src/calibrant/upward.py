@@ -12,9 +12,9 @@ __all__ = ["MODULE_OF", "resolve"]
 
 # Name -> its module in the package.
 MODULE_OF = {
-    "Columns": "sources.faults",
+    "Columns": "sources.columns",
+    "open_frame": "sources.frames",
     "table_of_chunks": "sources.chunks",
-    "table_of_frame": "sources.frames",
     "AuditDisplay": "plots.audit",
     "CostCurveDisplay": "plots.cost",
     "CumulativeResidualsDisplay": "plots.cumulative_residuals",
@@ -24,6 +24,7 @@ MODULE_OF = {
     "MonitorDisplay": "plots.monitor",
     "ReliabilityDisplay": "plots.reliability",
     "SegmentDisplay": "plots.segments",
+    "check_report": "report.files",
     "draw": "plots.drawing",
     "picture_html": "plots.drawing",
     "render_audit": "report.page",

@@ -126,6 +126,14 @@ def audit(**parts):
             python="calibrator = cal.AutoCalibrator().fit(p, y)",
         ),
         "band": None,
+        "measures": SimpleNamespace(
+            binned=SimpleNamespace(value=0.0681, n=[2_000] * 10, null_mean=0.0062),
+            integrated=SimpleNamespace(ici=0.0679, e50=0.0701, e90=0.0934, emax=0.1012, null_mean=0.0041),
+            local=SimpleNamespace(value=0.0055, null_mean=0.0002),
+            smooth=0.0541,
+            brier_parts=SimpleNamespace(miscalibration=0.0058, discrimination=0.0899, uncertainty=0.2457),
+            miscalibration_null_mean=0.0004,
+        ),
     }
     return SimpleNamespace(**(made | parts))
 
@@ -137,6 +145,10 @@ COSTS = SimpleNamespace(
     cost_forecast=0.3996,
     cost_treat_all=0.5653,
     cost_treat_none=1.7388,
+    forecast_error_lower=0.0054,
+    forecast_error_upper=0.0298,
+    best_cost=0.3951,
+    method="default",
     saving_bound=0.0293,
     threshold=0.2,
     confidence_level=0.95,
@@ -200,7 +212,13 @@ CASES = {
         performance_unseen=SimpleNamespace(
             roc_auc=estimate(0.85, 0.7512, 0.9026),
             brier=estimate(0.1616, 0.1391, 0.2218),
+            scaled_brier=estimate(0.3424, 0.2391, 0.4218),
+            log_loss=estimate(0.4869, 0.4301, 0.6139),
+            calibration_in_the_large=estimate(0.067, 0.0114, 0.1226),
             observed_expected=estimate(0.8657, 0.7724, 1.0421),
+            calibration_intercept=estimate(-0.42, -0.65, -0.19),
+            calibration_slope=estimate(1.03, 0.91, 1.15),
+            net_benefit=None,
         ),
     ),
     "weights": audit(

@@ -16,21 +16,15 @@ from calibrant.table.numbers import (
     confidence,
     given,
     number,
-    points,
     rows,
-    score_text,
-    share,
     significant,
     write_change,
-    write_interval,
     write_lower,
     write_upper,
 )
-from calibrant.table.results import Estimate
 from calibrant.table.row_errors import OTHERS
 
 __all__ = [
-    "accuracy_sentence",
     "advice_sentence",
     "assumption_sentence",
     "band_sentence",
@@ -38,14 +32,9 @@ __all__ = [
     "certificate_sentence",
     "changes_of",
     "classes_sentence",
-    "cost_sentence",
-    "data_sentence",
-    "discrimination_sentence",
     "evidence_text",
-    "expected_error_condition",
     "expected_error_sentence",
     "gain_sentence",
-    "next_sentence",
     "null_sentence",
     "provenance_sentence",
     "recalibration_sentence",
@@ -91,16 +80,20 @@ def _meaning(certificate: Certificate) -> str:
     if certificate.verdict not in ("undecided", "uninformative"):
         return meaning
     if certificate.rows_needed is not None:
-        needed = f"{rows(certificate.rows_needed)} rows"
-        if certificate.n_clusters is not None:
-            clusters = math.ceil(certificate.rows_needed * certificate.n_clusters / certificate.n)
-            needed = f"{rows(clusters)} clusters like these"
-        return f"{meaning} About {needed} would be needed, if the true error equals the estimate less its null mean."
+        return f"{meaning} About {_needed(certificate)} would decide."
     if certificate.tolerance is not None and certificate.bound <= certificate.tolerance:
         return f"{meaning} Any classifier with these scores meets this tolerance, so meeting it would show nothing."
     if certificate.method == "anytime":
         return f"{meaning} The error appears to exceed it, but this method cannot refute."
     return f"{meaning} The error appears to be so close to it that no practicable number of rows would be enough."
+
+
+def _needed(certificate: Certificate) -> str:
+    """How many rows, or clusters, would decide."""
+    if certificate.n_clusters is None:
+        return f"{rows(certificate.rows_needed or 0)} rows"
+    clusters = math.ceil((certificate.rows_needed or 0) * certificate.n_clusters / certificate.n)
+    return f"{rows(clusters)} clusters like these"
 
 
 def _extent(certificate: Certificate) -> str:
@@ -155,7 +148,12 @@ def certificate_sentence(audit: Findings) -> str:
     how = f"{certificate.method} bound"
     if certificate.n_clusters is not None:
         how += f" for clusters{about_clusters(certificate)}"
-    return f"true error at most {limits.upper} with {sure} confidence ({how}){above}"
+    needed = ""
+    if certificate.rows_needed is not None:
+        needed = (
+            f"; about {_needed(certificate)} would decide, if the true error equals the estimate less its null mean"
+        )
+    return f"true error at most {limits.upper} with {sure} confidence ({how}){above}{needed}"
 
 
 def expected_error_sentence(audit: Findings) -> str:
@@ -165,18 +163,18 @@ def expected_error_sentence(audit: Findings) -> str:
         return "no bounds: they need independent rows, or weights that are counts of rows"
     sure = f"with {confidence(found.confidence_level)} confidence"
     if found.contradicted:
-        upper = expected_error_condition(found)
+        upper = _condition(found)
     elif found.bound >= 1.0:
         upper = "too few rows for an upper bound"
     else:
         most = write_upper(found.bound)
-        upper = f"expected calibration error at most {most} {sure}, {expected_error_condition(found)}"
+        upper = f"expected calibration error at most {most} {sure}, {_condition(found)}"
     return upper + (
         f"; at least {write_lower(found.lower_bound)} {sure}, unconditionally" if found.lower_bound > 0.0 else ""
     )
 
 
-def expected_error_condition(found: ExpectedErrorCertificate) -> str:
+def _condition(found: ExpectedErrorCertificate) -> str:
     """What the upper bound on the expected calibration error assumes, or that the rows contradict it."""
     if found.contradicted:
         return "the data contradict a nondecreasing event rate, so there is no upper bound"
@@ -192,87 +190,12 @@ def _limit(certificate: Certificate) -> str:
     return " (asymptotic)" if certificate.n_clusters is None else " (asymptotic in the number of clusters)"
 
 
-def _with_interval(estimate: Estimate) -> str:
-    """Write a number with its interval."""
-    if math.isnan(estimate.lower):
-        value = number(estimate.value)
-        return f"{value} ({estimate.note})" if estimate.note.startswith("no interval") else value
-    written = write_interval(estimate.value, estimate.lower, estimate.upper)
-    return f"{written.value} ({confidence(estimate.confidence_level)} CI {written.ends})"
-
-
-def discrimination_sentence(audit: Findings) -> str:
-    """Area under the ROC curve."""
-    auc = audit.performance.roc_auc
-    reversed_ = " (below 0.5: negatives tend to have the higher scores)" if auc.value < 0.5 else ""
-    exact = f"; {auc.note}" if auc.method == "exact" else ""
-    return f"AUC {_with_interval(auc)}{reversed_}{exact}"
-
-
-def accuracy_sentence(audit: Findings) -> str:
-    """Proper scores."""
-    found, rate = audit.performance, audit.sample.base_rate
-    loss = (
-        f"log loss {_with_interval(found.log_loss)}"
-        if math.isfinite(found.log_loss.value)
-        else "log loss infinite (a positive had score 0, or a negative score 1)"
-    )
-    return (
-        f"Brier score {_with_interval(found.brier)}, predicting the base rate {number(rate * (1.0 - rate))}, "
-        f"scaled {_with_interval(found.scaled_brier)}; {loss}"
-    )
-
-
-def data_sentence(audit: Findings) -> str:
-    """The rows."""
-    sample = audit.sample
-    unit = "rows" if sample.weights == "rows" else "total weight"
-    ties = ""
-    if sample.distinct_scores is not None:
-        different = "one score" if sample.distinct_scores == 1 else f"{rows(sample.distinct_scores)} distinct scores"
-        ties = f"; {different}"
-        if sample.tied_rows is not None:
-            ties += f", {rows(sample.tied_rows)} rows tied" if sample.tied_rows else ", no ties"
-    return (
-        f"{rows(sample.n)} {unit}, {rows(sample.positives)} positive; mean predicted {share(sample.mean_score)}, "
-        f"observed rate {share(sample.base_rate)}: calibration in the large {points(-audit.cutoff.mean_residual)}, "
-        f"O:E {_with_interval(audit.performance.observed_expected)}{ties}"
-    )
-
-
 def classes_sentence(audit: Findings) -> str:
     """Which label counts as 1, and against which others; empty where there is one other."""
     if audit.sample.classes is None:
         return ""
     positive, *others = map(repr, audit.sample.classes)
     return f"{positive} against {', '.join(others[: OTHERS - 1])}{' and others' if others[OTHERS - 1 :] else ''}"
-
-
-def cost_sentence(audit: Findings) -> str:
-    """Expected costs, and an upper bound on what recalibration can save."""
-    decision, regret = audit.decision, audit.max_regret
-    if decision is None:
-        if regret is None:
-            return "no costs given"
-        return (
-            "no costs given; at any costs a of a false positive and b of a false negative, no order-preserving "
-            f"recalibration saves more than {write_upper(regret.bound)} (a + b) per case "
-            f"({confidence(regret.confidence_level)} confidence)"
-        )
-    sure = confidence(decision.confidence_level)
-    cost = write_interval(decision.cost, decision.cost_lower, decision.cost_upper)
-    at_all = (
-        f"{number(decision.cost_forecast)} predicted by the scores; treat all {number(decision.cost_treat_all)}, treat "
-        f"none {number(decision.cost_treat_none)}"
-    )
-    start = f"predicting positive from {score_text(decision.threshold)} costs {cost.value} per case"
-    if math.isnan(decision.cost_lower):
-        return f"{start}, {at_all}; no limits"
-    return (
-        f"{start} ({sure} confidence interval {cost.ends}), {at_all}"
-        f"; no order-preserving recalibration saves more than {write_upper(decision.saving_bound)} "
-        f"({sure} confidence{saving_caveat(decision)})"
-    )
 
 
 def saving_caveat(decision: Decision) -> str:
@@ -306,24 +229,15 @@ def _on_all_rows(result: Recalibration) -> str:
     return f"; fitted on all rows, true error at most {write_upper(result.bound_after)} ({sure} confidence)"
 
 
-def gain_sentence(audit: Findings) -> str:
-    """Whether recalibration lowers the Brier score, with the standard error."""
-    result = audit.recalibration
+def gain_sentence(result: Recalibration | None) -> str:
+    """Whether recalibration lowers the Brier score, with the standard error; empty if it was not assessed."""
     if result is None:
-        return "Recalibration was not assessed: too few rows, or weights that are not counts of rows."
+        return ""
     fall = f"{number(abs(result.brier_gain))} (standard error {number(result.brier_gain_error)})"
     change = f"The Brier score {'falls' if result.brier_gain > 0.0 else 'rises'} by {fall}"
     if result.brier_gain > 0.0 and not result.unchanged:
         change += f", {'more' if result.improves_brier_score else 'no more'} than chance explains"
-    judged = f"{change} ({result.n_folds}-fold cross-validation: each map is assessed on rows it was not fitted on)."
-    if result.unchanged:
-        return f"{judged} Fitted on all rows, AutoCalibrator leaves the scores as they are."
-    if result.bound_after is None:
-        return judged
-    return (
-        f"{judged} Fitted on all rows, recalibration leaves a true error of at most {write_upper(result.bound_after)}, "
-        f"with {confidence(result.confidence_level)} confidence; this needs no held-out rows."
-    )
+    return f"{change} (each map is assessed on rows it was not fitted on)."
 
 
 def cells_sentence(audit: Findings) -> str:
@@ -363,12 +277,6 @@ def advice_sentence(audit: Findings) -> str:
     """What to do and why."""
     action = audit.advice.action
     return f"{'No advice' if action == 'none' else action[0].upper() + action[1:]}: {audit.advice.reason}"
-
-
-def next_sentence(audit: Findings) -> str:
-    """What to run next, in a shell and in Python; empty if there is nothing to run."""
-    steps = {"": audit.advice.command, "in Python: ": audit.advice.python}
-    return "; ".join(f"{where}{step}" for where, step in steps.items() if step is not None)
 
 
 def band_sentence(audit: Findings) -> str:

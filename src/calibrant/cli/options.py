@@ -126,8 +126,8 @@ Report = Annotated[
     Path | None,
     typer.Option(
         "--report",
-        help="Write a report: OUT.html is self-contained, OUT.pdf is printed by an installed Chromium or Chrome "
-        "(the environment variable CHROME names another place).",
+        help="Write a report: OUT.html is self-contained, OUT.md is Markdown, OUT.pdf is printed by an installed "
+        "Chromium or Chrome (the environment variable CHROME names another place).",
         metavar="OUT",
     ),
 ]

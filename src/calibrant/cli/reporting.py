@@ -29,7 +29,7 @@ def with_report(compute: Callable[[], _Result], source: object, report: Path | N
     from calibrant.table.progress import report_progress, subtask
 
     if report is not None:
-        from calibrant.report import check_report
+        from calibrant.report.files import check_report, form_of
 
         check_report(report, *paths_of(source))
     with terminal.progress():
@@ -38,7 +38,8 @@ def with_report(compute: Callable[[], _Result], source: object, report: Path | N
         result = replace(result, provenance=of_command(result.provenance, context.obj))
         if report is not None:
             report_progress("Report")
-            result.to_html(report)
+            write = result.to_markdown if form_of(report) == "markdown" else result.to_html
+            write(report)
     if report is not None:
         terminal.print_note(f"report written to {report}")
     return result

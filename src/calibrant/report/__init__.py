@@ -1,4 +1,4 @@
-"""Audits, comparisons and monitors as one HTML page that needs no network and no other files; and as PDF."""
+"""Audits, comparisons and monitors as one HTML page that needs no network and no other files; PDF, and Markdown."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

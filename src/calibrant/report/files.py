@@ -1,4 +1,4 @@
-"""Reports as files: HTML, or PDF printed by an installed browser."""
+"""Reports as files: HTML, Markdown, or PDF printed by an installed browser."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from pathlib import Path
 
 from calibrant.atomic_write import check_writable, replacing, write_text
 from calibrant.errors import ArgumentError, SourceError
+from calibrant.report.page import Form
 
-__all__ = ["check_report", "write_report"]
+__all__ = ["check_report", "form_of", "write_report"]
 
 # Programs that print as Chromium does, by the names that systems give them.
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
@@ -27,20 +28,31 @@ _QUIET = (
     "--no-pdf-header-footer",
 )
 _SECONDS = 120
+_ENDINGS: dict[Form, tuple[str, ...]] = {"html": (".html", ".pdf"), "markdown": (".md",)}
 
 
-def check_report(path: str | PathLike[str], *inputs: str | PathLike[str]) -> None:
-    """Raise an error, before work is done, if a report cannot be written there, or a PDF cannot be made here."""
+def form_of(path: str | PathLike[str]) -> Form:
+    """Return the form of a report by the ending of its name."""
+    return "markdown" if Path(path).suffix.lower() in _ENDINGS["markdown"] else "html"
+
+
+def check_report(path: str | PathLike[str], *inputs: str | PathLike[str], form: Form | None = None) -> None:
+    """Raise an error, before work is done, if a report cannot be written there, or a PDF cannot be made here.
+
+    With a `form` only the endings of that form are allowed.
+    """
     check_writable(path, *inputs)
     ending = Path(path).suffix.lower()
-    if ending not in (".html", ".htm", ".pdf"):
-        raise ArgumentError("a report whose name ends in .html or .pdf", repr(str(path)), "change the ending")
+    allowed = [name for key, names in _ENDINGS.items() if form in (None, key) for name in names]
+    if ending not in (*allowed, ".htm"):
+        listed = " or ".join(filter(None, [", ".join(allowed[:-1]), allowed[-1]]))
+        raise ArgumentError(f"a report whose name ends in {listed}", repr(str(path)), "change the ending")
     if ending == ".pdf":
         _browser()
 
 
 def write_report(page: str, path: str | PathLike[str]) -> None:
-    """Write a page to a file: as HTML, or as PDF if the name ends in .pdf.
+    """Write a page to a file as it is, or, if the name ends in .pdf, print it.
 
     Raises
     ------

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from calibrant.auditing.findings import Findings
+from calibrant.report.view import Cell
+from calibrant.table.facts import joined
 
 __all__ = ["GUIDES", "Item", "guidance"]
 
@@ -23,6 +25,14 @@ class Item(NamedTuple):
     section: str = ""
     remark: str = ""
     missing: str = ""
+
+    def cells(self, anchor: str) -> tuple[str, Cell | str, str]:
+        """Return its guide, a link to the section, and what is asked for."""
+        where: Cell | str = "not here"
+        if self.section:
+            part, verdict = ("in part: ", "") if self.missing else ("", "certified")
+            where = Cell(f"{part}{self.section.capitalize()}", href=f"#{anchor}-{self.section}", verdict=verdict)
+        return self.guide, where, joined(self.asked, self.remark, self.missing)
 
 
 def guidance(audit: Findings) -> list[Item]:

@@ -18,7 +18,7 @@ from calibrant.comparing.wording import (
 from calibrant.plots import ComparisonDisplay, DifferenceDisplay, Model
 from calibrant.references import cite
 from calibrant.report import view
-from calibrant.report.page import fill_page
+from calibrant.report.page import Form, fill_page
 from calibrant.report.pictures import Picture, drawn
 from calibrant.report.view import Row
 from calibrant.table.numbers import confidence, number, signed
@@ -26,13 +26,15 @@ from calibrant.table.numbers import confidence, number, signed
 __all__ = ["render_comparison"]
 
 
-def render_comparison(comparison: ComparisonFindings) -> str:
-    """Write a comparison of models as one self-contained HTML page, the same for the same comparison every time.
+def render_comparison(comparison: ComparisonFindings, form: Form = "html") -> str:
+    """Write a comparison of models as one self-contained page, the same for the same comparison every time.
 
     Parameters
     ----------
     comparison : ComparisonFindings
         What `calibrant.compare` returned.
+    form : {"html", "markdown"}
+        As HTML, or as Markdown, in which pictures are told in words.
 
     Returns
     -------
@@ -42,7 +44,8 @@ def render_comparison(comparison: ComparisonFindings) -> str:
     found = comparison.provenance
     decided = [one.better is not None for one in comparison.differences]
     return fill_page(
-        "models.html.j2",
+        "models.j2",
+        form,
         title=found.title or f"Comparison: {', '.join(comparison.models)}",
         note=found.note or "",
         byline=found,
@@ -77,7 +80,7 @@ def _differences(comparison: ComparisonFindings) -> list[Row]:
 
 def _measures(comparison: ComparisonFindings) -> list[Row]:
     """Return the measures of every model, with its rank where there are more than two."""
-    found = []
+    found: list[Row] = []
     for name, model in comparison.models.items():
         cells = [signed(model.measures[key]) for key in comparison.measures]
         if len(comparison.models) > 2:

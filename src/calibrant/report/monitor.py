@@ -12,7 +12,7 @@ from calibrant.monitoring.wording import LIMITATIONS, assumptions, guarantee, so
 from calibrant.plots import MonitorDisplay
 from calibrant.plots.monitor import moments
 from calibrant.references import cite
-from calibrant.report.page import fill_page
+from calibrant.report.page import Form, fill_page
 from calibrant.report.pictures import Picture, drawn
 from calibrant.report.view import Row
 from calibrant.table.numbers import confidence, rows
@@ -32,6 +32,7 @@ _KINDS = {
 
 def render_monitor(
     monitor: Monitor,
+    form: Form = "html",
     *,
     title: str | None = None,
     note: str | None = None,
@@ -39,12 +40,14 @@ def render_monitor(
     command: str | None = None,
     next_command: str | None = None,
 ) -> str:
-    """Write what a monitor knows as one self-contained HTML page.
+    """Write what a monitor knows as one self-contained page.
 
     Parameters
     ----------
     monitor : Monitor
         What to show; it may have read any number of rows.
+    form : {"html", "markdown"}
+        As HTML, or as Markdown, in which pictures are told in words.
     title, note, author : str, optional
         Heading of the page, a remark below it, and who answers for it.
     command, next_command : str, optional
@@ -66,7 +69,8 @@ def render_monitor(
     title = title or "Calibration monitor"
     (heading, verdict), *lines = state.lines().items()
     return fill_page(
-        "monitor.html.j2",
+        "monitor.j2",
+        form,
         title=title,
         note=note or "",
         byline={"author": author, "date": now},

@@ -1,15 +1,16 @@
-"""Put the page together."""
+"""Put the page of audits together, and fill the templates of all pages."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from calibrant.auditing import wording
-from calibrant.auditing.cluster_wording import unseen_sentence
 from calibrant.auditing.error_wording import error_limits, error_range, plain_sentence
+from calibrant.auditing.facts import audit_facts
 from calibrant.auditing.findings import Findings
 from calibrant.errors import ArgumentError, need_package
 from calibrant.plots.style import DARK, LIGHT
@@ -19,14 +20,22 @@ from calibrant.report.decisions import HEADS, decisions
 from calibrant.report.guidance import GUIDES, guidance
 from calibrant.report.pictures import pictures
 from calibrant.report.segments import segments
-from calibrant.table.numbers import confidence, number, share, write_upper
+from calibrant.table.facts import of_section
+from calibrant.table.numbers import confidence, number, write_upper
 from calibrant.version import __version__
 
-__all__ = ["fill_page", "render", "render_audit"]
+__all__ = ["Form", "fill_page", "render", "render_audit"]
+
+# How a page is written.
+Form: TypeAlias = Literal["html", "markdown"]
+
+_COMPARED = ("Name", "Verdict", "Error", "Null mean", "Upper bound", "AUC", "Brier score", "Log loss", "Advice")
+# What the first screen says in other places.
+_ELSEWHERE = ("verdict", "where", "warning", "advice", "command", "python")
 
 
-def render(audits: Sequence[Findings], *, title: str, note: str = "") -> str:
-    """Write audits as one self-contained HTML page, the same page for the same audits every time.
+def render(audits: Sequence[Findings], *, title: str, note: str = "", form: Form = "html") -> str:
+    """Write audits as one self-contained page, the same page for the same audits every time.
 
     Parameters
     ----------
@@ -36,6 +45,8 @@ def render(audits: Sequence[Findings], *, title: str, note: str = "") -> str:
         Heading of the page.
     note : str
         A sentence under the heading, such as where the scores come from.
+    form : {"html", "markdown"}
+        As HTML, or as Markdown, in which pictures are told in words.
 
     Returns
     -------
@@ -51,54 +62,81 @@ def render(audits: Sequence[Findings], *, title: str, note: str = "") -> str:
         raise ArgumentError("at least one audit", "none", "pass the results of calibrant.audit")
     keys = [key for audit in audits for key in (*audit.references, *audit.decision_curve.references)]
     return fill_page(
-        "page.html.j2",
+        "page.j2",
+        form,
         title=title,
         note=note,
         byline=audits[0].provenance if len(audits) == 1 else None,
         decision_heads=HEADS,
         references=cite([*keys, *GUIDES]),
+        comparison_heads=_COMPARED,
+        comparison=[_compared(audit, f"audit-{place}") for place, audit in enumerate(audits, start=1)],
         sections=[_section(audit, place) for place, audit in enumerate(audits, start=1)],
     )
 
 
-def render_audit(audit: Findings) -> str:
+def render_audit(audit: Findings, form: Form = "html") -> str:
     """Write one audit as a page, under the title and the note of its provenance."""
     known = audit.provenance
-    return render([audit], title=known.title or f"Calibration audit: {audit.name}", note=known.note or "")
+    title = known.title or f"Calibration audit: {audit.name}"
+    return render([audit], title=title, note=known.note or "", form=form)
+
+
+def _compared(audit: Findings, anchor: str) -> list[str | view.Cell]:
+    """Return the cells of an audit in the table that compares audits."""
+    found, verdict = audit.performance, wording.verdict_word(audit)
+    return [
+        view.Cell(audit.name, href=f"#{anchor}"),
+        view.Cell(verdict, kind=verdict.replace(" ", "-"), verdict=verdict),
+        error_range(audit),
+        number(audit.cutoff.null_mean),
+        error_limits(audit.certificate).upper if audit.certificate else "none",
+        *(number(estimate.value) for estimate in (found.roc_auc, found.brier, found.log_loss)),
+        view.Cell(audit.advice.action),
+    ]
 
 
 def _section(audit: Findings, place: int) -> dict[str, Any]:
     """Everything the template says about one audit."""
-    anchor = f"audit-{place}"
+    anchor, facts = f"audit-{place}", audit_facts(audit)
+    decision, meaning, plain = audit.decision, wording.verdict_meaning(audit), plain_sentence(audit)
+    sure = confidence(audit.performance.roc_auc.confidence_level)
+    costs = "at any costs of a false positive and a false negative"
+    if decision is not None:
+        costs = f"where a false positive costs {decision.false_positive_cost:g} and a false negative "
+        costs += f"{decision.false_negative_cost:g}"
+
+    def named(*sections: str) -> list[tuple[str, str]]:
+        return [(fact.label, fact.value) for fact in of_section(facts, *sections) if fact.key not in _ELSEWHERE]
+
+    def numbers(section: str) -> list[tuple[str, ...]]:
+        return [fact.cells for fact in of_section(facts, section)]
+
     return {
         "place": place,
         "anchor": anchor,
         "audit": audit,
         "verdict": wording.verdict_word(audit),
-        "plain": plain_sentence(audit),
-        "meaning": wording.verdict_meaning(audit),
+        "plain": f"{plain[0].upper()}{plain[1:]}.",
+        "meaning": f"{meaning[0].upper()}{meaning[1:]}",
         "advice": wording.advice_sentence(audit),
         "band": wording.band_sentence(audit),
-        "error": error_range(audit),
-        "brief": view.in_brief(audit),
-        "calibration": view.calibration(audit),
-        "performance": view.performance(audit),
-        "sample": view.sample(audit),
-        "unseen": view.unseen(audit),
-        "unseen_sentence": unseen_sentence(audit),
+        "headline": named("headline", "segments"),
+        "interval_heads": ("Quantity", "Value", f"{sure} interval", "Remark"),
+        **{section: named(section) for section in ("calibration", "data", "clusters", "effect")},
+        **{section: numbers(section) for section in ("performance", "unseen", "costs")},
+        "measures": [(fact.label, fact.value, fact.note) for fact in of_section(facts, "measures")],
+        "gain": of_section(facts, "effect")[0].note,
+        "costs_caption": f"Mean cost per case, {costs}",
         "decisions": decisions(audit),
-        "costs_facts": view.cost_facts(audit),
-        "recalibration": view.recalibration(audit),
-        "gain": wording.gain_sentence(audit),
-        "further": view.further(audit),
-        "costs": view.costs(audit),
+        "cost_curve": view.cost_curve_rows(audit),
         "intervals": not np.isnan(audit.reliability.lower).all(),
         "pictures": pictures(audit, anchor),
         "segments": segments(audit, anchor),
         "bins": view.bins(audit.reliability),
         "histogram": view.histogram(audit.histogram),
         "residuals": view.residual_points(audit.cumulative_residuals),
-        "guidance": guidance(audit),
+        "guidance": [item.cells(anchor) for item in guidance(audit)],
         "assumptions": view.assumptions(audit),
         "provenance": view.provenance(
             audit.name, audit.provenance, unit="Rows" if audit.sample.weights == "rows" else "Total weight"
@@ -107,21 +145,22 @@ def _section(audit: Findings, place: int) -> dict[str, Any]:
     }
 
 
-def fill_page(template: str, *, title: str, note: str, **content: Any) -> str:
-    """Fill a template of a page; all pages share their head, style and footer."""
+def fill_page(template: str, form: Form, *, title: str, note: str, **content: Any) -> str:
+    """Fill a template of a page; all pages of a form share their head, their pieces and their foot."""
     need_package("jinja2")
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
         loader=PackageLoader("calibrant.report"),
         autoescape=True,
+        finalize=_as_markdown if form == "markdown" else None,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(number=number, upper_limit=write_upper, share=share, confidence=confidence)
-    environment.filters["error_limits"] = error_limits
-    return environment.get_template(template).render(
+    environment.filters.update(upper_limit=write_upper, confidence=confidence, code=_as_code)
+    page = environment.get_template(template).render(
+        form=form,
         title=title,
         title_css=_css_text(title),
         note=note,
@@ -130,6 +169,31 @@ def fill_page(template: str, *, title: str, note: str, **content: Any) -> str:
         dark=DARK.by_name(),
         **content,
     )
+    return page if form == "html" else _tidy(page)
+
+
+def _as_markdown(value: Any) -> Any:
+    """Escape what Markdown would take for more than words; what a template wrote stays as it is."""
+    from markupsafe import Markup
+
+    if hasattr(value, "__html__"):
+        return value
+    words = re.sub(r"<(?=[A-Za-z/!?])", "&lt;", re.sub(r"&(?=#?\w+;)", "&amp;", " ".join(str(value).split())))
+    return Markup(re.sub(r"([\\`*_\[\]|~#])", r"\\\1", words))
+
+
+def _as_code(text: str) -> Any:
+    """Write a command as code in Markdown, within more backticks than it has in a row."""
+    from markupsafe import Markup
+
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    return Markup(f"{fence} {text} {fence}" if "`" in text else f"{fence}{text}{fence}")
+
+
+def _tidy(text: str) -> str:
+    """Take away the spaces and the empty lines that templates leave."""
+    lines = "\n".join(line.strip() for line in text.splitlines())
+    return re.sub(r"(?<=\|)\n+(?=\|)", "\n", re.sub(r"\n{3,}", "\n\n", lines)).strip() + "\n"
 
 
 def _css_text(text: str) -> str:

@@ -19,10 +19,29 @@ __all__ = ["Picture", "cumulative_residuals_description", "drawn", "pictures"]
 
 
 class Picture(NamedTuple):
-    """A drawing and how to read it."""
+    """A display, drawn when a page asks for it, and its words for those who do not see it."""
 
-    svg: Markup
-    how_to_read: str
+    name: str
+    display: Display
+    description: str
+    title: str
+    prefix: str
+
+    @property
+    def svg(self) -> Markup:
+        """The drawing."""
+        from markupsafe import Markup
+
+        figure, readings = self.display.own_figure(), self.display.readings()
+        # figure_svg escapes what it is given, and matplotlib the text of the user in the drawing.
+        return Markup(
+            figure_svg(figure, title=self.title, description=self.description, prefix=self.prefix, readings=readings)
+        )
+
+    @property
+    def how_to_read(self) -> str:
+        """How to read the drawing."""
+        return self.display.how_to_read
 
 
 def pictures(audit: Findings, anchor: str) -> dict[str, Picture | None]:
@@ -46,16 +65,9 @@ def pictures(audit: Findings, anchor: str) -> dict[str, Picture | None]:
 
 
 def drawn(name: str, display: Display, description: str, *, of_what: str, anchor: str) -> Picture:
-    """Draw a display as a picture of that name; the anchor, unique on the page, starts the ids inside."""
-    from markupsafe import Markup
-
-    figure = display.own_figure()
+    """Return a display as a picture of that name; the anchor, unique on the page, starts the ids inside."""
     prefix = f"{anchor}-{name.lower().replace(' ', '-')}"
-    svg = figure_svg(
-        figure, title=f"{name}: {of_what}", description=description, prefix=prefix, readings=display.readings()
-    )
-    # figure_svg escapes what it is given, and matplotlib the text of the user in the drawing.
-    return Picture(Markup(svg), display.how_to_read)
+    return Picture(name, display, description, f"{name}: {of_what}", prefix)
 
 
 def reliability_description(audit: Findings) -> str:

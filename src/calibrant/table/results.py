@@ -139,7 +139,7 @@ class Drawable(Tabular):
 
 
 class HtmlReport:
-    """Base of what has a report."""
+    """Base of what has a report: a page of HTML, or the same as Markdown."""
 
     _page: ClassVar[str]  # which function of `calibrant.upward` writes it
 
@@ -164,7 +164,37 @@ class HtmlReport:
         SourceError
             If the path cannot be written, or no browser is found to print a PDF: see the environment variable CHROME.
         """
-        page: str = resolve(self._page)(self)
+        return self._report("html", path)
+
+    def to_markdown(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the report as Markdown, for pull requests, issues and wikis; write it to a file if a path is given.
+
+        Sentences, tables and numbers are those of the HTML page. Pictures are told in words.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            Where to write it, with a name that ends in .md. An existing file is replaced, only once the new one is
+            complete.
+
+        Returns
+        -------
+        str
+            The text.
+
+        Raises
+        ------
+        ArgumentError
+            If the name of the file does not end in .md.
+        SourceError
+            If the path cannot be written.
+        """
+        return self._report("markdown", path)
+
+    def _report(self, form: str, path: str | PathLike[str] | None) -> str:
+        if path is not None:
+            resolve("check_report")(path, form=form)
+        page: str = resolve(self._page)(self, form)
         if path is not None:
             resolve("write_report")(page, path)
         return page

@@ -10,6 +10,7 @@ def demo(report: Report = None) -> None:
     """Train and audit real classifiers on scikit-learn's data."""
     from calibrant.auditing.summary import one_line
     from calibrant.report import check_report, render, write_report
+    from calibrant.report.files import form_of
 
     if report is not None:
         check_report(report)
@@ -23,5 +24,6 @@ def demo(report: Report = None) -> None:
         terminal.print_wrapped(f"{result.name}\n    {one_line(result)}", indent=18)
     terminal.print_wrapped(f"\n{NOTE}", indent=0)
     if report is not None:
-        write_report(render(audits, title="Calibration of five classifiers on two data sets", note=NOTE), report)
+        title = "Calibration of five classifiers on two data sets"
+        write_report(render(audits, title=title, note=NOTE, form=form_of(report)), report)
         terminal.print_note(f"report written to {report}")

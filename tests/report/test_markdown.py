@@ -1,0 +1,114 @@
+"""One list of facts: what a terminal, a page, a notebook and Markdown say of a result cannot differ."""
+
+import re
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.auditing.facts import DETAILS, audit_facts
+from calibrant.errors import ArgumentError
+from support.html_page import NASTY, Page
+
+# A number as it is written: with its sign, digits in groups, an exponent or a percent sign.
+NUMBER = re.compile(r"[-+\N{MINUS SIGN}]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?%?")
+
+
+def numbers(text):
+    return {found.rstrip(",") for found in NUMBER.findall(text)}
+
+
+def unescaped(markdown):
+    return re.sub(r"\\([\\`*_\[\]|~#])", r"\1", markdown).replace("&lt;", "<").replace("&amp;", "&")
+
+
+def rows(n, seed=3, power=1.3):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    return rng.random(n) < p**power, p
+
+
+@pytest.fixture(scope="module")
+def audits():
+    y, p = rows(1_000)
+    columns = {"sex": np.arange(1_000) % 2, NASTY: np.arange(1_000) % 3}
+    return {
+        "costs and segments": cal.audit(y, p, tolerance=0.02, costs=(1, 4), by=columns, name=NASTY),
+        "clusters": cal.audit(y, p, clusters=np.arange(1_000) // 10, tolerance=0.3),
+        "weights": cal.audit(y, p, sample_weight=np.linspace(0.5, 1.5, 1_000)),
+        "infinite log loss": cal.audit([0, 1, 1, 0], [0.0, 0.0, 1.0, 0.3]),
+    }
+
+
+# Sentences in place of which pages have tables, or the advice with its steps.
+ONLY_IN_TEXT = ("accuracy", "cost", "conclusion", "origin")
+CASES = ["costs and segments", *(pytest.param(name, marks=pytest.mark.slow) for name in ("clusters", "weights"))]
+CASES.append("infinite log loss")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_all_forms_of_an_audit_show_the_same_facts(audits, case):
+    audit = audits[case]
+    page, markdown = Page(audit.to_html()).text, " ".join(unescaped(audit.to_markdown()).split())
+    terminal = " ".join(f"{audit}\n{audit.details()}".split())
+    notebook = Page(audit._repr_html_().replace("<br>", "")).text
+    for fact in audit_facts(audit):
+        for text in (fact.value, fact.ends):
+            told = " ".join(text.split())
+            if fact.section == "headline" and fact.key != "command":
+                assert told in notebook
+            if fact.section == "headline" and fact.key == "python":
+                assert told in terminal
+            if fact.section in ("calibration", "data", "clusters", "effect"):
+                assert told in terminal
+            if fact.section not in ("accuracy", "cost", "conclusion", "origin") and fact.key not in (
+                "verdict",
+                "where",
+            ):
+                assert told in page
+                assert told in markdown
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_number_of_the_terminal_is_in_the_page_and_in_markdown(audits, case):
+    audit = audits[case]
+    said = numbers(f"{audit}\n{audit.details()}")
+    assert len(said) > 20
+    for form in (Page(audit.to_html()).text, unescaped(audit.to_markdown())):
+        assert [number for number in said if number not in form] == []
+
+
+def test_details_are_facts_of_their_sections(audits):
+    labels = [fact.label for fact in audit_facts(audits["clusters"]) if fact.section in DETAILS]
+    lines = [line for line in audits["clusters"].details().splitlines() if re.match(r"[A-Z]", line)][1:]
+    assert [line[:19].strip() for line in lines if not line.startswith("Warning")] == labels
+
+
+def test_words_of_the_user_are_only_words(audits):
+    text = audits["costs and segments"].to_markdown()
+    assert "<script" not in text
+    assert text.startswith("# Calibration audit: &lt;script>alert(1)&lt;/script> & ")
+    for line in text.splitlines():
+        if line.startswith("|"):
+            assert line.endswith("|")
+    tables = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    assert len(tables) > 5
+    for table in tables:
+        cells = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
+        assert len(cells) == 1
+
+
+def test_headings_are_those_of_the_page(audits):
+    audit = audits["infinite log loss"]
+    of_page = [words for tag, words in Page(audit.to_html()).headings if words != "Reliability diagram"]
+    assert re.findall(r"^#+ (.*)$", audit.to_markdown(), re.MULTILINE) == of_page
+
+
+def test_file_is_the_text(audits, tmp_path):
+    path = tmp_path / "audit.md"
+    text = audits["infinite log loss"].to_markdown(path)
+    assert path.read_text(encoding="utf-8") == text
+    for method, name, expected in (("to_markdown", "a.html", r"\.md"), ("to_html", "a.md", r"\.html or \.pdf")):
+        with pytest.raises(ArgumentError, match=expected):
+            getattr(audits["infinite log loss"], method)(tmp_path / name)
+    assert list(tmp_path.iterdir()) == [path]

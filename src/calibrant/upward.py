@@ -12,9 +12,9 @@ __all__ = ["MODULE_OF", "resolve"]
 
 # Name -> its module in the package.
 MODULE_OF = {
-    "Columns": "sources.faults",
+    "Columns": "sources.columns",
+    "open_frame": "sources.frames",
     "table_of_chunks": "sources.chunks",
-    "table_of_frame": "sources.frames",
     "AuditDisplay": "plots.audit",
     "CostCurveDisplay": "plots.cost",
     "CumulativeResidualsDisplay": "plots.cumulative_residuals",

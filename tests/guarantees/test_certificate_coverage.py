@@ -15,6 +15,7 @@ from support.counting import (
     assert_failures_within,
     assert_probability_within,
     failure_probability,
+    failure_probability_by_count,
     per_count,
     worst_failure_probability,
 )
@@ -71,8 +72,12 @@ WORST = [(0.0, 0.333, 10, 0.05), (0.0, 0.305, 6, 0.20), (0.9, 0.86790, 3000, 0.0
 @pytest.mark.parametrize(("score", "eta", "n", "delta"), WORST)
 def test_worst_cases_found_by_search(score, eta, n, delta):
     for method in METHODS[:3]:
-        failed = upper_bounds(score, n, delta, method) < abs(eta - score)
-        assert_probability_within(failure_probability(n, eta, failed), delta)
+
+        def fails(k, method=method):
+            table = ScoreTable.from_counts([score], [n], [k])
+            return certify(table, confidence_level=1 - delta, method=method).bound < abs(eta - score)
+
+        assert_probability_within(failure_probability_by_count(n, eta, fails), delta)
 
 
 def test_hoeffding_coverage_in_the_same_cases():
@@ -184,14 +189,18 @@ def test_wrong_verdicts_are_rare(name, n):
 
 @pytest.mark.slow
 def test_wrong_verdicts_at_one_score_are_rare_exactly():
+    """Between these rates the bounds decide, which are looked at for every rate above."""
     n, score = 60, 0.2
     tables = [ScoreTable.from_counts([score], [n], [k]) for k in range(n + 1)]
-    for eta in np.linspace(0.0, 1.0, 41):
+    for eta in np.linspace(0.0, 1.0, 21):
         error = abs(eta - score)
         for tolerance, wrong in ((error * 0.999999, "certified"), (error, "refuted")):
             if tolerance > 0:
-                verdicts = [certify(table, tolerance=tolerance).verdict for table in tables]
-                assert_probability_within(failure_probability(n, eta, np.array(verdicts) == wrong), 0.05)
+
+                def fails(k, tolerance=tolerance, wrong=wrong):
+                    return certify(tables[k], tolerance=tolerance).verdict == wrong
+
+                assert_probability_within(failure_probability_by_count(n, eta, fails), 0.05)
 
 
 # --- the bound says something ---------------------------------------------------------------------------------

@@ -39,7 +39,8 @@ def test_what_is_said_is_seldom_wrong(name, world):
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "world"), CASES)
 def test_what_is_said_is_seldom_wrong_in_many_samples(name, world):
-    repetitions = 10 * STATEMENTS[name].repetitions
+    """With 900 samples, which most have, what is wrong 9% of the time fails with probability .87, 10% with .98."""
+    repetitions = 6 * STATEMENTS[name].repetitions
     for count in failures(name, world, repetitions, 1):
         assert_failures_within(int(count), repetitions, STATEMENTS[name].at_most)
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import calibrant as cal
 from calibrant.auditing import cross_fitted
-from calibrant.auditing.next_steps import next_step, place_of
+from calibrant.auditing.next_steps import next_step, texts_of
 from calibrant.auditing.summary import details
 from calibrant.auditing.wording import (
     band_sentence,
@@ -21,7 +21,7 @@ from calibrant.auditing.wording import (
     verdict_sentence,
 )
 from calibrant.cli.main import app
-from calibrant.sources.faults import Columns
+from calibrant.sources.columns import Columns
 
 
 def world(n, distortion=1.0, seed=0):
@@ -186,14 +186,14 @@ def test_rows_that_are_not_in_memory():
     ],
 )
 def test_sources(source, command, python):
-    place = place_of(source, Columns("y", "p"))
+    place = texts_of(source, Columns("y", "p"))
     assert place.command.startswith(command)
     assert place.audit.startswith(python)
     assert "secret" not in "".join(place)
 
 
 def test_columns_of_weights_and_labels_by_name():
-    place = place_of(pd.DataFrame(), Columns("y", "p", "w", "yes"))
+    place = texts_of(pd.DataFrame(), Columns("y", "p", "w", "yes"))
     assert place.command == "FILE --label y --score p --weight w --pos-label yes"
     assert place.fit == "frame['p'], frame['y'], frame['w'], pos_label='yes'"
     assert next_step("leave alone", place, None, 0.95, expected_brier=0.1) == (None, None)

@@ -187,6 +187,20 @@ def test_what_only_the_page_said_is_in_the_json():
     assert found["performance"]["observed_expected"]["value"] == pytest.approx(y.mean() / p.mean())
 
 
+def test_a_map_that_is_fitted_on_all_rows_is_not_fitted_again():
+    p = np.random.default_rng(0).uniform(size=500)
+    table = cal.ScoreTable.from_scores(np.random.default_rng(1).uniform(size=500) < p**2, p)
+    made = []
+
+    def make():
+        made.append(IsotonicCalibrator())
+        return made[-1]
+
+    found = cross_fitted(table, make, whole=IsotonicCalibrator().fit(table))
+    assert len(made) == 5
+    assert found.to_dict() == cross_fitted(table, IsotonicCalibrator).to_dict()
+
+
 def test_too_few_rows_are_not_cross_fitted():
     assert cal.audit([0, 1, 1, 0], [0.2, 0.7, 0.6, 0.4]).recalibration is None
 

@@ -174,7 +174,7 @@ REFUSED = [
     ({"by": {"y": ["F", "M"] * 6000}}, "among rows with one outcome no score is right"),
     ({"by": {"p": ["F", "M"] * 6000}}, "all intervals of scores anyway"),
     ({"by": {"sex": ["F", "M"]}}, "2 values in column sex and 12000 scores"),
-    ({"by": "p", "score": None}, "no name of a score"),
+    ({"by": "p", "score": None}, "the names of both columns, label and score"),
 ]
 
 
@@ -204,8 +204,6 @@ def test_refused_beside_arrays(frame):
         audit(y, p, by={"sex": frame["sex"]}, sample_weight=np.ones(len(y)))
     with pytest.raises(ArgumentError, match="clusters"):
         audit(y, p, by={"sex": frame["sex"]}, clusters=frame["branch"])
-    with pytest.raises(ArgumentError, match="read twice"):
-        audit("-", by="sex", **NAMED)
 
 
 def test_an_audit_can_have_segments(frame, result):
@@ -290,3 +288,16 @@ def test_positive_labels_by_name(frame, result):
     assert audit_segments(named, **keywords, **NAMED).to_dict() == result.to_dict()
     assert audit_segments(pl.from_pandas(named).lazy(), **keywords, **NAMED).to_dict() == result.to_dict()
     assert audit(named, **keywords, **NAMED).segments.to_dict() == result.to_dict()
+
+
+def test_the_text_counts_the_segments_that_it_does_not_list():
+    rng = np.random.default_rng(1)
+    score = rng.uniform(size=3000)
+    branch = np.array(list("abcdefghijklmnopqrstuvwxy"))[np.arange(3000) % 25]
+    found = audit_segments(
+        rng.uniform(size=3000) < score,
+        score,
+        by={"branch": branch},
+    )
+    assert found.n_segments == 25
+    assert str(found).endswith("... and 5 more segments")

@@ -14,6 +14,7 @@ from scipy.stats import binom, hypergeom
 
 from calibrant import ArgumentError, DataError, ScoreTable
 from calibrant.certificates.calibration_test import calibration_test
+from calibrant.certificates.outcomes import likely_outcomes
 from calibrant.distributions.null_distribution import calibrated_limit
 from calibrant.metrics import cutoff_calibration_error
 from calibrant.references import cite
@@ -273,3 +274,12 @@ def test_result_can_be_quoted(method):
     assert json.loads(found.to_json())["p_value"] == found.p_value
     with pytest.raises(dataclasses.FrozenInstanceError):
         found.p_value = 0.0
+
+
+def test_outcomes_of_scores_near_0_or_1_are_few_enough_to_list():
+    """A row at .95 has .29 bits: 12 of them can turn out in 4096 ways, and hardly differ from few; 20 at .5 do."""
+    rare, even = np.linspace(0.93, 0.97, 12), np.linspace(0.45, 0.55, 20)
+    listed = likely_outcomes(ScoreTable.from_scores(np.ones(12), rare))
+    assert listed is not None
+    assert listed.chance.sum() + listed.left_out == pytest.approx(1.0)
+    assert likely_outcomes(ScoreTable.from_scores(np.ones(20), even)) is None

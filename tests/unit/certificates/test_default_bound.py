@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from calibrant import ScoreTable
 from calibrant.certificates import certify
 from calibrant.certificates.widths import bernstein_width, default_width
-from calibrant.certificates.widths.default import charged_bound
+from calibrant.certificates.widths.default import _largest_rise, charged_bound
 from calibrant.table.cells import CellSums
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 
@@ -70,3 +70,18 @@ def test_cells_never_give_less_than_the_single_rows(width):
     counts = [np.array([getattr(t, name).sum() for t in parts]) for name in ("n", "k")]
     table = ScoreTable.from_cells(*counts, cells)
     assert certify(table).bound >= certify(label, score).bound - 1e-12
+
+
+def test_the_largest_rise_may_begin_after_the_deepest_fall():
+    """Arithmetic: the sums are 1, -5, -1."""
+    up, down = np.array([1.0, 0.0, 4.0]), np.array([0.0, 6.0, 0.0])
+    assert _largest_rise(up, down, None) == (4.0, 2, 2)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=8))
+def test_the_largest_rise_is_that_of_all_runs_of_rows(steps):
+    up, down = np.array(steps, dtype=float).T
+    runs = [(up - down)[i : j + 1].sum() for i in range(len(up)) for j in range(i, len(up))]
+    found, first, last = _largest_rise(up, down, None)
+    assert found == max(0.0, *runs)
+    assert max(0.0, (up - down)[first : last + 1].sum()) == found

@@ -131,3 +131,15 @@ def test_the_intercept_has_limits_and_standard_error_of_refits_without_each_clus
     half = stdtrit(size.sum() ** 2 / (size**2).sum() - 1.0, 0.975) * found.calibration_intercept_standard_error
     middle = found.calibration_intercept
     assert found.calibration_intercept_interval == pytest.approx((middle - half, middle + half), rel=1e-9)
+
+
+def test_the_error_of_the_area_adds_up_both_classes_of_a_cluster():
+    """Of each positive its share of negatives below, of each negative its share of positives above, less the area."""
+    y, s, cluster = clustered_rows()
+    above = (s[y == 1][:, None] > s[y == 0]) + 0.5 * (s[y == 1][:, None] == s[y == 0])
+    area, terms = above.mean(), np.zeros(len(y))
+    terms[y == 1] = (above.mean(axis=1) - area) / above.shape[0]
+    terms[y == 0] = (above.mean(axis=0) - area) / above.shape[1]
+    of_cluster = np.bincount(cluster, terms)
+    found = roc_auc_interval(y, s, clusters=cluster, guarantee="unseen clusters")
+    assert found.standard_error == pytest.approx(math.sqrt(60 / 59 * (of_cluster**2).sum()), rel=1e-9)

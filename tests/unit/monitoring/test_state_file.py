@@ -173,6 +173,8 @@ def test_many_forged_states(name):
         ("tolerance", ("sums", "total", 0), 699),
         ("tolerance", ("settings", "tolerance"), 7.0),
         ("tolerance", ("position", "time"), 2**63),
+        ("tolerance", ("position", "id"), -(2**63) - 1),
+        ("tolerance", ("position", "id"), 2**64),
         ("blocks", ("block",), None),
         ("tolerance", ("files", 0, 1), 0),
         ("tolerance", ("files", 0, 2), 700),
@@ -329,3 +331,10 @@ def test_what_is_no_state_says_so(tmp_path):
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SourceError, match="a binary file"):
         cal.Monitor.load(tmp_path / "binary.json")
+
+
+@pytest.mark.parametrize("last", [-(2**63), 2**64 - 1, "a name"])
+def test_the_name_of_the_last_row_is_any_number_of_64_bits(last):
+    document = json.loads((FOLDER / "tolerance.json").read_text())
+    document["position"]["id"] = last
+    assert json.loads(cal.Monitor.from_json(seal(document)).to_json())["position"]["id"] == last

@@ -7,6 +7,7 @@ its type. Whatever is wrong is refused with the name of its field. `plain` is th
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -29,7 +30,12 @@ __all__ = [
     "FieldError",
     "Finite",
     "Matching",
+    "Positive",
+    "Probabilities",
+    "Rising",
+    "Scores",
     "Size",
+    "Weights",
     "Within",
     "check_fields",
     "fields_of",
@@ -135,21 +141,34 @@ class Within(NamedTuple):
     high: float = sys.float_info.max
 
     def __str__(self) -> str:
-        return f"from {self.low:g} to {self.high:g}"
+        if self == Within():
+            return "a finite number"
+        return f"at least {self.low:g}" if self.high == Within().high else f"from {self.low:g} to {self.high:g}"
 
     def holds(self, value: Any) -> bool:
         """Return whether all numbers are; NaN is not."""
         return bool(np.all((value >= self.low) & (value <= self.high)))
 
 
+class Rising:
+    """Numbers, each above the one before."""
+
+    def __str__(self) -> str:
+        return "numbers, each above the one before"
+
+    def holds(self, value: Any) -> bool:
+        """Return whether each is."""
+        return all(before < after for before, after in itertools.pairwise(value))
+
+
 class Size(NamedTuple):
     """So many entries."""
 
     least: int
-    most: int
+    most: float = math.inf
 
     def __str__(self) -> str:
-        return f"{self.least} entries" if self.least == self.most else f"{self.least} to {self.most} entries"
+        return f"{self.least} entries" if self.least == self.most else f"{self.least} to {self.most:g} entries"
 
     def holds(self, value: Any) -> bool:
         """Return whether there are so many."""
@@ -171,6 +190,10 @@ class Matching(NamedTuple):
 
 
 Finite = Annotated[float, Within()]
+Positive = Annotated[float, Within(sys.float_info.min)]
+Probabilities = Annotated[npt.NDArray[np.float64], Within(0.0, 1.0)]
+Scores = Annotated[Probabilities, Rising()]
+Weights = Annotated[npt.NDArray[np.float64], Within(0.0)]
 Count = Annotated[int, Within(0, 2**53)]
 _Whole = Annotated[int, Within(-(2**53), 2**53)]
 _EXACT = {int: "a whole number", bool: "true or false", NoneType: "null"}
@@ -190,6 +213,8 @@ def structure(kind: Any, value: Any, path: str) -> Any:
         return _any_of([one for one in inside if one is not NoneType or value is None], value, path)
     if origin is Literal:
         return value if value in inside else refuse(path, " or ".join(map(repr, inside)), value)
+    if kind is Any:
+        return value
     if kind in _EXACT:
         return value if type(value) is kind else refuse(path, _EXACT[kind], value)
     if kind in _READERS:

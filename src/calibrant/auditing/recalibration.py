@@ -132,6 +132,7 @@ def cross_fitted(
     rows: ScoreTable | ClusteredRows,
     calibrator: Callable[[], Calibrator] | None = None,
     *,
+    whole: Calibrator | None = None,
     n_folds: int = 5,
     confidence_level: float = 0.95,
     random_state: int | np.random.Generator = 0,
@@ -145,6 +146,8 @@ def cross_fitted(
     calibrator : callable, optional
         Returns a new calibrator: a class of `calibrant.calibrators`, for instance. Default: `AutoCalibrator`, as
         `calibrant recalibrate` has it.
+    whole : Calibrator, optional
+        One of them that is fitted on all rows already, so that this is not done again.
     n_folds : int
         Number of folds, at least 2.
     confidence_level : float
@@ -191,7 +194,7 @@ def cross_fitted(
     # Most scores of a fold share their value with others: they are pooled before those of all folds are sorted.
     pooled = (np.concatenate(columns) for columns in zip(*(pool_counts(*part[1:]) for part in parts), strict=True))
     after = ScoreTable(*pool_counts(*pooled))
-    whole = fit_part(calibrator(), table)  # rows of one class too
+    whole = whole or fit_part(calibrator(), table)  # rows of one class too
     fitted = _mapped(whole, table.score)
     bound, costs = None, None
     if all((part.second[1:] >= part.second[:-1]).all() for part in parts):

@@ -31,10 +31,10 @@ from calibrant.comparing.wording import (
     summary,
 )
 from calibrant.curves import binned_curve, cumulative_residuals
-from calibrant.distributions.cluster_jackknife import Guarantee, Jackknife
+from calibrant.distributions.cluster_jackknife import Guarantee, Jackknife, Parts
 from calibrant.errors import ArgumentError
 from calibrant.metrics import cutoff_calibration
-from calibrant.metrics.areas_without import areas_without
+from calibrant.metrics.without_clusters import areas_without
 from calibrant.table.clusters import Clusters
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.progress import report_progress, subtask
@@ -306,10 +306,19 @@ def _left_out(
     unit = np.repeat(np.where(unit > 0.0, unit, 1.0), len(pairs))  # so that no unit of costs shows
     differences = (values[:, two] - values[:, one]).ravel() / unit
     dropped = (without[:, two] - without[:, one]).reshape(len(unit), -1) / unit[:, None]
-    critical, found = left_out_limits(differences, dropped, jackknife, delta, rng)
+    parts = [_parts(rows, terms[:, j] - terms[:, i], jackknife) for i, j in pairs]
+    added, taken, products = (np.stack(column, axis=-1) for column in zip(*parts, strict=True))
+    products[:, measures.index(AUC)] = np.nan  # no mean of these terms
+    signed = Parts(added.ravel() / unit, taken.ravel() / unit, products.reshape(3, -1))
+    critical, found = left_out_limits(differences, dropped, signed, jackknife, delta, rng)
     return critical, [
         Limits(*(number * size for number in one)) for one, size in zip(found, unit.tolist(), strict=True)
     ]
+
+
+def _parts(rows: ComparedRows, changes: FloatArray, jackknife: Jackknife) -> Parts:
+    """What rows add to differences of means, and what they take off."""
+    return jackknife.parts(np.array([rows.units.sums(np.maximum(0.0, sign * changes)) for sign in (1.0, -1.0)]))
 
 
 def _areas_without(rows: ComparedRows, score: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ from calibrant.auditing.warnings import ENOUGH_CLUSTERS
 from calibrant.comparing.losses import MEASURES
 from calibrant.comparing.results import ComparisonFindings, MeasureDifference
 from calibrant.printable import visible
-from calibrant.table.numbers import Interval, at_least, confidence, number, rows, share, signed, write_interval
+from calibrant.table.numbers import WrittenInterval, at_least, confidence, number, rows, share, signed, write_interval
 from calibrant.table.shown import short_name
 
 __all__ = [
@@ -76,7 +76,7 @@ def difference(found: MeasureDifference) -> str:
     return f"+{written}" if found.value > 0.0 else written
 
 
-def _written(found: MeasureDifference) -> Interval:
+def _written(found: MeasureDifference) -> WrittenInterval:
     return write_interval(found.value, found.lower, found.upper, write=signed)
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.cumulative_residuals import cumulative_residuals as walk_of
 from calibrant.table.cumulative_residuals import extremes
 from calibrant.table.parameters import check_count
 from calibrant.table.results import Drawable
-from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.table.score_table import FloatArray
 
 __all__ = ["CumulativeResiduals", "cumulative_residuals"]
 
@@ -42,11 +42,11 @@ class CumulativeResiduals(Drawable):
 
 
 def cumulative_residuals(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     n_points: int | None = None,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> CumulativeResiduals:
     """Add up residuals in the order of the scores.

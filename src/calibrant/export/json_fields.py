@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import fields
-from datetime import datetime
 from typing import Any
-
-import numpy as np
 
 from calibrant.calibrators.base import Calibrator, Training
 from calibrant.calibrators.segment.calibrator import SegmentCalibrator
 from calibrant.errors import SourceError
 from calibrant.export.layouts import LAYOUTS, METHODS
-from calibrant.typed_json import FieldError, check_fields, list_of, number_of, refuse, structure, text_of
+from calibrant.typed_json import FieldError, check_fields, list_of, number_of, structure, text_of
 
-__all__ = ["rebuild_training", "rebuilt_fitted"]
-
-
-def rebuild_training(value: Any) -> Training:
-    """Return what the file says about the rows of the fit."""
-    found = check_fields(value, [field.name for field in fields(Training)], "training.")
-    n, events = (number_of(found[name], f"training.{name}") for name in ("n", "events"))
-    if not 0.0 < n < np.inf:
-        refuse("training.n", "a number of rows above 0", found["n"])
-    if not 0.0 <= events <= n:
-        refuse("training.events", "a number of events from 0 to training.n", found["events"])
-    digest, date = (text_of(found[name], f"training.{name}") for name in ("digest", "date"))
-    if re.fullmatch("[0-9a-f]{16}", digest) is None:
-        refuse("training.digest", "16 hexadecimal digits", digest)
-    try:
-        datetime.strptime(date, "%Y-%m-%dT%H:%M:%SZ")
-    except ValueError:
-        refuse("training.date", "a date such as 2026-11-23T08:15:00Z", date)
-    return Training(found["n"], found["events"], digest, date)
+__all__ = ["rebuilt_fitted"]
 
 
 def rebuilt_fitted(document: Any, path: str, training: Training) -> Calibrator | SegmentCalibrator:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from calibrant.atomic_write import write_text
-from calibrant.calibrators.base import Calibrator
+from calibrant.calibrators.base import Calibrator, Training
 from calibrant.errors import ArgumentError, SourceError
-from calibrant.export.json_fields import rebuild_training, rebuilt_fitted
+from calibrant.export.json_fields import rebuilt_fitted
 from calibrant.export.layouts import LAYOUTS, Exported, not_exportable
-from calibrant.typed_json import FieldError, check_fields, fields_of, load_document, plain, text_of
+from calibrant.typed_json import FieldError, fields_of, load_document, plain, structure
 from calibrant.version import __version__
 
 __all__ = ["from_json", "load_model", "save_model", "to_json"]
@@ -24,18 +25,22 @@ __all__ = ["from_json", "load_model", "save_model", "to_json"]
 _SCHEMA = 1
 _REMEDY = "write it with 'calibrant recalibrate' or save_model"
 _EXPECTED = "a model file written by calibrant"
-_FIELDS = (
-    "kind",
-    "schema_version",
-    "calibrant",
-    "training",
-    "interpretation",
-    "method",
-    "parameters",
-    "fitted",
-    "column",
-    "sha256",
-)
+
+
+@dataclass(frozen=True)
+class _Document:
+    """The fields of a model file."""
+
+    kind: str
+    schema_version: int
+    calibrant: str
+    training: Training
+    interpretation: str
+    method: Any
+    parameters: Any
+    fitted: Any
+    column: str | None
+    sha256: str
 
 
 def to_json(calibrator: Exported) -> str:
@@ -215,14 +220,14 @@ def _rebuilt(document: dict[str, Any]) -> Exported:
             f"{version!r}, written by calibrant {document.get('calibrant')}",
             "read it with that version, or a later one",
         )
-    check_fields(document, _FIELDS, "")
-    training = rebuild_training(document["training"])
-    for name in ("calibrant", "interpretation", "sha256"):
-        text_of(document[name], name)
-    inner = {name: document[name] for name in ("method", "parameters", "fitted")}
-    calibrator = rebuilt_fitted(inner, "", training)
-    if document["column"] is not None:
-        calibrator.feature_names_in_ = np.array([text_of(document["column"], "column")], dtype=object)
+    stored: _Document = structure(_Document, document, "")
+    if stored.training.events > stored.training.n:
+        raise FieldError("training.events", "at most training.n", f"{stored.training.events!r}")
+    calibrator = rebuilt_fitted(
+        {name: document[name] for name in ("method", "parameters", "fitted")}, "", stored.training
+    )
+    if stored.column is not None:
+        calibrator.feature_names_in_ = np.array([stored.column], dtype=object)
     found = _checksum({name: value for name, value in document.items() if name != "sha256"})
     if found != document["sha256"]:
         raise FieldError("sha256", f"{found}, the checksum of all other fields,", "another: something was changed")

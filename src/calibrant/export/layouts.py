@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -27,19 +26,30 @@ from calibrant.calibrators.base import Calibrator
 from calibrant.calibrators.log_odds import LogOddsCalibrator
 from calibrant.calibrators.segment.gains import SegmentGains
 from calibrant.calibrators.segment.repair import SegmentRepair
+from calibrant.calibrators.segment.trees import Node, Split, splits_of
 from calibrant.errors import ArgumentError
 from calibrant.export.formula import IDENTITY, Formula, Lines, Logistic, LogOdds, Mixture, Shifted, lines_through, steps
-from calibrant.export.json_segments import check_segments
 from calibrant.fits.isotonic import IsotonicFit
 from calibrant.fits.lipschitz import LipschitzFit
 from calibrant.fits.venn_abers import VennAbersFit
 from calibrant.segments.columns import SegmentColumn
-from calibrant.table.score_table import FloatArray
-from calibrant.typed_json import Checks
+from calibrant.typed_json import (
+    Checks,
+    Finite,
+    Positive,
+    Probabilities,
+    Rising,
+    Scores,
+    Size,
+    Weights,
+    Within,
+)
 
 __all__ = ["LAYOUTS", "METHODS", "Exported", "Layout", "formula_of", "not_exportable"]
 
 Exported = Calibrator | SegmentCalibrator
+
+_DEEPEST = 20
 
 
 @dataclass(frozen=True)
@@ -49,8 +59,8 @@ class Layout:
     estimator: Any  # a class: a Calibrator, or SegmentCalibrator
     # Name of each fitted attribute -> its type: a calibrator, a list of them, or one that `structure` knows.
     fitted: Mapping[str, Any]
-    checks: Callable[[Any], Checks]  # of the values of these attributes, where a file is read
     formula: Callable[[Any], Formula]  # what a fitted one computes
+    checks: Callable[[Any], Checks] = lambda _: iter(())  # what has to hold beyond types, where a file is read
 
 
 def formula_of(calibrator: Exported) -> Formula:
@@ -71,72 +81,31 @@ def not_exportable(calibrator: Exported) -> ArgumentError:
     )
 
 
+def _same(calibrator: Any, path: str, *names: str, more: int = 0) -> Checks:
+    """Yield whether fitted arrays have as many numbers as the one at the path, or so many more."""
+    size = len(operator.attrgetter(path)(calibrator)) + more
+    for name in names:
+        wanted = f"{size} entries, beside {size - more} of fitted.{path}"
+        yield f"fitted.{name}", wanted, len(operator.attrgetter(name)(calibrator)) == size
+
+
 def _isotonic(calibrator: IsotonicCalibrator) -> Checks:
     fit = calibrator.fit_
-    size = len(fit.value)
     yield "parameters.interpolation", "'linear' or 'step'", calibrator.interpolation in ("linear", "step")
-    yield "fitted.fit_.value", "probabilities, each above the one before", size > 0 and _rising(fit.value)
-    for name in ("low", "high", "n", "k"):
-        wanted = f"as many numbers as fitted.fit_.value has, {size}"
-        yield f"fitted.fit_.{name}", wanted, len(getattr(fit, name)) == size
-    yield "fitted.fit_.low", "scores, each above the one before", _rising(fit.low)
-    yield (
-        "fitted.fit_.high",
-        "scores, none below fitted.fit_.low",
-        _within(fit.high) and bool((fit.low <= fit.high).all()),
-    )
-    yield "fitted.fit_.high", "scores below the next of fitted.fit_.low", bool((fit.high[:-1] < fit.low[1:]).all())
-    yield "fitted.fit_.n", "numbers of rows", _counts(fit.n)
-    yield "fitted.fit_.k", "numbers of rows", _counts(fit.k)
-
-
-def _knots(score: str, value: str) -> Callable[[Any], Checks]:
-    """Return the checks of a map that is linear between points."""
-
-    def checks(calibrator: Calibrator) -> Checks:
-        at, values = (operator.attrgetter(name)(calibrator) for name in (score, value))
-        yield f"fitted.{score}", "scores, each above the one before", len(at) > 0 and _rising(at)
-        wanted = f"as many probabilities as fitted.{score} has scores, {len(at)}"
-        yield f"fitted.{value}", wanted, len(values) == len(at) and _within(values)
-
-    return checks
-
-
-def _histogram(calibrator: HistogramCalibrator) -> Checks:
-    edge, value, count = calibrator.edges_, calibrator.value_, calibrator.count_
-    yield "fitted.edges_", "scores, each above the one before", _rising(edge)
-    wanted = f"{len(edge) + 1}, one more than fitted.edges_ has"
-    yield "fitted.value_", f"probabilities: {wanted}", len(value) == len(edge) + 1 and _within(value)
-    yield "fitted.count_", f"numbers of rows: {wanted}", len(count) == len(edge) + 1 and _counts(count)
+    yield from _same(calibrator, "fit_.value", "fit_.low", "fit_.high", "fit_.n", "fit_.k")
+    within = (fit.low <= fit.high).all() and (fit.high[:-1] < fit.low[1:]).all()
+    yield "fitted.fit_.high", "scores from fitted.fit_.low on, below the next of them", bool(within)
 
 
 def _venn_abers(calibrator: VennAbersCalibrator) -> Checks:
     for side in ("lower", "upper"):
-        edge, value = getattr(calibrator.fit_, f"{side}_edge"), getattr(calibrator.fit_, f"{side}_value")
-        at = f"fitted.fit_.{side}_edge"
-        yield at, "scores, each above the one before", _rising(edge)
-        wanted = f"probabilities: {len(edge) + 1}, one more than {at} has"
-        yield f"fitted.fit_.{side}_value", wanted, len(value) == len(edge) + 1 and _within(value)
+        yield from _same(calibrator, f"fit_.{side}_edge", f"fit_.{side}_value", more=1)
 
 
 def _platt(calibrator: PlattCalibrator) -> Checks:
     yield "parameters.on", "'logit' or 'score'", calibrator.on in ("logit", "score")
-    yield from _finite(calibrator, "slope_", "intercept_")
-    if calibrator.on == "logit":
-        yield from _clip(calibrator)
-    else:
-        yield "fitted.clip_", "two zeros, since parameters.on is 'score'", calibrator.clip_ == (0.0, 0.0)
-
-
-def _temperature(calibrator: TemperatureCalibrator) -> Checks:
-    yield from _finite(calibrator, "inverse_temperature_", least=0.0)
-    yield from _clip(calibrator)
-
-
-def _beta(calibrator: BetaCalibrator) -> Checks:
-    yield from _finite(calibrator, "a_", "b_", least=0.0)
-    yield from _finite(calibrator, "c_")
-    yield from _clip(calibrator)
+    of_logit = [distance > 0.0 for distance in calibrator.clip_] == [calibrator.on == "logit"] * 2
+    yield "fitted.clip_", "two distances above 0, or two zeros where parameters.on is 'score'", of_logit
 
 
 def _cutoff(calibrator: CutoffCalibrator) -> Checks:
@@ -147,38 +116,44 @@ def _cutoff(calibrator: CutoffCalibrator) -> Checks:
 
 
 def _auto(calibrator: AutoCalibrator) -> Checks:
-    weights, size = calibrator.weights_, len(calibrator.weights_)
-    shares = size > 0 and _within(weights) and abs(float(weights.sum()) - 1.0) < 1e-9
-    yield "fitted.weights_", "shares that add up to 1", shares
-    yield "fitted.members_", f"{size} names, as many as fitted.weights_ has", len(calibrator.members_) == size
-    wanted = f"{size - 1} fits, one less than fitted.weights_ has"
-    yield "fitted.calibrators_", wanted, len(calibrator.calibrators_) == size - 1
-    alone = calibrator.decision_ == "left alone" and weights[0] == 1.0
-    wanted = "'pooled', or 'left alone' where the first of fitted.weights_ is 1"
-    yield "fitted.decision_", wanted, calibrator.decision_ == "pooled" or alone
+    weights = calibrator.weights_
+    yield "fitted.weights_", "shares that add up to 1", abs(float(weights.sum()) - 1.0) < 1e-9
+    yield from _same(calibrator, "weights_", "members_")
+    yield from _same(calibrator, "weights_", "calibrators_", more=-1)
+    alone = calibrator.decision_ == "pooled" or weights[0] == 1.0
+    yield "fitted.decision_", "'pooled', or 'left alone' where the first of fitted.weights_ is 1", alone
 
 
-def _clip(calibrator: LogOddsCalibrator) -> Checks:
-    yield "fitted.clip_", "two distances in (0, 0.5]", all(0.0 < distance <= 0.5 for distance in calibrator.clip_)
+def _segment(calibrator: SegmentCalibrator) -> Checks:
+    sizes = [len(column) for column in calibrator.columns_]
+    for i, column in enumerate(calibrator.columns_):
+        path, kinds = f"fitted.columns_[{i}].", {type(level) for level in column.levels}
+        different = len(set(column.levels)) == len(column.levels)
+        right = different and any(kinds <= kind for kind in ({str}, {bool}, {int, float}))
+        yield f"{path}levels", "different texts, booleans or numbers", right
+        yield f"{path}levels", "finite numbers", kinds <= {str} or all(map(Within().holds, column.levels))
+        right = all(map(Within().holds, column.cuts)) and not (column.cuts and column.levels)
+        yield f"{path}cuts", "finite numbers, and none beside levels", right
+    for i, table in enumerate(calibrator.repair_.offsets.tables):
+        path, of = f"repair_.offsets.tables[{i}].", table.columns
+        yield f"fitted.{path}columns", f"numbers below {len(sizes)}", all(0 <= column < len(sizes) for column in of)
+        right = table.codes.shape == (len(table.codes), len(of)) and bool((table.codes >= 0).all())
+        right = right and bool((table.codes < [sizes[column] for column in of]).all())
+        yield f"fitted.{path}codes", "numbers of segments of these columns", right
+        right = Rising().holds(table.codes.tolist())
+        yield f"fitted.{path}codes", "numbers of segments, each above the one before", right
+        for name in ("intercept", "slope"):
+            yield f"fitted.{path}{name}", f"{len(table.codes)} numbers", len(getattr(table, name)) == len(table.codes)
+    for i, tree in enumerate(calibrator.repair_.trees):
+        path = f"fitted.repair_.trees[{i}]"
+        yield path, f"a tree of at most {_DEEPEST} splits in depth", _depth(tree) <= _DEEPEST
+        right = all(-1 <= split.column < len(sizes) for split in splits_of(tree))
+        yield f"{path}.column", f"numbers of columns from -1 to {len(sizes) - 1}", right
+    yield from _same(calibrator, "gains_.column", *(f"gains_.{field.name}" for field in fields(SegmentGains)))
 
 
-def _finite(calibrator: Calibrator, *names: str, least: float = -math.inf) -> Checks:
-    wanted = "a finite number" if least == -math.inf else f"a finite number of at least {least:g}"
-    for name in names:
-        value = getattr(calibrator, name)
-        yield f"fitted.{name}", wanted, math.isfinite(value) and value >= least
-
-
-def _rising(values: FloatArray) -> bool:
-    return _within(values) and bool((values[:-1] < values[1:]).all())
-
-
-def _within(values: FloatArray) -> bool:
-    return bool(((values >= 0.0) & (values <= 1.0)).all())
-
-
-def _counts(values: FloatArray) -> bool:
-    return bool(((values >= 0.0) & (values < np.inf)).all())
+def _depth(node: Node) -> int:
+    return 1 + max(_depth(node.first), _depth(node.second)) if isinstance(node, Split) else 0
 
 
 def _isotonic_formula(calibrator: IsotonicCalibrator) -> Formula:
@@ -201,11 +176,6 @@ def _platt_formula(calibrator: PlattCalibrator) -> Formula:
     return _of_log_odds(slope, -slope, intercept, calibrator)
 
 
-def _temperature_formula(calibrator: TemperatureCalibrator) -> Formula:
-    factor = calibrator.inverse_temperature_
-    return _of_log_odds(factor, -factor, 0.0, calibrator)
-
-
 def _of_log_odds(of_score: float, of_rest: float, constant: float, calibrator: LogOddsCalibrator) -> Formula:
     return Logistic(LogOdds(of_score, of_rest, constant, calibrator.clip_))
 
@@ -217,7 +187,9 @@ def _auto_formula(calibrator: AutoCalibrator) -> Formula:
     return Mixture(tuple(zip(calibrator.weights_.tolist(), members, strict=True)))
 
 
-_PAIR = tuple[float, float]
+_Clip = tuple[Annotated[float, Within(0.0, 0.5)], Annotated[float, Within(0.0, 0.5)]]
+_Distances = tuple[Annotated[Positive, Within(0.0, 0.5)], Annotated[Positive, Within(0.0, 0.5)]]
+_Factor = Annotated[float, Within(0.0)]
 
 # Name in files and on the command line -> layout.
 LAYOUTS = {
@@ -225,69 +197,67 @@ LAYOUTS = {
         AutoCalibrator,
         {
             "members_": list[str],
-            "weights_": FloatArray,
+            "weights_": Annotated[Probabilities, Size(1)],
             "calibrators_": list[Calibrator],
-            "decision_": str,
+            "decision_": Literal["pooled", "left alone"],
             "reason_": str,
             "gain_": float,
         },
-        _auto,
         _auto_formula,
+        _auto,
     ),
-    "isotonic": Layout(IsotonicCalibrator, {"fit_": IsotonicFit}, _isotonic, _isotonic_formula),
+    "isotonic": Layout(IsotonicCalibrator, {"fit_": IsotonicFit}, _isotonic_formula, _isotonic),
     "lipschitz": Layout(
         LipschitzIsotonicCalibrator,
         {"fit_": LipschitzFit},
-        _knots("fit_.score", "fit_.value"),
         lambda c: lines_through(c.fit_.score, c.fit_.value),
+        lambda c: _same(c, "fit_.score", "fit_.value"),
     ),
     "local": Layout(
         LocalCalibrator,
-        {"score_": FloatArray, "value_": FloatArray},
-        _knots("score_", "value_"),
+        {"score_": Annotated[Scores, Size(1)], "value_": Probabilities},
         lambda c: lines_through(c.score_, c.value_),
+        lambda c: _same(c, "score_", "value_"),
     ),
-    "venn-abers": Layout(VennAbersCalibrator, {"fit_": VennAbersFit}, _venn_abers, _venn_abers_formula),
+    "venn-abers": Layout(VennAbersCalibrator, {"fit_": VennAbersFit}, _venn_abers_formula, _venn_abers),
     "histogram": Layout(
         HistogramCalibrator,
-        {"edges_": FloatArray, "value_": FloatArray, "count_": FloatArray},
-        _histogram,
+        {"edges_": Scores, "value_": Probabilities, "count_": Weights},
         lambda c: steps(c.edges_, c.value_),
+        lambda c: _same(c, "edges_", "value_", "count_", more=1),
     ),
-    "platt": Layout(PlattCalibrator, {"slope_": float, "intercept_": float, "clip_": _PAIR}, _platt, _platt_formula),
+    "platt": Layout(PlattCalibrator, {"slope_": Finite, "intercept_": Finite, "clip_": _Clip}, _platt_formula, _platt),
     "temperature": Layout(
         TemperatureCalibrator,
-        {"inverse_temperature_": float, "clip_": _PAIR},
-        _temperature,
-        _temperature_formula,
+        {"inverse_temperature_": _Factor, "clip_": _Distances},
+        lambda c: _of_log_odds(c.inverse_temperature_, -c.inverse_temperature_, 0.0, c),
     ),
     "beta": Layout(
         BetaCalibrator,
-        {"a_": float, "b_": float, "c_": float, "clip_": _PAIR},
-        _beta,
+        {"a_": _Factor, "b_": _Factor, "c_": Finite, "clip_": _Distances},
         lambda c: _of_log_odds(c.a_, -c.b_, c.c_, c),
     ),
     "cutoff": Layout(
         CutoffCalibrator,
         {"calibrator_": Calibrator, "cutoff_": float, "limit_": float, "refuted_": bool, "message_": str},
-        _cutoff,
         lambda c: formula_of(c.calibrator_),
+        _cutoff,
     ),
     "segment": Layout(
         SegmentCalibrator,
         {
             "calibrator_": Calibrator,
-            "columns_": list[SegmentColumn],
+            "columns_": Annotated[list[SegmentColumn], Size(1)],
             "repair_": SegmentRepair,
-            "shares_": FloatArray,
-            "decision_": str,
+            "shares_": Annotated[Weights, Size(2, 2)],
+            "decision_": Literal["repaired", "one map"],
             "reason_": str,
             "gain_": float,
             "standard_error_": float,
             "gains_": SegmentGains,
         },
-        check_segments,
         lambda c: Shifted(formula_of(c.calibrator_), tuple(c.columns_), c.repair_),
+        _segment,
     ),
 }
 

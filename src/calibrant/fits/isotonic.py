@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from calibrant.errors import DataError
 from calibrant.fits.interpolation import interpolate
 from calibrant.table.remember import remembered
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
+from calibrant.typed_json import Probabilities, Scores, Size, Weights
 
 __all__ = ["IsotonicFit", "block_starts", "isotonic_fit"]
 
@@ -31,11 +33,11 @@ class IsotonicFit:
     `low` and `high` are the first and last score of a block, `n` and `k` its rows and positives.
     """
 
-    low: FloatArray
-    high: FloatArray
-    value: FloatArray
-    n: npt.NDArray[np.float64]
-    k: npt.NDArray[np.float64]
+    low: Scores
+    high: Probabilities
+    value: Annotated[Scores, Size(1)]
+    n: Weights
+    k: Weights
 
     def __post_init__(self) -> None:
         for array in (self.low, self.high, self.value, self.n, self.k):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from calibrant.errors import DataError
 from calibrant.fits.interpolation import interpolate
 from calibrant.table.score_table import FloatArray, ScoreTable
+from calibrant.typed_json import Probabilities, Scores, Size
 
 __all__ = ["LipschitzFit", "limited_rise", "lipschitz_fit"]
 
@@ -27,8 +29,8 @@ _OPEN, _FLAT, _STEEP = 0, 1, 2
 class LipschitzFit:
     """A nondecreasing map with a limited slope, linear between its knots: the scores outside flat pieces."""
 
-    score: FloatArray
-    value: FloatArray
+    score: Annotated[Scores, Size(1)]
+    value: Probabilities
 
     def linear(self, score: FloatArray) -> FloatArray:
         """Evaluate the map; outside the range of the table it keeps its end values."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from calibrant.fits.isotonic import isotonic_fit
 from calibrant.table.score_table import FloatArray, NumberArray, ScoreTable
+from calibrant.typed_json import Probabilities, Scores
 
 __all__ = ["VennAbersFit", "venn_abers_fit"]
 
@@ -24,10 +25,10 @@ class VennAbersFit:
     upper one the value below.
     """
 
-    lower_edge: FloatArray
-    lower_value: FloatArray
-    upper_edge: FloatArray
-    upper_value: FloatArray
+    lower_edge: Scores
+    lower_value: Probabilities
+    upper_edge: Scores
+    upper_value: Probabilities
 
     def lower(self, score: FloatArray) -> FloatArray:
         """Return the isotonic fit at each score after a negative has been added there."""

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.bins import bin_starts, check_bins, equal_width_numbers
 from calibrant.table.parameters import check_between, check_choice
 from calibrant.table.pooling import pool_rows
@@ -66,15 +66,15 @@ class BinnedCalibration(Tabular):
 
 
 def expected_calibration_error(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     n_bins: int = 10,
     strategy: Strategy = "quantile",
     compare: Compare = "frequency",
     norm: Norm = "l1",
     threshold: float = 0.5,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> float:
     r"""Average distance, over bins of the score, between observed rate and mean score.
@@ -135,15 +135,15 @@ def expected_calibration_error(
 
 
 def binned_calibration(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     n_bins: int = 10,
     strategy: Strategy = "quantile",
     compare: Compare = "frequency",
     norm: Norm = "l1",
     threshold: float = 0.5,
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> BinnedCalibration:
     r"""Calibration error over bins, with the bins and the part that is noise.
@@ -221,12 +221,12 @@ def binned_calibration(
 
 
 def quantile_mean_squared_error(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
+    y_true: Labels,
+    y_proba: Scores = None,
     *,
     n_bins: int = 10,
     strategy: Strategy = "type7",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     pos_label: Any = None,
 ) -> float:
     """Mean square, over quantile bins, of the difference between share of positives and mean score (QMSE).
@@ -261,11 +261,7 @@ def _check(compare: str, norm: str, threshold: float) -> None:
 
 
 def _rows(
-    strategy: str,
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None,
-    sample_weight: npt.ArrayLike | None,
-    pos_label: Any,
+    strategy: str, y_true: Labels, y_proba: Scores, sample_weight: Weights, pos_label: Any
 ) -> CleanRows | ScoreTable:
     """Rows as they are where the bins do not depend on them."""
     needed = rows_or_table if strategy == "uniform" else as_table

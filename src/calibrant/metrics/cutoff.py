@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant.cells.pruning import pruned_range
 from calibrant.distributions.null_distribution import null_limit, null_mean
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.cumulative_residuals import Extremes, cumulative_residuals, extremes
 from calibrant.table.results import Count, Result
 from calibrant.table.score_table import ScoreTable
@@ -74,11 +73,7 @@ class CutoffCalibration(Result):
 
 
 def cutoff_calibration_error(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
-    pos_label: Any = None,
+    y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
 ) -> float:
     r"""Largest average residual over all intervals of scores.
 
@@ -128,11 +123,7 @@ def cutoff_calibration_error(
 
 
 def cutoff_calibration(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
-    *,
-    sample_weight: npt.ArrayLike | None = None,
-    pos_label: Any = None,
+    y_true: Labels, y_proba: Scores = None, *, sample_weight: Weights = None, pos_label: Any = None
 ) -> CutoffCalibration:
     """Cutoff calibration error with the score interval that attains it.
 

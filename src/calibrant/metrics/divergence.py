@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Weights, as_table
 from calibrant.table.parameters import check_between, check_choice, check_count
 from calibrant.table.score_table import FloatArray, ScoreTable
 from calibrant.table.validation import clean_scores
@@ -39,7 +39,7 @@ def score_divergence(
     n_bins: int = 20,
     base: float = 2.0,
     empty: Literal["infinite", "machado2024"] = "infinite",
-    sample_weight: npt.ArrayLike | None = None,
+    sample_weight: Weights = None,
     reference_weight: npt.ArrayLike | None = None,
 ) -> float:
     r"""Kullback-Leibler divergence of the distribution of scores from a reference distribution.

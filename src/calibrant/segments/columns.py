@@ -7,7 +7,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from calibrant.segments.values import Level, clean_levels, distinct_values, is_n
 from calibrant.table.parameters import is_number
 from calibrant.table.pooling import score_order
 from calibrant.table.row_errors import describe_no_rows
+from calibrant.typed_json import Count, Rising
 
 __all__ = ["MIN_ROWS", "SegmentColumn", "clean_cuts", "refuse_identifier", "short_cuts"]
 
@@ -56,8 +57,8 @@ class SegmentColumn:
 
     name: str
     levels: tuple[Level, ...] = ()
-    cuts: tuple[int | float, ...] = ()
-    pooled: int = 0
+    cuts: Annotated[tuple[int | float, ...], Rising()] = ()
+    pooled: Count = 0
     missing: bool = False
     from_rows: bool = False
 

@@ -8,7 +8,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 from typing import NamedTuple, TypeAlias
 
 __all__ = [
-    "Interval",
+    "WrittenInterval",
     "at_least",
     "claim_lower",
     "claim_upper",
@@ -117,7 +117,7 @@ def claim_lower(value: float, *beside: float | None) -> str:
     return write_lower(value, *beside, write=significant)
 
 
-class Interval(NamedTuple):
+class WrittenInterval(NamedTuple):
     """A number and its limits, as written."""
 
     value: str
@@ -133,7 +133,9 @@ class Interval(NamedTuple):
         return f"{self.lower} to {self.upper}"
 
 
-def write_interval(value: float, low: float, high: float, *beside: float | None, write: Writer = number) -> Interval:
+def write_interval(
+    value: float, low: float, high: float, *beside: float | None, write: Writer = number
+) -> WrittenInterval:
     """Write a number with its limits, rounded outwards, with up to two digits more where they would look equal.
 
     Examples
@@ -148,7 +150,9 @@ def write_interval(value: float, low: float, high: float, *beside: float | None,
 
         # The number too stays on its side of those beside it: its limits would else be written with more digits.
         own = _limit(value, ROUND_HALF_EVEN, beside, longer) if math.isfinite(value) else longer(value)
-        written = Interval(own, write_lower(low, *beside, write=longer), write_upper(high, *beside, write=longer))
+        written = WrittenInterval(
+            own, write_lower(low, *beside, write=longer), write_upper(high, *beside, write=longer)
+        )
         alike = (low < value and written.lower == written.value) or (high > value and written.upper == written.value)
         if not alike:
             break

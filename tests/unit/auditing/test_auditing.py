@@ -73,6 +73,7 @@ def test_scores_that_point_the_wrong_way_are_refuted_and_flattened():
     assert result.recalibration.brier_after == pytest.approx(y.mean() * (1 - y.mean()), abs=0.002)
 
 
+@pytest.mark.slow
 def test_rows_needed_decide():
     y, p = world(1_000)
     needed = cal.audit(y, p, tolerance=0.03).certificate.rows_needed
@@ -185,6 +186,20 @@ def test_what_only_the_page_said_is_in_the_json():
     result = cal.audit(y, p, confidence_level=0.9)
     found = result.to_dict()
     assert found["performance"]["observed_expected"]["value"] == pytest.approx(y.mean() / p.mean())
+
+
+def test_a_map_that_is_fitted_on_all_rows_is_not_fitted_again():
+    p = np.random.default_rng(0).uniform(size=500)
+    table = cal.ScoreTable.from_scores(np.random.default_rng(1).uniform(size=500) < p**2, p)
+    made = []
+
+    def make():
+        made.append(IsotonicCalibrator())
+        return made[-1]
+
+    found = cross_fitted(table, make, whole=IsotonicCalibrator().fit(table))
+    assert len(made) == 5
+    assert found.to_dict() == cross_fitted(table, IsotonicCalibrator).to_dict()
 
 
 def test_too_few_rows_are_not_cross_fitted():

@@ -75,8 +75,8 @@ def test_every_drawable_result_has_a_display():
     def below(cls):
         return {cls}.union(*(below(sub) for sub in cls.__subclasses__()))
 
-    found = below(Drawable) - {Drawable}
-    assert found == {type(function(*rows())) for function in DISPLAY} | {calibrant.Comparison}
+    drawn = {type(function(*rows())) for function in DISPLAY} | {calibrant.Comparison}
+    assert below(Drawable) - {Drawable} == drawn
 
 
 def test_a_comparison_draws_itself():

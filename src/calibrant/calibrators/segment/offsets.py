@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from calibrant.calibrators.log_odds import probability
 from calibrant.distributions.bisection import bisect
 from calibrant.table.pooling import FloatArray, distinct_numbers
+from calibrant.typed_json import Finite, Positive, Size, Within
 
 __all__ = ["CUT", "LogOddsOffsets", "OffsetTable", "fit_offsets", "shrunken", "sums", "variance_between"]
 
@@ -51,11 +53,11 @@ class OffsetTable:
         Estimated variances of intercepts and slopes in the population; 0 where nothing is added.
     """
 
-    columns: tuple[int, ...]
-    codes: IntArray
-    intercept: FloatArray
-    slope: FloatArray
-    variances: tuple[float, float]
+    columns: Annotated[tuple[int, ...], Size(1, 2)]
+    codes: Annotated[IntArray, Size(1)]
+    intercept: Annotated[FloatArray, Within()]
+    slope: Annotated[FloatArray, Within()]
+    variances: tuple[Finite, Finite]
 
     def scaled(self, share: float) -> OffsetTable:
         """Return the table with a share of every offset."""
@@ -66,8 +68,8 @@ class OffsetTable:
 class LogOddsOffsets:
     """Tables of offsets, and how log-odds are standardised for their slopes."""
 
-    centre: float
-    scale: float
+    centre: Finite
+    scale: Positive
     tables: tuple[OffsetTable, ...]
 
     def standardised(self, log_odds: FloatArray) -> FloatArray:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from calibrant.calibrators.log_odds import probability
 from calibrant.calibrators.segment.offsets import IntArray, shrunken, sums, variance_between
 from calibrant.table.pooling import FloatArray, distinct_numbers, score_order
+from calibrant.typed_json import Count, Finite
 
 __all__ = ["Node", "Split", "fit_trees", "scaled", "splits_of", "value_of"]
 
@@ -42,13 +43,13 @@ class Split:
     """
 
     column: int
-    at: float
-    segments: tuple[int, ...]
+    at: Finite
+    segments: tuple[Count, ...]
     first: Node
     second: Node
 
 
-Node = Split | float
+Node = Split | Finite
 
 
 def fit_trees(

@@ -201,16 +201,15 @@ def _show(what: str, path: Path, write: Callable[[], None]) -> None:
 
 
 def _draw(monitor: "Monitor", path: Path) -> None:
-    from matplotlib.figure import Figure
-
     from calibrant.atomic_write import replacing
     from calibrant.plots import MonitorDisplay, drawing_style
-    from calibrant.plots.canvas import Canvas, panels
 
     display = MonitorDisplay(monitor.history())
-    with drawing_style() as palette, replacing(path) as draft:
+    with drawing_style(), replacing(path) as draft:
+        from matplotlib.figure import Figure
+
         figure = Figure(figsize=display.size, layout="constrained")
-        display.draw_on(Canvas(*panels(figure, beneath=True), own=True, palette=palette))
+        display.draw_panel(figure)
         figure.savefig(draft, dpi=150)
 
 

@@ -95,7 +95,7 @@ def _fit(make: Callable[[], Any], method: str, source: Any, model: Path, columns
             save_model(calibrator.fit(table), model)
         cutoff = isinstance(calibrator, CutoffCalibrator)
         with subtask(_JUDGED):
-            judged = None if cutoff else cross_fitted(table, make)
+            judged = None if cutoff else cross_fitted(table, make, whole=calibrator)
     _print_left_out(table.intake)
     if cutoff:
         terminal.print_wrapped(calibrator.message_)

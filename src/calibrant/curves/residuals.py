@@ -78,12 +78,8 @@ def cumulative_residuals(
     largest = extremes(residuals)
     share = np.cumsum(table.n) / table.total
     points = slice(None) if n_points is None or len(share) <= n_points else _thin(share, residuals.value, n_points)
-    return CumulativeResiduals(
-        residuals.score[points],
-        share[points],
-        residuals.value[points],
-        (largest.low, largest.high) if largest.sign else None,
-    )
+    interval = (largest.low, largest.high) if largest.sign else None
+    return CumulativeResiduals(residuals.score[points], share[points], residuals.value[points], interval)
 
 
 def _thin(share: FloatArray, value: FloatArray, n_points: int) -> npt.NDArray[np.intp]:

@@ -16,14 +16,14 @@ import calibrant as cal
 from calibrant.auditing.performance import performance_of
 from calibrant.comparing.joint import left_out_limits
 from calibrant.decisions.clusters import cluster_saving
-from calibrant.distributions.cluster_jackknife import Jackknife
+from calibrant.distributions.cluster_jackknife import Jackknife, Parts
 from calibrant.table.clusters import cluster_rows
-from support.cluster_worlds import SCALES, ClusterWorld, lognormal, numbers
+from support.cluster_worlds import SCALES, ClusterWorld, Number, lognormal, numbers
 from support.counting import assert_failures_within
 
 # Stated 5%; what is allowed.
 USUAL, SKEWED = 0.08, 0.10
-_SKEWED = {"net_benefit", "brier_difference", "scaled_brier"}
+_SKEWED = {"brier_difference", "scaled_brier"}
 
 
 def equal(clusters: int, rows: int) -> np.ndarray:
@@ -58,6 +58,9 @@ WORLDS = {
     "rare": ClusterWorld(equal(50, 80), 0.01, 0.5),
     "random sizes": ClusterWorld(equal(20, 60), 0.2, 0.5, sizes=random_sizes(0.0)),
     "informative sizes": ClusterWorld(equal(20, 60), 0.2, 0.5, sizes=random_sizes(0.5)),
+    "few that differ": ClusterWorld(equal(5, 800), 0.01, 1.0),
+    "ten that differ": ClusterWorld(equal(10, 400), 0.01, 1.0),
+    "twenty that differ": ClusterWorld(lognormal(20, 200), 0.01, 1.0),
     "outbreak": ClusterWorld(equal(20, 40), 0.1, 0.2, outbreak=0.02),
 }
 OTHERS = {
@@ -66,6 +69,8 @@ OTHERS = {
     "rare": (USUAL, 0.12),
     "informative sizes": (0.12, 0.12),
     "one score each": (0.09, 0.20),  # a few clusters reach the threshold, and decide
+    "few that differ": (0.11, 0.11),
+    "ten that differ": (0.11, 0.11),
 }  # where limits are not the usual ones
 
 
@@ -75,7 +80,7 @@ def truth(name: str) -> dict[str, float]:
 
 
 @cache
-def drawn(name: str, samples: int) -> list[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
+def drawn(name: str, samples: int) -> list[tuple[Number, np.ndarray]]:
     """Numbers with what they are without each cluster, some samples at a time, and the sizes of the clusters."""
     world, rng, found = WORLDS[name], np.random.default_rng([*name.encode(), 4]), []
     at_once = 100 if world.sizes is None else 1
@@ -83,26 +88,28 @@ def drawn(name: str, samples: int) -> list[tuple[str, np.ndarray, np.ndarray, np
         y, z, other, size = world.draw(rng, min(at_once, samples - start))
         some = y.any(axis=1) & ~y.all(axis=1)
         parts = numbers(y[some], z[some], other[some], size, world.threshold)
-        found += [(key, value, without, size) for key, value, without in parts]
+        found += [(number, size) for number in parts]
     return found
 
 
 def misses(name: str, samples: int, shrink: float = 1.0, rule: str = "jackknife") -> tuple[dict[str, int], int]:
     """How often each interval leaves out the number of the population; without limits it does not."""
     counts, valid, true = dict.fromkeys(SCALES, 0), 0, truth(name)
-    for key, value, without, size in drawn(name, samples):
-        lower, upper = limits(value, without, size, SCALES[key], rule)
+    for number, size in drawn(name, samples):
+        key, value = number.name, number.value
+        lower, upper = limits(number, size, rule)
         lower, upper = value + shrink * (lower - value), value + shrink * (upper - value)
         counts[key] += int(((true[key] < lower) | (true[key] > upper)).sum())
         valid += len(value) * (key == "brier")
     return counts, valid
 
 
-def limits(value, without, size, scale, rule):
-    jackknife = Jackknife(size)
-    if rule == "jackknife":
+def limits(number: Number, size: np.ndarray, rule: str = "jackknife") -> tuple[np.ndarray, np.ndarray]:
+    jackknife, value, without = Jackknife(size), number.value, number.without
+    if rule != "sandwich":
+        scale, parts = SCALES[number.name], number.parts if rule == "jackknife" else None
         squares = ((scale.to(without) - scale.to(value[:, None])) ** 2).sum(axis=1)
-        return jackknife.limits_of_many(value, squares, 0.95, scale)
+        return jackknife.limits_of_many(value, squares, 0.95, scale, parts)
     # The usual sandwich, with Student's distribution for the number of clusters
     n, clusters = size.sum(), len(size)
     influence = (without - value[:, None]) * (1.0 - size / n)
@@ -146,6 +153,14 @@ def test_intervals_of_half_the_width_are_caught():
         check("few", 400, 0.5)
 
 
+def test_limits_that_are_symmetric_for_a_signed_mean_are_caught():
+    """Where few clusters have most of the events, those that show none of them make a mean look well known."""
+    counts, valid = misses("few that differ", 400, rule="symmetric")
+    for key in ("calibration_in_the_large", "net_benefit", "brier_difference", "log_loss_difference"):
+        with pytest.raises(AssertionError, match="failures in"):
+            assert_failures_within(counts[key], valid, USUAL)
+
+
 @pytest.mark.slow
 def test_intervals_a_fifth_too_short_are_caught():
     with pytest.raises(AssertionError, match="failures in"):
@@ -155,7 +170,7 @@ def test_intervals_a_fifth_too_short_are_caught():
 @pytest.mark.slow
 def test_the_sandwich_with_as_many_degrees_of_freedom_as_clusters_is_caught():
     """One cluster with half of all rows: its residual is small since it moves the mean itself."""
-    counts, valid = misses("half", 400, rule="CR1")
+    counts, valid = misses("half", 400, rule="sandwich")
     for key in ("observed_expected", "brier", "calibration_in_the_large"):
         with pytest.raises(AssertionError, match="failures in"):
             assert_failures_within(counts[key], valid, OTHERS["half"][0])
@@ -166,10 +181,8 @@ def test_what_is_counted_is_what_the_library_says(name):
     world = WORLDS[name]
     y, z, other, size = world.draw(np.random.default_rng(1), 2)
     cluster = np.repeat(np.arange(len(size)), size)
-    found = {
-        key: (value, *limits(value, without, size, SCALES[key], "jackknife"))
-        for key, value, without in numbers(y, z, other, size, world.threshold)
-    }
+    of_worlds = {number.name: number for number in numbers(y, z, other, size, world.threshold)}
+    found = {key: (number.value, *limits(number, size)) for key, number in of_worlds.items()}
     for i in range(2):
         rows = cluster_rows(y[i], expit(z[i]), cluster)
         result = performance_of(rows, confidence_level=0.95, threshold=world.threshold)
@@ -196,24 +209,29 @@ def test_what_is_counted_is_what_the_library_says(name):
         ("log_loss_difference", "log_loss"),
         ("roc_auc_difference", "roc_auc"),
     ):
-        one, value = compared.difference(measure), found[key][0][0]
-        half = (found[key][2][0] - value) / stdtrit(Jackknife(size).freedom, 0.975)
-        assert (one.value, one.standard_error) == pytest.approx((value, half), rel=1e-6, abs=1e-9)
+        one, number, jackknife = compared.difference(measure), of_worlds[key], Jackknife(size)
+        value, deviation = (
+            number.value,
+            jackknife.deviation(((number.without - number.value[:, None]) ** 2).sum(axis=1)),
+        )
+        critical = compared.critical_value
+        ends = jackknife.signed_limits(value, critical * deviation, critical, number.parts)
+        expected = value[0], deviation[0], *(end[0] for end in ends)
+        assert (one.value, one.standard_error, one.lower, one.upper) == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["ten", "hospitals", "fifty"])
 def test_differences_hold_together(name):
     """Brier score, log loss and area, at a stated 95% together."""
-    counts, together, size = np.zeros(1000, dtype=bool), {}, WORLDS[name].size
-    for key, value, without, _ in drawn(name, 1000):
-        if key.endswith("difference"):
-            together.setdefault(key, []).append((value, without))
-    jackknife, rng, keys = Jackknife(size), np.random.default_rng(0), list(together)
-    both = [[np.concatenate([part[i] for part in together[key]]) for key in keys] for i in (0, 1)]
-    truths = np.array([truth(name)[key] for key in keys])
-    for sample in range(len(both[0][0])):
-        value, rest = (np.array([column[sample] for column in part]) for part in both)
-        _, found = left_out_limits(value, rest, jackknife, 0.05, rng)
-        counts[sample] = any(not one.lower <= true <= one.upper for one, true in zip(found, truths, strict=True))
-    assert_failures_within(int(counts.sum()), len(both[0][0]), USUAL)
+    jackknife, rng, missed = Jackknife(WORLDS[name].size), np.random.default_rng(0), []
+    differences = [number for number, _ in drawn(name, 1000) if number.name.endswith("difference")]
+    for start in range(0, len(differences), 3):
+        batch = differences[start : start + 3]
+        true = [truth(name)[number.name] for number in batch]
+        for i in range(len(batch[0].value)):
+            value, without = (np.array([getattr(number, of)[i] for number in batch]) for of in ("value", "without"))
+            parts = Parts(*(np.stack(of, axis=-1)[..., i, :] for of in zip(*(one.parts for one in batch), strict=True)))
+            _, found = left_out_limits(value, without, parts, jackknife, 0.05, rng)
+            missed.append(any(not one.lower <= at <= one.upper for one, at in zip(found, true, strict=True)))
+    assert_failures_within(sum(missed), len(missed), USUAL)

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
 from scipy.stats import norm
 
-from calibrant.distributions.cluster_jackknife import LOG, LOG_ODDS, PLAIN, Scale
-from calibrant.metrics.areas_without import areas_without
+from calibrant.distributions.cluster_jackknife import LOG, LOG_ODDS, PLAIN, Parts, Scale, log_products
+from calibrant.metrics.without_clusters import areas_without
 
 SCALES: dict[str, Scale] = {
     "roc_auc": LOG_ODDS,
@@ -112,15 +113,24 @@ def _level(rest: np.ndarray, rate: float) -> float:
     return low
 
 
+class Number(NamedTuple):
+    """Values in the samples, what they are without each cluster, and of a signed mean what rows add and take off."""
+
+    name: str
+    value: np.ndarray
+    without: np.ndarray
+    parts: Parts | None = None
+
+
 def values(y: np.ndarray, z: np.ndarray, other: np.ndarray, threshold: float) -> dict[str, np.ndarray]:
     """The numbers themselves."""
-    return {name: value for name, value, _ in numbers(y, z, other, np.array([y.shape[1]]), threshold, alone=True)}
+    return {one.name: one.value for one in numbers(y, z, other, np.array([y.shape[1]]), threshold, alone=True)}
 
 
 def numbers(
     y: np.ndarray, z: np.ndarray, other: np.ndarray, size: np.ndarray, threshold: float, *, alone: bool = False
-) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """Name of each number, its values in the samples, and what they are without each cluster, unless `alone`."""
+) -> Iterator[Number]:
+    """Each number with what it is without each cluster, unless `alone`."""
     n, starts = y.shape[1], np.append(0, np.cumsum(size)[:-1])
 
     def sums(term: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -133,22 +143,27 @@ def numbers(
         total, rest = sums(term)
         return total / n, rest / np.maximum(n - size, 1)
 
+    def signed(term: np.ndarray) -> tuple[np.ndarray, np.ndarray, Parts]:
+        (added, added_without), (taken, taken_without) = (mean(np.maximum(0.0, one)) for one in (term, -term))
+        products = log_products(np.array([added, taken]), np.array([added_without, taken_without]))
+        return *mean(term), Parts(added, taken, products)
+
     s, t, positive = expit(z), expit(other), expit(z) >= threshold
     odds = threshold / (1.0 - threshold)
     loss, other_loss = (np.logaddexp(0.0, np.where(y, -one, one)) for one in (z, other))
     squared, other_squared = (y - s) ** 2, (y - t) ** 2
     brier, rate = mean(squared), mean(y * 1.0)
-    yield "brier", *brier
+    yield Number("brier", *brier)
     with np.errstate(divide="ignore", invalid="ignore"):
-        yield "scaled_brier", *(b / (r * (1.0 - r)) for b, r in zip(brier, rate, strict=True))
+        yield Number("scaled_brier", *(b / (r * (1.0 - r)) for b, r in zip(brier, rate, strict=True)))
         observed, expected = sums(y * 1.0), sums(s)
-        yield "observed_expected", observed[0] / expected[0], observed[1] / expected[1]
-    yield "log_loss", *mean(loss)
-    yield "calibration_in_the_large", *mean(s - y)
-    yield "net_benefit", *mean(np.where(positive, y - odds * ~y, 0.0))
-    yield "cost", *mean(np.where(positive, threshold * ~y, (1.0 - threshold) * y))
-    yield "brier_difference", *mean(other_squared - squared)
-    yield "log_loss_difference", *mean(other_loss - loss)
+        yield Number("observed_expected", observed[0] / expected[0], observed[1] / expected[1])
+    yield Number("log_loss", *mean(loss))
+    yield Number("calibration_in_the_large", *signed(s - y))
+    yield Number("net_benefit", *signed(np.where(positive, y - odds * ~y, 0.0)))
+    yield Number("cost", *mean(np.where(positive, threshold * ~y, (1.0 - threshold) * y)))
+    yield Number("brier_difference", *signed(other_squared - squared))
+    yield Number("log_loss_difference", *signed(other_loss - loss))
     a = np.zeros((len(y), 1))
     for _ in range(8):
         p = expit(z + a)
@@ -156,7 +171,7 @@ def numbers(
     p = expit(z + a)
     (_, rest), (_, weight) = sums(y - p), sums(p * (1.0 - p))
     with np.errstate(divide="ignore", invalid="ignore"):
-        yield "calibration_intercept", a[:, 0], a + rest / weight
+        yield Number("calibration_intercept", a[:, 0], a + rest / weight)
     b = np.ones((len(y), 1))
     for step in range(11):
         p = expit(a + b * z)
@@ -168,10 +183,12 @@ def numbers(
             b = b + np.clip((h0[0] * u1[0] - h1[0] * u0[0]) / determinant, -1.0, 1.0)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = b + (h0[1] * u1[1] - h1[1] * u0[1]) / (h0[1] * h2[1] - h1[1] ** 2)
-    yield "calibration_slope", b[:, 0], slope
+    yield Number("calibration_slope", b[:, 0], slope)
     areas = [_areas(y, one, size, alone=alone) for one in (z, other)]
-    yield "roc_auc", *areas[0]
-    yield "roc_auc_difference", *(two - one for one, two in zip(*areas, strict=True))
+    yield Number("roc_auc", *areas[0])
+    no_mean = np.full((5, len(y)), np.nan)
+    difference = (two - one for one, two in zip(*areas, strict=True))
+    yield Number("roc_auc_difference", *difference, Parts(no_mean[0], no_mean[1], no_mean[2:]))
 
 
 def _areas(y: np.ndarray, z: np.ndarray, size: np.ndarray, *, alone: bool) -> tuple[np.ndarray, np.ndarray]:

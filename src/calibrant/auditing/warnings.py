@@ -50,6 +50,7 @@ _RATE = 0.01  # at most, of false alarms
 _STANDARD_ERRORS = 3.0  # of a mean product that count as clear; 1 in 700 under a normal distribution
 _OF_NEIGHBOURS, _OF_TIES, _OF_MIRRORED = 0.1, 0.5, 0.5  # correlations that matter
 ENOUGH_CLUSTERS = 10.0  # of equal size; with fewer, intervals say so
+_ENOUGH_WITH_EVENTS = 6.0  # the same, of clusters with equally many rows of the rarer class
 _FEW = 20  # rows of which two scores say nothing
 _LOOK = 100_000  # rows in their order, or pairs of scores, that are looked at
 _DECIMALS, _NEAR = 7, 1e-7  # to which scores are rounded, and how closely two then add up to 1
@@ -127,13 +128,28 @@ def _few_clusters(rows: ClusteredRows, *, unseen: bool) -> DataWarning | None:
     """Clusters so few, or so unequal, that intervals are approximate or cannot be had."""
     jackknife = Jackknife(rows.size)
     if jackknife.effective >= ENOUGH_CLUSTERS:
-        return None
+        return _few_with_events(rows)
     clusters = len(rows.size)
     if jackknife.refusal and not unseen:
         return DataWarning(FEW_CLUSTERS, f"{jackknife.refusal[0].upper()}{jackknife.refusal[1:]}.")
     unequal = f" ({clusters}, of unequal size)" if round(jackknife.effective, 1) < clusters else ""
     worth = f"{jackknife.effective:.3g} effective cluster{'s' * (jackknife.effective != 1.0)}"
     message = f"Only {worth}{unequal}: intervals are approximate, and wide for it."
+    return DataWarning(FEW_CLUSTERS, message)
+
+
+def _few_with_events(rows: ClusteredRows) -> DataWarning | None:
+    """Enough clusters, of which few have most of the rows of the rarer class."""
+    positives_rarer = 2.0 * rows.table.positives <= rows.table.total
+    of_cluster = rows.by_cluster(rows.k if positives_rarer else rows.negatives)
+    worth = Jackknife(of_cluster).effective if of_cluster.any() else 0.0
+    if not 0.0 < worth < _ENOUGH_WITH_EVENTS:
+        return None
+    rarer = "positives" if positives_rarer else "negatives"
+    message = (
+        f"A few clusters have most of the {rarer}, worth {worth:.3g} clusters with as many each: intervals are "
+        "approximate, and miss up to twice as often as they say."
+    )
     return DataWarning(FEW_CLUSTERS, message)
 
 

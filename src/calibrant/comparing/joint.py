@@ -13,7 +13,7 @@ from calibrant.comparing.losses import Possible
 from calibrant.comparing.units import Units
 from calibrant.distributions.bounded_mean import Draws, bounded_mean_limits
 from calibrant.distributions.cluster_draws import cluster_draws
-from calibrant.distributions.cluster_jackknife import Jackknife
+from calibrant.distributions.cluster_jackknife import Jackknife, Parts
 from calibrant.table.pooling import FloatArray
 
 __all__ = ["Limits", "critical_value", "left_out_limits", "paired_limits"]
@@ -51,19 +51,25 @@ def critical_value(
 
 
 def left_out_limits(
-    values: FloatArray, without: FloatArray, jackknife: Jackknife, delta: float, rng: np.random.Generator
+    values: FloatArray,
+    without: FloatArray,
+    parts: Parts,
+    jackknife: Jackknife,
+    delta: float,
+    rng: np.random.Generator,
 ) -> tuple[float, list[Limits]]:
     """Limits for differences that hold together, from what they are without each cluster; and their critical value.
 
-    The differences stand in the first axis, the clusters in the second; measures are of the size of 1. The standard
-    error of a difference that no cluster changes is 0, and then the limits say nothing.
+    The differences stand in the first axis, the clusters in the second; measures are of the size of 1. `parts` are NaN
+    for differences that are no means of signed terms. The standard error of a difference that no cluster changes is 0,
+    and then the limits say nothing.
     """
     changes = without - values[:, None]
     covariance = jackknife.deviation(np.ones(1)) ** 2 * (changes @ changes.T)
     critical = _largest_quantile(covariance, np.full(len(values), _ROUNDING), delta, rng, jackknife.freedom)
     deviation = np.sqrt(covariance.diagonal())
     deviation = np.where(deviation > _ROUNDING, deviation, 0.0)
-    ends = values - critical * deviation, values + critical * deviation
+    ends = jackknife.signed_limits(values, critical * deviation, critical, parts)
     columns = zip(values.tolist(), deviation.tolist(), ends[0].tolist(), ends[1].tolist(), strict=True)
     return critical, [Limits(*one) for one in columns]
 

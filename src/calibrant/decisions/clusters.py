@@ -16,7 +16,16 @@ from calibrant.decisions.net_benefit import NetBenefit
 from calibrant.decisions.paired import MappedPart
 from calibrant.decisions.saving import Decision
 from calibrant.distributions.cluster_bound import Sums, largest_ratio
-from calibrant.distributions.cluster_jackknife import LOG, PLAIN, Guarantee, Jackknife, Scale, allows_unseen
+from calibrant.distributions.cluster_jackknife import (
+    LOG,
+    PLAIN,
+    Guarantee,
+    Jackknife,
+    Parts,
+    Scale,
+    allows_unseen,
+    log_products,
+)
 from calibrant.table.cluster_blocks import cluster_blocks
 from calibrant.table.cluster_residuals import squares_from
 from calibrant.table.clusters import ClusteredRows
@@ -155,7 +164,8 @@ def cluster_net_benefit(rows: ClusteredRows, curve: NetBenefit) -> NetBenefit:
     jackknife, value = Jackknife(rows.size), curve.net_benefit
     odds, thresholds = curve.threshold / (1.0 - curve.threshold), len(curve.threshold)
     reached = np.searchsorted(curve.threshold, rows.score, side="right")  # thresholds that a score reaches
-    squares = np.zeros(thresholds)
+    squares, products = np.zeros(thresholds), np.zeros((3, thresholds))
+    both = np.array([curve.true_positives, odds * curve.false_positives], dtype=np.float64)
     if jackknife.refusal:
         nothing = np.full(thresholds, np.nan)
         return replace(curve, standard_error=nothing, lower=nothing, upper=nothing)
@@ -164,7 +174,10 @@ def cluster_net_benefit(rows: ClusteredRows, curve: NetBenefit) -> NetBenefit:
         positives, negatives = (np.cumsum(one[:, :0:-1], axis=1)[:, ::-1] for one in sums)
         size = rows.size[clusters, None]
         squares += (((value * size - positives + odds * negatives) / (curve.n - size)) ** 2).sum(axis=0)
-    lower, upper = jackknife.limits_of_many(value, squares, curve.confidence_level)
+        without = (both[:, None] - np.array([positives, odds * negatives])) * (curve.n / (curve.n - size))
+        products += log_products(both, np.moveaxis(without, 1, -1))
+    parts = Parts(both[0] / curve.n, both[1] / curve.n, products)
+    lower, upper = jackknife.limits_of_many(value, squares, curve.confidence_level, parts=parts)
     return replace(curve, standard_error=jackknife.deviation(squares), lower=lower, upper=upper)
 
 

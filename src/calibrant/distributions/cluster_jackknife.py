@@ -2,7 +2,9 @@
 
 A number f(all rows) becomes f(all but those of cluster g). The sum of the squared changes, times (G - 1) / G, is the
 jackknife's estimate of its variance (CR3 for a regression, MacKinnon, Nielsen & Webb 2023), and the limits are those of
-Student's distribution with one degree of freedom less than there are effective clusters.
+Student's distribution with one degree of freedom less than there are effective clusters. What is positive has them on
+the scale of logarithms, since totals of clusters are skewed where these differ much or have few events; a mean of
+signed terms has those of what rows add and of what they take off together (as in MOVER, Zou & Donner 2008).
 """
 
 from __future__ import annotations
@@ -26,8 +28,10 @@ __all__ = [
     "PLAIN",
     "Guarantee",
     "Jackknife",
+    "Parts",
     "Scale",
     "allows_unseen",
+    "log_products",
 ]
 
 # What limits with clusters allow for: only clusters like these, or also some of a kind that none of them shows.
@@ -62,6 +66,28 @@ def _logistic(value: FloatArray) -> FloatArray:
 PLAIN = Scale(np.asarray, np.asarray)
 LOG = Scale(np.log, np.exp)
 LOG_ODDS = Scale(_log_odds, _logistic)
+
+
+class Parts(NamedTuple):
+    """Signed numbers as what rows add less what they take off, neither negative.
+
+    `products` is that of `log_products`, without a factor for the number of clusters.
+    """
+
+    added: FloatArray
+    taken: FloatArray
+    products: FloatArray
+
+
+def log_products(parts: FloatArray, without: FloatArray) -> FloatArray:
+    """Squared changes of logarithms without each cluster, of the first part, of the second, and their product, summed.
+
+    The parts stand in the first axis, the clusters in the last one of `without`. A part of 0 does not change.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        change = np.log(without) - np.log(parts)[..., None]
+        first, second = np.where(parts[..., None] == 0.0, 0.0, change)
+        return np.stack([(one * two).sum(axis=-1) for one, two in ((first, first), (second, second), (first, second))])
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +132,18 @@ class Jackknife:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray((sums.sum(axis=-1, keepdims=True) - sums) / (self.size.sum() - self.size))
 
+    def parts(self, sums: FloatArray) -> Parts:
+        """Means over the rows of what they add and take off, from the sums of each over the rows of each cluster."""
+        both = sums.sum(axis=-1) / self.size.sum()
+        return Parts(both[0], both[1], log_products(both, self.means_without(sums)))
+
     def limits(
-        self, value: float, without: FloatArray, confidence_level: float, scale: Scale = PLAIN
+        self,
+        value: float,
+        without: FloatArray,
+        confidence_level: float,
+        scale: Scale = PLAIN,
+        parts: Parts | None = None,
     ) -> tuple[float, float, str]:
         """Lower and upper limit from a number and from what it is without each cluster; or NaN, and why."""
         if self.refusal:
@@ -115,7 +151,7 @@ class Jackknife:
         with np.errstate(divide="ignore", invalid="ignore"):
             centre = scale.to(np.asarray(value))
             squares = np.asarray(((scale.to(without) - centre) ** 2).sum())
-            lower, upper = self.limits_of_many(np.asarray(value), squares, confidence_level, scale)
+            lower, upper = self.limits_of_many(np.asarray(value), squares, confidence_level, scale, parts)
         why = ""
         if np.isnan(lower):
             why = "no cluster changes it"
@@ -127,12 +163,48 @@ class Jackknife:
         return float(lower), float(upper), why
 
     def limits_of_many(
-        self, value: FloatArray, squares: FloatArray, confidence_level: float, scale: Scale = PLAIN
+        self,
+        value: FloatArray,
+        squares: FloatArray,
+        confidence_level: float,
+        scale: Scale = PLAIN,
+        parts: Parts | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """Limits for many numbers from the sums of their squared changes on the scale; NaN where there are none."""
+        """Limits for many numbers from the sums of their squared changes on the scale; NaN where there are none.
+
+        With `parts` on the plain scale, they are those of `signed_limits`.
+        """
         with np.errstate(divide="ignore", invalid="ignore"):
             centre = scale.to(value)
-            half = self.quantile(0.5 - 0.5 * confidence_level) * self.deviation(squares)
+            quantile = self.quantile(0.5 - 0.5 * confidence_level)
+            half = quantile * self.deviation(squares)
             known = np.isfinite(squares) & (squares > _ROUNDING**2 * np.maximum(1.0, centre**2)) & (not self.refusal)
             half = np.where(known, half, np.nan)
+            if parts is not None:
+                return self.signed_limits(value, half, quantile, parts)
             return scale.back(centre - half), scale.back(centre + half)
+
+    def signed_limits(
+        self, value: FloatArray, half: FloatArray, quantile: float, parts: Parts
+    ) -> tuple[FloatArray, FloatArray]:
+        """Limits from those of both parts on the scale of logarithms, and from the correlation of these.
+
+        Of a positive correlation r, a share r of what moves the parts moves both the same way. Limits are `half` off
+        where a part has no logarithm without a cluster, and NaN where `half` is.
+        """
+        first, second, both = parts.products * ((len(self.size) - 1.0) / len(self.size))
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            correlation = np.where(first * second > 0.0, both / np.sqrt(first * second), 0.0)
+            same, opposite = np.maximum(correlation, 0.0), np.minimum(correlation, 0.0)
+            added, taken = quantile * np.sqrt(first), quantile * np.sqrt(second)
+            added_below, added_above = -parts.added * np.expm1(-added), parts.added * np.expm1(added)
+            taken_below, taken_above = -parts.taken * np.expm1(-taken), parts.taken * np.expm1(taken)
+
+            def distance(one: FloatArray, two: FloatArray, alike: FloatArray) -> FloatArray:
+                """How far the number goes with one part, if the other goes so far against it or along with it."""
+                apart = (1.0 - same) * (one**2 + two**2) - 2.0 * opposite * one * two
+                square = apart + same * (one - alike) ** 2
+                return np.where(np.isfinite(square + half), np.sqrt(square), half)
+
+            lower = value - distance(added_below, taken_above, taken_below)
+            return lower, value + distance(added_above, taken_below, taken_above)

@@ -23,9 +23,9 @@ import numpy.typing as npt
 
 from calibrant.distributions.bounded_mean import Draws, bounded_mean_limit, limit_excess
 from calibrant.distributions.cluster_draws import cluster_draws
-from calibrant.distributions.cluster_jackknife import LOG, PLAIN, Guarantee, Jackknife, Scale, allows_unseen
+from calibrant.distributions.cluster_jackknife import LOG, PLAIN, Guarantee, Jackknife, Parts, Scale, allows_unseen
 from calibrant.fits.shortened import shortened
-from calibrant.table.arguments import as_table
+from calibrant.table.arguments import Labels, Scores, Weights, as_table
 from calibrant.table.clusters import ClusteredRows, Clusters, cluster_rows
 from calibrant.table.parameters import check_between
 from calibrant.table.results import Estimate
@@ -91,10 +91,10 @@ class SampledRows:
             note = self.jackknife.refusal or self._undefined
         return Estimate(value, *limits, self.confidence_level, self.method, note)
 
-    def left_out(self, value: float, without: FloatArray, scale: Scale = PLAIN) -> Estimate:
-        """Return an estimate with limits from what it is without each cluster."""
+    def left_out(self, value: float, without: FloatArray, scale: Scale = PLAIN, parts: Parts | None = None) -> Estimate:
+        """Return an estimate with limits from what it is without each cluster, or for a signed mean from its parts."""
         assert self.jackknife is not None
-        *limits, why = self.jackknife.limits(value, without, self.confidence_level, scale)
+        *limits, why = self.jackknife.limits(value, without, self.confidence_level, scale, parts)
         if why and not self.jackknife.refusal and self._class_in_one_cluster:
             why = self._undefined
         return self.estimate(value, (limits[0], limits[1]), why)
@@ -109,7 +109,10 @@ class SampledRows:
         if math.isinf(value):
             return self.estimate(value, (value, value))
         if self.jackknife is not None:
-            return self.left_out(value, self.jackknife.means_without(self._by_cluster(terms)), scale)
+            parts = None
+            if scale is PLAIN:
+                parts = self.jackknife.parts(np.array([self._by_cluster(_part(terms, sign)) for sign in (1.0, -1.0)]))
+            return self.left_out(value, self.jackknife.means_without(self._by_cluster(terms)), scale, parts)
         sample = self._sample(terms, self._by_cluster(terms), self._sizes(terms))
         if within is not None:
             sample = sample._replace(low=within[0], high=within[1])
@@ -281,14 +284,13 @@ class SampledRows:
 
 
 def sampled_rows(
-    y_true: npt.ArrayLike | ScoreTable,
-    y_proba: npt.ArrayLike | None = None,
-    *,
+    y_true: Labels,
+    y_proba: Scores,
     confidence_level: float,
-    clusters: Clusters | None = None,
-    guarantee: Guarantee = "ordinary",
-    sample_weight: npt.ArrayLike | None = None,
-    pos_label: Any = None,
+    clusters: Clusters | None,
+    guarantee: Guarantee,
+    sample_weight: Weights,
+    pos_label: Any,
 ) -> SampledRows:
     """Pool the rows, by cluster if there are clusters."""
     if clusters is None:
@@ -296,6 +298,11 @@ def sampled_rows(
         return SampledRows(table, None, confidence_level, guarantee)
     rows = cluster_rows(y_true, y_proba, clusters, sample_weight=sample_weight, pos_label=pos_label)
     return SampledRows(rows.table, rows, confidence_level, guarantee)
+
+
+def _part(terms: Terms, sign: float) -> Terms:
+    """What rows add, or for a sign of -1 what they take off."""
+    return lambda label, score: np.maximum(0.0, sign * terms(label, score))
 
 
 def cluster_sums(rows: ClusteredRows, positive: FloatArray, negative: FloatArray) -> FloatArray:

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from calibrant.sources.faults import Columns, kind_of_weights, refuse, refuse_values
+from calibrant.sources.columns import Columns
+from calibrant.sources.faults import kind_of_weights, refuse, refuse_values
+from calibrant.sources.file_columns import as_number
 from calibrant.sources.formats import quote_text
 from calibrant.sources.source import Source
 from calibrant.table.missing import Intake, LeftOut, Moments, words_for_missing
 from calibrant.table.row_errors import OTHERS, describe_all_left_out
 
-__all__ = ["Summary", "as_number", "check", "check_scores"]
+__all__ = ["Summary", "check", "check_scores"]
 
 # Of the rows of a source, or of one of its files, the SELECT that names their columns s, w, positive and so on.
 _Shape = Callable[[Source], str]
@@ -69,7 +71,6 @@ class Summary:
     low: float
     high: float
     distinct: int  # see `CheckedRows`
-    clustered: bool  # whether there is a column c
     intake: Intake
 
     @property
@@ -92,9 +93,12 @@ def check(source: Source, columns: Columns) -> Summary:
         source.expect(seen["rows"])
     elif left_out is not None and left_out.n:
         raise describe_all_left_out(str(left_out), source.name)
-    looked_at = _LookedAt(source, shape)
-    refuse(seen, columns, looked_at)
-    others = () if columns.pos_label is None or seen["one_class"] else looked_at.other_labels()
+    inspected = InspectedSource(source, shape)
+    refuse(seen, columns, inspected)
+    for model in columns.models:
+        if model != columns.score:
+            check_scores(source, model, complete=True)
+    others = () if columns.pos_label is None or seen["one_class"] else inspected.other_labels()
     weights = kind_of_weights(seen, columns)
     distinct = int(seen["pairs" if weights == "other" else "distinct"])
     low, high = float(seen["score_low"]), float(seen["score_high"])
@@ -105,19 +109,18 @@ def check(source: Source, columns: Columns) -> Summary:
         low,
         high,
         distinct,
-        bool(columns.clusters),
         Intake(left_out, others),
     )
 
 
-def check_scores(source: Source, score: str) -> None:
-    """Check one column of scores, in which values may be missing; errors are those of `check`."""
+def check_scores(source: Source, score: str, *, complete: bool = False) -> None:
+    """Check one column of scores, in which values may be missing unless it is to be `complete`, as `check` does."""
 
     def shape(source: Source) -> str:
         return f"SELECT {_score_columns(source, score)}, false AS left_out FROM ({source.sql})"
 
-    faults = ("score_nan", "score_text", "score_bad")
-    refuse_values(faults, _scanned(source, shape(source), _counts(faults)), score, _LookedAt(source, shape))
+    faults = ("score_missing",) * complete + ("score_nan", "score_text", "score_bad")
+    refuse_values(faults, _scanned(source, shape(source), _counts(faults)), score, InspectedSource(source, shape))
 
 
 def _kept(rows: str) -> str:
@@ -205,27 +208,10 @@ def _rows_sql(source: Source, columns: Columns, rows: str | None = None) -> str:
         joined = " || chr(31) || ".join(f"coalesce({name}, '')" for name in named)
         parts.append(f"CASE WHEN coalesce({', '.join(named)}) IS NOT NULL THEN {joined} END AS c")
     parts += [f"{source.column(name)} AS by{i}" for i, name in enumerate(columns.by)]
+    parts += [f"{as_number(source.column(name), source.kind(name))} AS m{i}" for i, name in enumerate(columns.models)]
     gaps = _gaps(source, columns) if columns.drops else []
     parts += [f"{gap} AS gap{i}" for i, gap in enumerate(gaps)] + [f"{' OR '.join(gaps) or 'false'} AS left_out"]
     return f"SELECT {', '.join(parts)} FROM ({rows or source.sql})"
-
-
-def as_number(column: str, kind: str, *, words: bool = False) -> str:
-    """Return a column, of a kind that `Source.kind` tells, as DOUBLE.
-
-    Casting does not fail: text that is no number becomes NULL. float32 becomes float64 before anything else. `words`
-    makes numbers of "true" and "false".
-    """
-    if kind == "number":
-        return f"CAST({column} AS DOUBLE)"
-    if kind == "boolean":
-        return f"CAST(CAST({column} AS TINYINT) AS DOUBLE)"
-    # A bare TRY_CAST is moved by DuckDB 2.0.0 into its CSV reader, where it is no longer allowed to fail.
-    number = f"TRY_CAST(nullif(CAST({column} AS VARCHAR), '') AS DOUBLE)"
-    if not words:
-        return number
-    word = f"lower(trim(CAST({column} AS VARCHAR)))"
-    return f"coalesce({number}, CASE {word} WHEN 'true' THEN 1.0::DOUBLE WHEN 'false' THEN 0.0::DOUBLE END)"
 
 
 def _missing_label(label: str, number: str, kind: str, pos_label: Any) -> str:
@@ -294,8 +280,8 @@ def _aggregates(columns: Columns) -> dict[str, str]:
     return wanted
 
 
-class _LookedAt:
-    """Rows of a source, which is asked for what errors show, see `faults.Rows`."""
+class InspectedSource:
+    """Rows of a source, which is asked for what errors show, see `faults.InspectedRows`."""
 
     def __init__(self, source: Source, shape: _Shape) -> None:
         self.name = source.name

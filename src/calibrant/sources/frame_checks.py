@@ -13,7 +13,8 @@ import numpy as np
 
 from calibrant.cells.frame_rows import CheckedRows, Fetch, LazyRows
 from calibrant.errors import DataError
-from calibrant.sources.faults import Columns, describe_missing, kind_of_weights, refuse
+from calibrant.sources.columns import Columns
+from calibrant.sources.faults import describe_missing, kind_of_weights, refuse
 from calibrant.sources.frame_gaps import column_of, count_of, is_word
 from calibrant.table.fixed_point import BITS
 from calibrant.table.missing import Intake, words_for_missing
@@ -43,9 +44,9 @@ def checked_rows(frame: nw.LazyFrame[Any], columns: Columns, fetch: Fetch, *, ha
     except DataError as error:
         raise _emptiness(frame, columns, fetch) or error from None
     seen = _look(raw, columns, fetch, sifted=handed_over)
-    looked_at = _LookedAt(raw, seen, fetch)
-    refuse(seen, columns, looked_at)
-    others = () if columns.pos_label is None or seen["one_class"] else looked_at.other_labels()
+    inspected = InspectedFrame(raw, seen, fetch)
+    refuse(seen, columns, inspected)
+    others = () if columns.pos_label is None or seen["one_class"] else inspected.other_labels()
     rows, weights = raw.select("s", "y", *(f"by{i}" for i in range(len(columns.by)))), kind_of_weights(seen, columns)
     if weights != "none":
         kind = nw.Int64 if weights == "whole" else nw.Float64
@@ -244,8 +245,8 @@ def _kept(spread: nw.Expr) -> nw.Expr:
     return nw.when(spread - spread.floor() >= 1.0 / _SIFT).then(nw.lit(False)).otherwise(nw.lit(True))
 
 
-class _LookedAt:
-    """Rows of which everything was counted, and what errors show of them, see `faults.Rows`."""
+class InspectedFrame:
+    """Rows of which everything was counted, and what errors show of them, see `faults.InspectedRows`."""
 
     name = ""
 

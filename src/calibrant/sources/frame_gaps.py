@@ -8,7 +8,7 @@ from functools import reduce
 from operator import and_, or_
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from calibrant.sources.faults import Columns
+from calibrant.sources.columns import Columns
 from calibrant.table.missing import LeftOut, Moments
 from calibrant.table.row_errors import describe_all_left_out
 

@@ -129,6 +129,15 @@ class Source:
             part.rows(f"SELECT max(COLUMNS(*)) FROM ({part.sql})")
         raise _explain(found, self.name, self.format, len(self.columns), self.mixed)
 
+    def numbered(self, select: Callable[[Source], str]) -> str:
+        """Return rows, of which `select` says what is to be had of a file, with their `file` and `position` in it."""
+        # Of several files each is numbered alone: DuckDB 1.4 does not keep their order in a UNION ALL.
+        arms = " UNION ALL ".join(
+            f"SELECT {i} AS file, row_number() OVER () AS position, * FROM ({select(part)})"
+            for i, part in enumerate(self.parts or (self,))
+        )
+        return f"({arms}) AS numbered"
+
     def copied(self, query: str) -> list[Span]:
         """Keep the result of a query in the temporary table `COPY`, and return its spans."""
         self.connection.execute(f"ATTACH {quote_text(str(self.folder / 'copy.duckdb'))} AS calibrant_copy")

@@ -147,6 +147,17 @@ def test_few_clusters_are_named(rows):
     assert "no limits" in two.details()
 
 
+def test_few_clusters_with_most_of_the_events_are_named():
+    cluster, rng = np.repeat(np.arange(20), 100), np.random.default_rng(0)
+    rate = np.where(cluster < 3, 0.2, 0.004)
+    y, p = rng.uniform(size=2000) < rate, np.full(2000, 0.03) + 0.01 * rng.uniform(size=2000)
+    for label, score, word in ((y, p, "positives"), (~y, 1.0 - p, "negatives")):
+        (warning,) = (one for one in cal.audit(label, score, clusters=cluster).warnings if one.code == "few_clusters")
+        assert f"A few clusters have most of the {word}, worth 3." in warning.message
+    even = cal.audit(rng.permutation(y), p, clusters=cluster)
+    assert "few_clusters" not in [one.code for one in even.warnings]
+
+
 def test_what_would_decide_is_said_in_clusters(rows):
     y, risk = rows
     rng = np.random.default_rng(3)
@@ -202,6 +213,7 @@ def test_what_allows_for_unseen_clusters_says_so_of_two_of_them(rows):
     assert "By chance" not in str(found)
 
 
+@pytest.mark.slow
 def test_a_verdict_stays_proved_and_a_bound_alone_is_of_clusters_like_these():
     """With 50 clusters and no outbreak among them, the asymptotic bound certified what one in 50 outbreaks refutes."""
     rng = np.random.default_rng(1)

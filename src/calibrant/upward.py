@@ -30,6 +30,7 @@ MODULE_OF = {
     "render_audit": "report.page",
     "render_comparison": "report.models",
     "render_monitor": "report.monitor",
+    "render_segments": "report.page",
     "write_report": "report.files",
 }
 

@@ -34,7 +34,7 @@ from calibrant.sources.paths import PathSpec, find_files, name_of
 from calibrant.sources.query import COPIED, Query, copy_rows
 from calibrant.sources.query_runner import QueryRunner
 from calibrant.sources.source import SPAN_ROWS, Source, Span, spans_of_table
-from calibrant.table.progress import heard
+from calibrant.table.progress import has_listener
 from calibrant.table.row_errors import describe_no_rows
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _open_each(
 
 def _expect(source: Source, files: list[Path], runner: QueryRunner) -> None:
     """Find how much there is to read, where a person waits for it: rows if the files say how many, else bytes."""
-    if not heard():
+    if not has_listener():
         return
     if source.format != "Parquet":
         runner.expect(sum(file.stat().st_size for file in files), "bytes")

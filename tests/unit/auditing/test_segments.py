@@ -282,6 +282,7 @@ def test_scores_that_are_the_outcomes():
     assert 0.0 < found.bound < 0.01
 
 
+@pytest.mark.slow
 def test_positive_labels_by_name(frame, result):
     named = frame.assign(y=np.where(frame["y"] == 1, "yes", "no"))
     keywords = {"by": ["sex", "branch"], "depth": 2, "tolerance": 0.05, "pos_label": "yes"}
